@@ -1,0 +1,75 @@
+"""What the shipped demo corpus promises; none of it needs an index."""
+
+import json
+import re
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DEMO = Path(__file__).parents[2] / "demo"
+
+
+def read(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (DEMO / name).read_text(encoding="utf-8").splitlines()]
+
+
+LOCAL, WEB, QUESTIONS = read("local.jsonl"), read("web.jsonl"), read("questions.jsonl")
+PASSAGES = {passage["id"]: passage for passage in LOCAL + WEB}
+
+each_question = pytest.mark.parametrize("question", QUESTIONS, ids=lambda question: question["id"])
+
+
+def holds(passage: dict[str, Any], answer: str) -> bool:
+    """Whether the passage contains the answer as whole words, whatever the case."""
+    content = f"{passage['title']} {passage['text']}"
+    return re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", content, re.IGNORECASE) is not None
+
+
+def test_it_is_large_enough_for_a_demo():
+    assert len(LOCAL) >= 190
+    assert len(WEB) >= 70
+    assert len(QUESTIONS) >= 40
+
+
+def test_ids_titles_and_questions_are_unique():
+    assert len(PASSAGES) == len(LOCAL) + len(WEB)
+    assert len({passage["title"].casefold() for passage in LOCAL + WEB}) == len(LOCAL) + len(WEB)
+    assert len({question["id"] for question in QUESTIONS}) == len(QUESTIONS)
+    assert len({question["question"] for question in QUESTIONS}) == len(QUESTIONS)
+
+
+@pytest.mark.parametrize(("passages", "source"), [(LOCAL, "local"), (WEB, "web")], ids=["local", "web"])
+def test_passages_are_short_and_name_their_source(passages: list[dict[str, Any]], source: str):
+    for passage in passages:
+        assert set(passage) == {"id", "title", "text", "source"}
+        assert passage["source"] == source
+        assert 40 <= len(passage["text"].split()) <= 90, passage["id"]
+
+
+def test_about_half_of_the_questions_stay_local_and_the_defaults_show_both_ways():
+    where = Counter(question["where"] for question in QUESTIONS)
+    assert 0.4 <= where["local"] / len(QUESTIONS) <= 0.6
+    assert [question["where"] for question in QUESTIONS[:2]] == ["both", "local"]
+
+
+@each_question
+def test_gold_passages_exist_and_lie_where_the_question_says(question: dict[str, Any]):
+    gold = question["supporting_ids"]
+    assert 2 <= len(gold) == len(set(gold)) <= 4
+    assert set(gold) < set(question["candidate_ids"]) <= set(PASSAGES)
+    sources = {PASSAGES[passage_id]["source"] for passage_id in gold}
+    assert question["where"] == ("both" if len(sources) == 2 else sources.pop())
+
+
+@each_question
+def test_an_answer_stands_in_a_gold_passage_and_the_web_ones_in_no_local_passage(question: dict[str, Any]):
+    if question["type"] == "yesno":
+        assert question["answers"] in (["yes"], ["no"])
+        return
+    gold = [PASSAGES[passage_id] for passage_id in question["supporting_ids"]]
+    assert any(holds(passage, question["answers"][0]) for passage in gold)
+    # A comparison's answer is one of the things compared, which the local corpus may name; web facts decide it.
+    if question["where"] != "local" and question["type"] == "bridge":
+        assert [passage["id"] for passage in LOCAL for answer in question["answers"] if holds(passage, answer)] == []
