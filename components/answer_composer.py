@@ -1,0 +1,130 @@
+"""The result of a run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from haystack import Document, component
+
+from components.state import Search, State, Step
+
+
+def compose(state: State, preferred: str = "local", error: str | None = None) -> dict[str, Any]:
+    """Turn a state into the result that the command line, HTTP and Python all give.
+
+    :param state: The state at the end of a run, or where it broke off.
+    :param preferred: The source that the counts call local: the pipeline's preferred one.
+    :param error: Why the run broke off, if it did.
+    :returns: The result, JSON-serialisable; its keys are listed in the README.
+    """
+    last = state.steps[-1] if state.steps else Step(action=None)  # type: ignore[arg-type]
+    searches = [search for search in state.searches if not search.skipped]
+    errors = [f"{search.source}: {search.error}" for search in searches if search.error]
+    if error:
+        errors.append(error)
+    elif not last.answer:
+        errors.append("The model gave no answer in words.")
+    return {
+        "question": state.question,
+        "asked": state.asked or state.question,
+        "answer": last.answer,
+        "label": last.label.value if last.label else None,
+        "explanation": last.explanation,
+        "suggestions": last.suggestions,
+        "forced": last.forced,
+        "documents": [_document(document) for document in state.observed],
+        "steps": [_step(number, step) for number, step in enumerate(state.steps, start=1)],
+        "counts": _counts(state, searches, preferred),
+        "usage": {
+            "llm_calls": sum(state.usage.llm_calls.values()),
+            "calls": dict(state.usage.llm_calls),
+            "prompt_tokens": state.usage.prompt_tokens,
+            "completion_tokens": state.usage.completion_tokens,
+            "seconds": round(time.perf_counter() - state.started, 3) if state.started else 0.0,
+        },
+        "errors": errors,
+        "queries_sent_out": [{"source": s.source, "query": s.query} for s in searches if s.left_house],
+        "trace": [event.to_dict() for event in state.events],
+    }
+
+
+def _document(document: Document) -> dict[str, Any]:
+    meta = document.meta
+    return {
+        "id": document.id,
+        "title": meta.get("title") or "",
+        "content": document.content or "",
+        "source": meta.get("source") or "",
+        "url": meta.get("url") or "",
+        "score": document.score,
+        "step": meta.get("step"),
+        **{key: meta[key] for key in ("file", "page") if meta.get(key) is not None},
+    }
+
+
+def _step(number: int, step: Step) -> dict[str, Any]:
+    verdict = step.verdict
+    return {
+        "step": number,
+        "thought": step.thought,
+        "action": step.action.value,
+        "query": step.query,
+        "searched": [search.source for search in step.searches if not search.skipped],
+        "source": step.source,
+        "verdict": None
+        if verdict is None
+        else {
+            "status": verdict.status,
+            "judged_by": verdict.judged_by,
+            "analysis": verdict.analysis,
+            "score": verdict.score,
+            "parsed": verdict.parsed,
+        },
+        "documents": [document.id for document in step.documents],
+        "answer": step.answer,
+        "label": step.label.value if step.label else None,
+        "forced": step.forced,
+    }
+
+
+def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[str, Any]:
+    """:returns: The counts of appendix A.6 of PrefRAG, and those of each source."""
+    total = {source: sum(search.source == source for search in searches) for source in state.settings.sources}
+    used = dict.fromkeys(total, 0)
+    for step in state.steps:
+        for source in (step.source or "").split("+"):
+            if source:
+                used[source] = used.get(source, 0) + 1
+    local = total.get(preferred, 0)
+    return {
+        "total_local": local,
+        "total_web": sum(total.values()) - local,
+        "total": sum(total.values()),
+        "used_local": used.get(preferred, 0),
+        "used": sum(used.values()),
+        "sources": {source: {"total": total[source], "used": used.get(source, 0)} for source in total},
+    }
+
+
+@component
+class AnswerComposer:
+    """Ends a run: its state becomes the result."""
+
+    def __init__(self, local_source: str = "local"):
+        """:param local_source: The source that ``total_local`` and ``used_local`` count; all others count as web."""
+        self.local_source = local_source
+
+    @component.output_types(result=dict[str, Any])
+    def run(self, state: State) -> dict[str, dict[str, Any]]:
+        """
+        :param state: The final state.
+        :returns: ``result``.
+        """
+        return {"result": compose(state, self.local_source)}
+
+    @component.output_types(result=dict[str, Any])
+    async def run_async(self, state: State) -> dict[str, dict[str, Any]]:
+        """As :meth:`run`."""
+        return {"result": compose(state, self.local_source)}

@@ -1,0 +1,68 @@
+"""How much of a question its passages cover, in words weighted by how rare they are."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Protocol
+
+from haystack import Document
+
+
+class TermStatistics(Protocol):
+    """What a document store tells about its words."""
+
+    def analyze(self, text: str) -> list[str]:
+        """:returns: The terms of a text as the index holds them."""
+
+    def document_frequencies(self, words: Iterable[str]) -> tuple[int, Mapping[str, int]]:
+        """:returns: The number of documents, and of those that hold each term."""
+
+
+def words(text: str) -> list[str]:
+    """:returns: The words of a text in lower case: the analysis where no index offers a better one."""
+    return [word for word in re.findall(r"\w+", text.lower()) if len(word) > 3]
+
+
+def term_weights(terms: Iterable[str], statistics: TermStatistics | None) -> dict[str, float]:
+    """Weigh terms by their inverse document frequency, as BM25 does.
+
+    :param terms: The terms.
+    :param statistics: Where their frequencies come from; None weighs all terms alike.
+    :returns: The weight of each term.
+    """
+    terms = set(terms)
+    if statistics is None:
+        return dict.fromkeys(terms, 1.0)
+    total, frequencies = statistics.document_frequencies(terms)
+    return {
+        term: math.log(1 + (total - frequencies.get(term, 0) + 0.5) / (frequencies.get(term, 0) + 0.5))
+        for term in terms
+    }
+
+
+def uncovered_share_covered(
+    question: str, observed: Sequence[Document], new: Sequence[Document], statistics: TermStatistics | None = None
+) -> float:
+    """How much of what the observed passages leave uncovered of the question the best new passage covers.
+
+    :param question: The original question.
+    :param observed: The passages that have been shown.
+    :param new: The passages that have just been found.
+    :param statistics: See :func:`term_weights`; also analyses the texts.
+    :returns: A share from 0 to 1; 0 when the observed passages leave nothing uncovered, or there is no new passage.
+    """
+    analyze = statistics.analyze if statistics is not None else words
+    uncovered = set(analyze(question)) - _terms(observed, analyze)
+    if not uncovered or not new:
+        return 0.0
+    weights = term_weights(uncovered, statistics)
+    best = max(sum(weights[term] for term in uncovered & _terms([document], analyze)) for document in new)
+    return best / (sum(weights.values()) or 1.0)
+
+
+def _terms(documents: Iterable[Document], analyze: Callable[[str], list[str]]) -> set[str]:
+    return {
+        term for document in documents for term in analyze(f"{document.meta.get('title', '')} {document.content or ''}")
+    }

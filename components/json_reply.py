@@ -1,0 +1,69 @@
+"""Asking a model for one JSON object, and reading what it sends."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+_FENCE = re.compile(r"```(?:json)?\s*(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
+_PAIR = re.compile(r'"(?P<key>\w+)"\s*:\s*(?:"(?P<string>(?:[^"\\]|\\.)*)"?|(?P<bare>true|false|null|-?\d+(?:\.\d+)?))', re.I)
+
+
+def response_format(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    """:returns: The OpenAI ``response_format`` that constrains a reply to the schema."""
+    return {"type": "json_schema", "json_schema": {"name": name, "schema": schema}}
+
+
+def read_object(text: str) -> dict[str, Any] | None:
+    """Read a JSON object out of a reply, be it fenced, surrounded by words, or cut off at its end.
+
+    :param text: The reply.
+    :returns: The object, or None when there is none.
+    """
+    fenced = _FENCE.search(text)
+    body = fenced.group(1) if fenced else text
+    start = body.find("{")
+    if start < 0:
+        return None
+    try:
+        value, _ = json.JSONDecoder(strict=False).raw_decode(body[start:])
+        return value if isinstance(value, dict) else None
+    except ValueError:
+        return _pairs(body[start:])
+
+
+def _pairs(text: str) -> dict[str, Any] | None:
+    """:returns: The pairs of an object that is not valid JSON (cut off, single quotes, True for true)."""
+    if '"' not in text:
+        text = text.replace("'", '"')
+    values: dict[str, Any] = {}
+    for match in _PAIR.finditer(text):
+        if match["bare"] is not None:
+            values.setdefault(match["key"], json.loads(match["bare"].lower()))
+        else:
+            values.setdefault(match["key"], _unescaped(match["string"]))
+    return values or None
+
+
+def _unescaped(text: str) -> str:
+    try:
+        return str(json.loads(f'"{text}"', strict=False))
+    except ValueError:
+        return text
+
+
+def read_boolean(value: Any) -> bool | None:
+    """Read a truth value that a model may have written in many ways.
+
+    :param value: A boolean, a number, or a string such as ``"True"`` or ``"no"``.
+    :returns: The value, or None when it is neither.
+    """
+    if isinstance(value, bool):
+        return value
+    word = str(value).strip().strip("\"'`*. ").lower()
+    if word in ("true", "yes", "1"):
+        return True
+    if word in ("false", "no", "0"):
+        return False
+    return None

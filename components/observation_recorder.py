@@ -1,0 +1,69 @@
+"""What the model is shown of a retrieval."""
+
+# No postponed annotations here: Haystack could not tell a Variadic by its name.
+from dataclasses import replace
+from functools import reduce
+
+from haystack import Document, component
+from haystack.core.component.types import Variadic
+
+from components.state import Search, State
+
+
+@component
+class ObservationRecorder:
+    """Writes the documents of a retrieval into the transcript (section 3.2, *Retrieval Source Observation*).
+
+    After a step the documents of its last retrieval are the observation: those of a switch replace the preferred
+    source's. For a supplement the documents of all sources are, the preferred one's first (section 3.3).
+    """
+
+    def __init__(self, merge: bool = False):
+        """
+        :param merge: Show the documents of all the retrievals that arrive (a supplement) instead of the last one's.
+        """
+        self.merge = merge
+
+    @component.output_types(state=State)
+    def run(self, states: Variadic[State]) -> dict[str, State]:
+        """
+        :param states: The state, once for each source that was asked at the same time.
+        :returns: ``state`` with the observation.
+        """
+        return {"state": self._recorded(list(states))}
+
+    @component.output_types(state=State)
+    async def run_async(self, states: Variadic[State]) -> dict[str, State]:
+        """As :meth:`run`."""
+        return {"state": self._recorded(list(states))}
+
+    def _recorded(self, states: list[State]) -> State:
+        state = reduce(State.merged, states)
+        searches = [search for search in state.step.searches if not search.skipped]
+        if self.merge:
+            shown = sorted(searches, key=lambda search: search.source != state.settings.preferred)
+        else:
+            shown = self._last(searches, state)
+        documents = _numbered(shown, len(state.steps))
+        note = "" if documents else "No passages were found. Try other words."
+        source = "+".join(search.source for search in shown if search.documents) or None
+        state = state.with_last(documents=documents, source=source, observed=True, note=note)
+        return state.with_event(
+            "observation", source=source, documents=[document.meta.get("title") or document.id for document in documents]
+        )
+
+    def _last(self, searches: list[Search], state: State) -> list[Search]:
+        if not searches:
+            return []
+        if not searches[-1].documents and state.settings.fidelity == "paper":
+            # The other source failed or had nothing: what the preferred one found is better than an empty page.
+            return next(([search] for search in reversed(searches) if search.documents), searches[-1:])
+        return searches[-1:]
+
+
+def _numbered(searches: list[Search], step: int) -> tuple[Document, ...]:
+    documents: dict[str, Document] = {}
+    for search in searches:
+        for document in search.documents:
+            documents.setdefault(document.id, replace(document, meta={**document.meta, "step": step}))
+    return tuple(documents.values())

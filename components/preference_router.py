@@ -1,0 +1,84 @@
+"""Where a reply goes next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from haystack import component
+
+from components.state import Action, State
+
+
+@component
+class PreferenceRouter:
+    """Sends each step where it belongs; the only place that counts them (section 3.2 and appendix B.3 of PrefRAG).
+
+    Outputs, of which one is given a run: ``search_<source>`` for each source, ``answered``, ``retry`` (an unreadable
+    reply or an unknown action) and ``exhausted``.
+
+    ```python
+    from components.preference_router import PreferenceRouter
+
+    router = PreferenceRouter(sources=["local", "web"])
+    ```
+    """
+
+    def __init__(self, sources: Sequence[str], follow_model: bool = False):
+        """
+        :param sources: The names of the sources: one output each.
+        :param follow_model: Search the source that the action names, instead of the preferred one first: the ablation
+            without preference-driven retrieval (table 2).
+        :raises ValueError: When there is no source.
+        """
+        if not sources:
+            raise ValueError("`sources` is empty: name at least one source.")
+        self.sources = list(sources)
+        self.follow_model = follow_model
+        outputs: dict[str, Any] = {f"search_{source}": State for source in self.sources}
+        component.set_output_types(self, **outputs, answered=State, retry=State, exhausted=State)
+
+    def run(self, state: State) -> dict[str, State]:
+        """
+        :param state: The state after a reply.
+        :returns: The state under the one output that it goes to.
+        """
+        return self._route(state)
+
+    async def run_async(self, state: State) -> dict[str, State]:
+        """As :meth:`run`."""
+        return self._route(state)
+
+    def _route(self, state: State) -> dict[str, State]:
+        step, settings = state.step, state.settings
+        if step.action is Action.ANSWER:
+            return {"answered": state}
+        # A supplement grants one more reply; in the published code it gives a step back, which comes to two.
+        granted = state.supplements * (2 if settings.fidelity == "authors-code" else 1)
+        if state.replies >= settings.max_steps + 1 + granted:
+            return {"exhausted": state.with_event("exhausted", replies=state.replies)}
+        if step.action is Action.SEARCH:
+            return self._search(state)
+        return {"retry": self._corrected(state)}
+
+    def _search(self, state: State) -> dict[str, State]:
+        step, settings = state.step, state.settings
+        source = settings.preferred
+        if self.follow_model and step.named_source is not None:
+            source = step.named_source
+        if source not in settings.sources:
+            note = f"{step.tool} may not be used for this question. Use another tool or answer."
+            return {"retry": state.with_last(observed=True, note=note).with_event("unknown_action", tool=step.tool)}
+        return {f"search_{source}": state.with_event("search", source=source, query=step.query)}
+
+    def _corrected(self, state: State) -> State:
+        step = state.step
+        state = state.with_event(step.action.value, tool=step.tool)
+        if state.settings.fidelity == "authors-code":
+            # The published code leaves the transcript as it was and sends the same prompt again.
+            return state.with_last(reply="", observed=False)
+        if step.action is Action.UNKNOWN_ACTION:
+            note = f"There is no action '{step.tool}'. Use exactly the tool named in the instructions, or answer."
+        else:
+            note = "The reply could not be read. Name an action and its input, or give the final answer, as laid out."
+        return state.with_last(observed=True, note=note)

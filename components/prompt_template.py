@@ -1,0 +1,50 @@
+"""Prompts are files: Jinja templates beside the components that send them."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import StrictUndefined, Template, TemplateError
+from jinja2.sandbox import SandboxedEnvironment
+
+PROMPTS = Path(__file__).parent
+
+
+@lru_cache(maxsize=64)
+def _compiled(path: Path, modified: int) -> Template:
+    environment = SandboxedEnvironment(
+        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False
+    )
+    return environment.from_string(path.read_text(encoding="utf-8"))
+
+
+def prompt_path(prompt: str) -> Path:
+    """Find a prompt file.
+
+    :param prompt: The name of a shipped prompt (``reasoner_text``) or the path of a file of your own.
+    :returns: The file.
+    :raises ValueError: When there is no such file.
+    """
+    shipped = PROMPTS / f"{prompt}.jinja"
+    path = shipped if shipped.is_file() else Path(prompt).expanduser()
+    if not path.is_file():
+        names = ", ".join(sorted(file.stem for file in PROMPTS.glob("*.jinja")))
+        raise ValueError(f"No prompt '{prompt}': give the path of a .jinja file, or one of the shipped ones ({names}).")
+    return path
+
+
+def render_prompt(prompt: str, **values: Any) -> str:
+    """Fill a prompt.
+
+    :param prompt: See :func:`prompt_path`.
+    :param values: What the template may use.
+    :returns: The text, without blanks at its ends.
+    :raises ValueError: When the file is absent, or uses something that it is not given.
+    """
+    path = prompt_path(prompt)
+    try:
+        return _compiled(path, path.stat().st_mtime_ns).render(**values).strip()
+    except TemplateError as error:
+        raise ValueError(f"The prompt {path.name} cannot be filled: {error}. It may use: {', '.join(values)}.") from error

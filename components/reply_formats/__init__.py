@@ -1,0 +1,9 @@
+"""How a reasoner replies: each format turns one reply into one :class:`~components.state.Step`."""
+
+from components.reply_formats.fields import Tool, read_label
+from components.reply_formats.json_format import JsonFormat
+from components.reply_formats.text_format import TextFormat
+
+FORMATS: dict[str, type[TextFormat] | type[JsonFormat]] = {"text": TextFormat, "json": JsonFormat}
+
+__all__ = ["FORMATS", "JsonFormat", "TextFormat", "Tool", "read_label"]

@@ -1,0 +1,88 @@
+"""One JSON object a reply, constrained by a schema: what small models can keep to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from components.json_reply import read_object, response_format
+from components.reply_formats.fields import Tool, find_tool, plain, plain_query, read_label
+from components.state import Action, Fidelity, Label, Step
+
+_ANSWER = "Final_Answer"
+
+
+class JsonFormat:
+    """Reads and asks for a JSON object with the fields of the text format."""
+
+    prompt = "reasoner_json"
+
+    def generation_kwargs(self, tools: Sequence[Tool], must_answer: bool) -> dict[str, Any]:
+        """:returns: What the chat generator is told besides the prompt."""
+        # Bounds keep a small model, which does not know when to stop, from filling its window with one field.
+        thought = {"type": "string", "maxLength": 240}
+        answer = {
+            "type": "object",
+            "properties": {
+                "thought": thought,
+                "action": {"const": _ANSWER},
+                "answer": {"type": "string", "minLength": 1, "maxLength": 160},
+                "label": {"enum": [label.value for label in Label]},
+                "explanation": {"type": "string", "maxLength": 200},
+            },
+            "required": ["thought", "action", "answer", "label", "explanation"],
+            "additionalProperties": False,
+        }
+        search = {
+            "type": "object",
+            "properties": {
+                "thought": thought,
+                "action": {"enum": [tool.name for tool in tools]},
+                "query": {"type": "string", "minLength": 3, "maxLength": 160},
+            },
+            "required": ["thought", "action", "query"],
+            "additionalProperties": False,
+        }
+        return {"response_format": response_format("step", answer if must_answer else {"anyOf": [search, answer]})}
+
+    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool, fidelity: Fidelity) -> Step:
+        """Read a reply.
+
+        :param text: The reply, without thinking blocks.
+        :param tools: The tools that it may name.
+        :param must_answer: The reply is an answer, whatever it looks like.
+        :param fidelity: Without effect: the authors' code has no such format.
+        :returns: The step.
+        """
+        values = read_object(text)
+        if values is None:
+            if must_answer and text.strip():
+                return Step(Action.ANSWER, reply=text.strip(), answer=plain(text.strip().split("\n\n")[0]))
+            return Step(Action.UNREADABLE, reply=text.strip()[:2_000])
+        reply = json.dumps(values, ensure_ascii=False)
+        name, thought = _text(values, "action"), _text(values, "thought")
+        answer = plain(_text(values, "answer"))
+        if answer and (must_answer or find_tool(name, tools) is None):
+            return Step(
+                Action.ANSWER,
+                reply=reply,
+                thought=thought,
+                answer=answer,
+                label=read_label(_text(values, "label")),
+                explanation=_text(values, "explanation"),
+                suggestions=_text(values, "suggestions"),
+            )
+        tool, query = find_tool(name, tools), plain_query(_text(values, "query"))
+        if tool is None and name:
+            return Step(Action.UNKNOWN_ACTION, reply=reply, thought=thought, tool=name, query=query)
+        if tool is None or not query:
+            return Step(Action.UNREADABLE, reply=reply, thought=thought)
+        return Step(
+            Action.SEARCH, reply=reply, thought=thought, tool=tool.name, query=query, named_source=tool.source
+        )
+
+
+def _text(values: dict[str, Any], key: str) -> str:
+    value = values.get(key, "")
+    return " ".join(value.split()) if isinstance(value, str) else str(value)

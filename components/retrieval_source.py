@@ -1,0 +1,331 @@
+"""A named place to retrieve from."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from haystack import Document, component, default_from_dict, default_to_dict
+from tenacity import AsyncRetrying, Retrying, stop_after_attempt, wait_random_exponential
+
+from components.search_recording import SearchRecording
+from components.state import Search, State
+from components.state_builder import web_is_off
+
+
+class Retriever(Protocol):
+    """Any component with ``query`` -> ``documents``: a retriever, a web search, a nested pipeline."""
+
+    def run(self, query: str) -> dict[str, Any]:
+        """:returns: ``documents``, best first."""
+
+
+class Ranker(Protocol):
+    """Any component with ``query``, ``documents`` -> ``documents``."""
+
+    def run(self, query: str, documents: list[Document]) -> dict[str, Any]:
+        """:returns: ``documents``, best first."""
+
+
+@component
+class RetrievalSource:
+    """Wraps a retriever so that a run survives it: a deadline, retries, a second provider, and a name on every document.
+
+    Given a query it gives documents, like any retriever. Given a :class:`~components.state.State` it asks for what the
+    state needs now, and also gives the state back with the search in it, whatever came of it: a failure is an empty
+    list and a recorded error.
+
+    ```python
+    from components.retrieval_source import RetrievalSource
+    from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
+    from haystack.document_stores.in_memory import InMemoryDocumentStore
+
+    source = RetrievalSource(name="local", retriever=InMemoryBM25Retriever(InMemoryDocumentStore()))
+    print(source.run(query="tide tables")["documents"])
+    ```
+    """
+
+    def __init__(
+        self,
+        name: str,
+        retriever: Retriever,
+        ranker: Ranker | None = None,
+        fallback: Retriever | None = None,
+        external: bool = False,
+        top_k: int = 5,
+        candidates: int | None = None,
+        timeout: float = 15.0,
+        retries: int = 2,
+        backoff: float = 0.5,
+        allowed_domains: Sequence[str] = (),
+        denied_domains: Sequence[str] = (),
+        recording: SearchRecording | None = None,
+        strict: bool = False,
+    ):
+        """
+        :param name: What the source is called in the state, the trace and the result.
+        :param retriever: What is asked.
+        :param ranker: Sorts the candidates before they are cut to ``top_k``.
+        :param fallback: A second provider, asked once when the first has failed for good.
+        :param external: Queries leave the house: closed by ``PREFRAG_WEB=off``, and listed in the result.
+        :param top_k: Documents given, where the request says nothing.
+        :param candidates: Documents asked of the retriever; by default ``top_k``. The paper ranks 50.
+        :param timeout: Seconds that one attempt may take.
+        :param retries: Further attempts after a failure, with a growing random pause between them.
+        :param backoff: Seconds on which the pauses are built.
+        :param allowed_domains: Keep only documents whose ``url`` is of these domains or below them.
+        :param denied_domains: Drop documents whose ``url`` is of these domains or below them.
+        :param recording: Keeps or plays back what the source gave.
+        :param strict: Raise when every attempt has failed, instead of giving an empty list.
+        :raises ValueError: When a number makes no sense or the retriever has no ``run``.
+        """
+        if not name:
+            raise ValueError("A source needs a `name`.")
+        if "+" in name:
+            raise ValueError(f"The source name '{name}' holds a '+', which joins the names of several sources.")
+        for part, label in ((retriever, "retriever"), (ranker, "ranker"), (fallback, "fallback")):
+            if part is not None and not callable(getattr(part, "run", None)):
+                raise ValueError(f"The {label} of source '{name}' has no `run`: give a Haystack component.")
+        if top_k < 1 or (candidates is not None and candidates < 1):
+            raise ValueError(f"Source '{name}': top_k and candidates must be at least 1.")
+        if timeout <= 0 or retries < 0 or backoff < 0:
+            raise ValueError(f"Source '{name}': timeout must be over 0, retries and backoff not below.")
+        self.name = name
+        self.retriever = retriever
+        self.ranker = ranker
+        self.fallback = fallback
+        self.external = external
+        self.top_k = top_k
+        self.candidates = candidates
+        self.timeout = timeout
+        self.retries = retries
+        self.backoff = backoff
+        self.allowed_domains = list(allowed_domains)
+        self.denied_domains = list(denied_domains)
+        self.recording = recording
+        self.strict = strict
+        self._accepts = {id(part): _parameters(part) for part in (retriever, fallback) if part is not None}
+
+    def to_dict(self) -> dict[str, Any]:
+        """:returns: The component as plain values."""
+        return default_to_dict(
+            self,
+            name=self.name,
+            retriever=self.retriever,
+            ranker=self.ranker,
+            fallback=self.fallback,
+            external=self.external,
+            top_k=self.top_k,
+            candidates=self.candidates,
+            timeout=self.timeout,
+            retries=self.retries,
+            backoff=self.backoff,
+            allowed_domains=self.allowed_domains,
+            denied_domains=self.denied_domains,
+            recording=self.recording,
+            strict=self.strict,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> RetrievalSource:
+        """:param data: See :meth:`to_dict`. :returns: The component."""
+        return default_from_dict(cls, data)
+
+    def warm_up(self) -> None:
+        """Warm up the parts."""
+        for part in (self.retriever, self.ranker, self.fallback):
+            if part is not None and hasattr(part, "warm_up"):
+                part.warm_up()
+
+    @component.output_types(documents=list[Document], state=State)
+    def run(
+        self, query: str | State, top_k: int | None = None, filters: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """
+        :param query: A query, or a state that holds one.
+        :param top_k: Documents to give; a state brings its own.
+        :param filters: Haystack metadata filter, for retrievers that take one; a state brings its own.
+        :returns: ``documents`` and, when a state was given, ``state``.
+        :raises RuntimeError: With ``strict``, when every attempt has failed.
+        """
+        wish = self._wish(query, top_k, filters)
+        return self._output(query, wish.closed or self._played(wish) or self._search(wish))
+
+    @component.output_types(documents=list[Document], state=State)
+    async def run_async(
+        self, query: str | State, top_k: int | None = None, filters: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """As :meth:`run`, without blocking the event loop."""
+        wish = self._wish(query, top_k, filters)
+        return self._output(query, wish.closed or self._played(wish) or await self._search_async(wish))
+
+    def _wish(self, query: str | State, top_k: int | None, filters: Any) -> _Wish:
+        if not isinstance(query, State):
+            closed = self.external and web_is_off()
+            return _Wish(query, top_k or self.top_k, filters, self._closed(query) if closed else None)
+        settings = query.settings
+        closed = self.name not in settings.sources or (self.external and web_is_off())
+        return _Wish(query.query, settings.top_k, settings.filters, self._closed(query.query) if closed else None)
+
+    def _closed(self, query: str) -> Search:
+        return Search(self.name, query, skipped=True)
+
+    def _played(self, wish: _Wish) -> Search | None:
+        if self.recording is None:
+            return None
+        try:
+            documents = self.recording.play(self.name, wish.query, wish.top_k, wish.filters)
+        except LookupError as error:
+            return self._failed(wish, [str(error)], 0.0)
+        return None if documents is None else self._finished(wish, documents, "recording", 0.0, external=False)
+
+    def _providers(self) -> list[tuple[Retriever, int]]:
+        providers = [(self.retriever, self.retries + 1)]
+        return providers if self.fallback is None else [*providers, (self.fallback, 1)]
+
+    def _arguments(self, provider: Retriever, wish: _Wish) -> dict[str, Any]:
+        wanted = {
+            "query": wish.query,
+            "top_k": max(self.candidates or 0, wish.top_k),
+            "filters": dict(wish.filters) if wish.filters else None,
+        }
+        accepted = self._accepts[id(provider)]
+        return {name: value for name, value in wanted.items() if name in accepted and value is not None}
+
+    def _search(self, wish: _Wish) -> Search:
+        started = time.perf_counter()
+        failures: list[str] = []
+        for provider, attempts in self._providers():
+            arguments = self._arguments(provider, wish)
+            try:
+                for attempt in Retrying(**self._policy(attempts)):
+                    with attempt:
+                        output = _within(self.timeout, lambda p=provider, a=arguments: p.run(**a))
+                documents = self._ranked(wish, list(output["documents"]))
+                return self._finished(wish, documents, _name(provider), time.perf_counter() - started, self.external)
+            except Exception as error:
+                failures.append(self._told(provider, error))
+        return self._failed(wish, failures, time.perf_counter() - started)
+
+    async def _search_async(self, wish: _Wish) -> Search:
+        started = time.perf_counter()
+        failures: list[str] = []
+        for provider, attempts in self._providers():
+            arguments = self._arguments(provider, wish)
+            try:
+                async for attempt in AsyncRetrying(**self._policy(attempts)):
+                    with attempt:
+                        output = await asyncio.wait_for(_asked(provider, arguments), self.timeout)
+                documents = self._ranked(wish, list(output["documents"]))
+                return self._finished(wish, documents, _name(provider), time.perf_counter() - started, self.external)
+            except Exception as error:
+                failures.append(self._told(provider, error))
+        return self._failed(wish, failures, time.perf_counter() - started)
+
+    def _policy(self, attempts: int) -> dict[str, Any]:
+        return {
+            "stop": stop_after_attempt(attempts),
+            "wait": wait_random_exponential(multiplier=self.backoff, max=self.timeout),
+            "reraise": True,
+        }
+
+    def _told(self, provider: Retriever, error: Exception) -> str:
+        reason = f"no reply within {self.timeout:g} s" if isinstance(error, TimeoutError) else str(error)
+        return f"{_name(provider)}: {reason or type(error).__name__}"
+
+    def _ranked(self, wish: _Wish, documents: list[Document]) -> list[Document]:
+        kept = [document for document in documents if self._may_be_shown(document)]
+        if self.ranker is not None:
+            kept = self.ranker.run(query=wish.query, documents=kept)["documents"]
+        return kept[: wish.top_k]
+
+    def _may_be_shown(self, document: Document) -> bool:
+        host = urlsplit(str(document.meta.get("url") or "")).hostname or ""
+        if self.allowed_domains and not _is_under(host, self.allowed_domains):
+            return False
+        return not _is_under(host, self.denied_domains)
+
+    def _finished(
+        self, wish: _Wish, documents: Sequence[Document], provider: str, seconds: float, external: bool
+    ) -> Search:
+        # A vector may be thousands of numbers, and every component that a document passes would copy it.
+        stamped = tuple(
+            replace(document, meta={**document.meta, "source": self.name}, embedding=None) for document in documents
+        )
+        if self.recording is not None and provider != "recording":
+            self.recording.record(self.name, wish.query, wish.top_k, wish.filters, stamped)
+        left = external and not getattr(self.retriever, "stays_in_house", False)
+        return Search(self.name, wish.query, stamped, provider, round(seconds, 4), left_house=left)
+
+    def _failed(self, wish: _Wish, failures: list[str], seconds: float) -> Search:
+        message = "; ".join(failures)
+        if self.strict:
+            raise RuntimeError(f"The source '{self.name}' failed: {message}")
+        left = self.external and not getattr(self.retriever, "stays_in_house", False)
+        return Search(self.name, wish.query, seconds=round(seconds, 4), left_house=left, error=message)
+
+    def _output(self, query: str | State, search: Search) -> dict[str, Any]:
+        documents = list(search.documents)
+        if not isinstance(query, State):
+            return {"documents": documents}
+        state = query.with_last(searches=(*query.step.searches, search))
+        if search.skipped:
+            return {"documents": documents, "state": state}
+        state = state.with_event(
+            "found",
+            source=self.name,
+            query=search.query,
+            titles=[document.meta.get("title") or document.id for document in documents],
+            provider=search.provider,
+            seconds=search.seconds,
+            left_house=search.left_house,
+            error=search.error,
+        )
+        return {"documents": documents, "state": state}
+
+
+class _Wish:
+    """What one call asks for; ``closed`` holds the outcome when the source may not be asked."""
+
+    def __init__(self, query: str, top_k: int, filters: Any, closed: Search | None):
+        self.query = query
+        self.top_k = top_k
+        self.filters = filters
+        self.closed = closed
+
+
+def _parameters(part: Retriever) -> set[str]:
+    parameters = inspect.signature(part.run).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return {"query", "top_k", "filters"}
+    return set(parameters)
+
+
+def _name(provider: Retriever) -> str:
+    return str(getattr(provider, "provider", None) or type(provider).__name__)
+
+
+def _is_under(host: str, domains: Sequence[str]) -> bool:
+    return any(host == domain or host.endswith(f".{domain}") for domain in domains)
+
+
+async def _asked(provider: Retriever, arguments: dict[str, Any]) -> dict[str, Any]:
+    run_async: Callable[..., Any] | None = getattr(provider, "run_async", None)
+    if run_async is not None:
+        return await run_async(**arguments)
+    return await asyncio.to_thread(provider.run, **arguments)
+
+
+def _within(seconds: float, call: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    # Not a `with` block: that would wait for a call that hangs, which is what the deadline is for.
+    executor = ThreadPoolExecutor(max_workers=1)
+    try:
+        return executor.submit(call).result(timeout=seconds)
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,218 @@
+"""The judge: were the preferred source's passages worth keeping?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from haystack import component, default_from_dict, default_to_dict
+
+from components.coverage import TermStatistics, uncovered_share_covered
+from components.json_reply import read_boolean, read_object, response_format
+from components.model_call import ChatGenerator, ModelCall, Prepared, passages
+from components.prompt_template import prompt_path
+from components.state import State, Verdict
+
+Judge = Literal["auto", "model", "coverage"]
+JUDGES = ("auto", "model", "coverage")
+_SCHEMA = {
+    "type": "object",
+    "properties": {"analysis": {"type": "string", "maxLength": 600}, "status": {"enum": ["True", "False"]}},
+    "required": ["analysis", "status"],
+    "additionalProperties": False,
+}
+
+
+@component
+class SourceSwitchJudge:
+    """Keeps what the preferred source found, or sends the query on to another source (equation 3 of PrefRAG).
+
+    Outputs, of which one is given a run: ``kept``, or ``switch_<source>`` for one of the sources.
+
+    With ``judge="model"`` a language model compares the new passages with the observed ones, as in the paper. With
+    ``judge="coverage"`` the passages are kept when the best of them covers at least ``coverage_threshold`` of what the
+    observed ones leave uncovered of the question: for models too small to judge.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[str],
+        chat_generator: ChatGenerator | None = None,
+        term_statistics: TermStatistics | None = None,
+        judge: Judge = "auto",
+        coverage_threshold: float = 0.22,
+        judge_first_step: bool = False,
+        on_unparsable: Literal["switch", "keep"] = "switch",
+        prompt: str = "source_switch_judge",
+        generation_kwargs: dict[str, Any] | None = None,
+    ):
+        """
+        :param sources: The names of the sources: one ``switch_`` output each, tried in this order.
+        :param chat_generator: The model that judges; needed for ``model``.
+        :param term_statistics: Gives ``coverage`` the analysis and the frequencies of words: the embedded store, or the
+            Elasticsearch retriever; without one all words of four letters and more weigh the same.
+        :param judge: ``model``, ``coverage``, or ``auto``: the model, but coverage for the embedded one, which judges
+            at chance.
+        :param coverage_threshold: The share, 0 to 1, from which coverage keeps.
+        :param judge_first_step: Judge the first retrieval too. The authors do not, as nothing has been observed yet.
+        :param on_unparsable: What happens when the model's verdict cannot be read.
+        :param prompt: A prompt file.
+        :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
+        :raises ValueError: When the settings do not go together.
+        """
+        if not sources:
+            raise ValueError("`sources` is empty: name the sources between which to switch.")
+        if judge not in JUDGES:
+            raise ValueError(f"judge is '{judge}': set it to one of {', '.join(JUDGES)}.")
+        if judge == "model" and chat_generator is None:
+            raise ValueError("judge: model needs a `chat_generator`; or set judge to coverage.")
+        if not 0 <= coverage_threshold <= 1:
+            raise ValueError(f"coverage_threshold is {coverage_threshold}: set it between 0 and 1.")
+        if on_unparsable not in ("switch", "keep"):
+            raise ValueError(f"on_unparsable is '{on_unparsable}': set it to switch or keep.")
+        prompt_path(prompt)
+        self.sources = list(sources)
+        self.chat_generator = chat_generator
+        self.term_statistics = term_statistics
+        self.judge = judge
+        self.coverage_threshold = coverage_threshold
+        self.judge_first_step = judge_first_step
+        self.on_unparsable = on_unparsable
+        self.prompt = prompt
+        self.generation_kwargs = generation_kwargs
+        self._call = ModelCall("judge", chat_generator, generation_kwargs) if chat_generator is not None else None
+        outputs: dict[str, Any] = {f"switch_{source}": State for source in self.sources}
+        component.set_output_types(self, **outputs, kept=State)
+
+    def to_dict(self) -> dict[str, Any]:
+        """:returns: The component as plain values."""
+        return default_to_dict(
+            self,
+            sources=self.sources,
+            chat_generator=self.chat_generator,
+            term_statistics=self.term_statistics,
+            judge=self.judge,
+            coverage_threshold=self.coverage_threshold,
+            judge_first_step=self.judge_first_step,
+            on_unparsable=self.on_unparsable,
+            prompt=self.prompt,
+            generation_kwargs=self.generation_kwargs,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> SourceSwitchJudge:
+        """:param data: See :meth:`to_dict`. :returns: The component."""
+        return default_from_dict(cls, data)
+
+    def warm_up(self) -> None:
+        """Load or connect the model, if one judges."""
+        if self._call is not None and self._judge() == "model":
+            self._call.warm_up()
+
+    def run(self, state: State) -> dict[str, State]:
+        """
+        :param state: The state after a retrieval.
+        :returns: The state under ``kept`` or ``switch_<source>``.
+        :raises RunError: When the model fails; it holds the state.
+        """
+        verdict = self._without_model(state)
+        if verdict is None:
+            text, state = self._asked().send(self._prepare(state))
+            verdict = self._read(text, state)
+        return self._route(verdict, state)
+
+    async def run_async(self, state: State) -> dict[str, State]:
+        """As :meth:`run`, without blocking the event loop."""
+        verdict = self._without_model(state)
+        if verdict is None:
+            text, state = await self._asked().send_async(self._prepare(state))
+            verdict = self._read(text, state)
+        return self._route(verdict, state)
+
+    def _judge(self) -> Judge:
+        if self.judge != "auto":
+            return self.judge
+        return "coverage" if self._call is None or self._call.is_embedded else "model"
+
+    def _asked(self) -> ModelCall:
+        if self._call is None:
+            raise ValueError("judge: model needs a `chat_generator`; or set judge to coverage.")
+        return self._call
+
+    def _alternative(self, state: State) -> str | None:
+        """:returns: The source to switch to: the one the model named, else the first other one that is allowed."""
+        searched = {search.source for search in state.step.searches}
+        named = state.step.named_source
+        others = [source for source in self.sources if source in state.settings.sources and source not in searched]
+        return named if named in others else next(iter(others), None)
+
+    def _without_model(self, state: State) -> Verdict | None:
+        """:returns: The verdict that no model is needed for, or None."""
+        step = state.step
+        if step.verdict is not None:
+            return step.verdict
+        search = step.searches[-1]
+        if self._alternative(state) is None:
+            return Verdict(True, "no_other_source", "No other source may be searched.")
+        if not search.documents:
+            return Verdict(False, "nothing_found", f"{search.source} gave no passages.")
+        if len(state.steps) == 1 and not self.judge_first_step:
+            return Verdict(True, "first_step", "Nothing has been observed to compare with.")
+        if self._judge() == "model":
+            return None
+        share = uncovered_share_covered(state.question, state.observed, search.documents, self.term_statistics)
+        return Verdict(
+            share >= self.coverage_threshold,
+            "coverage",
+            f"The best new passage covers {share:.0%} of what was still open in the question "
+            f"(kept from {self.coverage_threshold:.0%}).",
+            score=round(share, 4),
+        )
+
+    def _prepare(self, state: State) -> Prepared:
+        fidelity = state.settings.fidelity
+        earlier = [step.documents for step in state.steps[:-1]]
+
+        def values(observations: Any) -> dict[str, Any]:
+            observed = [document for documents in observations[:-1] for document in documents]
+            return {
+                "question": state.question,
+                "observed": passages(observed, fidelity=fidelity) if observed else "",
+                "new": passages(observations[-1], fidelity=fidelity),
+            }
+
+        return self._asked().prepare(
+            state,
+            self.prompt,
+            [*earlier, state.step.searches[-1].documents],
+            values,
+            response_format=response_format("verdict", _SCHEMA),
+        )
+
+    def _read(self, text: str, state: State) -> Verdict:
+        values = read_object(text) or {}
+        status = read_boolean(values.get("status")) if "status" in values else read_boolean(text)
+        analysis = str(values.get("analysis", ""))
+        if status is not None:
+            return Verdict(status, "model", analysis)
+        if state.settings.fidelity == "authors-code":
+            return Verdict("true" in text.lower(), "model", analysis, parsed=False)
+        return Verdict(self.on_unparsable == "keep", "model", analysis or text.strip()[:300], parsed=False)
+
+    def _route(self, verdict: Verdict, state: State) -> dict[str, State]:
+        if state.step.verdict is not None:
+            # The documents of the switch have arrived: they stand, whatever they are.
+            return {"kept": state}
+        state = state.with_last(verdict=verdict).with_event(
+            "verdict",
+            status=verdict.status,
+            judged_by=verdict.judged_by,
+            analysis=verdict.analysis,
+            score=verdict.score,
+            parsed=verdict.parsed,
+        )
+        alternative = self._alternative(state)
+        if verdict.status or alternative is None:
+            return {"kept": state}
+        return {f"switch_{alternative}": state.with_event("search", source=alternative, query=state.query)}
+

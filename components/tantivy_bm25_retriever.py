@@ -1,0 +1,102 @@
+"""Retrieves from the on-disk BM25 index."""
+
+from typing import Any
+
+from haystack import Document, component, default_from_dict, default_to_dict
+
+from components.tantivy_document_store import TantivyDocumentStore
+
+
+@component
+class TantivyBM25Retriever:
+    """
+    Finds the documents of a `TantivyDocumentStore` that fit a query best by BM25.
+
+    ```python
+    from haystack import Document
+    from components.tantivy_bm25_retriever import TantivyBM25Retriever
+    from components.tantivy_document_store import TantivyDocumentStore
+
+    store = TantivyDocumentStore(path="my-index")
+    store.write_documents([Document(content="A square in Vienna.", meta={"title": "Karlsplatz"})])
+    print(TantivyBM25Retriever(store, top_k=5).run(query="squares of Vienna")["documents"])
+    ```
+    """
+
+    def __init__(
+        self, document_store: TantivyDocumentStore, top_k: int = 10, filters: dict[str, Any] | None = None
+    ) -> None:
+        """
+        Set the store and the defaults of a search.
+
+        :param document_store: where to search.
+        :param top_k: the most documents to return.
+        :param filters: Haystack's filters, which every search obeys; those of a run come on top.
+        :raises ValueError: if the store is no `TantivyDocumentStore` or top_k is under 1.
+        """
+        if not isinstance(document_store, TantivyDocumentStore):
+            raise ValueError(f"document_store must be a TantivyDocumentStore, not {type(document_store).__name__}.")
+        if top_k < 1:
+            raise ValueError(f"top_k must be at least 1, not {top_k}.")
+        self.document_store = document_store
+        self.top_k = top_k
+        self.filters = filters
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        Serialise the retriever.
+
+        :returns: its parameters as plain values.
+        """
+        return default_to_dict(
+            self, document_store=self.document_store.to_dict(), top_k=self.top_k, filters=self.filters
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "TantivyBM25Retriever":
+        """
+        Make a retriever from its serialised form.
+
+        :param data: what `to_dict` gave.
+        :returns: the retriever.
+        """
+        parameters = dict(data.get("init_parameters", {}))
+        if isinstance(store := parameters.get("document_store"), dict):
+            parameters["document_store"] = TantivyDocumentStore.from_dict(store)
+        return default_from_dict(cls, {**data, "init_parameters": parameters})
+
+    @component.output_types(documents=list[Document])
+    def run(
+        self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
+    ) -> dict[str, list[Document]]:
+        """
+        Find documents.
+
+        :param query: any text.
+        :param top_k: the most documents to return, in place of the retriever's own.
+        :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
+        :returns: `documents` with their score, best first; none for a query without a word.
+        :raises ValueError: if top_k is under 1.
+        :raises FilterError: if the filters cannot be understood or applied.
+        """
+        top_k = self.top_k if top_k is None else top_k
+        if self.filters and filters:
+            filters = {"operator": "AND", "conditions": [self.filters, filters]}
+        return {"documents": self.document_store.search(query, top_k=top_k, filters=filters or self.filters)}
+
+    @component.output_types(documents=list[Document])
+    async def run_async(
+        self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
+    ) -> dict[str, list[Document]]:
+        """
+        Find documents; the same as `run`.
+
+        :param query: any text.
+        :param top_k: the most documents to return, in place of the retriever's own.
+        :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
+        :returns: `documents` with their score, best first; none for a query without a word.
+        :raises ValueError: if top_k is under 1.
+        :raises FilterError: if the filters cannot be understood or applied.
+        """
+        # A search is over before a thread could be handed to it.
+        return self.run(query, top_k, filters)

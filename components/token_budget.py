@@ -1,0 +1,87 @@
+"""Keeping a prompt inside the window of its model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from haystack import Document
+
+Observations = Sequence[Sequence[Document]]
+
+# A chat template's own tokens around the messages, and room for an estimate that is too low.
+OVERHEAD_TOKENS = 48
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimate the tokens of a text without its model's tokeniser, rather too many than too few.
+
+    Three UTF-8 bytes a token: English has over four, Chinese about three.
+
+    :param text: Any text.
+    :returns: Tokens.
+    """
+    return len(text.encode("utf-8", "surrogatepass")) // 3 + 1
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A prompt that fits.
+
+    :param prompt: The text.
+    :param documents_cut: How many documents were left out of it, oldest observations first.
+    :param documents_shortened: How many of the newest ones lost their end.
+    """
+
+    prompt: str
+    documents_cut: int = 0
+    documents_shortened: int = 0
+
+
+def fit_to_window(
+    render: Callable[[Observations], str], observations: Observations, *, context_window: int, reply_tokens: int
+) -> Fitted:
+    """Render a prompt with as many documents as the window holds.
+
+    Documents go one by one, from the end of the oldest observation on; the newest observation loses the ends of its
+    texts only when nothing else is left to cut.
+
+    :param render: Makes the prompt from the documents of each observation.
+    :param observations: The documents of each observation, oldest first.
+    :param context_window: Tokens that the model can hold, prompt and reply together.
+    :param reply_tokens: Tokens kept free for the reply.
+    :returns: The prompt and what was cut from it.
+    :raises ValueError: When even the prompt without documents does not fit.
+    """
+    room = context_window - reply_tokens - OVERHEAD_TOKENS
+    kept = [list(observation) for observation in observations]
+    prompt = render(kept)
+    cut = 0
+    for observation in kept[:-1]:
+        while observation and estimate_tokens(prompt) > room:
+            observation.pop()
+            cut += 1
+            prompt = render(kept)
+    if estimate_tokens(prompt) <= room:
+        return Fitted(prompt, cut)
+
+    newest = kept[-1] if kept else []
+    share = max((len(document.content or "") for document in newest), default=0)
+    while share > 0:
+        share = share * 3 // 4
+        shortened = [_shortened(document, share) for document in newest]
+        prompt = render([*kept[:-1], shortened])
+        if estimate_tokens(prompt) <= room:
+            changed = sum(new is not old for new, old in zip(shortened, newest, strict=True))
+            return Fitted(prompt, cut, changed)
+    raise ValueError(
+        f"The prompt needs about {estimate_tokens(prompt)} tokens without any document, the model's window leaves "
+        f"{room}: ask a shorter question, or set a larger window (PREFRAG_LLM_CONTEXT, or `context_window` in the YAML)."
+    )
+
+
+def _shortened(document: Document, characters: int) -> Document:
+    content = document.content or ""
+    if len(content) <= characters:
+        return document
+    return replace(document, content=content[:characters].rstrip() + " ...")

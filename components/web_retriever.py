@@ -1,0 +1,80 @@
+"""The web, or the corpus that stands in for it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from haystack import Document, component, default_from_dict, default_to_dict
+
+from components.index_location import resolve_web_index
+from components.retrieval_source import Retriever
+from components.tantivy_bm25_retriever import TantivyBM25Retriever
+from components.tantivy_document_store import TantivyDocumentStore
+
+
+@component
+class WebRetriever:
+    """Searches the web, unless an index has been set in its place.
+
+    The stand-in is the index named here, or in ``PREFRAG_WEB_INDEX``; while the local index is the demo, it is the
+    demo's own, so that the demo needs no network. A query to a stand-in does not leave the house.
+    """
+
+    def __init__(self, search: Retriever, index: str | None = None):
+        """
+        :param search: The component that searches the web.
+        :param index: The name of an index that stands in for the web.
+        """
+        self.search = search
+        self.index = index
+
+    def to_dict(self) -> dict[str, Any]:
+        """:returns: The component as plain values."""
+        return default_to_dict(self, search=self.search, index=self.index)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> WebRetriever:
+        """:param data: See :meth:`to_dict`. :returns: The component."""
+        return default_from_dict(cls, data)
+
+    @property
+    def stays_in_house(self) -> bool:
+        """:returns: Whether an index stands in for the web."""
+        return self._chosen() is not self.search
+
+    @property
+    def provider(self) -> str:
+        """:returns: What answers, for the trace."""
+        return "stand-in index" if self.stays_in_house else type(self.search).__name__
+
+    def warm_up(self) -> None:
+        """Make sure that the stand-in exists, if one is named, and warm up what will be asked.
+
+        :raises FileNotFoundError: When a stand-in is named that does not exist.
+        """
+        chosen = self._chosen()
+        if hasattr(chosen, "warm_up"):
+            chosen.warm_up()
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str, top_k: int = 10) -> dict[str, list[Document]]:
+        """
+        :param query: The query.
+        :param top_k: Results to give.
+        :returns: ``documents``, best first.
+        """
+        return {"documents": self._chosen().run(query=query, top_k=top_k)["documents"]}  # type: ignore[call-arg]
+
+    @component.output_types(documents=list[Document])
+    async def run_async(self, query: str, top_k: int = 10) -> dict[str, list[Document]]:
+        """As :meth:`run`, without blocking the event loop."""
+        chosen = self._chosen()
+        if hasattr(chosen, "run_async"):
+            return {"documents": (await chosen.run_async(query=query, top_k=top_k))["documents"]}
+        return {"documents": (await asyncio.to_thread(chosen.run, query=query, top_k=top_k))["documents"]}  # type: ignore[call-arg]
+
+    def _chosen(self) -> Retriever:
+        # At every call, as the local store does: a server that started on the demo sees an index made since.
+        path = resolve_web_index(self.index)
+        return self.search if path is None else TantivyBM25Retriever(TantivyDocumentStore(path=str(path)))

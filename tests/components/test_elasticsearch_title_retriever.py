@@ -1,0 +1,176 @@
+import json
+from typing import Any
+
+import pytest
+from elastic_transport import ApiResponseMeta, ConnectionTimeout, HttpHeaders, NodeConfig
+from elastic_transport import ConnectionError as ServerUnreachable
+from elasticsearch import AuthenticationException, NotFoundError
+from haystack import Pipeline
+from haystack.document_stores.errors import DocumentStoreError
+from haystack.document_stores.in_memory import InMemoryDocumentStore
+from haystack.errors import FilterError
+from haystack.utils import Secret
+from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
+
+from components.elasticsearch_title_retriever import ElasticsearchTitleRetriever
+
+AUSTRIAN = {"field": "meta.country", "operator": "==", "value": "at"}
+OLD = {"field": "meta.year", "operator": "<", "value": 1000}
+HIT = {"_source": {"id": "linz", "content": "On the Danube", "title": "Linz", "year": 799}, "_score": 2.5}
+
+
+class RecordedClient:
+    """Keeps the searches it is asked for, and answers each with one hit or one failure."""
+
+    def __init__(self, failure: Exception | None = None) -> None:
+        self.searches: list[dict[str, Any]] = []
+        self.failure = failure
+
+    def search(self, **request: Any) -> dict[str, Any]:
+        self.searches.append(request)
+        if self.failure:
+            raise self.failure
+        return {"hits": {"total": {"value": 1}, "hits": [HIT]}}
+
+
+class RecordedAsyncClient(RecordedClient):
+    async def search(self, **request: Any) -> dict[str, Any]:
+        return super().search(**request)
+
+
+def store_with(client: RecordedClient | None = None, async_client: RecordedClient | None = None):
+    store = ElasticsearchDocumentStore(hosts="http://search.example:9200", index="towns")
+    store._client = client
+    store._async_client = async_client
+    return store
+
+
+def refusal(kind: type, status: int) -> Exception:
+    node = NodeConfig("http", "search.example", 9200)
+    meta = ApiResponseMeta(status=status, http_version="1.1", headers=HttpHeaders(), duration=0.1, node=node)
+    return kind("refused", meta, {})
+
+
+def test_searches_title_and_content_summed():
+    client = RecordedClient()
+    [document] = ElasticsearchTitleRetriever(store_with(client), top_k=3).run(query="Danube")["documents"]
+    assert client.searches == [
+        {
+            "index": "towns",
+            "size": 3,
+            "query": {
+                "multi_match": {"query": "Danube", "type": "most_fields", "fields": ["title^1.25", "content"]},
+            },
+        }
+    ]
+    assert (document.id, document.content, document.score) == ("linz", "On the Danube", 2.5)
+    assert document.meta == {"title": "Linz", "year": 799}
+
+
+def test_top_k_and_title_boost_are_settings():
+    client = RecordedClient()
+    ElasticsearchTitleRetriever(store_with(client), title_boost=2).run(query="Danube", top_k=1)
+    assert client.searches[0]["size"] == 1
+    assert client.searches[0]["query"]["multi_match"]["fields"] == ["title^2", "content"]
+
+
+def test_filters_of_the_run_come_on_top():
+    client = RecordedClient()
+    ElasticsearchTitleRetriever(store_with(client), filters=AUSTRIAN).run(query="Danube", filters=OLD)
+    query = client.searches[0]["query"]["bool"]
+    assert query["filter"] == [
+        {"bool": {"must": {"term": {"country": "at"}}}},
+        {"bool": {"must": {"range": {"year": {"lt": 1000}}}}},
+    ]
+    assert query["must"][0]["multi_match"]["query"] == "Danube"
+
+
+async def test_run_async_asks_the_same():
+    client, async_client = RecordedClient(), RecordedAsyncClient()
+    retriever = ElasticsearchTitleRetriever(store_with(client, async_client), filters=AUSTRIAN)
+    arguments = {"query": "Danube", "top_k": 2, "filters": OLD}
+    assert await retriever.run_async(**arguments) == retriever.run(**arguments)
+    assert async_client.searches == client.searches
+
+
+@pytest.mark.parametrize("query", ["", "  "])
+async def test_a_blank_query_asks_no_server(query):
+    client, async_client = RecordedClient(), RecordedAsyncClient()
+    retriever = ElasticsearchTitleRetriever(store_with(client, async_client))
+    assert retriever.run(query=query) == await retriever.run_async(query=query) == {"documents": []}
+    assert client.searches == async_client.searches == []
+
+
+@pytest.mark.parametrize(
+    ("failure", "advice"),
+    [
+        (ServerUnreachable("refused"), r"No Elasticsearch answers at http://search.example:9200.*Start it"),
+        (ConnectionTimeout("slow"), "request_timeout"),
+        (refusal(NotFoundError, 404), r"no index 'towns'.*prefrag index"),
+        (refusal(AuthenticationException, 401), "ELASTIC_API_KEY"),
+    ],
+)
+async def test_failures_say_what_to_do(failure, advice):
+    retriever = ElasticsearchTitleRetriever(store_with(RecordedClient(failure), RecordedAsyncClient(failure)))
+    with pytest.raises(DocumentStoreError, match=advice):
+        retriever.run(query="Danube")
+    with pytest.raises(DocumentStoreError, match=advice):
+        await retriever.run_async(query="Danube")
+
+
+async def test_an_absent_server_is_said_to_be_absent():
+    store = ElasticsearchDocumentStore(hosts="http://127.0.0.1:9", max_retries=0)
+    retriever = ElasticsearchTitleRetriever(store)
+    for ask in (
+        lambda: retriever.run(query="Danube"),
+        lambda: retriever.document_frequencies(["Danube"]),
+        lambda: retriever.analyze("Danube"),
+    ):
+        with pytest.raises(DocumentStoreError, match="No Elasticsearch answers"):
+            ask()
+    with pytest.raises(DocumentStoreError, match="No Elasticsearch answers"):
+        await retriever.run_async(query="Danube")
+    await retriever.close_async()
+    retriever.close()
+
+
+@pytest.mark.parametrize("filters", [{"operator": "AND"}, "at", {"field": "meta.a", "value": 1}])
+def test_a_filter_that_makes_no_sense_is_named(filters):
+    with pytest.raises(FilterError):
+        ElasticsearchTitleRetriever(store_with(RecordedClient())).run(query="Danube", filters=filters)
+
+
+@pytest.mark.parametrize("settings", [{"top_k": 0}, {"title_boost": 0}])
+def test_settings_that_make_no_sense_are_named(settings):
+    with pytest.raises(ValueError, match=next(iter(settings))):
+        ElasticsearchTitleRetriever(store_with(), **settings)
+    with pytest.raises(ValueError, match="at least 1"):
+        ElasticsearchTitleRetriever(store_with()).run(query="Danube", top_k=0)
+
+
+def test_takes_only_its_own_store():
+    with pytest.raises(ValueError, match="must be an ElasticsearchDocumentStore, not InMemoryDocumentStore"):
+        ElasticsearchTitleRetriever(InMemoryDocumentStore())
+
+
+def test_the_mapping_analyses_title_and_content_alike():
+    properties = ElasticsearchTitleRetriever.recommended_mapping("german")["properties"]
+    assert properties["title"] == properties["content"] == {"type": "text", "analyzer": "german"}
+
+
+def test_serialises_without_the_key(monkeypatch):
+    monkeypatch.setenv("TOWNS_KEY", "hush")
+    store = ElasticsearchDocumentStore(
+        hosts="http://search.example:9200",
+        index="towns",
+        api_key=Secret.from_env_var("TOWNS_KEY"),
+        custom_mapping=ElasticsearchTitleRetriever.recommended_mapping(),
+    )
+    retriever = ElasticsearchTitleRetriever(store, top_k=3, title_boost=2.0, filters=AUSTRIAN)
+    data = retriever.to_dict()
+    assert "hush" not in json.dumps(data)
+    assert ElasticsearchTitleRetriever.from_dict(json.loads(json.dumps(data))).to_dict() == data
+
+    pipeline = Pipeline()
+    pipeline.add_component("retriever", retriever)
+    assert Pipeline.loads(pipeline.dumps()).get_component("retriever").to_dict() == data

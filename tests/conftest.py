@@ -1,0 +1,21 @@
+"""What every test stands on: no settings of the machine, no network, and fakes without a memory."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+os.environ["HAYSTACK_DESERIALIZATION_ALLOWLIST"] = "components,duckduckgo_api_haystack,tests"
+os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
+
+from tests import fakes
+
+
+@pytest.fixture(autouse=True)
+def _own_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    for name in list(os.environ):
+        if name.startswith(("PREFRAG_", "HAYHOOKS_", "OPENAI_")) and not name.startswith("PREFRAG_TEST_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path_factory.mktemp("data")))
+    fakes.CALLS.clear()

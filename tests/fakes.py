@@ -1,0 +1,100 @@
+"""Stand-ins for a model and a search engine, for unit tests alone."""
+
+from __future__ import annotations
+
+import re
+import threading
+from typing import Any
+
+from haystack import Document, component, default_from_dict, default_to_dict
+from haystack.dataclasses import ChatMessage
+
+# What the fakes were asked, by the name that a test gave them: components are rebuilt from YAML, so a test has no
+# hold of the instances.
+CALLS: dict[str, list[Any]] = {}
+_lock = threading.Lock()
+
+
+@component
+class ScriptedChatGenerator:
+    """Replies from a script, in order; a reply that starts with ``!`` is raised instead.
+
+    :param script: The replies; the last one is repeated.
+    :param name: Under which name :data:`CALLS` keeps the prompts.
+    """
+
+    def __init__(self, script: list[str], name: str = "model", context_window: int = 8_192, is_embedded: bool = False):
+        self.script = script
+        self.name = name
+        self.context_window = context_window
+        self.is_embedded = is_embedded
+
+    def to_dict(self) -> dict[str, Any]:
+        return default_to_dict(
+            self,
+            script=self.script,
+            name=self.name,
+            context_window=self.context_window,
+            is_embedded=self.is_embedded,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> ScriptedChatGenerator:
+        return default_from_dict(cls, data)
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None) -> dict[str, Any]:
+        with _lock:
+            calls = CALLS.setdefault(self.name, [])
+            calls.append({"prompt": messages[-1].text, "generation_kwargs": generation_kwargs})
+            reply = self.script[min(len(calls), len(self.script)) - 1]
+        if reply.startswith("!"):
+            raise RuntimeError(reply[1:])
+        meta = {"usage": {"prompt_tokens": 10, "completion_tokens": 2}}
+        return {"replies": [ChatMessage.from_assistant(reply, meta=meta)]}
+
+    @component.output_types(replies=list[ChatMessage])
+    async def run_async(
+        self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        return self.run(messages, generation_kwargs)
+
+
+@component
+class ScriptedRetriever:
+    """Gives the documents whose key is a word of the query.
+
+    :param documents: Texts by key; the title is the key.
+    :param name: Under which name :data:`CALLS` keeps the queries.
+    :param error: Raised at every call, if given.
+    """
+
+    def __init__(self, documents: dict[str, str], name: str, error: str | None = None):
+        self.documents = documents
+        self.name = name
+        self.error = error
+
+    def to_dict(self) -> dict[str, Any]:
+        return default_to_dict(self, documents=self.documents, name=self.name, error=self.error)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> ScriptedRetriever:
+        return default_from_dict(cls, data)
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str, top_k: int = 10, filters: dict[str, Any] | None = None) -> dict[str, Any]:
+        with _lock:
+            CALLS.setdefault(self.name, []).append({"query": query, "top_k": top_k, "filters": filters})
+        if self.error:
+            raise ConnectionError(self.error)
+        words = set(re.findall(r"\w+", query.lower()))
+        found = [
+            Document(id=f"{self.name}-{key}", content=text, meta={"title": key}, score=1.0)
+            for key, text in self.documents.items()
+            if key.lower() in words
+        ]
+        return {"documents": found[:top_k]}
+
+    @component.output_types(documents=list[Document])
+    async def run_async(self, query: str, top_k: int = 10, filters: dict[str, Any] | None = None) -> dict[str, Any]:
+        return self.run(query, top_k, filters)

@@ -1,0 +1,140 @@
+"""Retrieval from a real Elasticsearch, beside the embedded index."""
+
+import asyncio
+import json
+import os
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import pytest
+from haystack import Document
+from haystack.document_stores.errors import DocumentStoreError
+from haystack.document_stores.types import DuplicatePolicy
+from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
+
+from components.elasticsearch_title_retriever import ElasticsearchTitleRetriever
+from components.index_location import read_passages
+from components.tantivy_bm25_retriever import TantivyBM25Retriever
+from components.tantivy_document_store import TantivyDocumentStore
+from components.title_match_ranker import TitleMatchRanker
+
+SERVER = os.environ.get("PREFRAG_TEST_ELASTICSEARCH_URL")
+SHARED = Path(os.environ.get("PREFRAG_SHARED") or Path(__file__).parents[2].parent / "shared")
+HOTPOTQA = SHARED / "data" / "multihop" / "hotpotqa"
+
+pytestmark = pytest.mark.skipif(not SERVER, reason="PREFRAG_TEST_ELASTICSEARCH_URL names no Elasticsearch")
+
+
+@pytest.fixture
+def new_store() -> Iterator[Callable[[], ElasticsearchDocumentStore]]:
+    """Makes stores on one index of their own, which is deleted afterwards."""
+    index = f"prefrag-test-{uuid.uuid4().hex}"
+    stores = []
+
+    def new() -> ElasticsearchDocumentStore:
+        mapping = ElasticsearchTitleRetriever.recommended_mapping()
+        stores.append(ElasticsearchDocumentStore(hosts=SERVER, index=index, custom_mapping=mapping))
+        return stores[-1]
+
+    yield new
+    new().client.indices.delete(index=index, ignore_unavailable=True)
+    for store in stores:
+        store.close()
+
+
+@pytest.fixture
+def towns(new_store: Callable[[], ElasticsearchDocumentStore]) -> ElasticsearchDocumentStore:
+    store = new_store()
+    documents = [
+        Document(id="vienna", content="The capital on the Danube", meta={"title": "Vienna", "country": "at"}),
+        Document(id="linz", content="A town by the Danube with steel works", meta={"title": "Linz", "country": "at"}),
+        Document(id="passau", content="Rivers meet", meta={"title": "Danube at Passau", "country": "de"}),
+    ]
+    store.write_documents(documents, refresh=True)
+    return store
+
+
+def ids(result: dict[str, Any]) -> list[str]:
+    return [document.id for document in result["documents"]]
+
+
+async def test_finds_inflected_words_in_title_and_content(towns):
+    retriever = ElasticsearchTitleRetriever(towns)
+    assert ids(retriever.run(query="rivers of danubes")) == ["passau", "vienna", "linz"]
+    found = retriever.run(query="working steel")["documents"]
+    assert [(d.id, d.content, d.meta["title"]) for d in found] == [
+        ("linz", "A town by the Danube with steel works", "Linz")
+    ]
+    assert await retriever.run_async(query="working steel") == {"documents": found}
+    await retriever.close_async()
+
+
+async def test_filters_and_top_k(towns):
+    austrian = {"field": "meta.country", "operator": "==", "value": "at"}
+    german = {"field": "meta.country", "operator": "==", "value": "de"}
+    retriever = ElasticsearchTitleRetriever(towns, filters=austrian)
+    assert set(ids(retriever.run(query="danube"))) == {"vienna", "linz"}
+    assert ids(retriever.run(query="danube", filters=german)) == []
+    assert len(ids(retriever.run(query="danube", top_k=1))) == 1
+    assert set(ids(await retriever.run_async(query="danube"))) == {"vienna", "linz"}
+    await retriever.close_async()
+
+
+def test_counts_words_as_the_embedded_index_does(towns, tmp_path):
+    embedded = TantivyDocumentStore(path=str(tmp_path / "index"))
+    embedded.write_documents(towns.filter_documents())
+    retriever = ElasticsearchTitleRetriever(towns)
+    words = ["Danube", "danubes", "working", "the", "zebra", "steel works", "!"]
+    assert retriever.document_frequencies(words) == embedded.document_frequencies(words)
+    assert retriever.document_frequencies([]) == (3, {})
+    assert retriever.analyze("The working rivers") == embedded.analyze("The working rivers") == ["work", "river"]
+
+
+def test_one_retriever_serves_one_event_loop_after_another(towns):
+    retriever = ElasticsearchTitleRetriever(towns)
+
+    async def ask() -> list[str]:
+        return ids(await retriever.run_async(query="steel"))
+
+    assert [asyncio.run(ask()) for _ in range(3)] == [["linz"]] * 3
+    asyncio.run(retriever.close_async())
+
+
+async def test_a_missing_index_is_named(new_store):
+    store = new_store()
+    retriever = ElasticsearchTitleRetriever(store)
+    with pytest.raises(DocumentStoreError, match=r"has no index 'prefrag-test-.*prefrag index"):
+        await retriever.run_async(query="danube")
+    await retriever.close_async()
+
+
+@pytest.mark.skipif(not HOTPOTQA.is_dir(), reason=f"HotpotQA is not in {HOTPOTQA}; PREFRAG_SHARED can say where")
+def test_finds_gold_passages_as_the_embedded_index_does(new_store, tmp_path):
+    passages = list(read_passages(HOTPOTQA / "corpus.jsonl"))
+    with (HOTPOTQA / "dev.jsonl").open(encoding="utf-8") as lines:
+        questions = [json.loads(line) for line in lines]
+
+    embedded = TantivyDocumentStore(path=str(tmp_path / "index"))
+    embedded.write_documents(passages)
+    served = new_store()
+    served.write_documents(passages, DuplicatePolicy.FAIL, refresh=False)
+    served.client.indices.refresh(index="prefrag-test-*")
+    ranker = TitleMatchRanker(top_k=5)
+
+    def recall(retriever: TantivyBM25Retriever | ElasticsearchTitleRetriever) -> float:
+        """Mean share of the gold passages among the five given, in percent."""
+        shares = []
+        for question in questions:
+            candidates = retriever.run(query=question["question"], top_k=50)["documents"]
+            given = ids(ranker.run(query=question["question"], documents=candidates))
+            gold = question["supporting_ids"]
+            shares.append(len(set(gold) & set(given)) / len(gold))
+        return 100 * mean(shares)
+
+    of_embedded = recall(TantivyBM25Retriever(embedded))
+    of_served = recall(ElasticsearchTitleRetriever(served))
+    assert of_embedded > 75
+    assert of_served == pytest.approx(of_embedded, abs=3)
