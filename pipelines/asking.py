@@ -1,0 +1,159 @@
+"""Putting a question to a pipeline."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+from collections.abc import AsyncIterator
+from functools import cache
+from typing import Any, TypedDict
+
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from haystack.core.errors import PipelineError, PipelineRuntimeError
+
+from components.answer_composer import compose
+from components.state import Event, RunError, State
+from pipelines.loading import load
+
+# Four reasoner calls, a supplement and a forced answer on one slow core take minutes, never this long.
+DEADLINE_SECONDS = 1_800.0
+
+
+class Wishes(TypedDict, total=False):
+    """How a request narrows a run; the parameters of :class:`~components.state_builder.StateBuilder`'s ``run``."""
+
+    history: list[dict[str, str]] | None
+    sources: list[str] | None
+    preferred: str | None
+    top_k: int | None
+    max_steps: int | None
+    filters: dict[str, Any] | None
+
+
+class RunFailed(RuntimeError):
+    """A run broke off.
+
+    :param message: What happened and what to do.
+    :param result: The result so far: the trace, the steps and the documents, and the message among its errors.
+    """
+
+    def __init__(self, message: str, result: dict[str, Any]):
+        super().__init__(message)
+        self.result = result
+
+
+async def stream(
+    pipeline: Any, question: str, *, deadline: float = DEADLINE_SECONDS, **wishes: Any
+) -> AsyncIterator[Event | dict[str, Any]]:
+    """Run a pipeline and tell each event of its trace as it happens.
+
+    :param pipeline: A loaded pipeline with a ``start`` and an ``answer``.
+    :param question: The question.
+    :param deadline: Seconds after which the run is given up.
+    :param wishes: See :class:`Wishes`.
+    :returns: The events, then the result.
+    :raises ValueError: When the question or a wish cannot be granted.
+    :raises RunFailed: When the run breaks off.
+    """
+    inputs = {"question": question, **{name: value for name, value in wishes.items() if value is not None}}
+    watched = {name for name, _ in pipeline.walk() if name != "answer"}
+    # By identity: the sources of a supplement go on from one state, each with an event of its own at the same place.
+    told: dict[int, Event] = {}
+    state: State | None = None
+    try:
+        async with asyncio.timeout(deadline):
+            async for output in pipeline.run_async_generator({"start": inputs}, include_outputs_from=watched):
+                if result := output.get("answer", {}).get("result"):
+                    yield result
+                    return
+                for reached in _states(output):
+                    if state is None or len(reached.events) >= len(state.events):
+                        state = reached
+                    for event in reached.events:
+                        if id(event) not in told:
+                            told[id(event)] = event
+                            yield event
+    except TimeoutError as error:
+        raise _failed(f"The run was given up after {deadline:g} s. Ask again, or lower max_steps.", state) from error
+    except (PipelineError, PipelineRuntimeError) as error:
+        cause = _cause(error)
+        if isinstance(cause, RunError):
+            raise _failed(str(cause), cause.state) from error
+        if state is None and isinstance(cause, ValueError):
+            raise cause from error
+        raise _failed(str(cause), state) from error
+    # Haystack ends without an output when an input that a component waits for never comes.
+    raise _failed("The pipeline ended without an answer: some way through its connections leads nowhere.", state)
+
+
+async def ask_async(pipeline: Any, question: str, **wishes: Any) -> dict[str, Any]:
+    """As :func:`stream`, but gives only the result.
+
+    :param pipeline: A loaded pipeline.
+    :param question: The question.
+    :param wishes: See :class:`Wishes`.
+    :returns: The result.
+    :raises ValueError: When the question or a wish cannot be granted.
+    :raises RunFailed: When the run breaks off.
+    """
+    result: dict[str, Any] = {}
+    async for output in stream(pipeline, question, **wishes):
+        if isinstance(output, dict):
+            result = output
+    return result
+
+
+def ask(question: str, pipeline: Any = "prefrag", **wishes: Any) -> dict[str, Any]:
+    """Answer one question; also from a notebook, whose event loop is already running.
+
+    ```python
+    import pipelines
+
+    print(pipelines.ask("Who founded the company that built the Aurora log?")["answer"])
+    ```
+
+    :param question: The question.
+    :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
+    :param wishes: See :class:`Wishes`.
+    :returns: The result.
+    :raises ValueError: When the pipeline does not exist, or the question or a wish cannot be granted.
+    :raises RunFailed: When the run breaks off.
+    """
+    loaded = _loaded(pipeline) if isinstance(pipeline, str) else pipeline
+
+    async def run() -> dict[str, Any]:
+        return await ask_async(loaded, question, **wishes)
+
+    return _portal().call(run)
+
+
+@cache
+def _loaded(name: str) -> Any:
+    return load(name)
+
+
+@cache
+def _portal() -> BlockingPortal:
+    # One event loop for all calls: HTTP clients of an earlier loop would be of no use in a later one.
+    context = start_blocking_portal()
+    portal = context.__enter__()
+    atexit.register(context.__exit__, None, None, None)
+    return portal
+
+
+def _states(output: dict[str, Any]) -> list[State]:
+    return [value for values in output.values() for value in values.values() if isinstance(value, State)]
+
+
+def _cause(error: Exception) -> BaseException:
+    """:returns: The RunError behind an error of the engine, else what the failing component raised."""
+    link: BaseException | None = error
+    while link is not None:
+        if isinstance(link, RunError):
+            return link
+        link = link.__cause__
+    return error.__cause__ or error
+
+
+def _failed(message: str, state: State | None) -> RunFailed:
+    return RunFailed(message, compose(state, error=message) if state is not None else {"errors": [message]})

@@ -1,0 +1,90 @@
+"""Finding and loading the YAML pipelines."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import haystack
+import yaml
+from haystack.core.errors import DeserializationError, PipelineError
+
+YAML_PIPELINES = Path(__file__).resolve().parent.parent / "yaml_pipelines"
+PIPELINES_VARIABLE = "PREFRAG_PIPELINES_DIR"
+
+# Haystack 3 has one class for both engines; 2.x has the asynchronous one apart.
+Pipeline: Any = getattr(haystack, "AsyncPipeline", haystack.Pipeline)
+
+_VARIABLE = re.compile(r"\$\{(?P<name>[A-Z][A-Z0-9_]*)(?::-(?P<default>[^}]*))?\}")
+
+# Haystack 3 builds only components of modules that it is told to trust.
+_ALLOWLIST = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
+os.environ[_ALLOWLIST] = ",".join(filter(None, [os.environ.get(_ALLOWLIST), "components", "duckduckgo_api_haystack"]))
+
+
+def folders() -> list[Path]:
+    """:returns: Where pipelines are looked for: ``PREFRAG_PIPELINES_DIR`` if set, then the shipped folder."""
+    own = os.environ.get(PIPELINES_VARIABLE)
+    return [*([Path(own).expanduser()] if own else []), YAML_PIPELINES]
+
+
+def names() -> list[str]:
+    """:returns: The names of the pipelines that can be loaded."""
+    return sorted({file.stem for folder in folders() for file in folder.glob("*.yaml")})
+
+
+def find(name: str) -> Path:
+    """Find the YAML of a pipeline.
+
+    :param name: The name of a pipeline, or the path of a YAML file.
+    :returns: The file.
+    :raises ValueError: When there is none.
+    """
+    if name.endswith((".yaml", ".yml")) or os.sep in name:
+        path = Path(name).expanduser()
+        if path.is_file():
+            return path
+        raise ValueError(f"There is no pipeline file {path}.")
+    for folder in folders():
+        if (folder / f"{name}.yaml").is_file():
+            return folder / f"{name}.yaml"
+    raise ValueError(f"There is no pipeline '{name}': choose from {', '.join(names())}, or give a YAML file.")
+
+
+def read(path: Path) -> str:
+    """Read a pipeline's YAML and put in the variables of the environment.
+
+    :param path: The file.
+    :returns: Its text, with every ``${NAME}`` and ``${NAME:-default}`` replaced.
+    :raises ValueError: When a variable without a default is not set.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        found = os.environ.get(match["name"]) or match["default"]
+        if found is None:
+            raise ValueError(f"{path.name} needs the environment variable {match['name']}: set it.")
+        return found
+
+    return _VARIABLE.sub(value, path.read_text(encoding="utf-8"))
+
+
+def load(name: str = "prefrag") -> Any:
+    """Load a pipeline from its YAML.
+
+    :param name: The name of a pipeline in ``yaml_pipelines/``, or the path of a YAML file.
+    :returns: The Haystack pipeline, not yet warmed up.
+    :raises ValueError: When the file is absent or cannot be read as a pipeline; the message says what is wrong.
+    """
+    path = find(name)
+    try:
+        return Pipeline.loads(read(path))
+    except (yaml.YAMLError, DeserializationError, PipelineError, ValueError, TypeError, KeyError, ImportError) as error:
+        raise ValueError(f"The pipeline {path} cannot be loaded: {_in_words(error)}") from error
+
+
+def _in_words(error: Exception) -> str:
+    # Haystack prints the whole block between the name of the component and what is wrong with it.
+    told = re.search(r"component '(?P<name>[^']+)'.*Original error: (?P<reason>.*)", str(error), re.DOTALL)
+    return f"component '{told['name']}': {told['reason'].strip()}" if told else str(error)

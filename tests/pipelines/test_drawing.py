@@ -1,0 +1,25 @@
+"""The picture of a pipeline."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipelines import load
+from pipelines.drawing import mermaid
+
+
+def test_names_every_component_and_every_connection():
+    pipeline = load("prefrag")
+
+    drawn = mermaid(pipeline)
+
+    data = pipeline.to_dict()
+    assert all(f"n_{name}" in drawn for name in data["components"])
+    assert drawn.count("-->") == len(data["connections"])
+    assert "n_judge -->|switch_web| n_to_web" in drawn
+
+
+def test_the_readme_shows_the_picture_of_the_shipped_yaml():
+    readme = Path("README.md").read_text(encoding="utf-8")
+
+    assert mermaid(load("prefrag")) in readme

@@ -1,0 +1,113 @@
+"""Finding and loading pipelines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from pipelines import load, names
+from pipelines.loading import Pipeline
+from pipelines.prefrag import build_prefrag, local_source, web_source
+
+
+def graph(pipeline: Any) -> dict[str, Any]:
+    data = pipeline.to_dict()
+    data["connections"] = sorted((line["sender"], line["receiver"]) for line in data["connections"])
+    data["components"] = dict(sorted(data["components"].items()))
+    data.pop("connection_type_validation", None)
+    return data
+
+
+def test_the_builder_and_the_yaml_describe_the_same_graph():
+    assert graph(build_prefrag()) == graph(load("prefrag"))
+
+
+def test_the_builder_and_the_yaml_agree_on_three_sources():
+    tools = [
+        {"name": "Search_1", "source": "local", "description": "The curated documents of the house."},
+        {"name": "Search_2", "source": "archive", "description": "The archive of older documents."},
+        {"name": "Search_3", "source": "web", "description": "The web."},
+    ]
+    sources = [local_source(), local_source("archive", index="archive"), web_source()]
+
+    assert graph(build_prefrag(sources, tools=tools)) == graph(load("prefrag_three_sources"))
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_shipped_pipeline_survives_saving_and_loading(name: str):
+    pipeline = load(name)
+
+    assert graph(Pipeline.loads(pipeline.dumps())) == graph(pipeline)
+
+
+def test_the_shipped_names_are_those_of_the_design():
+    assert {"prefrag", "prefrag_elasticsearch", "prefrag_three_sources"} <= set(names())
+
+
+def test_the_settings_of_the_paper_are_the_defaults():
+    components = load("prefrag").to_dict()["components"]
+
+    start = components["start"]["init_parameters"]
+    assert (start["max_steps"], start["max_supplements"], start["top_k"], start["fidelity"]) == (3, 1, 5, "paper")
+    sampling = components["reasoner"]["init_parameters"]["generation_kwargs"]
+    assert (sampling["temperature"], sampling["top_p"]) == (0.1, 0.9)
+    judge = components["judge"]["init_parameters"]
+    assert (judge["judge_first_step"], judge["on_unparsable"], judge["coverage_threshold"]) == (False, "switch", 0.22)
+
+
+def test_variables_of_the_environment_are_put_in(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", "http://search.example:9200")
+
+    local = load("prefrag_elasticsearch").to_dict()["components"]["local"]["init_parameters"]
+
+    store = local["retriever"]["init_parameters"]["document_store"]["init_parameters"]
+    assert store["hosts"] == "http://search.example:9200"
+    assert store["index"] == "default"
+
+
+def test_a_variable_without_default_that_is_not_set_is_named(tmp_path: Path):
+    file = tmp_path / "own.yaml"
+    file.write_text("components: {a: ${PREFRAG_NOT_THERE}}")
+
+    with pytest.raises(ValueError, match="PREFRAG_NOT_THERE"):
+        load(str(file))
+
+
+def test_a_folder_of_ones_own_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    data = load("prefrag").to_dict()
+    data["components"]["start"]["init_parameters"]["top_k"] = 7
+    (tmp_path / "prefrag.yaml").write_text(yaml.safe_dump(data))
+    monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(tmp_path))
+
+    assert load("prefrag").to_dict()["components"]["start"]["init_parameters"]["top_k"] == 7
+
+
+@pytest.mark.parametrize("name", ["nonsense", "/nowhere/own.yaml"])
+def test_a_pipeline_that_is_not_there_is_named(name: str):
+    with pytest.raises(ValueError, match="There is no pipeline"):
+        load(name)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("preferred: local", "preferred: moon", "preferred source 'moon'"),
+        ("judge: auto", "judge: oracle", "judge is 'oracle'"),
+        ("reflection: reply", "reflection: maybe", "reflection is 'maybe'"),
+        ("coverage_threshold: 0.22", "coverage_threshold: 22", "between 0 and 1"),
+        ("components.title_match_ranker.TitleMatchRanker", "components.nowhere.Ranker", "nowhere"),
+        ("judge.kept", "judge.maybe", "maybe"),
+        ("connections:", "connections: [", "cannot be loaded"),
+    ],
+)
+def test_a_mistake_in_the_yaml_is_told_in_words(tmp_path: Path, old: str, new: str, message: str):
+    text = Path("yaml_pipelines/prefrag.yaml").read_text(encoding="utf-8")
+    assert old in text
+    file = tmp_path / "own.yaml"
+    file.write_text(text.replace(old, new))
+
+    with pytest.raises(ValueError, match=message):
+        load(str(file))

@@ -1,0 +1,524 @@
+"""Every way through PrefRAG's loop, on the shipped YAML, loaded, saved and loaded again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import pipelines
+from pipelines import RunFailed
+from tests.fakes import CALLS
+from tests.pipelines.scripted import answer, scripted, search, verdict
+
+QUESTION = "In which year did the yard that built alpha win the prize?"
+
+
+async def run(pipeline: Any, question: str = QUESTION, **wishes: Any) -> dict[str, Any]:
+    return await pipelines.ask_async(pipeline, question, **wishes)
+
+
+def kinds(result: dict[str, Any]) -> list[str]:
+    return [event["kind"] for event in result["trace"]]
+
+
+async def test_answers_at_once_without_a_search():
+    result = await run(scripted(answer("1974")))
+
+    assert result["answer"] == "1974"
+    assert result["label"] == "CORRECT"
+    assert result["counts"]["total"] == 0
+    assert result["usage"]["calls"] == {"reasoner": 1}
+    assert not result["forced"]
+
+
+async def test_first_retrieval_comes_from_the_preferred_source_and_is_not_judged():
+    result = await run(scripted(search("alpha"), answer(), verdicts=(verdict(False),)))
+
+    assert result["steps"][0]["source"] == "local"
+    assert result["steps"][0]["verdict"]["judged_by"] == "first_step"
+    assert "judge" not in result["usage"]["calls"]
+    assert CALLS.get("web") is None
+
+
+async def test_the_first_retrieval_is_judged_when_the_setting_says_so():
+    pipeline = scripted(
+        search("alpha"), answer(), verdicts=(verdict(False),), changes={"judge": {"judge_first_step": True}}
+    )
+
+    result = await run(pipeline)
+
+    assert result["steps"][0]["source"] == "web"
+    assert result["usage"]["calls"]["judge"] == 1
+
+
+async def test_keeps_the_local_passages_when_the_judge_says_true():
+    result = await run(scripted(search("alpha"), search("beta"), answer(), verdicts=(verdict(True),)))
+
+    assert [step["source"] for step in result["steps"][:2]] == ["local", "local"]
+    assert result["counts"] == {
+        "total_local": 2,
+        "total_web": 0,
+        "total": 2,
+        "used_local": 2,
+        "used": 2,
+        "sources": {"local": {"total": 2, "used": 2}, "web": {"total": 0, "used": 0}},
+    }
+    assert CALLS.get("web") is None
+
+
+async def test_a_switch_replaces_the_local_passages_by_those_of_the_web():
+    result = await run(scripted(search("alpha"), search("beta delta"), answer(), verdicts=(verdict(False),)))
+
+    step = result["steps"][1]
+    assert step["searched"] == ["local", "web"]
+    assert step["source"] == "web"
+    assert step["documents"] == ["web-delta"]
+    assert "beta" not in {document["title"] for document in result["documents"]}
+    assert result["counts"]["total_local"] == 2
+    assert result["counts"]["used_local"] == 1
+    assert result["counts"]["total_web"] == 1
+    assert "Beta is a yard" not in CALLS["model"][-1]["prompt"]
+    assert "Delta won the prize" in CALLS["model"][-1]["prompt"]
+
+
+async def test_the_judge_sees_the_question_the_new_passages_and_those_observed():
+    await run(scripted(search("alpha"), search("beta"), answer(), verdicts=(verdict(True),)))
+
+    prompt = CALLS["judge"][0]["prompt"]
+    observed, new = prompt.split("New information:")
+    assert QUESTION in observed
+    assert "Alpha was built by Beta." in observed
+    assert "Beta is a yard" in new
+    assert "Alpha was built" not in new
+
+
+@pytest.mark.parametrize(("setting", "source"), [("switch", "web"), ("keep", "local")])
+async def test_a_verdict_that_cannot_be_read_is_decided_by_the_setting_and_marked(setting: str, source: str):
+    pipeline = scripted(
+        search("alpha"),
+        search("beta delta"),
+        answer(),
+        verdicts=("I would say maybe.",),
+        changes={"judge": {"on_unparsable": setting}},
+    )
+
+    result = await run(pipeline)
+
+    assert result["steps"][1]["source"] == source
+    assert result["steps"][1]["verdict"]["parsed"] is False
+
+
+async def test_coverage_switches_when_the_passages_add_nothing_to_the_question():
+    # After "alpha" the words "year", "yard" and "prize" are open: "beta" holds the yard, "delta" the prize.
+    documents = {"local": {"alpha": "Alpha.", "beta": "Something else."}, "web": {"beta": "The yard won the prize."}}
+    pipeline = scripted(search("alpha"), search("beta"), answer(), documents=documents)
+
+    result = await run(pipeline)
+
+    assert result["steps"][1]["verdict"]["judged_by"] == "coverage"
+    assert result["steps"][1]["verdict"]["score"] == 0
+    assert result["steps"][1]["source"] == "web"
+
+
+async def test_coverage_keeps_passages_that_hold_what_was_open():
+    documents = {"local": {"alpha": "Alpha.", "beta": "The yard won a prize."}, "web": {}}
+
+    result = await run(scripted(search("alpha"), search("beta"), answer(), documents=documents))
+
+    assert result["steps"][1]["source"] == "local"
+    assert result["steps"][1]["verdict"]["score"] >= 0.22
+
+
+async def test_an_unreadable_reply_is_answered_with_a_correction_and_counts_as_a_step():
+    result = await run(scripted("I have no idea what to do.", answer()))
+
+    assert result["answer"] == "1974"
+    assert "unreadable" in kinds(result)
+    prompt = CALLS["model"][1]["prompt"]
+    assert "I have no idea what to do." in prompt
+    assert "could not be read" in prompt
+
+
+async def test_an_unknown_action_is_answered_with_a_correction():
+    result = await run(scripted(search("alpha", tool="Telephone"), search("alpha"), answer()))
+
+    assert "unknown_action" in kinds(result)
+    assert "There is no action 'Telephone'" in CALLS["model"][1]["prompt"]
+    assert result["counts"]["total"] == 1
+
+
+async def test_the_authors_code_sends_the_same_prompt_again_after_an_unknown_action():
+    pipeline = scripted(
+        search("alpha", tool="Telephone"), answer(), changes={"start": {"fidelity": "authors-code"}}
+    )
+
+    await run(pipeline)
+
+    assert CALLS["model"][1]["prompt"].split() == CALLS["model"][0]["prompt"].split()
+
+
+async def test_of_several_steps_in_one_reply_only_the_first_is_kept():
+    reply = (
+        search("alpha")
+        + "Observation: [1] invented\nThought: so it is 1812\nFinal Answer: 1812\nSelf-Evaluation: CORRECT"
+    )
+
+    result = await run(scripted(reply, answer("1974")))
+
+    assert result["answer"] == "1974"
+    assert result["counts"]["total"] == 1
+    assert "1812" not in CALLS["model"][1]["prompt"]
+    assert "invented" not in CALLS["model"][1]["prompt"]
+
+
+async def test_used_up_steps_end_in_one_forced_answer_that_keeps_the_last_reply():
+    result = await run(scripted(*[search(f"alpha {number}") for number in range(4)], "1974", verdicts=(verdict(True),)))
+
+    assert result["forced"]
+    assert result["answer"] == "1974"
+    assert result["usage"]["calls"] == {"reasoner": 5, "judge": 2}
+    assert result["counts"]["total"] == 3, "the search asked for in the last reply is not run"
+    assert "alpha 3" in CALLS["model"][-1]["prompt"]
+    assert len(result["steps"]) == 5
+
+
+async def test_unreadable_replies_alone_also_end():
+    result = await run(scripted(*["hm"] * 4, "perhaps 1974"))
+
+    assert result["forced"]
+    assert result["answer"] == "perhaps 1974"
+    assert result["usage"]["llm_calls"] == 5
+
+
+async def test_a_forced_answer_is_not_reflected_upon():
+    result = await run(scripted(*[search("alpha")] * 4, answer("1974", "INCORRECT"), verdicts=(verdict(True),)))
+
+    assert result["label"] == "INCORRECT"
+    assert "reflection" not in kinds(result)
+
+
+@pytest.mark.parametrize("label", ["INCORRECT", "PARTIALLY CORRECT"])
+async def test_a_negative_label_asks_every_source_with_the_question_and_tries_once_more(label: str):
+    question = "Who built alpha and what of delta?"
+
+    result = await run(scripted(search("alpha"), answer("1812", label), answer("1974")), question)
+
+    assert result["answer"] == "1974"
+    assert [call["query"] for call in CALLS["local"]] == ["alpha", question]
+    assert [call["query"] for call in CALLS["web"]] == [question]
+    supplement = result["steps"][1]
+    assert supplement["source"] == "local+web"
+    assert supplement["documents"][0].startswith("local-")
+    prompt = CALLS["model"][-1]["prompt"]
+    assert "1812" in prompt, "the rejected answer stays in the context"
+    assert label in prompt
+    assert "Delta won the prize" in prompt
+
+
+async def test_a_second_negative_label_ends_the_run_with_its_answer():
+    result = await run(scripted(answer("1812", "INCORRECT"), answer("1974", "PARTIALLY CORRECT")))
+
+    assert result["answer"] == "1974"
+    assert result["label"] == "PARTIALLY CORRECT"
+    assert result["usage"]["llm_calls"] == 2
+    assert kinds(result).count("reflection") == 2
+
+
+async def test_no_run_makes_more_than_four_replies_one_for_the_supplement_and_one_forced():
+    replies = [*[search("alpha")] * 3, answer("1812", "INCORRECT"), search("alpha"), "1974"]
+
+    result = await run(scripted(*replies, verdicts=(verdict(True),)))
+
+    assert result["usage"]["calls"]["reasoner"] == 6
+    assert result["forced"]
+
+
+async def test_reflection_can_be_switched_off():
+    result = await run(scripted(answer("1812", "INCORRECT"), changes={"reflector": {"reflection": "off"}}))
+
+    assert result["answer"] == "1812"
+    assert result["usage"]["llm_calls"] == 1
+
+
+async def test_reflection_can_be_a_call_of_its_own():
+    pipeline = scripted(
+        answer("1812", None),
+        '{"explanation": "No passage says so.", "label": "INCORRECT", "suggestions": "Search."}',
+        answer("1974", None),
+        '{"explanation": "Now one does.", "label": "CORRECT", "suggestions": ""}',
+        changes={"reflector": {"reflection": "call"}},
+    )
+
+    result = await run(pipeline)
+
+    assert result["answer"] == "1974"
+    assert result["label"] == "CORRECT"
+    assert result["explanation"] == "Now one does."
+    assert result["usage"]["calls"] == {"reasoner": 2, "reflector": 2}
+
+
+async def test_a_label_in_a_thought_does_not_trigger_a_supplement():
+    result = await run(scripted("Thought: the passage seems INCORRECT to me\nFinal Answer: 1974"))
+
+    assert result["label"] is None
+    assert result["usage"]["llm_calls"] == 1
+
+
+async def test_the_authors_code_finds_the_label_anywhere_in_the_reply():
+    pipeline = scripted(
+        "Thought: the passage seems INCORRECT to me\nFinal Answer: 1812",
+        answer("1974"),
+        changes={"start": {"fidelity": "authors-code"}},
+    )
+
+    assert (await run(pipeline))["answer"] == "1974"
+
+
+async def test_a_preferred_source_that_fails_is_recorded_and_the_other_is_asked():
+    result = await run(scripted(search("alpha"), answer(), errors={"local": "the disk is gone"}))
+
+    assert result["steps"][0]["verdict"]["judged_by"] == "nothing_found"
+    assert result["steps"][0]["source"] == "web"
+    assert result["errors"] == ["local: ScriptedRetriever: the disk is gone"]
+    assert result["answer"] == "1974"
+
+
+async def test_a_preferred_source_that_finds_nothing_is_left_for_the_other():
+    result = await run(scripted(search("delta"), answer()))
+
+    assert result["steps"][0]["source"] == "web"
+    assert result["errors"] == []
+
+
+async def test_an_alternative_that_fails_leaves_the_preferred_sources_passages():
+    result = await run(
+        scripted(search("alpha"), search("beta"), answer(), verdicts=(verdict(False),), errors={"web": "rate limit"})
+    )
+
+    assert result["steps"][1]["searched"] == ["local", "web"]
+    assert result["steps"][1]["source"] == "local"
+    assert any("rate limit" in error for error in result["errors"])
+
+
+async def test_with_both_sources_failing_the_run_still_ends_with_an_answer():
+    result = await run(scripted(search("alpha"), answer(), errors={"local": "gone", "web": "gone too"}))
+
+    assert result["answer"] == "1974"
+    assert len(result["errors"]) == 2
+    assert "No passages were found" in CALLS["model"][1]["prompt"]
+
+
+async def test_a_supplement_survives_a_source_that_fails():
+    question = "alpha or delta?"
+
+    result = await run(
+        scripted(answer("1812", "INCORRECT"), answer("1974"), errors={"web": "rate limit"}), question
+    )
+
+    assert result["answer"] == "1974"
+    assert result["steps"][0]["source"] == "local"
+
+
+async def test_a_model_that_fails_gives_a_clear_error_and_the_trace_so_far():
+    with pytest.raises(RunFailed, match="the server is down") as failure:
+        await run(scripted(search("alpha"), "!the server is down"))
+
+    partial = failure.value.result
+    assert partial["steps"][0]["documents"] == ["local-alpha"]
+    assert "found" in kinds(partial)
+    assert any("the server is down" in error for error in partial["errors"])
+
+
+async def test_a_judge_that_fails_ends_the_run_rather_than_sending_the_query_out():
+    with pytest.raises(RunFailed, match="judge's model failed: no judge today"):
+        await run(scripted(search("alpha"), search("beta"), answer(), verdicts=("!no judge today",)))
+
+    assert CALLS.get("web") is None
+
+
+async def test_thinking_blocks_stay_out_of_the_transcript_and_of_every_parse():
+    thinking = "<think>Final Answer: 1812, or Action: Telephone?</think>"
+    pipeline = scripted(
+        thinking + search("alpha"),
+        thinking + search("beta"),
+        thinking + answer("1974"),
+        verdicts=('<think>{"status": "False"}</think>' + verdict(True),),
+    )
+
+    result = await run(pipeline)
+
+    assert result["answer"] == "1974"
+    assert result["steps"][1]["source"] == "local"
+    assert not any("Telephone" in call["prompt"] for call in CALLS["model"])
+
+
+async def test_what_does_not_fit_the_window_is_cut_oldest_first_and_the_trace_says_so():
+    long = " ".join(["word"] * 1_500)
+    second = " ".join(["Second and shorter."] * 80)
+    documents = {"local": {"alpha": f"First. {long}", "beta": second}, "web": {}}
+    pipeline = scripted(
+        search("alpha"),
+        search("beta"),
+        answer(),
+        verdicts=(verdict(True),),
+        documents=documents,
+        model_settings={"context_window": 3_900},
+    )
+
+    result = await run(pipeline)
+
+    assert "First." in CALLS["model"][1]["prompt"]
+    assert "First." not in CALLS["model"][2]["prompt"]
+    assert "Second and shorter." in CALLS["model"][2]["prompt"]
+    assert [event["documents_cut"] for event in result["trace"] if event["kind"] == "cut"] == [1]
+
+
+async def test_a_follow_up_is_rewritten_in_the_light_of_the_earlier_turns():
+    history = [{"role": "user", "content": "Who built alpha?"}, {"role": "assistant", "content": "Beta."}]
+    pipeline = scripted('{"question": "When did Beta win the prize?"}', search("beta"), answer())
+
+    result = await run(pipeline, "And when did they win?", history=history)
+
+    assert result["question"] == "When did Beta win the prize?"
+    assert result["asked"] == "And when did they win?"
+    assert "Who built alpha?" in CALLS["model"][0]["prompt"]
+    assert "When did Beta win the prize?" in CALLS["model"][1]["prompt"]
+
+
+async def test_a_rewriting_that_cannot_be_read_leaves_the_question_and_shows_the_history():
+    history = [{"role": "user", "content": "Who built alpha?"}, {"role": "assistant", "content": "Beta."}]
+
+    result = await run(scripted("sorry", answer()), "And when did they win?", history=history)
+
+    assert result["question"] == "And when did they win?"
+    assert "Who built alpha?" in CALLS["model"][1]["prompt"]
+
+
+class TestWishesOfARequest:
+    async def test_local_only_never_asks_the_web(self):
+        result = await run(
+            scripted(search("alpha"), search("beta"), answer("x", "INCORRECT"), answer(), verdicts=(verdict(False),)),
+            sources=["local"],
+        )
+
+        assert CALLS.get("web") is None
+        assert result["steps"][1]["verdict"]["judged_by"] == "no_other_source"
+        assert "judge" not in CALLS, "with one source there is nothing to judge"
+        assert result["steps"][2]["source"] in ("local", None)
+
+    async def test_web_only_never_asks_the_local_documents(self):
+        result = await run(scripted(search("delta"), answer()), sources=["web"])
+
+        assert CALLS.get("local") is None
+        assert result["steps"][0]["source"] == "web"
+        assert result["queries_sent_out"] == [{"source": "web", "query": "delta"}]
+
+    async def test_the_other_source_may_be_preferred(self):
+        result = await run(
+            scripted(search("alpha"), search("alpha"), answer(), verdicts=(verdict(False),)), preferred="web"
+        )
+
+        assert result["steps"][0]["source"] == "web"
+        assert result["steps"][1]["searched"] == ["web", "local"]
+        assert result["steps"][1]["source"] == "local"
+
+    async def test_top_k_max_steps_and_filters_reach_their_places(self):
+        filters = {"field": "meta.year", "operator": ">", "value": 2000}
+        pipeline = scripted(search("alpha"), search("alpha"), "1974", verdicts=(verdict(True),))
+
+        result = await run(pipeline, top_k=2, max_steps=1, filters=filters)
+
+        assert result["forced"]
+        assert result["counts"]["total"] == 1
+        assert CALLS["local"][0]["filters"] == filters
+        assert "at most 1 times" in CALLS["model"][0]["prompt"]
+
+    @pytest.mark.parametrize(
+        ("wishes", "message"),
+        [
+            ({"sources": ["moon"]}, "no source"),
+            ({"sources": []}, "No source is left"),
+            ({"preferred": "moon"}, "no source 'moon'"),
+            ({"preferred": "web", "sources": ["local"]}, "cannot be preferred"),
+            ({"top_k": 0}, "top_k is 0"),
+            ({"top_k": 1_000}, "top_k is 1000"),
+            ({"max_steps": 9}, "max_steps is 9"),
+        ],
+    )
+    async def test_wishes_that_cannot_be_granted_are_refused_with_a_reason(self, wishes: dict[str, Any], message: str):
+        with pytest.raises(ValueError, match=message):
+            await run(scripted(answer()), **wishes)
+
+    @pytest.mark.parametrize("question", ["", "   ", "x" * 4_001])
+    async def test_no_question_or_too_long_a_one_is_refused(self, question: str):
+        with pytest.raises(ValueError, match="question"):
+            await run(scripted(answer()), question)
+
+
+class TestTheAdministratorsSwitch:
+    async def test_web_off_cannot_be_undone_by_a_request(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+        pipeline = scripted(
+            search("alpha"), search("beta"), answer("x", "INCORRECT"), answer(), verdicts=(verdict(False),)
+        )
+
+        result = await run(pipeline, sources=["local", "web"])
+
+        assert CALLS.get("web") is None
+        assert result["queries_sent_out"] == []
+
+    async def test_a_request_for_the_web_alone_is_refused(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+
+        with pytest.raises(ValueError, match="administrator has switched off"):
+            await run(scripted(answer()), sources=["web"])
+
+    async def test_every_query_that_left_the_house_is_listed(self):
+        question = "alpha or delta?"
+        result = await run(
+            scripted(search("alpha"), search("beta"), answer("x", "INCORRECT"), answer(), verdicts=(verdict(False),)),
+            question,
+        )
+
+        assert [sent["query"] for sent in result["queries_sent_out"]] == ["beta", question]
+
+
+async def test_concurrent_runs_over_one_pipeline_do_not_mix():
+    import asyncio
+
+    pipeline = scripted(search("alpha"))
+    questions = [f"Question number {number}?" for number in range(20)]
+
+    results = await asyncio.gather(*(run(pipeline, question) for question in questions))
+
+    for question, result in zip(questions, results, strict=True):
+        assert result["question"] == question
+        assert result["forced"]
+        assert len(result["steps"]) == 5
+
+
+async def test_the_trace_is_told_as_it_happens_and_in_full():
+    pipeline = scripted(search("alpha"), answer("1812", "INCORRECT"), answer())
+
+    told = [output async for output in pipelines.stream(pipeline, "alpha or delta?")]
+
+    events, result = told[:-1], told[-1]
+    assert isinstance(result, dict)
+    assert sorted(map(str, (event.to_dict() for event in events))) == sorted(map(str, result["trace"]))
+    assert [event.kind for event in events][:3] == ["thought", "search", "found"]
+
+
+def test_ask_works_without_an_event_loop_and_more_than_once():
+    pipeline = scripted(answer())
+
+    assert pipelines.ask(QUESTION, pipeline)["answer"] == "1974"
+    assert pipelines.ask(QUESTION, pipeline)["answer"] == "1974"
+
+
+async def test_a_pipeline_whose_ways_lead_nowhere_says_so():
+    pipeline = scripted(search("alpha"), answer())
+    pipeline.graph.remove_edge(*next((a, b, k) for a, b, k in pipeline.graph.edges if a == "finish"))
+
+    with pytest.raises(RunFailed, match="leads nowhere"):
+        await run(pipeline)
