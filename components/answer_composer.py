@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from haystack import Document, component
+from haystack import Document, component, default_from_dict, default_to_dict
 
 from components.state import Search, State, Step
 
@@ -50,6 +50,10 @@ def compose(state: State, preferred: str = "local", error: str | None = None) ->
     }
 
 
+# Where in the user's files a passage stands, under the names that Haystack's converters and splitter write.
+_PLACE = {"file": "file_path", "page": "page_number"}
+
+
 def _document(document: Document) -> dict[str, Any]:
     meta = document.meta
     return {
@@ -60,7 +64,7 @@ def _document(document: Document) -> dict[str, Any]:
         "url": meta.get("url") or "",
         "score": document.score,
         "step": meta.get("step"),
-        **{key: meta[key] for key in ("file", "page") if meta.get(key) is not None},
+        **{name: meta[key] for name, key in _PLACE.items() if meta.get(key) is not None},
     }
 
 
@@ -115,6 +119,15 @@ class AnswerComposer:
     def __init__(self, local_source: str = "local"):
         """:param local_source: The source that ``total_local`` and ``used_local`` count; all others count as web."""
         self.local_source = local_source
+
+    def to_dict(self) -> dict[str, Any]:
+        """:returns: The component as plain values."""
+        return default_to_dict(self, local_source=self.local_source)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> AnswerComposer:
+        """:param data: See :meth:`to_dict`. :returns: The component."""
+        return default_from_dict(cls, data)
 
     @component.output_types(result=dict[str, Any])
     def run(self, state: State) -> dict[str, dict[str, Any]]:

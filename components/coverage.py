@@ -20,9 +20,17 @@ class TermStatistics(Protocol):
         """:returns: The number of documents, and of those that hold each term."""
 
 
+# Words of questions that no passage is expected to answer with, of four letters and more.
+_QUESTION_WORDS = frozenset(
+    "about does from have into than that their them then there these they this those were what when where which whom "
+    "whose will with year".split()
+)
+
+
 def words(text: str) -> list[str]:
     """:returns: The words of a text in lower case: the analysis where no index offers a better one."""
-    return [word for word in re.findall(r"\w+", text.lower()) if len(word) > 3]
+    found = re.findall(r"\w+", text.lower())
+    return [word for word in found if len(word) > 3 and word not in _QUESTION_WORDS]
 
 
 def term_weights(terms: Iterable[str], statistics: TermStatistics | None) -> dict[str, float]:
@@ -64,5 +72,7 @@ def uncovered_share_covered(
 
 def _terms(documents: Iterable[Document], analyze: Callable[[str], list[str]]) -> set[str]:
     return {
-        term for document in documents for term in analyze(f"{document.meta.get('title', '')} {document.content or ''}")
+        term
+        for document in documents
+        for term in analyze(f"{document.meta.get('title') or ''} {document.content or ''}")
     }

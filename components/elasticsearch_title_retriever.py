@@ -75,6 +75,8 @@ class ElasticsearchTitleRetriever:
         :returns: title and content analysed in that language, every other string kept whole for filters.
         """
         return {
+            # A text that looks like a date would otherwise make every other text in its place an error.
+            "date_detection": False,
             "properties": {
                 "title": {"type": "text", "analyzer": language},
                 "content": {"type": "text", "analyzer": language},

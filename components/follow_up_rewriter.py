@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from haystack import component, default_from_dict, default_to_dict
 
-from components.json_reply import read_object, response_format
+from components.json_reply import object_schema, read_object, response_format
 from components.model_call import ChatGenerator, ModelCall, Prepared
 from components.prompt_template import prompt_path
 from components.state import State
 from components.state_builder import MAX_QUESTION_CHARACTERS
+from components.token_budget import estimate_tokens
 
-_SCHEMA = {
-    "type": "object",
-    "properties": {"question": {"type": "string", "minLength": 3, "maxLength": 600}},
-    "required": ["question"],
-    "additionalProperties": False,
-}
+_SCHEMA = object_schema(question={"type": "string", "minLength": 3, "maxLength": 600})
 # Older turns seldom matter, and a long conversation must not crowd the passages out of the window.
 MAX_TURNS = 6
 MAX_TURN_CHARACTERS = 1_500
@@ -84,7 +81,7 @@ class FollowUpRewriter:
         return {"state": self._rewritten(*await self._call.send_async(self._prepare(state)))}
 
     def _prepare(self, state: State) -> Prepared:
-        turns = [(role, text[:MAX_TURN_CHARACTERS]) for role, text in state.history[-MAX_TURNS:]]
+        turns = self._latest(state.history)
         return self._call.prepare(
             replace(state, history=tuple(turns)),
             self.prompt,
@@ -93,6 +90,21 @@ class FollowUpRewriter:
             response_format=response_format("question", _SCHEMA),
             max_tokens=256,
         )
+
+    def _latest(self, history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+        """:returns: The last turns that fit a quarter of the window, so that a reasoner can be shown them as well."""
+        turns: list[tuple[str, str]] = []
+        room = self._call.context_window // 4
+        for role, text in reversed(history[-MAX_TURNS:]):
+            text = text[:MAX_TURN_CHARACTERS]
+            if estimate_tokens(text) > room:
+                if turns:
+                    break
+                # A character is four bytes at most, which the estimate counts as a token and a third.
+                text = text[: room * 3 // 4 - 1]
+            room -= estimate_tokens(text)
+            turns.insert(0, (role, text))
+        return turns
 
     def _rewritten(self, text: str, state: State) -> State:
         rewritten = (read_object(text) or {}).get("question")

@@ -7,12 +7,28 @@ import re
 from typing import Any
 
 _FENCE = re.compile(r"```(?:json)?\s*(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
-_PAIR = re.compile(r'"(?P<key>\w+)"\s*:\s*(?:"(?P<string>(?:[^"\\]|\\.)*)"?|(?P<bare>true|false|null|-?\d+(?:\.\d+)?))', re.I)
+_PAIR = re.compile(
+    r"""(?P<quote>["'])(?P<key>\w+)(?P=quote)\s*:\s*
+    (?: "(?P<double>(?:[^"\\]|\\.)*)"? | '(?P<single>(?:[^'\\]|\\.)*)'?
+      | (?P<bare>true|false|none|null|-?\d+(?:\.\d+)?) )""",
+    re.IGNORECASE | re.DOTALL | re.VERBOSE,
+)
+_WORDS = {"true": True, "false": False, "null": None, "none": None}
 
 
 def response_format(name: str, schema: dict[str, Any]) -> dict[str, Any]:
     """:returns: The OpenAI ``response_format`` that constrains a reply to the schema."""
     return {"type": "json_schema", "json_schema": {"name": name, "schema": schema}}
+
+
+def object_schema(**properties: Any) -> dict[str, Any]:
+    """:returns: The JSON schema of an object that has these properties, all of them and no others."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def read_object(text: str) -> dict[str, Any] | None:
@@ -22,28 +38,36 @@ def read_object(text: str) -> dict[str, Any] | None:
     :returns: The object, or None when there is none.
     """
     fenced = _FENCE.search(text)
-    body = fenced.group(1) if fenced else text
+    # A fence behind the first brace is a word of one of the object's texts.
+    body = fenced.group(1) if fenced and fenced.start() < text.find("{") else text
     start = body.find("{")
     if start < 0:
         return None
     try:
         value, _ = json.JSONDecoder(strict=False).raw_decode(body[start:])
         return value if isinstance(value, dict) else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return _pairs(body[start:])
 
 
 def _pairs(text: str) -> dict[str, Any] | None:
     """:returns: The pairs of an object that is not valid JSON (cut off, single quotes, True for true)."""
-    if '"' not in text:
-        text = text.replace("'", '"')
     values: dict[str, Any] = {}
     for match in _PAIR.finditer(text):
-        if match["bare"] is not None:
-            values.setdefault(match["key"], json.loads(match["bare"].lower()))
+        if (bare := match["bare"]) is not None:
+            value = _WORDS[bare.lower()] if bare.lower() in _WORDS else _number(bare)
         else:
-            values.setdefault(match["key"], _unescaped(match["string"]))
+            value = _unescaped(match["double"] if match["double"] is not None else match["single"])
+        values.setdefault(match["key"], value)
     return values or None
+
+
+def _number(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        # Leading zeros, digits of other scripts, more digits than Python turns into a number.
+        return text
 
 
 def _unescaped(text: str) -> str:

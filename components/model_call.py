@@ -62,6 +62,11 @@ class ModelCall:
         """:returns: Whether the model is the small one that runs in this process."""
         return bool(getattr(self.chat_generator, "is_embedded", False))
 
+    @property
+    def context_window(self) -> int:
+        """:returns: Tokens that the model holds, prompt and reply together."""
+        return int(getattr(self.chat_generator, "context_window", None) or DEFAULT_CONTEXT_WINDOW)
+
     def warm_up(self) -> None:
         """Load or connect the model."""
         if hasattr(self.chat_generator, "warm_up"):
@@ -76,10 +81,10 @@ class ModelCall:
         :param render: Gives the values of the template for (possibly fewer) documents of each observation.
         :param kwargs: Further generation parameters of this call.
         :returns: The call.
-        :raises RunError: When the prompt does not fit even without documents.
+        :raises RunError: When the prompt does not fit even without documents, or cannot be filled.
         """
         generation_kwargs = {**self.generation_kwargs, **kwargs}
-        window = getattr(self.chat_generator, "context_window", None) or DEFAULT_CONTEXT_WINDOW
+        window = self.context_window
         reply_tokens = min(int(generation_kwargs.get("max_tokens") or 512), window // 2)
         try:
             fitted = fit_to_window(
@@ -89,7 +94,7 @@ class ModelCall:
                 reply_tokens=reply_tokens,
             )
         except ValueError as error:
-            raise RunError(f"The {self.caller} has no room: {error}", state) from error
+            raise RunError(f"The {self.caller} cannot ask its model: {error}", state) from error
         if fitted.documents_cut or fitted.documents_shortened:
             state = state.with_event(
                 "cut",

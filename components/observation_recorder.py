@@ -3,8 +3,9 @@
 # No postponed annotations here: Haystack could not tell a Variadic by its name.
 from dataclasses import replace
 from functools import reduce
+from typing import Any
 
-from haystack import Document, component
+from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.core.component.types import Variadic
 
 from components.state import Search, State
@@ -24,6 +25,15 @@ class ObservationRecorder:
         """
         self.merge = merge
 
+    def to_dict(self) -> dict[str, Any]:
+        """:returns: The component as plain values."""
+        return default_to_dict(self, merge=self.merge)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "ObservationRecorder":
+        """:param data: See :meth:`to_dict`. :returns: The component."""
+        return default_from_dict(cls, data)
+
     @component.output_types(state=State)
     def run(self, states: Variadic[State]) -> dict[str, State]:
         """
@@ -41,7 +51,9 @@ class ObservationRecorder:
         state = reduce(State.merged, states)
         searches = [search for search in state.step.searches if not search.skipped]
         if self.merge:
-            shown = sorted(searches, key=lambda search: search.source != state.settings.preferred)
+            # Sources answer in any order; the observation is the same in each run.
+            order = (state.settings.preferred, *state.settings.sources)
+            shown = sorted(searches, key=lambda search: order.index(search.source))
         else:
             shown = self._last(searches, state)
         documents = _numbered(shown, len(state.steps))
@@ -49,7 +61,9 @@ class ObservationRecorder:
         source = "+".join(search.source for search in shown if search.documents) or None
         state = state.with_last(documents=documents, source=source, observed=True, note=note)
         return state.with_event(
-            "observation", source=source, documents=[document.meta.get("title") or document.id for document in documents]
+            "observation",
+            source=source,
+            documents=[document.meta.get("title") or document.id for document in documents],
         )
 
     def _last(self, searches: list[Search], state: State) -> list[Search]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from haystack import component
+from haystack import component, default_from_dict, default_to_dict
 
 from components.state import Action, State
 
@@ -38,6 +38,15 @@ class PreferenceRouter:
         outputs: dict[str, Any] = {f"search_{source}": State for source in self.sources}
         component.set_output_types(self, **outputs, answered=State, retry=State, exhausted=State)
 
+    def to_dict(self) -> dict[str, Any]:
+        """:returns: The component as plain values."""
+        return default_to_dict(self, sources=self.sources, follow_model=self.follow_model)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> PreferenceRouter:
+        """:param data: See :meth:`to_dict`. :returns: The component."""
+        return default_from_dict(cls, data)
+
     def run(self, state: State) -> dict[str, State]:
         """
         :param state: The state after a reply.
@@ -55,7 +64,9 @@ class PreferenceRouter:
             return {"answered": state}
         # A supplement grants one more reply; in the published code it gives a step back, which comes to two.
         granted = state.supplements * (2 if settings.fidelity == "authors-code" else 1)
-        if state.replies >= settings.max_steps + 1 + granted:
+        # The published code also ends its loop at the first reply that holds neither an action nor an answer.
+        broken = settings.fidelity == "authors-code" and step.action is Action.UNREADABLE
+        if broken or state.replies >= settings.max_steps + 1 + granted:
             return {"exhausted": state.with_event("exhausted", replies=state.replies)}
         if step.action is Action.SEARCH:
             return self._search(state)

@@ -47,4 +47,6 @@ def render_prompt(prompt: str, **values: Any) -> str:
     try:
         return _compiled(path, path.stat().st_mtime_ns).render(**values).strip()
     except TemplateError as error:
-        raise ValueError(f"The prompt {path.name} cannot be filled: {error}. It may use: {', '.join(values)}.") from error
+        raise ValueError(
+            f"The prompt {path.name} cannot be filled: {error}. It may use: {', '.join(values)}."
+        ) from error

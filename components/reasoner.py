@@ -15,7 +15,8 @@ from components.state import Action, State, Step
 
 SEARCH_ENGINE = Tool(
     "Search_Engine",
-    "A search engine over a knowledge base, for looking up facts about people, places, works, events and anything else.",
+    "A search engine over a knowledge base, "
+    "for looking up facts about people, places, works, events and anything else.",
 )
 CONCISE = "the most concise answer to the original question, nothing but the answer itself"
 
@@ -39,7 +40,7 @@ class Reasoner:
     def __init__(
         self,
         chat_generator: ChatGenerator,
-        reply_format: Literal["auto", "text", "json"] = "auto",
+        reply_format: Literal["auto", "text", "json", "guided"] = "auto",
         tools: Sequence[Tool | dict[str, Any]] | None = None,
         answer_format: str = CONCISE,
         must_answer: bool = False,
@@ -49,7 +50,8 @@ class Reasoner:
         """
         :param chat_generator: The model, any Haystack chat generator.
         :param reply_format: ``text`` is the papers' format; ``json`` is constrained by a schema, for small models;
-            ``auto`` takes ``json`` for the embedded model and ``text`` for a model server.
+            ``guided`` also gives a choice of queries, for the smallest; ``auto`` takes ``guided`` for the embedded
+            model and ``text`` for a model server.
         :param tools: The actions that are advertised: name, description, and the source that each stands for (none:
             the router chooses). By default the paper's single ``Search_Engine``.
         :param answer_format: What a final answer looks like, in words (table 19).
@@ -113,7 +115,7 @@ class Reasoner:
     def _format(self) -> TextFormat | JsonFormat:
         name = self.reply_format
         if name == "auto":
-            name = "json" if self._call.is_embedded else "text"
+            name = "guided" if self._call.is_embedded else "text"
         return FORMATS[name]()
 
     def _prepare(self, state: State) -> Prepared:
@@ -143,13 +145,11 @@ class Reasoner:
             self.prompt or form.prompt,
             [step.documents for step in steps],
             values,
-            **form.generation_kwargs(self.tools, self.must_answer),
+            **form.generation_kwargs(self.tools, state, self.must_answer),
         )
 
     def _replied(self, text: str, state: State) -> State:
-        step = self._format.read(
-            text, self.tools, must_answer=self.must_answer, fidelity=state.settings.fidelity
-        )
+        step = self._format.read(text, self.tools, must_answer=self.must_answer, fidelity=state.settings.fidelity)
         state = state.with_step(replace(step, forced=self.must_answer))
         if step.thought:
             state = state.with_event("thought", text=step.thought)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import inspect
+import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from haystack import Document, component, default_from_dict, default_to_dict
+from haystack.core.serialization import component_to_dict
 from tenacity import AsyncRetrying, Retrying, stop_after_attempt, wait_random_exponential
 
 from components.search_recording import SearchRecording
@@ -35,7 +38,7 @@ class Ranker(Protocol):
 
 @component
 class RetrievalSource:
-    """Wraps a retriever so that a run survives it: a deadline, retries, a second provider, and a name on every document.
+    """Wraps a retriever so that a run survives it: a deadline, retries, a second provider, a name on every document.
 
     Given a query it gives documents, like any retriever. Given a :class:`~components.state.State` it asks for what the
     state needs now, and also gives the state back with the search in it, whatever came of it: a failure is an empty
@@ -72,7 +75,8 @@ class RetrievalSource:
         :param name: What the source is called in the state, the trace and the result.
         :param retriever: What is asked.
         :param ranker: Sorts the candidates before they are cut to ``top_k``.
-        :param fallback: A second provider, asked once when the first has failed for good.
+        :param fallback: A second provider, asked once when the first has failed for good; never while the first is a
+            stand-in that keeps queries in the house.
         :param external: Queries leave the house: closed by ``PREFRAG_WEB=off``, and listed in the result.
         :param top_k: Documents given, where the request says nothing.
         :param candidates: Documents asked of the retriever; by default ``top_k``. The paper ranks 50.
@@ -110,16 +114,16 @@ class RetrievalSource:
         self.denied_domains = list(denied_domains)
         self.recording = recording
         self.strict = strict
-        self._accepts = {id(part): _parameters(part) for part in (retriever, fallback) if part is not None}
+        self._accepts = {id(part): accepted(part) for part in (retriever, ranker, fallback) if part is not None}
 
     def to_dict(self) -> dict[str, Any]:
         """:returns: The component as plain values."""
+        parts = {"retriever": self.retriever, "ranker": self.ranker, "fallback": self.fallback}
         return default_to_dict(
             self,
             name=self.name,
-            retriever=self.retriever,
-            ranker=self.ranker,
-            fallback=self.fallback,
+            # Not every component has a `to_dict` of its own.
+            **{key: None if part is None else component_to_dict(part, key) for key, part in parts.items()},
             external=self.external,
             top_k=self.top_k,
             candidates=self.candidates,
@@ -182,12 +186,16 @@ class RetrievalSource:
         try:
             documents = self.recording.play(self.name, wish.query, wish.top_k, wish.filters)
         except LookupError as error:
-            return self._failed(wish, [str(error)], 0.0)
-        return None if documents is None else self._finished(wish, documents, "recording", 0.0, external=False)
+            return self._failed(wish, [str(error)], 0.0, left_house=False)
+        return None if documents is None else self._finished(wish, documents, "recording", 0.0, left_house=False)
 
     def _providers(self) -> list[tuple[Retriever, int]]:
         providers = [(self.retriever, self.retries + 1)]
-        return providers if self.fallback is None else [*providers, (self.fallback, 1)]
+        # Who has put a stand-in in the place of the web does not want it asked because the stand-in is broken.
+        return providers if self.fallback is None or self._in_house() else [*providers, (self.fallback, 1)]
+
+    def _in_house(self) -> bool:
+        return bool(getattr(self.retriever, "stays_in_house", False))
 
     def _arguments(self, provider: Retriever, wish: _Wish) -> dict[str, Any]:
         wanted = {
@@ -195,38 +203,40 @@ class RetrievalSource:
             "top_k": max(self.candidates or 0, wish.top_k),
             "filters": dict(wish.filters) if wish.filters else None,
         }
-        accepted = self._accepts[id(provider)]
-        return {name: value for name, value in wanted.items() if name in accepted and value is not None}
+        names = self._accepts[id(provider)]
+        return {name: value for name, value in wanted.items() if name in names and value is not None}
 
     def _search(self, wish: _Wish) -> Search:
         started = time.perf_counter()
         failures: list[str] = []
+        left = self.external and not self._in_house()
         for provider, attempts in self._providers():
             arguments = self._arguments(provider, wish)
             try:
                 for attempt in Retrying(**self._policy(attempts)):
                     with attempt:
-                        output = _within(self.timeout, lambda p=provider, a=arguments: p.run(**a))
-                documents = self._ranked(wish, list(output["documents"]))
-                return self._finished(wish, documents, _name(provider), time.perf_counter() - started, self.external)
+                        output = _in_thread(provider, arguments).result(timeout=self.timeout)
+                documents = self._ranked(wish, _documents(output))
+                return self._finished(wish, documents, _name(provider), time.perf_counter() - started, left)
             except Exception as error:
                 failures.append(self._told(provider, error))
-        return self._failed(wish, failures, time.perf_counter() - started)
+        return self._failed(wish, failures, time.perf_counter() - started, left)
 
     async def _search_async(self, wish: _Wish) -> Search:
         started = time.perf_counter()
         failures: list[str] = []
+        left = self.external and not self._in_house()
         for provider, attempts in self._providers():
             arguments = self._arguments(provider, wish)
             try:
                 async for attempt in AsyncRetrying(**self._policy(attempts)):
                     with attempt:
                         output = await asyncio.wait_for(_asked(provider, arguments), self.timeout)
-                documents = self._ranked(wish, list(output["documents"]))
-                return self._finished(wish, documents, _name(provider), time.perf_counter() - started, self.external)
+                documents = self._ranked(wish, _documents(output))
+                return self._finished(wish, documents, _name(provider), time.perf_counter() - started, left)
             except Exception as error:
                 failures.append(self._told(provider, error))
-        return self._failed(wish, failures, time.perf_counter() - started)
+        return self._failed(wish, failures, time.perf_counter() - started, left)
 
     def _policy(self, attempts: int) -> dict[str, Any]:
         return {
@@ -242,33 +252,37 @@ class RetrievalSource:
     def _ranked(self, wish: _Wish, documents: list[Document]) -> list[Document]:
         kept = [document for document in documents if self._may_be_shown(document)]
         if self.ranker is not None:
-            kept = self.ranker.run(query=wish.query, documents=kept)["documents"]
+            # A ranker has a top_k of its own, which must not cut what the request asks for.
+            top_k = {"top_k": wish.top_k} if "top_k" in self._accepts[id(self.ranker)] else {}
+            kept = self.ranker.run(query=wish.query, documents=kept, **top_k)["documents"]
         return kept[: wish.top_k]
 
     def _may_be_shown(self, document: Document) -> bool:
-        host = urlsplit(str(document.meta.get("url") or "")).hostname or ""
+        host = _host(_url(document))
         if self.allowed_domains and not _is_under(host, self.allowed_domains):
             return False
         return not _is_under(host, self.denied_domains)
 
     def _finished(
-        self, wish: _Wish, documents: Sequence[Document], provider: str, seconds: float, external: bool
+        self, wish: _Wish, documents: Sequence[Document], provider: str, seconds: float, left_house: bool
     ) -> Search:
-        # A vector may be thousands of numbers, and every component that a document passes would copy it.
-        stamped = tuple(
-            replace(document, meta={**document.meta, "source": self.name}, embedding=None) for document in documents
-        )
+        stamped = tuple(self._stamped(document) for document in documents)
         if self.recording is not None and provider != "recording":
             self.recording.record(self.name, wish.query, wish.top_k, wish.filters, stamped)
-        left = external and not getattr(self.retriever, "stays_in_house", False)
-        return Search(self.name, wish.query, stamped, provider, round(seconds, 4), left_house=left)
+        return Search(self.name, wish.query, stamped, provider, round(seconds, 4), left_house=left_house)
 
-    def _failed(self, wish: _Wish, failures: list[str], seconds: float) -> Search:
+    def _stamped(self, document: Document) -> Document:
+        meta = {**document.meta, "source": self.name}
+        if url := _url(document):
+            meta["url"] = url
+        # A vector may be thousands of numbers, and every component that a document passes would copy it.
+        return replace(document, meta=meta, embedding=None, sparse_embedding=None)
+
+    def _failed(self, wish: _Wish, failures: list[str], seconds: float, left_house: bool) -> Search:
         message = "; ".join(failures)
         if self.strict:
             raise RuntimeError(f"The source '{self.name}' failed: {message}")
-        left = self.external and not getattr(self.retriever, "stays_in_house", False)
-        return Search(self.name, wish.query, seconds=round(seconds, 4), left_house=left, error=message)
+        return Search(self.name, wish.query, seconds=round(seconds, 4), left_house=left_house, error=message)
 
     def _output(self, query: str | State, search: Search) -> dict[str, Any]:
         documents = list(search.documents)
@@ -300,7 +314,8 @@ class _Wish:
         self.closed = closed
 
 
-def _parameters(part: Retriever) -> set[str]:
+def accepted(part: Retriever | Ranker) -> set[str]:
+    """:returns: The arguments that a component's ``run`` takes, of those that a search may pass."""
     parameters = inspect.signature(part.run).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
         return {"query", "top_k", "filters"}
@@ -311,21 +326,45 @@ def _name(provider: Retriever) -> str:
     return str(getattr(provider, "provider", None) or type(provider).__name__)
 
 
+def _documents(output: dict[str, Any]) -> list[Document]:
+    if output.get("documents") is None:
+        raise ValueError("it gave no `documents`")
+    return list(output["documents"])
+
+
+def _url(document: Document) -> str:
+    # Haystack's web searches write the address under either name.
+    return str(document.meta.get("url") or document.meta.get("link") or "")
+
+
+def _host(url: str) -> str:
+    try:
+        return (urlsplit(url).hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
 def _is_under(host: str, domains: Sequence[str]) -> bool:
-    return any(host == domain or host.endswith(f".{domain}") for domain in domains)
+    return any(f".{host}".endswith(f".{domain.lower().strip('.')}") for domain in domains)
 
 
 async def _asked(provider: Retriever, arguments: dict[str, Any]) -> dict[str, Any]:
     run_async: Callable[..., Any] | None = getattr(provider, "run_async", None)
     if run_async is not None:
         return await run_async(**arguments)
-    return await asyncio.to_thread(provider.run, **arguments)
+    return await asyncio.wrap_future(_in_thread(provider, arguments))
 
 
-def _within(seconds: float, call: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    # Not a `with` block: that would wait for a call that hangs, which is what the deadline is for.
-    executor = ThreadPoolExecutor(max_workers=1)
-    try:
-        return executor.submit(call).result(timeout=seconds)
-    finally:
-        executor.shutdown(wait=False, cancel_futures=True)
+def _in_thread(provider: Retriever, arguments: dict[str, Any]) -> Future[dict[str, Any]]:
+    # Not an executor's thread: one that hangs would take a place in its pool and keep the process from ending.
+    future: Future[dict[str, Any]] = Future()
+    future.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            future.set_result(provider.run(**arguments))
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=contextvars.copy_context().run, args=(run,), daemon=True).start()
+    return future

@@ -65,10 +65,13 @@ class SearchRecording:
         """
         key = _key(source, query, top_k, filters)
         line = json.dumps(
-            {"key": key, "documents": [document.to_dict(flatten=False) for document in documents]}, ensure_ascii=False
+            {"key": key, "documents": [document.to_dict(flatten=False) for document in documents]},
+            ensure_ascii=False,
+            default=str,
         )
         with _lock:
             self._kept[key] = tuple(documents)
+            Path(self.path).parent.mkdir(parents=True, exist_ok=True)
             with Path(self.path).open("a", encoding="utf-8") as file:
                 file.write(line + "\n")
 
@@ -81,10 +84,13 @@ def _read(path: Path) -> dict[str, tuple[Document, ...]]:
     if not path.is_file():
         return {}
     kept: dict[str, tuple[Document, ...]] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+    # Not splitlines: web pages hold separators (U+2028, U+0085) that JSON leaves as they are within a line.
+    for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), start=1):
+        if not line.strip():
+            continue
         try:
             entry = json.loads(line)
             kept[entry["key"]] = tuple(Document.from_dict(document) for document in entry["documents"])
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"Line {number} of the recording {path} is broken: {error}. Delete the line.") from error
     return kept

@@ -7,22 +7,17 @@ from typing import Any, Literal
 
 from haystack import component, default_from_dict, default_to_dict
 
-from components.json_reply import read_object, response_format
+from components.json_reply import object_schema, read_object, response_format
 from components.model_call import ChatGenerator, ModelCall, Prepared, passages
 from components.prompt_template import prompt_path
 from components.reply_formats import read_label
 from components.state import Label, State
 
-_SCHEMA = {
-    "type": "object",
-    "properties": {
-        "explanation": {"type": "string", "maxLength": 300},
-        "label": {"enum": [label.value for label in Label]},
-        "suggestions": {"type": "string", "maxLength": 300},
-    },
-    "required": ["explanation", "label", "suggestions"],
-    "additionalProperties": False,
-}
+_SCHEMA = object_schema(
+    explanation={"type": "string", "maxLength": 300},
+    label={"enum": [label.value for label in Label]},
+    suggestions={"type": "string", "maxLength": 300},
+)
 Reflection = Literal["reply", "call", "off"]
 
 
@@ -112,9 +107,9 @@ class SelfReflector:
     def _labelled(self, text: str, state: State) -> State:
         values = read_object(text) or {"label": text}
         return state.with_last(
-            label=read_label(str(values.get("label", ""))),
-            explanation=str(values.get("explanation", "")),
-            suggestions=str(values.get("suggestions", "")),
+            label=read_label(str(values.get("label") or "")),
+            explanation=str(values.get("explanation") or ""),
+            suggestions=str(values.get("suggestions") or ""),
         )
 
     def _route(self, state: State) -> dict[str, State]:

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any, Literal
 
 from haystack import component, default_from_dict, default_to_dict
 
 from components.coverage import TermStatistics, uncovered_share_covered
-from components.json_reply import read_boolean, read_object, response_format
+from components.json_reply import object_schema, read_boolean, read_object, response_format
 from components.model_call import ChatGenerator, ModelCall, Prepared, passages
 from components.prompt_template import prompt_path
 from components.state import State, Verdict
 
 Judge = Literal["auto", "model", "coverage"]
 JUDGES = ("auto", "model", "coverage")
-_SCHEMA = {
-    "type": "object",
-    "properties": {"analysis": {"type": "string", "maxLength": 600}, "status": {"enum": ["True", "False"]}},
-    "required": ["analysis", "status"],
-    "additionalProperties": False,
-}
+_SCHEMA = object_schema(analysis={"type": "string", "maxLength": 600}, status={"enum": ["True", "False"]})
 
 
 @component
@@ -115,7 +111,9 @@ class SourceSwitchJudge:
         :returns: The state under ``kept`` or ``switch_<source>``.
         :raises RunError: When the model fails; it holds the state.
         """
-        verdict = self._without_model(state)
+        verdict = self._at_once(state)
+        if verdict is None and self._judge() == "coverage":
+            verdict = self._covered(state)
         if verdict is None:
             text, state = self._asked().send(self._prepare(state))
             verdict = self._read(text, state)
@@ -123,7 +121,10 @@ class SourceSwitchJudge:
 
     async def run_async(self, state: State) -> dict[str, State]:
         """As :meth:`run`, without blocking the event loop."""
-        verdict = self._without_model(state)
+        verdict = self._at_once(state)
+        if verdict is None and self._judge() == "coverage":
+            # The statistics may be a server's.
+            verdict = await asyncio.to_thread(self._covered, state)
         if verdict is None:
             text, state = await self._asked().send_async(self._prepare(state))
             verdict = self._read(text, state)
@@ -146,8 +147,8 @@ class SourceSwitchJudge:
         others = [source for source in self.sources if source in state.settings.sources and source not in searched]
         return named if named in others else next(iter(others), None)
 
-    def _without_model(self, state: State) -> Verdict | None:
-        """:returns: The verdict that no model is needed for, or None."""
+    def _at_once(self, state: State) -> Verdict | None:
+        """:returns: The verdict that needs no comparison of passages, or None."""
         step = state.step
         if step.verdict is not None:
             return step.verdict
@@ -156,11 +157,13 @@ class SourceSwitchJudge:
             return Verdict(True, "no_other_source", "No other source may be searched.")
         if not search.documents:
             return Verdict(False, "nothing_found", f"{search.source} gave no passages.")
-        if len(state.steps) == 1 and not self.judge_first_step:
+        if not self.judge_first_step and not any(earlier.searches for earlier in state.steps[:-1]):
             return Verdict(True, "first_step", "Nothing has been observed to compare with.")
-        if self._judge() == "model":
-            return None
-        share = uncovered_share_covered(state.question, state.observed, search.documents, self.term_statistics)
+        return None
+
+    def _covered(self, state: State) -> Verdict:
+        new = state.step.searches[-1].documents
+        share = uncovered_share_covered(state.question, state.observed, new, self.term_statistics)
         return Verdict(
             share >= self.coverage_threshold,
             "coverage",
@@ -192,7 +195,7 @@ class SourceSwitchJudge:
     def _read(self, text: str, state: State) -> Verdict:
         values = read_object(text) or {}
         status = read_boolean(values.get("status")) if "status" in values else read_boolean(text)
-        analysis = str(values.get("analysis", ""))
+        analysis = str(values.get("analysis") or "")
         if status is not None:
             return Verdict(status, "model", analysis)
         if state.settings.fidelity == "authors-code":
@@ -215,4 +218,3 @@ class SourceSwitchJudge:
         if verdict.status or alternative is None:
             return {"kept": state}
         return {f"switch_{alternative}": state.with_event("search", source=alternative, query=state.query)}
-

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import Enum
+from enum import StrEnum
 from typing import Any, Literal, Self
 
 from haystack import Document
@@ -16,7 +16,7 @@ from haystack import Document
 Fidelity = Literal["paper", "authors-code"]
 
 
-class Label(str, Enum):
+class Label(StrEnum):
     """The self-evaluation of an answer (PrefRAG, section 3.3)."""
 
     CORRECT = "CORRECT"
@@ -24,7 +24,7 @@ class Label(str, Enum):
     INCORRECT = "INCORRECT"
 
 
-class Action(str, Enum):
+class Action(StrEnum):
     """What one reply of the reasoner asks for, whatever format it was written in."""
 
     SEARCH = "search"
@@ -70,7 +70,7 @@ class Verdict(_Value):
     """What the judge said of the documents of the preferred source (equation 3 of PrefRAG).
 
     :param status: True keeps the documents, False switches to another source.
-    :param judged_by: ``model``, ``coverage``, ``first_step`` or ``nothing_found``.
+    :param judged_by: ``model``, ``coverage``, ``first_step``, ``nothing_found`` or ``no_other_source``.
     :param analysis: Why.
     :param score: The judge's number, where it has one (for coverage the covered share, 0 to 1).
     :param parsed: False when the model's verdict could not be read and the setting decided.

@@ -7,7 +7,9 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from haystack import component
+from haystack import Document, component, default_from_dict, default_to_dict
+from haystack.errors import FilterError
+from haystack.utils.filters import document_matches_filter
 
 from components.state import Fidelity, RunSettings, State
 
@@ -62,7 +64,11 @@ class StateBuilder:
             raise ValueError(f"external_sources names {sorted(unknown)}, the sources are {list(sources)}.")
         if fidelity not in get_args(Fidelity):
             raise ValueError(f"fidelity is '{fidelity}': set it to {' or '.join(get_args(Fidelity))}.")
-        for name, value, least in (("top_k", top_k, 1), ("max_steps", max_steps, 0), ("max_supplements", max_supplements, 0)):
+        for name, value, least in (
+            ("top_k", top_k, 1),
+            ("max_steps", max_steps, 0),
+            ("max_supplements", max_supplements, 0),
+        ):
             if not isinstance(value, int) or value < least:
                 raise ValueError(f"{name} is {value!r}: set it to a whole number of at least {least}.")
         self.sources = list(sources)
@@ -73,6 +79,25 @@ class StateBuilder:
         self.max_supplements = max_supplements
         self.fidelity: Fidelity = fidelity
         self.max_top_k = max(max_top_k, top_k)
+
+    def to_dict(self) -> dict[str, Any]:
+        """:returns: The component as plain values."""
+        return default_to_dict(
+            self,
+            sources=self.sources,
+            preferred=self.preferred,
+            external_sources=self.external_sources,
+            top_k=self.top_k,
+            max_steps=self.max_steps,
+            max_supplements=self.max_supplements,
+            fidelity=self.fidelity,
+            max_top_k=self.max_top_k,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> StateBuilder:
+        """:param data: See :meth:`to_dict`. :returns: The component."""
+        return default_from_dict(cls, data)
 
     @component.output_types(state=State)
     def run(
@@ -102,8 +127,7 @@ class StateBuilder:
         if len(question) > MAX_QUESTION_CHARACTERS:
             raise ValueError(f"The question has {len(question)} characters: shorten it to {MAX_QUESTION_CHARACTERS}.")
         settings = self._narrowed(sources, preferred, top_k, max_steps, filters)
-        turns = tuple((turn["role"], turn["content"]) for turn in history or () if turn.get("content"))
-        return {"state": State(question, settings, history=turns, started=time.perf_counter())}
+        return {"state": State(question, settings, history=_turns(history or ()), started=time.perf_counter())}
 
     @component.output_types(state=State)
     async def run_async(
@@ -146,6 +170,7 @@ class StateBuilder:
             raise ValueError(f"top_k is {top_k}: ask for 1 to {self.max_top_k} documents.")
         if max_steps is not None and not 0 <= max_steps <= self.max_steps:
             raise ValueError(f"max_steps is {max_steps}: ask for 0 to {self.max_steps} steps.")
+        _check(filters)
         return RunSettings(
             sources=allowed,
             preferred=first,
@@ -155,3 +180,28 @@ class StateBuilder:
             filters=filters,
             fidelity=self.fidelity,
         )
+
+
+def _turns(history: Sequence[Mapping[str, str]]) -> tuple[tuple[str, str], ...]:
+    for turn in history:
+        if not all(isinstance(turn.get(key) or "", str) for key in ("role", "content")) or not turn.get("role"):
+            raise ValueError('A turn of the history is not {"role": ..., "content": ...} with two texts: mend it.')
+    return tuple((turn["role"], turn["content"]) for turn in history if turn.get("content"))
+
+
+def _check(filters: Mapping[str, Any] | None) -> None:
+    """Refuse a filter here: a source that cannot read it fails, and the query would go to the next one without it."""
+    if not filters:
+        return
+    waiting = [filters]
+    try:
+        while waiting:
+            condition = waiting.pop()
+            document_matches_filter(dict(condition), Document(content=""))
+            # Haystack stops at the first condition that decides, so each is tried for itself.
+            waiting.extend(condition.get("conditions", ()))
+    except (FilterError, TypeError, ValueError, AttributeError, KeyError) as error:
+        raise ValueError(
+            f"The filters cannot be understood: {error}. Write them as Haystack does, for example "
+            '{"field": "meta.year", "operator": ">=", "value": 2000}.'
+        ) from error

@@ -1,5 +1,6 @@
 """Retrieves from the on-disk BM25 index."""
 
+import asyncio
 from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
@@ -65,6 +66,14 @@ class TantivyBM25Retriever:
             parameters["document_store"] = TantivyDocumentStore.from_dict(store)
         return default_from_dict(cls, {**data, "init_parameters": parameters})
 
+    def warm_up(self) -> None:
+        """
+        Open the index, so that a missing one is told before the first question.
+
+        :raises FileNotFoundError: if the store names an index that does not exist.
+        """
+        self.document_store.count_documents()
+
     @component.output_types(documents=list[Document])
     def run(
         self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
@@ -98,5 +107,8 @@ class TantivyBM25Retriever:
         :raises ValueError: if top_k is under 1.
         :raises FilterError: if the filters cannot be understood or applied.
         """
-        # A search is over before a thread could be handed to it.
+        if filters or self.filters:
+            # A filter may have to read many documents, and everybody else would wait.
+            return await asyncio.to_thread(self.run, query, top_k, filters)
+        # Any other search is over before a thread could be handed to it.
         return self.run(query, top_k, filters)

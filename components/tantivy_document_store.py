@@ -202,15 +202,26 @@ class TantivyDocumentStore:
         :returns: the matching documents, in no particular order.
         :raises FilterError: if the filters cannot be understood or applied.
         """
+        return list(self.iterate_documents(filters))
+
+    def iterate_documents(self, filters: dict[str, Any] | None = None) -> Iterator[Document]:
+        """
+        Go through the documents that match filters, without holding them all.
+
+        :param filters: Haystack's filters; without them every document is given.
+        :returns: the matching documents, in no particular order.
+        :raises FilterError: if the filters cannot be understood or applied.
+        """
         if filters:
             _check_filters(filters)
         opened = self._open()
         if opened is None:
-            return []
+            return
         searcher = opened.searcher()
         query = opened.necessary(filters) if filters else None
-        documents = opened.read_all(searcher, query if query is not None else Query.all_query())
-        return [document for document in documents if not filters or _matches(filters, document)]
+        for document in opened.read_all(searcher, query if query is not None else Query.all_query()):
+            if not filters or _matches(filters, document):
+                yield document
 
     def documents_by_id(self, document_ids: Iterable[str]) -> list[Document]:
         """

@@ -43,8 +43,8 @@ def fit_to_window(
 ) -> Fitted:
     """Render a prompt with as many documents as the window holds.
 
-    Documents go one by one, from the end of the oldest observation on; the newest observation loses the ends of its
-    texts only when nothing else is left to cut.
+    Documents go one by one, from the end of the oldest observation on. When only the newest one that holds any is left,
+    its texts lose their ends, and its documents go last.
 
     :param render: Makes the prompt from the documents of each observation.
     :param observations: The documents of each observation, oldest first.
@@ -55,9 +55,11 @@ def fit_to_window(
     """
     room = context_window - reply_tokens - OVERHEAD_TOKENS
     kept = [list(observation) for observation in observations]
+    # A step without a retrieval (an answer, an unreadable reply) has nothing to show; the newest is one that has.
+    last = max((number for number, observation in enumerate(kept) if observation), default=0)
     prompt = render(kept)
     cut = 0
-    for observation in kept[:-1]:
+    for observation in kept[:last]:
         while observation and estimate_tokens(prompt) > room:
             observation.pop()
             cut += 1
@@ -65,18 +67,25 @@ def fit_to_window(
     if estimate_tokens(prompt) <= room:
         return Fitted(prompt, cut)
 
-    newest = kept[-1] if kept else []
+    newest = kept[last] if kept else []
     share = max((len(document.content or "") for document in newest), default=0)
     while share > 0:
         share = share * 3 // 4
         shortened = [_shortened(document, share) for document in newest]
-        prompt = render([*kept[:-1], shortened])
+        prompt = render([*kept[:last], shortened, *kept[last + 1 :]])
         if estimate_tokens(prompt) <= room:
             changed = sum(new is not old for new, old in zip(shortened, newest, strict=True))
             return Fitted(prompt, cut, changed)
+    while newest:
+        newest.pop()
+        cut += 1
+        prompt = render(kept)
+        if estimate_tokens(prompt) <= room:
+            return Fitted(prompt, cut)
     raise ValueError(
-        f"The prompt needs about {estimate_tokens(prompt)} tokens without any document, the model's window leaves "
-        f"{room}: ask a shorter question, or set a larger window (PREFRAG_LLM_CONTEXT, or `context_window` in the YAML)."
+        f"The prompt needs about {estimate_tokens(prompt)} tokens without any document, the model's window "
+        f"leaves {room}: ask a shorter question, or set a larger window (PREFRAG_LLM_CONTEXT, or `context_window` in "
+        "the YAML)."
     )
 
 

@@ -6,9 +6,10 @@ import asyncio
 from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
+from haystack.core.serialization import component_to_dict
 
 from components.index_location import resolve_web_index
-from components.retrieval_source import Retriever
+from components.retrieval_source import Retriever, accepted
 from components.tantivy_bm25_retriever import TantivyBM25Retriever
 from components.tantivy_document_store import TantivyDocumentStore
 
@@ -31,7 +32,8 @@ class WebRetriever:
 
     def to_dict(self) -> dict[str, Any]:
         """:returns: The component as plain values."""
-        return default_to_dict(self, search=self.search, index=self.index)
+        # Not every component has a `to_dict` of its own, DDGSWebSearch among them.
+        return default_to_dict(self, search=component_to_dict(self.search, "search"), index=self.index)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> WebRetriever:
@@ -41,7 +43,11 @@ class WebRetriever:
     @property
     def stays_in_house(self) -> bool:
         """:returns: Whether an index stands in for the web."""
-        return self._chosen() is not self.search
+        try:
+            return self._chosen() is not self.search
+        except (OSError, ValueError):
+            # A stand-in is named but cannot be opened: the search fails, and the web is not asked in its place.
+            return True
 
     @property
     def provider(self) -> str:
@@ -64,17 +70,24 @@ class WebRetriever:
         :param top_k: Results to give.
         :returns: ``documents``, best first.
         """
-        return {"documents": self._chosen().run(query=query, top_k=top_k)["documents"]}  # type: ignore[call-arg]
+        chosen = self._chosen()
+        return {"documents": chosen.run(query=query, **_count(chosen, top_k))["documents"]}
 
     @component.output_types(documents=list[Document])
     async def run_async(self, query: str, top_k: int = 10) -> dict[str, list[Document]]:
         """As :meth:`run`, without blocking the event loop."""
         chosen = self._chosen()
         if hasattr(chosen, "run_async"):
-            return {"documents": (await chosen.run_async(query=query, top_k=top_k))["documents"]}
-        return {"documents": (await asyncio.to_thread(chosen.run, query=query, top_k=top_k))["documents"]}  # type: ignore[call-arg]
+            return {"documents": (await chosen.run_async(query=query, **_count(chosen, top_k)))["documents"]}
+        output = await asyncio.to_thread(chosen.run, query=query, **_count(chosen, top_k))
+        return {"documents": output["documents"]}
 
     def _chosen(self) -> Retriever:
         # At every call, as the local store does: a server that started on the demo sees an index made since.
         path = resolve_web_index(self.index)
         return self.search if path is None else TantivyBM25Retriever(TantivyDocumentStore(path=str(path)))
+
+
+def _count(retriever: Retriever, top_k: int) -> dict[str, int]:
+    # Some of Haystack's web searches take the number of results in their settings only.
+    return {"top_k": top_k} if "top_k" in accepted(retriever) else {}

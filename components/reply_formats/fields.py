@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from components.json_reply import read_object
 from components.state import Label
 
 MAX_QUERY_CHARACTERS = 1_000
@@ -26,28 +26,42 @@ class Tool:
     source: str | None = None
 
 
-_LABELS = (
-    (re.compile(r"\bPARTIAL(?:LY)?[\s_-]*CORRECT\b", re.IGNORECASE), Label.PARTIALLY_CORRECT),
-    (re.compile(r"\bIN[\s_-]?CORRECT\b|\bNOT\s+CORRECT\b", re.IGNORECASE), Label.INCORRECT),
-    (re.compile(r"\bCORRECT\b", re.IGNORECASE), Label.CORRECT),
+# Underscores around a label are Markdown, so they are no part of its word.
+_LABELS = tuple(
+    (re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_])", re.IGNORECASE), label)
+    for words, label in (
+        (r"PART(?:IAL)?(?:LY)?[\s_-]*CORRECT", Label.PARTIALLY_CORRECT),
+        (r"IN[\s_-]?CORRECT|NOT\s+CORRECT", Label.INCORRECT),
+        (r"CORRECT", Label.CORRECT),
+    )
 )
+# Where a label ends and its reason begins; the prompt's list of labels, echoed, has none of these between them.
+_REASON = re.compile(r"[.:(\n]|\s[-\u2013\u2014]\s")
 
 
 def read_label(text: str) -> Label | None:
     """Read a label from its own field.
 
-    The longer labels hold the shorter ones, so each is taken out of the text before the next is looked for. A field
-    that still names more than one (the prompt's list, echoed) says nothing.
+    The longer labels hold the shorter ones, so each is taken out of the text before the next is looked for. Where a
+    reason behind the label names others, the label is what stands before the reason. A field that still names more
+    than one (the prompt's list, echoed) says nothing.
 
     :param text: What stands in the field.
     :returns: The label, or None.
     """
+    labels = _labels(text)
+    if len(labels) > 1:
+        labels = _labels(_REASON.split(text.strip(), maxsplit=1)[0])
+    return labels[0] if len(labels) == 1 else None
+
+
+def _labels(text: str) -> list[Label]:
     found: list[Label] = []
     for pattern, label in _LABELS:
         text, count = pattern.subn(" ", text)
         if count:
             found.append(label)
-    return found[0] if len(found) == 1 else None
+    return found
 
 
 def plain(text: str) -> str:
@@ -58,9 +72,10 @@ def plain(text: str) -> str:
     """
     text = text.strip()
     while True:
-        stripped = re.sub(r"^(?:[#>]+\s+|[*_`]+)|(?:[*_`]+)$", "", text).strip()
+        stripped = re.sub(r"^(?:[#>]+\s+|[*_`]+\s*)+", "", text).rstrip("*_` \n\t")
         if len(stripped) > 1 and stripped[0] == stripped[-1] and stripped[0] in "\"'":
-            stripped = stripped[1:-1].strip()
+            # Quotes around the whole, not around a word at each end.
+            stripped = stripped[1:-1].strip() if stripped[0] not in stripped[1:-1] else stripped
         if stripped == text:
             return text
         text = stripped
@@ -72,16 +87,12 @@ def plain_query(text: str) -> str:
     :param text: The input as the model wrote it.
     :returns: The query, at most 1,000 characters.
     """
-    text = text.strip().strip("`").strip()
+    text = re.sub(r"^`+(?:json\b)?|`+$", "", text.strip()).strip()
     if text.startswith("{"):
-        try:
-            values = json.loads(text)
-        except ValueError:
-            values = None
-        if isinstance(values, dict):
-            strings = [value for value in values.values() if isinstance(value, str)]
-            if strings:
-                text = values["query"] if isinstance(values.get("query"), str) else strings[0]
+        values = read_object(text) or {}
+        strings = [value for value in values.values() if isinstance(value, str)]
+        if strings:
+            text = values["query"] if isinstance(values.get("query"), str) else strings[0]
     return plain(" ".join(text.split()))[:MAX_QUERY_CHARACTERS]
 
 

@@ -6,11 +6,13 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from components.json_reply import read_object, response_format
+from components.json_reply import object_schema, read_object, response_format
 from components.reply_formats.fields import Tool, find_tool, plain, plain_query, read_label
-from components.state import Action, Fidelity, Label, Step
+from components.state import Action, Fidelity, Label, State, Step
 
 _ANSWER = "Final_Answer"
+# Bounds keep a small model, which does not know when to stop, from filling its window with one field.
+_THOUGHT = {"type": "string", "maxLength": 240}
 
 
 class JsonFormat:
@@ -18,33 +20,29 @@ class JsonFormat:
 
     prompt = "reasoner_json"
 
-    def generation_kwargs(self, tools: Sequence[Tool], must_answer: bool) -> dict[str, Any]:
+    def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
         """:returns: What the chat generator is told besides the prompt."""
-        # Bounds keep a small model, which does not know when to stop, from filling its window with one field.
-        thought = {"type": "string", "maxLength": 240}
-        answer = {
-            "type": "object",
-            "properties": {
-                "thought": thought,
-                "action": {"const": _ANSWER},
-                "answer": {"type": "string", "minLength": 1, "maxLength": 160},
-                "label": {"enum": [label.value for label in Label]},
-                "explanation": {"type": "string", "maxLength": 200},
-            },
-            "required": ["thought", "action", "answer", "label", "explanation"],
-            "additionalProperties": False,
-        }
-        search = {
-            "type": "object",
-            "properties": {
-                "thought": thought,
-                "action": {"enum": [tool.name for tool in tools]},
-                "query": {"type": "string", "minLength": 3, "maxLength": 160},
-            },
-            "required": ["thought", "action", "query"],
-            "additionalProperties": False,
-        }
+        answer = self._answer_schema()
+        search = self._search_schema(tools, {"type": "string", "minLength": 3, "maxLength": 160})
         return {"response_format": response_format("step", answer if must_answer else {"anyOf": [search, answer]})}
+
+    @staticmethod
+    def _answer_schema(
+        thought: dict[str, Any] = _THOUGHT, answer_length: int = 160, explanation_length: int = 200
+    ) -> dict[str, Any]:
+        return object_schema(
+            thought=thought,
+            action={"const": _ANSWER},
+            answer={"type": "string", "minLength": 1, "maxLength": answer_length},
+            label={"enum": [label.value for label in Label]},
+            explanation={"type": "string", "maxLength": explanation_length},
+        )
+
+    @staticmethod
+    def _search_schema(
+        tools: Sequence[Tool], query: dict[str, Any], thought: dict[str, Any] = _THOUGHT
+    ) -> dict[str, Any]:
+        return object_schema(thought=thought, action={"enum": [tool.name for tool in tools]}, query=query)
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool, fidelity: Fidelity) -> Step:
         """Read a reply.
@@ -58,11 +56,14 @@ class JsonFormat:
         values = read_object(text)
         if values is None:
             if must_answer and text.strip():
-                return Step(Action.ANSWER, reply=text.strip(), answer=plain(text.strip().split("\n\n")[0]))
+                answer = " ".join(text.strip().split("\n\n")[0].split())
+                return Step(Action.ANSWER, reply=text.strip(), answer=plain(answer))
             return Step(Action.UNREADABLE, reply=text.strip()[:2_000])
         reply = json.dumps(values, ensure_ascii=False)
         name, thought = _text(values, "action"), _text(values, "thought")
         answer = plain(_text(values, "answer"))
+        if must_answer and not answer:
+            answer = plain(thought)
         if answer and (must_answer or find_tool(name, tools) is None):
             return Step(
                 Action.ANSWER,
@@ -78,11 +79,9 @@ class JsonFormat:
             return Step(Action.UNKNOWN_ACTION, reply=reply, thought=thought, tool=name, query=query)
         if tool is None or not query:
             return Step(Action.UNREADABLE, reply=reply, thought=thought)
-        return Step(
-            Action.SEARCH, reply=reply, thought=thought, tool=tool.name, query=query, named_source=tool.source
-        )
+        return Step(Action.SEARCH, reply=reply, thought=thought, tool=tool.name, query=query, named_source=tool.source)
 
 
 def _text(values: dict[str, Any], key: str) -> str:
-    value = values.get(key, "")
-    return " ".join(value.split()) if isinstance(value, str) else str(value)
+    value = values.get(key)
+    return " ".join(("" if value is None else str(value)).split())

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from components.reply_formats.fields import Tool, find_tool, plain, plain_query, read_label
-from components.state import Action, Fidelity, Label, Step
+from components.state import Action, Fidelity, Label, State, Step
 
 _FIELDS = (
     "Thought",
@@ -22,11 +22,15 @@ _FIELDS = (
 )
 _TRAILER = ("Self-Evaluation", "Explanation", "Improvement Suggestions")
 _NAMES = "|".join(re.escape(name).replace(r"\-", r"[- ]?").replace(r"\ ", r"[ _]?") for name in _FIELDS)
-# A field begins a line, perhaps behind Markdown; those after an answer also stand in the middle of its line.
-_AT_LINE_START = rf"^[ \t>#*_-]*(?P<line>{_NAMES})[ \t*_]*:[ \t]*(?:\*\*)?"
-_IN_LINE = r"(?P<inline>Self[- ]?Evaluation|Improvement[ _]?Suggestions)[ \t*_]*:[ \t]*(?:\*\*)?"
+# A field begins a line, perhaps behind Markdown, and ends in a colon, the wide one of Chinese included; those after an
+# answer also stand in the middle of its line.
+_AT_LINE_START = rf"^[ \t>#*_-]*(?P<line>{_NAMES})[ \t*_]*[:\uff1a][ \t]*(?:\*\*)?"
+_IN_LINE = r"(?P<inline>Self[- ]?Evaluation|Improvement[ _]?Suggestions)[ \t*_]*[:\uff1a][ \t]*(?:\*\*)?"
 _FIELD = re.compile(rf"{_AT_LINE_START}|{_IN_LINE}", re.IGNORECASE | re.MULTILINE)
 _CALL = re.compile(r"^(?P<name>[\w .-]+?)\s*[\[(](?P<input>.+?)[\])]?\s*$", re.DOTALL)
+_FINISH = re.compile(r"final[ _]?answer|finish|answer", re.IGNORECASE)
+_NO_TOOL = re.compile(rf"{_FINISH.pattern}|none\b.*|n/a", re.IGNORECASE)
+_SAME_LINE_EXPLANATION = re.compile(r"\bExplanation[ \t*_]*[:\uff1a]", re.IGNORECASE)
 _CANONICAL = {re.sub(r"[\W_]", "", name).lower(): name for name in _FIELDS}
 
 
@@ -47,7 +51,7 @@ class TextFormat:
 
     prompt = "reasoner_text"
 
-    def generation_kwargs(self, tools: Sequence[Tool], must_answer: bool) -> dict[str, Any]:
+    def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
         """:returns: What the chat generator is told besides the prompt."""
         return {"stop": ["Observation:"]}
 
@@ -67,7 +71,7 @@ class TextFormat:
             if name == "Observation" and index > 0:
                 parts = parts[:index]
                 break
-            if name == "Action" and not must_answer:
+            if name == "Action" and not must_answer and not self._announces_answer(parts, index):
                 return self._search(parts, index, tools)
             if name == "Final Answer" and value:
                 return self._answer(parts, index)
@@ -75,17 +79,23 @@ class TextFormat:
             return self._forced(parts)
         return Step(Action.UNREADABLE, reply=_transcript(parts) or "Thought:", thought=_first(parts, "Thought"))
 
+    def _announces_answer(self, parts: list[tuple[str, str]], index: int) -> bool:
+        """:returns: Whether the action is none of the tools but a word for the final answer that follows it."""
+        following = parts[index + 1] if index + 1 < len(parts) else ("", "")
+        has_answer = following[0] == "Final Answer" and bool(following[1])
+        return has_answer and _NO_TOOL.fullmatch(plain(parts[index][1])) is not None
+
     def _search(self, parts: list[tuple[str, str]], index: int, tools: Sequence[Tool]) -> Step:
         kept = parts[: index + 1]
-        name, asked = plain(parts[index][1]), ""
+        name, asked = plain(" ".join(parts[index][1].split())), ""
         if index + 1 < len(parts) and parts[index + 1][0] == "Action Input":
             kept = parts[: index + 2]
             asked = parts[index + 1][1]
         elif call := _CALL.match(name):
             name, asked = call["name"], call["input"]
         thought = _first(kept, "Thought")
-        if re.fullmatch(r"final[ _]?answer|finish|answer", name, re.IGNORECASE) and plain(asked):
-            return self._answer([*parts[:index], ("Final Answer", asked), *parts[index + 2 :]], index)
+        if _FINISH.fullmatch(name) and plain(asked):
+            return self._answer([*parts[:index], ("Final Answer", asked), *parts[len(kept) :]], index)
         query = plain_query(asked.split("\n\n")[0])
         tool = find_tool(name, tools)
         reply = _transcript(kept)
@@ -93,22 +103,22 @@ class TextFormat:
             return Step(Action.UNKNOWN_ACTION, reply=reply, thought=thought, tool=name, query=query)
         if not query:
             return Step(Action.UNREADABLE, reply=reply, thought=thought, tool=tool.name)
-        return Step(
-            Action.SEARCH, reply=reply, thought=thought, tool=tool.name, query=query, named_source=tool.source
-        )
+        return Step(Action.SEARCH, reply=reply, thought=thought, tool=tool.name, query=query, named_source=tool.source)
 
     def _answer(self, parts: list[tuple[str, str]], index: int) -> Step:
         end = index + 1
         while end < len(parts) and parts[end][0] in _TRAILER:
             end += 1
         trailer = dict(reversed(parts[index + 1 : end]))
+        label, *same_line = _SAME_LINE_EXPLANATION.split(trailer.get("Self-Evaluation", ""), maxsplit=1)
+        explanation = trailer.get("Explanation") or "".join(same_line)
         return Step(
             Action.ANSWER,
             reply=_transcript(parts[:end]),
             thought=_first(parts[:index], "Thought"),
             answer=_one_answer(parts[index][1]),
-            label=read_label(trailer.get("Self-Evaluation", "")),
-            explanation=" ".join(trailer.get("Explanation", "").split()),
+            label=read_label(label),
+            explanation=" ".join(explanation.split()),
             suggestions=" ".join(trailer.get("Improvement Suggestions", "").split()),
         )
 
@@ -121,14 +131,21 @@ class TextFormat:
         return self._answer([*parts[:index], ("Final Answer", spoken[0][1]), *parts[index + 1 :]], index)
 
     def _read_as_authors(self, text: str, tools: Sequence[Tool], must_answer: bool) -> Step:
-        if "Final Answer:" not in text and not must_answer:
+        behind = _AUTHORS_ANSWER.split(text)
+        if len(behind) == 1 and not must_answer:
             return self.read(text, tools, must_answer=False, fidelity="paper")
-        answer = text.rsplit("Final Answer:", 1)[-1].split("Self-Evaluation:")[0].strip()
-        label = next((label for label in _AUTHORS_ORDER if label.value in text), None)
+        answer = _AUTHORS_ANSWER_END.split(behind[-1], maxsplit=1)[0].strip(" \t\n:")
+        # Without both fields of the trailer the label is looked for in the whole reply, its thoughts included.
+        trailer = _AUTHORS_TRAILER.search(text)
+        searched = trailer["label"] if trailer else text
+        label = next((label for label in _AUTHORS_ORDER if label.value in searched), None)
         return Step(Action.ANSWER, reply=text.strip(), answer=answer, label=label)
 
 
 _AUTHORS_ORDER = (Label.PARTIALLY_CORRECT, Label.INCORRECT, Label.CORRECT)
+_AUTHORS_ANSWER = re.compile(r"Final Answer\s*:", re.IGNORECASE)
+_AUTHORS_ANSWER_END = re.compile(r"\n\s*Self-Evaluation|Explanation:|Observation:|Thought:", re.IGNORECASE)
+_AUTHORS_TRAILER = re.compile(r"Self-Evaluation\s*:(?P<label>.+?)\sExplanation", re.IGNORECASE | re.DOTALL)
 
 
 def _first(parts: list[tuple[str, str]], name: str) -> str:

@@ -1,0 +1,278 @@
+"""The judge: keep or switch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from components.source_switch_judge import SourceSwitchJudge
+from components.state import Action, RunError, State, Step, Verdict
+from components.tantivy_document_store import TantivyDocumentStore
+from tests.components.samples import answer_step, document, found, kinds, observed_step, search_step, state
+from tests.fakes import CALLS, ScriptedChatGenerator
+
+SOURCES = ["local", "archive", "web"]
+FIRST = observed_step(document("alpha", content="Alpha was built by Beta."))
+SECOND = search_step("beta", found(document("beta", content="Beta is a yard.")))
+JUDGED = state(FIRST, SECOND)
+TRUE, FALSE = '{"analysis": "New.", "status": "True"}', '{"analysis": "Old.", "status": "False"}'
+
+
+def judge(*script: str, sources: list[str] | None = None, **changes: Any) -> SourceSwitchJudge:
+    model = ScriptedChatGenerator(list(script), name="judge", **changes.pop("model", {})) if script else None
+    return SourceSwitchJudge(sources or ["local", "web"], chat_generator=model, **changes)
+
+
+def judged(reached: State, *script: str, **changes: Any) -> tuple[str, State, Verdict]:
+    output = judge(*script, **changes).run(reached)
+    assert len(output) == 1
+    name, after = next(iter(output.items()))
+    assert after.step.verdict is not None
+    return name, after, after.step.verdict
+
+
+class TestInit:
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"judge": "oracle"}, "judge is 'oracle': set it to one of auto, model, coverage"),
+            ({"judge": "model"}, "needs a `chat_generator`; or set judge to coverage"),
+            ({"coverage_threshold": 22}, "set it between 0 and 1"),
+            ({"coverage_threshold": -0.1}, "set it between 0 and 1"),
+            ({"on_unparsable": "ask"}, "set it to switch or keep"),
+            ({"prompt": "nonsense"}, "No prompt 'nonsense'"),
+        ],
+    )
+    def test_settings_that_make_no_sense_are_refused_in_words(self, changes: dict[str, Any], message: str):
+        with pytest.raises(ValueError, match=message):
+            judge(**changes)
+
+    def test_needs_sources(self):
+        with pytest.raises(ValueError, match="`sources` is empty"):
+            SourceSwitchJudge([])
+
+    def test_has_one_output_for_each_source(self):
+        outputs = judge(sources=SOURCES).__haystack_output__._sockets_dict  # type: ignore[attr-defined]
+
+        assert set(outputs) == {"kept", "switch_local", "switch_archive", "switch_web"}
+
+
+def test_survives_serialisation(tmp_path: Any):
+    whole = judge(
+        TRUE,
+        sources=SOURCES,
+        term_statistics=TantivyDocumentStore(path=str(tmp_path / "index")),
+        judge="model",
+        coverage_threshold=0.5,
+        judge_first_step=True,
+        on_unparsable="keep",
+        generation_kwargs={"temperature": 0.0},
+    )
+
+    again = SourceSwitchJudge.from_dict(whole.to_dict())
+
+    assert again.to_dict() == whole.to_dict()
+    assert isinstance(again.term_statistics, TantivyDocumentStore)
+    assert isinstance(again.chat_generator, ScriptedChatGenerator)
+
+
+@pytest.mark.parametrize("script", [(TRUE,), (FALSE,), ()])
+async def test_the_asynchronous_way_gives_the_same(script: tuple[str, ...]):
+    assert await judge(*script).run_async(JUDGED) == judge(*script).run(JUDGED)
+
+
+class TestWithoutComparing:
+    def test_the_first_retrieval_is_kept(self):
+        output, _, verdict = judged(state(search_step("a", found(document("alpha")))), FALSE)
+
+        assert (output, verdict.judged_by) == ("kept", "first_step")
+        assert "judge" not in CALLS
+
+    @pytest.mark.parametrize("action", [Action.UNREADABLE, Action.UNKNOWN_ACTION])
+    def test_the_first_retrieval_is_the_first_one_not_the_first_reply(self, action: Action):
+        reached = state(Step(action, observed=True), search_step("a", found(document("alpha"))))
+
+        assert judged(reached, FALSE)[2].judged_by == "first_step"
+
+    def test_a_retrieval_after_a_supplement_is_not_the_first(self):
+        supplement = answer_step(searches=(found(),), observed=True)
+
+        assert judged(state(supplement, SECOND), FALSE)[2].judged_by == "model"
+
+    def test_the_first_retrieval_is_judged_where_the_setting_says_so(self):
+        reached = state(search_step("a", found(document("alpha"))))
+
+        output, _, verdict = judged(reached, FALSE, judge_first_step=True)
+
+        assert (output, verdict.judged_by) == ("switch_web", "model")
+        assert "(nothing yet)" in CALLS["judge"][0]["prompt"]
+
+    @pytest.mark.parametrize("steps", [(), (FIRST,)])
+    def test_nothing_found_switches(self, steps: tuple[Step, ...]):
+        output, _, verdict = judged(state(*steps, search_step("a", found())), TRUE)
+
+        assert (output, verdict.judged_by, verdict.status) == ("switch_web", "nothing_found", False)
+
+    def test_without_another_source_everything_is_kept(self):
+        output, _, verdict = judged(state(FIRST, search_step("a", found()), sources=("local",)), FALSE)
+
+        assert (output, verdict.judged_by) == ("kept", "no_other_source")
+
+    def test_what_a_switch_brought_stands_whatever_it_is(self):
+        switched = judged(JUDGED, FALSE)[1]
+        arrived = switched.with_last(searches=(*switched.step.searches, found(source="web")))
+
+        output, after, verdict = judged(arrived, FALSE)
+
+        assert (output, after) == ("kept", arrived)
+        assert not verdict.status
+        assert len(CALLS["judge"]) == 1
+
+
+class TestAlternative:
+    def after(self, named: str | None = None, **changes: Any) -> str:
+        step = search_step("beta", found(document("beta")), named_source=named)
+        wish = {"sources": ("local", "archive", "web"), **changes}
+        return judged(state(FIRST, step, **wish), FALSE, sources=SOURCES)[0]
+
+    def test_is_the_next_source(self):
+        assert self.after() == "switch_archive"
+
+    def test_is_the_source_that_the_model_named(self):
+        assert self.after("web") == "switch_web"
+
+    def test_is_another_when_the_model_named_the_one_that_was_searched(self):
+        assert self.after("local") == "switch_archive"
+
+    def test_is_never_one_that_the_request_forbids(self):
+        assert self.after("archive", sources=("local", "web")) == "switch_web"
+
+    def test_is_told_with_the_query(self):
+        after = judged(JUDGED, FALSE)[1]
+
+        assert kinds(after) == ["verdict", "search"]
+        assert after.events[-1].data == {"source": "web", "query": "beta"}
+
+
+class TestModel:
+    def test_sees_question_observed_and_new_passages_apart(self):
+        judged(JUDGED, TRUE)
+
+        prompt = CALLS["judge"][0]["prompt"]
+        known, new = prompt.split("New information:")
+        assert JUDGED.question in known
+        assert "Alpha was built" in known
+        assert "Beta is a yard" in new
+        assert CALLS["judge"][0]["generation_kwargs"]["response_format"]["type"] == "json_schema"
+
+    @pytest.mark.parametrize(
+        ("reply", "output"),
+        [
+            (TRUE, "kept"),
+            (FALSE, "switch_web"),
+            ('{"analysis": "x", "status": true}', "kept"),
+            ('{"analysis": "x", "status": false}', "switch_web"),
+            ("{'analysis': \"It doesn't\", 'status': False}", "switch_web"),
+            ('```json\n{"status": "true"}\n```', "kept"),
+            ('Here: {"status": "yes", "analysis": "cut of', "kept"),
+            ("True", "kept"),
+            ("**False**.", "switch_web"),
+            ("<think>True</think>False", "switch_web"),
+        ],
+    )
+    def test_is_understood_however_it_writes(self, reply: str, output: str):
+        name, _, verdict = judged(JUDGED, reply)
+
+        assert (name, verdict.judged_by, verdict.parsed) == (output, "model", True)
+
+    @pytest.mark.parametrize(
+        "reply", ["", "Perhaps.", '{"analysis": "true or not"}', '{"status": "maybe"}', "<think>True"]
+    )
+    @pytest.mark.parametrize(("setting", "output"), [("switch", "switch_web"), ("keep", "kept")])
+    def test_that_is_not_understood_is_decided_by_the_setting(self, reply: str, setting: Any, output: str):
+        name, after, verdict = judged(JUDGED, reply, on_unparsable=setting)
+
+        assert (name, verdict.parsed) == (output, False)
+        assert after.events[0].data["parsed"] is False
+
+    @pytest.mark.parametrize(("reply", "output"), [("That is true, I think.", "kept"), ("Hardly.", "switch_web")])
+    def test_that_is_not_understood_is_searched_for_true_in_the_authors_code(self, reply: str, output: str):
+        assert judged(state(FIRST, SECOND, fidelity="authors-code"), reply)[0] == output
+
+    def test_gives_its_analysis_or_what_it_said_instead(self):
+        assert judged(JUDGED, TRUE)[2].analysis == "New."
+        assert judged(JUDGED, "Perhaps.")[2].analysis == "Perhaps."
+        assert judged(JUDGED, '{"analysis": null, "status": "True"}')[2].analysis == ""
+
+    def test_is_counted(self):
+        assert judged(JUDGED, TRUE)[1].usage.llm_calls == {"judge": 1}
+
+    async def test_that_fails_ends_the_run_with_its_state(self):
+        with pytest.raises(RunError, match="The judge's model failed: no judge") as failure:
+            await judge("!no judge").run_async(JUDGED)
+
+        assert failure.value.state.steps == JUDGED.steps
+
+    def test_that_cannot_hold_all_is_shown_less_of_the_oldest(self):
+        long = observed_step(document("old", content="Old. " * 2_000))
+
+        after = judged(state(long, SECOND), TRUE, model={"context_window": 1_500})[1]
+
+        assert "Old." not in CALLS["judge"][0]["prompt"]
+        assert "Beta is a yard" in CALLS["judge"][0]["prompt"]
+        assert kinds(after) == ["cut", "verdict"]
+
+
+class TestCoverage:
+    """Of "When did the yard that built the Aurora win the prize?" yard, that, built, Aurora, prize and When count."""
+
+    @pytest.mark.parametrize(("threshold", "output"), [(0.19, "kept"), (0.2, "kept"), (0.21, "switch_web")])
+    def test_keeps_from_the_threshold_on(self, threshold: float, output: str):
+        # "built" is covered, so five words are open, of which the new passage covers the yard.
+        name, _, verdict = judged(JUDGED, coverage_threshold=threshold)
+
+        assert (name, verdict.judged_by, verdict.score) == (output, "coverage", 0.2)
+        assert "20%" in verdict.analysis
+
+    def test_of_auto_is_the_embedded_models_way(self):
+        assert judged(JUDGED, TRUE, model={"is_embedded": True})[2].judged_by == "coverage"
+        assert "judge" not in CALLS
+
+    def test_may_be_chosen_over_a_model(self):
+        assert judged(JUDGED, TRUE, judge="coverage")[2].judged_by == "coverage"
+
+    def test_of_a_model_that_must_judge_is_not_asked(self):
+        assert judged(JUDGED, TRUE, judge="model", model={"is_embedded": True})[2].judged_by == "model"
+
+    async def test_takes_its_weights_from_the_index(self):
+        class Statistics:
+            def analyze(self, text: str) -> list[str]:
+                return text.lower().split()
+
+            def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
+                return 10, {word: 1 if word == "yard" else 10 for word in words}
+
+        reached = state(FIRST, search_step("b", found(document("beta", content="The yard"))))
+
+        for output in (
+            judge(term_statistics=Statistics()).run(reached),
+            await judge(term_statistics=Statistics()).run_async(reached),
+        ):
+            verdict = output["kept"].step.verdict
+            assert verdict is not None
+            assert verdict.score is not None
+            assert verdict.score > 0.8
+
+
+def test_warms_up_a_model_only_where_it_judges():
+    class Cold(ScriptedChatGenerator):
+        def warm_up(self) -> None:
+            CALLS.setdefault("warmed", []).append(self.name)
+
+    SourceSwitchJudge(["local"], chat_generator=Cold([TRUE], "coverage"), judge="coverage").warm_up()
+    SourceSwitchJudge(["local"], chat_generator=Cold([TRUE], "model")).warm_up()
+    SourceSwitchJudge(["local"]).warm_up()
+
+    assert CALLS["warmed"] == ["model"]
