@@ -149,9 +149,7 @@ async def test_an_unknown_action_is_answered_with_a_correction():
 
 
 async def test_the_authors_code_sends_the_same_prompt_again_after_an_unknown_action():
-    pipeline = scripted(
-        search("alpha", tool="Telephone"), answer(), changes={"start": {"fidelity": "authors-code"}}
-    )
+    pipeline = scripted(search("alpha", tool="Telephone"), answer(), changes={"start": {"fidelity": "authors-code"}})
 
     await run(pipeline)
 
@@ -312,9 +310,7 @@ async def test_with_both_sources_failing_the_run_still_ends_with_an_answer():
 async def test_a_supplement_survives_a_source_that_fails():
     question = "alpha or delta?"
 
-    result = await run(
-        scripted(answer("1812", "INCORRECT"), answer("1974"), errors={"web": "rate limit"}), question
-    )
+    result = await run(scripted(answer("1812", "INCORRECT"), answer("1974"), errors={"web": "rate limit"}), question)
 
     assert result["answer"] == "1974"
     assert result["steps"][0]["source"] == "local"

@@ -47,11 +47,14 @@ async def test_a_supplement_asks_all_three():
 
 
 async def test_a_source_that_the_request_forbids_is_skipped():
-    script = [search("alpha", tool="Search_2"), search("alpha delta", tool="Search_2"), answer("x", "INCORRECT"), answer()]
+    script = [
+        search("alpha", tool="Search_2"),
+        search("alpha delta", tool="Search_2"),
+        answer("x", "INCORRECT"),
+        answer(),
+    ]
 
-    result = await pipelines.ask_async(
-        three(*script, verdicts=(verdict(False),)), QUESTION, sources=["local", "web"]
-    )
+    result = await pipelines.ask_async(three(*script, verdicts=(verdict(False),)), QUESTION, sources=["local", "web"])
 
     assert CALLS.get("archive") is None
     assert result["steps"][1]["source"] == "web"

@@ -1,0 +1,206 @@
+"""Indexing into a real Elasticsearch; PREFRAG_TEST_ELASTICSEARCH_URL says where one is."""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from elasticsearch import Elasticsearch
+from haystack.document_stores.errors import DocumentStoreError
+from haystack.utils import Secret
+from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
+
+from components.elasticsearch_title_retriever import ElasticsearchTitleRetriever
+from pipelines import passage_stores
+from pipelines.indexing import delete_documents, index, list_documents, prune
+from pipelines.passage_stores import ElasticsearchPassageStore
+
+URL = os.environ.get("PREFRAG_TEST_ELASTICSEARCH_URL", "")
+pytestmark = pytest.mark.skipif(not URL, reason="PREFRAG_TEST_ELASTICSEARCH_URL names no Elasticsearch to test with")
+
+
+@pytest.fixture
+def client() -> Iterator[Elasticsearch]:
+    with Elasticsearch(URL) as client:
+        yield client
+
+
+@pytest.fixture
+def name(client: Elasticsearch, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """An index of this test alone."""
+    monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", URL)
+    name = f"test-{uuid.uuid4().hex}"
+    yield name
+    for made in (name, f"{name}-web"):
+        client.options(ignore_status=404).indices.delete(index=made)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "a.txt").write_text("A sentence of six words is. " * 100)
+    (tmp_path / "b.txt").write_text("The square lies in Vienna.")
+    (tmp_path / "c.jsonl").write_text(line("x", "Karl", "A church on a square.") + line("y", "Anna", "A chapel."))
+    return tmp_path
+
+
+def line(passage_id: str, title: str, text: str, **more: Any) -> str:
+    return json.dumps({"id": passage_id, "title": title, "text": text, **more}) + "\n"
+
+
+def contents(client: Elasticsearch, name: str) -> dict[str, Any]:
+    client.indices.refresh(index=name)
+    return {hit["_id"]: hit["_source"] for hit in client.search(index=name, size=1000)["hits"]["hits"]}
+
+
+def test_what_is_indexed_is_found_at_once_by_title_and_stem(folder: Path, name: str) -> None:
+    report = index([folder], store="elasticsearch", index=name)
+
+    store = ElasticsearchDocumentStore(hosts=URL, index=name, api_key=Secret.from_token("x"), api_key_id=None)
+    found = ElasticsearchTitleRetriever(store, top_k=2).run(query="Karl's squares and churches")["documents"]
+    assert found[0].id == "x"
+    assert found[0].meta == {"title": "Karl", "corpus": str(folder / "c.jsonl")}
+    assert report.skipped == []
+    assert report.written == store.count_documents()
+
+
+def test_a_second_call_writes_nothing(folder: Path, name: str, client: Elasticsearch) -> None:
+    index([folder], store="elasticsearch", index=name)
+    before = contents(client, name)
+
+    report = index([folder], store="elasticsearch", index=name)
+
+    assert (report.written, report.unchanged, report.deleted) == (0, len(before), 0)
+    assert contents(client, name) == before
+
+
+def test_changed_and_removed_files_and_lines_take_their_passages_with_them(
+    folder: Path, name: str, client: Elasticsearch
+) -> None:
+    index([folder], store="elasticsearch", index=name)
+    (folder / "a.txt").write_text("Now short.")
+    (folder / "b.txt").unlink()
+    (folder / "c.jsonl").write_text(line("x", "Karl", "A changed text."))
+
+    report = index([folder], store="elasticsearch", index=name, prune=True)
+
+    assert sorted(source["content"] for source in contents(client, name).values()) == ["A changed text.", "Now short."]
+    assert report.pruned == [str(folder / "b.txt")]
+
+
+def test_listing_and_deleting(folder: Path, name: str, client: Elasticsearch) -> None:
+    index([folder], store="elasticsearch", index=name)
+    total = len(contents(client, name))
+
+    listed = list_documents(name, "elasticsearch")
+    assert [(Path(entry.path or "").name, entry.kind, entry.passages) for entry in listed] == [
+        ("a.txt", "file", total - 3),
+        ("b.txt", "file", 1),
+        ("c.jsonl", "corpus", 2),
+    ]
+
+    deletion = delete_documents(["x", str(folder / "a.txt"), "nothing"], store="elasticsearch", index=name)
+    assert (deletion.passages, deletion.unknown) == (total - 2, ["nothing"])
+    assert len(contents(client, name)) == 2
+
+
+def test_a_passage_that_does_not_fit_the_mapping_is_named_and_the_others_written(
+    tmp_path: Path, name: str, client: Elasticsearch
+) -> None:
+    corpus = tmp_path / "c.jsonl"
+    corpus.write_text(
+        line("a", "T", "Text.", year=1990)
+        + line("b", "T", "Text.", year="about 1990")
+        + line("c", "T", "Text.", when="2020-01-01")
+        + line("d", "T", "Text.", when="some day", long="x" * 50_000)
+    )
+
+    report = index([corpus], store="elasticsearch", index=name)
+
+    assert set(contents(client, name)) == {"a", "c", "d"}
+    assert [(skipped.line, "year" in skipped.reason) for skipped in report.skipped] == [(2, True)]
+
+
+def test_files_that_a_crash_left_half_written_are_repaired(
+    folder: Path, name: str, client: Elasticsearch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = ElasticsearchPassageStore.write
+
+    def half(store: ElasticsearchPassageStore, passages: list[Any]) -> dict[str, str]:
+        write(store, passages[: len(passages) // 2])
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ElasticsearchPassageStore, "write", half)
+        with pytest.raises(KeyboardInterrupt):
+            index([folder / "a.txt"], store="elasticsearch", index=name)
+    assert contents(client, name)
+
+    index([folder / "a.txt"], store="elasticsearch", index=name)
+
+    passages = contents(client, name).values()
+    assert {passage["split_count"] for passage in passages} == {len(passages)}
+
+
+def test_sources_can_be_split_over_two_indexes(tmp_path: Path, name: str, client: Elasticsearch) -> None:
+    corpus = tmp_path / "c.jsonl"
+    corpus.write_text("".join(line(source, "T", "Text.", source=source) for source in ("local", "web", "both")))
+
+    index([corpus], store="elasticsearch", index=name, split_sources=True)
+
+    assert set(contents(client, name)) == {"local", "both"}
+    assert set(contents(client, f"{name}-web")) == {"web", "both"}
+
+
+def test_more_passages_than_a_request_takes(
+    tmp_path: Path, name: str, client: Elasticsearch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ElasticsearchPassageStore, "batch", 300)
+    corpus = tmp_path / "c.jsonl"
+    corpus.write_text("".join(line(str(number), "T", f"Text {number}.") for number in range(1000)))
+
+    assert index([corpus], store="elasticsearch", index=name).written == 1000
+    assert index([corpus], store="elasticsearch", index=name).unchanged == 1000
+    corpus.unlink()
+    assert prune(name, store="elasticsearch").deleted == 1000
+
+
+def test_an_index_of_another_making_is_refused(folder: Path, name: str, client: Elasticsearch) -> None:
+    client.indices.create(index=name)
+
+    with pytest.raises(ValueError, match="was not made by prefrag"):
+        index([folder], store="elasticsearch", index=name)
+
+
+def test_an_index_of_another_language_is_refused(folder: Path, name: str) -> None:
+    index([folder / "b.txt"], store="elasticsearch", index=name)
+
+    with pytest.raises(ValueError, match="made for 'english', not for 'german'"):
+        index([folder], store="elasticsearch", index=name, language="german")
+
+
+def test_a_language_without_an_analyzer_is_refused(folder: Path, name: str) -> None:
+    with pytest.raises(DocumentStoreError, match="klingon"):
+        index([folder], store="elasticsearch", index=name, language="klingon")
+
+
+def test_listing_does_not_make_an_index(name: str, client: Elasticsearch) -> None:
+    with pytest.raises(FileNotFoundError, match="prefrag index"):
+        list_documents(name, "elasticsearch")
+    assert not client.indices.exists(index=name)
+
+
+def test_a_name_with_capitals_is_refused_with_one_that_works(folder: Path, name: str) -> None:
+    with pytest.raises(ValueError, match="use 'mine'"):
+        index([folder], store="elasticsearch", index="Mine")
+
+
+def test_the_variables_of_the_yaml_are_the_same(name: str) -> None:
+    yaml = (Path(__file__).parents[2] / "yaml_pipelines" / "prefrag_elasticsearch.yaml").read_text(encoding="utf-8")
+
+    for variable in (passage_stores.URL_VARIABLE, passage_stores.API_KEY_VARIABLE, passage_stores.API_KEY_ID_VARIABLE):
+        assert variable in yaml
