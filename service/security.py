@@ -1,0 +1,227 @@
+"""What stands between the network and Hayhooks, which has no authentication and no limits of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import ipaddress
+import os
+import re
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+KEYS_VARIABLE = "PREFRAG_API_KEYS"
+OPEN_DEPLOY_VARIABLE = "PREFRAG_OPEN_DEPLOY"
+MAX_BODY_BYTES = 1_000_000
+
+# Whatever Hayhooks adds in a later version stays closed until it is listed here.
+_OPEN_PATHS = re.compile(
+    r"/(ready|live|status|status/[\w.-]+|[\w.-]+/run|(v1/)?models|(v1/)?chat/completions"
+    r"|docs|docs/oauth2-redirect|redoc|openapi\.json)"
+)
+_DEPLOY_PATHS = re.compile(r"/(deploy_files|deploy-yaml|undeploy/[\w.-]+)")
+# A probe has no key, and these say nothing but whether the service works.
+_PROBES = ("/ready", "/live")
+
+
+def api_keys() -> tuple[str, ...]:
+    """
+    :returns: The keys of ``PREFRAG_API_KEYS``; none when it is unset or empty.
+    :raises ValueError: When it is set but holds no key, which must not mean that none is needed.
+    """
+    value = os.environ.get(KEYS_VARIABLE, "")
+    keys = tuple(key.strip() for key in value.split(",") if key.strip())
+    if value and not keys:
+        raise ValueError(f"{KEYS_VARIABLE} is set but holds no key: give keys separated by commas, or unset it.")
+    if any(not key.isascii() or not key.isprintable() for key in keys):
+        raise ValueError(f"{KEYS_VARIABLE}: a key may hold only printable ASCII characters.")
+    return keys
+
+
+def deploy_is_open() -> bool:
+    """:returns: Whether the administrator has opened the routes that deploy (``PREFRAG_OPEN_DEPLOY=on``)."""
+    return os.environ.get(OPEN_DEPLOY_VARIABLE, "").strip().lower() in ("on", "true", "yes", "1")
+
+
+def is_open(path: str, open_deploy: bool = False) -> bool:
+    """
+    :param path: The path of a request.
+    :param open_deploy: See :func:`deploy_is_open`.
+    :returns: Whether it is served at all.
+    """
+    return bool(_OPEN_PATHS.fullmatch(path)) or (open_deploy and bool(_DEPLOY_PATHS.fullmatch(path)))
+
+
+def is_loopback(host: str) -> bool:
+    """:param host: A name or address. :returns: Whether only this machine can reach it."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class OpenRoutes:
+    """Hides every route that is not meant to be served.
+
+    :param app: The application behind.
+    :param open_deploy: Whether the routes that deploy are served.
+    """
+
+    def __init__(self, app: ASGIApp, open_deploy: bool):
+        self.app = app
+        self.open_deploy = open_deploy
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer 404."""
+        if scope["type"] == "http" and not is_open(_path(scope), self.open_deploy):
+            await _refuse(scope, receive, send, 404, "Not Found")
+            return
+        await self.app(scope, receive, send)
+
+
+class ApiKeys:
+    """Asks for a key, as a bearer token; without configured keys, serves this machine alone.
+
+    :param app: The application behind.
+    :param keys: The keys, see :func:`api_keys`.
+    """
+
+    def __init__(self, app: ASGIApp, keys: Sequence[str]):
+        self.app = app
+        self.keys = [key.encode() for key in keys]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer 401 or 403."""
+        if scope["type"] == "lifespan" or _path(scope) in _PROBES:
+            await self.app(scope, receive, send)
+        elif not self.keys and not _stays_on_this_machine(scope):
+            message = f"Without {KEYS_VARIABLE} this service answers only on and under the names of its own machine."
+            await _refuse(scope, receive, send, 403, message)
+        elif self.keys and not self._has_key(scope):
+            message = "Send a valid API key in the header: Authorization: Bearer KEY"
+            await _refuse(scope, receive, send, 401, message, {"WWW-Authenticate": "Bearer"})
+        else:
+            await self.app(scope, receive, send)
+
+    def _has_key(self, scope: Scope) -> bool:
+        scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
+        given = token.strip().encode()
+        # Every key is compared, so that the time says nothing about which one nearly fitted.
+        fits = [hmac.compare_digest(given, key) for key in self.keys]
+        return scheme.lower() == "bearer" and any(fits)
+
+
+class BodyLimit:
+    """Stops reading a request that is too large, whether or not it says so beforehand.
+
+    :param app: The application behind.
+    :param limit: Bytes.
+    """
+
+    def __init__(self, app: ASGIApp, limit: int = MAX_BODY_BYTES):
+        self.app = app
+        self.limit = limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer 413."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        message = f"The request is larger than {self.limit:,} bytes."
+        length = Headers(scope=scope).get("content-length", "")
+        if length.isdecimal() and int(length) > self.limit:
+            await _refuse(scope, receive, send, 413, message)
+            return
+        read = 0
+
+        async def limited() -> Message:
+            nonlocal read
+            part = await receive()
+            read += len(part.get("body", b""))
+            if read > self.limit:
+                # Raised where the body is read; the framework makes the response of it.
+                raise HTTPException(413, message)
+            return part
+
+        await self.app(scope, limited, send)
+
+
+class CancelWhenGone:
+    """Stops the work on a request whose client has gone: a run costs model calls that nobody would read.
+
+    :param app: The application behind.
+    """
+
+    def __init__(self, app: ASGIApp):
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on and give it up when the client disconnects."""
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self.app(scope, receive, send)
+            return
+        body_read, gone = asyncio.Event(), asyncio.Event()
+
+        async def read() -> Message:
+            if body_read.is_set():
+                await gone.wait()
+                return {"type": "http.disconnect"}
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                gone.set()
+            if gone.is_set() or not message.get("more_body"):
+                body_read.set()
+            return message
+
+        async def watch() -> None:
+            await body_read.wait()
+            while not gone.is_set() and (await receive())["type"] != "http.disconnect":
+                pass
+            gone.set()
+
+        work = asyncio.ensure_future(self.app(scope, read, send))
+        watcher = asyncio.ensure_future(watch())
+        try:
+            await asyncio.wait((work, watcher), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            watcher.cancel()
+            if not work.done():
+                work.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await work
+        if not work.cancelled():
+            work.result()
+
+
+def _path(scope: Scope) -> str:
+    return str(scope["path"]).removeprefix(scope.get("root_path", ""))
+
+
+def _stays_on_this_machine(scope: Scope) -> bool:
+    """Whether a request came in over the loopback interface and under one of its names.
+
+    The name counts because a web page can be made to resolve to this machine and would then be let in by the browser.
+    """
+    address = (scope.get("server") or ("localhost",))[0]
+    with contextlib.suppress(ValueError):
+        if not ipaddress.ip_address(address).is_loopback:
+            return False
+    name = urlsplit(f"//{Headers(scope=scope).get('host', '')}").hostname or ""
+    return name == address or is_loopback(name)
+
+
+async def _refuse(
+    scope: Scope, receive: Receive, send: Send, status: int, message: str, headers: dict[str, str] | None = None
+) -> None:
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008, "reason": message})
+        return
+    await JSONResponse({"detail": message}, status, headers)(scope, receive, send)

@@ -1,0 +1,21 @@
+"""A retriever that takes its time."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from haystack import Document, component
+
+
+@component
+class WaitingRetriever:
+    """Blocks its thread for as long as a test may take."""
+
+    def __init__(self, documents: dict[str, str], name: str, error: str | None = None):
+        self.documents, self.name, self.error = documents, name, error
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str) -> dict[str, Any]:
+        time.sleep(60)
+        return {"documents": []}
