@@ -1,0 +1,177 @@
+"""A simulated OpenAI-compatible model server: scripted replies after a fixed delay, for measuring everything else.
+
+It shares the machine with what is measured, hence the bare ASGI application.
+
+    python benchmarks/model_server.py --port 9000 --delay-ms 300
+    PREFRAG_LLM_BASE_URL=http://127.0.0.1:9000/v1 PREFRAG_LLM_MODEL=simulated prefrag ask "Where was Q-12345 born?"
+
+The script ``prefrag`` plays a run of three searches, four reasoner calls and two verdicts, the first True and the
+second False. A token such as Q-12345 in the question comes back in every query, analysis and answer, so that a client
+can see whether it was given another one's reply. A script of your own is a JSON file with a list of
+``{"contains": ..., "reply": ...}``: the first entry whose text is in the prompt gives the reply.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import socket
+from collections.abc import Awaitable, Callable, MutableMapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import uvicorn
+
+Script = Callable[[str], str]
+
+_TOKEN = re.compile(r"\bQ-\d+\b")
+_QUESTION = re.compile(r"^\W*(?:original |last )?question\W*:[ \t]*(.+)$", re.IGNORECASE | re.MULTILINE)
+_OBSERVED = re.compile(r"^(?:Observation|Passages):", re.MULTILINE)
+_MUST_ANSWER = re.compile(r"No further search is possible|Read the passages and answer")
+_HOPS = ("first", "second", "third")
+
+
+class PrefragScript:
+    """The replies of one PrefRAG run, told from the prompt alone but for the order of the verdicts."""
+
+    def __init__(self) -> None:
+        # The runs whose first verdict is given: a run leaves with its second, so the set stays small.
+        self._judged: set[str] = set()
+
+    def __call__(self, prompt: str) -> str:
+        """:param prompt: What the model is sent. :returns: Its reply."""
+        questions = list(_QUESTION.finditer(prompt))
+        question = questions[-1][1].strip() if questions else ""
+        token = (_TOKEN.search(question) or _TOKEN.search(prompt) or [""])[0]
+        if '"status"' in prompt:
+            return self._verdict(token)
+        if '"suggestions"' in prompt:
+            return json.dumps({"explanation": f"Supported for {token}.", "label": "CORRECT", "suggestions": ""})
+        if '"question"' in prompt:
+            return json.dumps({"question": question})
+        asked_at = questions[-1].end() if questions else 0
+        searches = len(_OBSERVED.findall(prompt, asked_at))
+        must_answer = _MUST_ANSWER.search(prompt) is not None
+        hop = None if must_answer or searches >= len(_HOPS) else _HOPS[searches]
+        return _json_step(hop, question, token) if "Final_Answer" in prompt else _text_step(hop, question, token)
+
+    def _verdict(self, token: str) -> str:
+        is_first = token not in self._judged
+        if is_first:
+            self._judged.add(token)
+        else:
+            self._judged.discard(token)
+        return json.dumps({"analysis": f"Compared for {token}.", "status": str(is_first)})
+
+
+def _text_step(hop: str | None, question: str, token: str) -> str:
+    if hop is None:
+        return (
+            "Thought: I now know the final answer to the original question\n"
+            f"Final Answer: answer {token}\nSelf-Evaluation: CORRECT\nExplanation: The passages of {token} say so."
+        )
+    return f"Thought: The {hop} hop is missing.\nAction: Search_Engine\nAction Input: {hop} hop of {question}\n"
+
+
+def _json_step(hop: str | None, question: str, token: str) -> str:
+    if hop is None:
+        step = {
+            "thought": "The passages say so.",
+            "action": "Final_Answer",
+            "answer": f"answer {token}",
+            "label": "CORRECT",
+            "explanation": f"The passages of {token} say so.",
+        }
+    else:
+        step = {
+            "thought": f"The {hop} hop is missing.",
+            "action": "Search_Engine",
+            "query": f"{hop} hop of {question}",
+        }
+    return json.dumps(step)
+
+
+def read_script(name: str) -> Script:
+    """:param name: ``prefrag`` or a JSON file. :returns: Its replies."""
+    if name == "prefrag":
+        return PrefragScript()
+    table = [(entry["contains"], entry["reply"]) for entry in json.loads(Path(name).read_text(encoding="utf-8"))]
+    return lambda prompt: next((reply for text, reply in table if text in prompt), "No entry of the script fits.")
+
+
+Message = MutableMapping[str, Any]
+
+
+class ModelServer:
+    """The ASGI application.
+
+    :param script: Gives the reply to a prompt.
+    :param delay: Seconds before a reply.
+    """
+
+    def __init__(self, script: Script, delay: float):
+        self._script = script
+        self._delay = delay
+
+    async def __call__(
+        self, scope: Message, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
+    ) -> None:
+        """Serve one request."""
+        body = b""
+        while True:
+            message = await receive()
+            body += message.get("body", b"")
+            if not message.get("more_body"):
+                break
+        status: int = 404
+        reply: dict[str, Any] = {"error": {"message": f"There is no {scope['path']}."}}
+        if scope["method"] == "GET" and scope["path"] == "/v1/models":
+            status, reply = 200, {"object": "list", "data": [{"id": "simulated", "object": "model"}]}
+        elif scope["method"] == "POST" and scope["path"] == "/v1/chat/completions":
+            request = json.loads(body)
+            await asyncio.sleep(self._delay)
+            status, reply = 200, self._completion(request)
+        payload = json.dumps(reply).encode()
+        headers = [(b"content-type", b"application/json"), (b"content-length", str(len(payload)).encode())]
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": payload})
+
+    def _completion(self, request: dict[str, Any]) -> dict[str, Any]:
+        prompt = "\n".join(str(message["content"]) for message in request["messages"])
+        text = self._script(prompt)
+        prompt_tokens, completion_tokens = len(prompt) // 4, len(text) // 4
+        return {
+            "id": "chatcmpl-simulated",
+            "object": "chat.completion",
+            "created": 0,
+            "model": request.get("model", "simulated"),
+            "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],
+            "usage": {
+                "prompt_tokens": prompt_tokens,
+                "completion_tokens": completion_tokens,
+                "total_tokens": prompt_tokens + completion_tokens,
+            },
+        }
+
+
+def main(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port; 0 takes a free one.")] = 9000,
+    delay_ms: Annotated[float, typer.Option(help="Milliseconds before each reply.")] = 300.0,
+    script: Annotated[str, typer.Option(help="`prefrag`, or a JSON file of replies.")] = "prefrag",
+) -> None:
+    """Serve scripted replies until the process is stopped."""
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind((host, port))
+    typer.echo(f"Simulated model server: http://{host}:{listener.getsockname()[1]}/v1")
+    config = uvicorn.Config(
+        ModelServer(read_script(script), delay_ms / 1_000), log_level="warning", access_log=False, lifespan="off"
+    )
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+if __name__ == "__main__":
+    typer.run(main)
