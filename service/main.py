@@ -209,11 +209,20 @@ def prune_documents(index: IndexOption = None, store: StoreOption = Store.tantiv
 
 
 @app.command("pipelines", epilog=EXIT_CODES)
-def list_pipelines() -> None:
-    """List the names of the pipelines."""
+def list_pipelines(
+    draw: Annotated[
+        str | None, typer.Option(help="Draw this pipeline, a name or a YAML file, as a Mermaid flowchart.")
+    ] = None,
+) -> None:
+    """List the names of the pipelines, or draw one."""
     with _errors():
-        from pipelines.loading import names
+        from pipelines.loading import load, names
 
+        if draw is not None:
+            from pipelines.drawing import mermaid
+
+            typer.echo(mermaid(load(draw)))
+            return
         for name in names():
             typer.echo(name)
 

@@ -397,3 +397,11 @@ def test_help_loads_nothing_heavy():
     )
 
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+def test_a_pipeline_is_drawn_from_its_yaml():
+    result = CliRunner().invoke(app, ["pipelines", "--draw", "prefrag"])
+
+    assert result.exit_code == 0
+    assert result.stdout.startswith("flowchart TD")
+    assert "n_judge -->|switch_web| n_to_web" in result.stdout
