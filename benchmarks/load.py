@@ -107,7 +107,8 @@ async def load(url: str, clients: int, seconds: float | None, questions: int | N
     print(
         f"{len(took)} runs in {spent:.1f} s with {clients} clients: {rate:.1f} runs a second, "
         f"{rate / ideal:.0%} of the ideal {ideal:.1f}; {lost} lost, {crossed} crossed; "
-        f"a run took {statistics.median(took):.2f} s (median), {sorted(took)[int(0.95 * len(took))]:.2f} s (95th percentile)"
+        f"a run took {statistics.median(took):.2f} s (median), "
+        f"{sorted(took)[int(0.95 * len(took))]:.2f} s (95th percentile)"
     )
 
 

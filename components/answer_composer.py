@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 
-from components.state import Search, State, Step
+from components.state import Action, Search, State, Step
 
 
 def compose(state: State, preferred: str = "local", error: str | None = None) -> dict[str, Any]:
@@ -19,7 +20,10 @@ def compose(state: State, preferred: str = "local", error: str | None = None) ->
     :param error: Why the run broke off, if it did.
     :returns: The result, JSON-serialisable; its keys are listed in the README.
     """
-    last = state.steps[-1] if state.steps else Step(action=None)  # type: ignore[arg-type]
+    last = state.steps[-1] if state.steps else Step(Action.UNREADABLE)
+    if not last.answer and not error:
+        # A forced reply without a word leaves the answer that was doubted before, with its label.
+        last = next((replace(step, forced=True) for step in reversed(state.steps) if step.answer), last)
     searches = [search for search in state.searches if not search.skipped]
     errors = [f"{search.source}: {search.error}" for search in searches if search.error]
     if error:

@@ -22,8 +22,10 @@ class TermStatistics(Protocol):
 
 # Words of questions that no passage is expected to answer with, of four letters and more.
 _QUESTION_WORDS = frozenset(
-    "about does from have into than that their them then there these they this those were what when where which whom "
-    "whose will with year".split()
+    (
+        *("about", "does", "from", "have", "into", "than", "that", "their", "them", "then", "there", "these", "they"),
+        *("this", "those", "were", "what", "when", "where", "which", "whom", "whose", "will", "with", "year"),
+    )
 )
 
 
@@ -31,6 +33,11 @@ def words(text: str) -> list[str]:
     """:returns: The words of a text in lower case: the analysis where no index offers a better one."""
     found = re.findall(r"\w+", text.lower())
     return [word for word in found if len(word) > 3 and word not in _QUESTION_WORDS]
+
+
+def passage_text(document: Document) -> str:
+    """:returns: The title and the content of a passage, whichever it has."""
+    return f"{document.meta.get('title') or ''} {document.content or ''}"
 
 
 def term_weights(terms: Iterable[str], statistics: TermStatistics | None) -> dict[str, float]:
@@ -71,8 +78,4 @@ def uncovered_share_covered(
 
 
 def _terms(documents: Iterable[Document], analyze: Callable[[str], list[str]]) -> set[str]:
-    return {
-        term
-        for document in documents
-        for term in analyze(f"{document.meta.get('title') or ''} {document.content or ''}")
-    }
+    return {term for document in documents for term in analyze(passage_text(document))}

@@ -45,9 +45,14 @@ def read_object(text: str) -> dict[str, Any] | None:
         return None
     try:
         value, _ = json.JSONDecoder(strict=False).raw_decode(body[start:])
-        return value if isinstance(value, dict) else None
     except (ValueError, RecursionError):
-        return _pairs(body[start:])
+        value = _pairs(body[start:])
+    return {_sound(key): _sound(part) for key, part in value.items()} if isinstance(value, dict) else None
+
+
+def _sound(value: Any) -> Any:
+    # Half of an escaped character, as a reply that was cut off may end in, cannot be written out again.
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 def _pairs(text: str) -> dict[str, Any] | None:

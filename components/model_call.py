@@ -40,8 +40,11 @@ class Prepared:
 
 
 def passages(documents: Sequence[Document], note: str = "", fidelity: str = "paper") -> str:
-    """:returns: Documents as a model is shown them: numbered, with title and source."""
-    return render_prompt("passages", documents=documents, note=note, fidelity=fidelity)
+    """:returns: Documents as a model is shown them: numbered, with title and source.
+
+    The published code leaves a plus behind each title and no line between the passages.
+    """
+    return render_prompt("passages", documents=documents, note=note, as_published=fidelity == "authors-code")
 
 
 class ModelCall:

@@ -106,8 +106,12 @@ class SelfReflector:
 
     def _labelled(self, text: str, state: State) -> State:
         values = read_object(text) or {"label": text}
+        label = read_label(str(values.get("label") or ""))
+        if label is None:
+            # What the reply said of itself is better than nothing.
+            return state.with_event("unreadable", caller="reflector")
         return state.with_last(
-            label=read_label(str(values.get("label") or "")),
+            label=label,
             explanation=str(values.get("explanation") or ""),
             suggestions=str(values.get("suggestions") or ""),
         )

@@ -194,12 +194,14 @@ class SourceSwitchJudge:
 
     def _read(self, text: str, state: State) -> Verdict:
         values = read_object(text) or {}
-        status = read_boolean(values.get("status")) if "status" in values else read_boolean(text)
         analysis = str(values.get("analysis") or "")
+        if state.settings.fidelity == "authors-code":
+            # The published code looks for the word, in the status if it could parse one, else anywhere.
+            said = str(values["status"]) if "status" in values else text
+            return Verdict("true" in said.lower(), "model", analysis, parsed="status" in values)
+        status = read_boolean(values.get("status")) if "status" in values else read_boolean(text)
         if status is not None:
             return Verdict(status, "model", analysis)
-        if state.settings.fidelity == "authors-code":
-            return Verdict("true" in text.lower(), "model", analysis, parsed=False)
         return Verdict(self.on_unparsable == "keep", "model", analysis or text.strip()[:300], parsed=False)
 
     def _route(self, verdict: Verdict, state: State) -> dict[str, State]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from components.coverage import words
+from components.coverage import passage_text, words
 from components.json_reply import response_format
 from components.reply_formats.fields import MAX_QUERY_CHARACTERS, Tool
 from components.reply_formats.json_format import JsonFormat
@@ -48,7 +48,7 @@ def _begun(beginning: str) -> dict[str, Any]:
 def _queries(state: State) -> list[str]:
     asked = {search.query for search in state.searches}
     titles = dict.fromkeys(str(document.meta.get("title") or "") for document in state.observed)
-    known = {word for document in state.observed for word in words(f"{document.meta.get('title')} {document.content}")}
+    known = {word for document in state.observed for word in words(passage_text(document))}
     still_open = " ".join(word for word in words(state.question) if word not in known) or state.question
     wanted = [f"{title} {still_open}" for title in titles if title] if state.observed else [state.question]
     queries = [" ".join(query.split())[:MAX_QUERY_CHARACTERS] for query in wanted]

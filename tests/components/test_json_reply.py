@@ -101,3 +101,10 @@ class TestReadBoolean:
     @given(st.text() | st.integers() | st.floats() | st.none())
     def test_never_raises(self, value: Any):
         assert read_boolean(value) in (True, False, None)
+
+
+def test_half_an_escaped_character_can_still_be_written_out():
+    values = read_object('{"answer": "caf\\ud83d"}')
+
+    assert values is not None
+    assert values["answer"].encode("utf-8") == b"caf?"

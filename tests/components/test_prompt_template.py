@@ -56,21 +56,26 @@ class TestFilling:
 
 class TestPassages:
     def test_are_numbered_with_title_and_source(self):
-        shown = render_prompt("passages", documents=[document("Alpha", source="local"), document("Beta")], note="")
+        shown = render_prompt(
+            "passages", as_published=False, documents=[document("Alpha", source="local"), document("Beta")], note=""
+        )
 
         assert shown.split("\n") == ["[1] Alpha (local)", "About Alpha.", "", "[2] Beta", "About Beta."]
 
     def test_without_title_or_text_show_neither_none_nor_an_error(self):
         shown = render_prompt(
-            "passages", documents=[Document(id="bare"), Document(id="a", meta={"title": None})], note=""
+            "passages",
+            as_published=False,
+            documents=[Document(id="bare"), Document(id="a", meta={"title": None})],
+            note="",
         )
 
         assert "None" not in shown
         assert shown.count("Untitled") == 2
 
     def test_that_were_cut_say_so_and_a_note_takes_their_place(self):
-        assert "left out to save room" in render_prompt("passages", documents=[], note="")
-        assert render_prompt("passages", documents=[], note="Nothing found.") == "Nothing found."
+        assert "left out to save room" in render_prompt("passages", as_published=False, documents=[], note="")
+        assert render_prompt("passages", as_published=False, documents=[], note="Nothing found.") == "Nothing found."
 
 
 @pytest.mark.parametrize("prompt", sorted(file.stem for file in PROMPTS.glob("*.jinja")))

@@ -226,15 +226,15 @@ class TestModel:
 
 
 class TestCoverage:
-    """Of "When did the yard that built the Aurora win the prize?" yard, that, built, Aurora, prize and When count."""
-
-    @pytest.mark.parametrize(("threshold", "output"), [(0.19, "kept"), (0.2, "kept"), (0.21, "switch_web")])
+    @pytest.mark.parametrize(("threshold", "output"), [(0.24, "kept"), (0.25, "kept"), (0.26, "switch_web")])
     def test_keeps_from_the_threshold_on(self, threshold: float, output: str):
-        # "built" is covered, so five words are open, of which the new passage covers the yard.
-        name, _, verdict = judged(JUDGED, coverage_threshold=threshold)
+        # "built" is covered, so four words are open, of which the new passage covers the yard.
+        reached = state(FIRST, SECOND, question="Aurora, built: yard, prize, harbour?")
 
-        assert (name, verdict.judged_by, verdict.score) == (output, "coverage", 0.2)
-        assert "20%" in verdict.analysis
+        name, _, verdict = judged(reached, coverage_threshold=threshold)
+
+        assert (name, verdict.judged_by, verdict.score) == (output, "coverage", 0.25)
+        assert "25%" in verdict.analysis
 
     def test_of_auto_is_the_embedded_models_way(self):
         assert judged(JUDGED, TRUE, model={"is_embedded": True})[2].judged_by == "coverage"
@@ -256,10 +256,8 @@ class TestCoverage:
 
         reached = state(FIRST, search_step("b", found(document("beta", content="The yard"))))
 
-        for output in (
-            judge(term_statistics=Statistics()).run(reached),
-            await judge(term_statistics=Statistics()).run_async(reached),
-        ):
+        weighted = judge(term_statistics=Statistics())
+        for output in (weighted.run(reached), await weighted.run_async(reached)):
             verdict = output["kept"].step.verdict
             assert verdict is not None
             assert verdict.score is not None

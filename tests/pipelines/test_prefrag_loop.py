@@ -518,3 +518,32 @@ async def test_a_pipeline_whose_ways_lead_nowhere_says_so():
 
     with pytest.raises(RunFailed, match="leads nowhere"):
         await run(pipeline)
+
+
+async def test_a_forced_reply_without_a_word_leaves_the_answer_that_was_doubted():
+    script = [*[search("alpha")] * 3, answer("1812", "INCORRECT"), search("alpha"), ""]
+
+    result = await run(scripted(*script, verdicts=(verdict(True),)))
+
+    assert (result["answer"], result["label"], result["forced"]) == ("1812", "INCORRECT", True)
+
+
+async def test_the_authors_code_keeps_at_any_true_in_a_verdict_that_cannot_be_parsed():
+    pipeline = scripted(
+        search("alpha"),
+        search("beta"),
+        answer(),
+        verdicts=("It is true that this is useless.",),
+        changes={"start": {"fidelity": "authors-code"}},
+    )
+
+    result = await run(pipeline)
+
+    assert result["steps"][1]["source"] == "local"
+    assert "alpha+ (local)" in CALLS["model"][1]["prompt"]
+
+
+async def test_a_reflection_that_cannot_be_read_leaves_the_label_of_the_reply():
+    pipeline = scripted(answer("1974", "CORRECT"), "I cannot say.", changes={"reflector": {"reflection": "call"}})
+
+    assert (await run(pipeline))["label"] == "CORRECT"

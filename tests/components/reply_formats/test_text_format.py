@@ -64,7 +64,7 @@ class TestWellFormedReplies:
             f"thought: {thought}\nfinal answer: {answer}\nself evaluation: {label.value.lower()}",
             f"- **Thought**: {thought}\n- **Final Answer**: {answer}\n- **Self-Evaluation**: _{label.value}_",
             f"### Thought: {thought}\n### Final_Answer: `{answer}`\n### Self-Evaluation: {label.value}",
-            f"Thought：{thought}\nFinal Answer：{answer}\nSelf-Evaluation：{label.value}",
+            f"Thought\uff1a{thought}\nFinal Answer\uff1a{answer}\nSelf-Evaluation\uff1a{label.value}",
             f"Thought: {thought}\nFinal Answer: {answer} Self-Evaluation: {label.value}",
             f"Thought: {thought}\r\nFinal Answer: {answer}\r\nSelf-Evaluation: {label.value}",
         ):
