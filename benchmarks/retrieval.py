@@ -42,7 +42,7 @@ Search = Callable[[str, int], list[Document]]
 def main() -> None:
     """Run the measurements and print each with how it was taken."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    shared = Path(os.environ.get("PREFRAG_SHARED") or CHECKOUT.parent / "shared")
+    shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
     parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
     parser.add_argument("--passages", type=int, default=61_000, help="how many passages to index")
     parser.add_argument("--in-memory-queries", type=int, default=10, help="in-memory BM25 takes over a second each")

@@ -22,7 +22,7 @@ from components.tantivy_document_store import TantivyDocumentStore
 from components.title_match_ranker import TitleMatchRanker
 
 SERVER = os.environ.get("PREFRAG_TEST_ELASTICSEARCH_URL")
-SHARED = Path(os.environ.get("PREFRAG_SHARED") or Path(__file__).parents[2].parent / "shared")
+SHARED = Path(os.environ.get("PREFRAG_TEST_SHARED") or Path(__file__).parents[2].parent / "shared")
 HOTPOTQA = SHARED / "data" / "multihop" / "hotpotqa"
 
 pytestmark = pytest.mark.skipif(not SERVER, reason="PREFRAG_TEST_ELASTICSEARCH_URL names no Elasticsearch")
@@ -111,7 +111,7 @@ async def test_a_missing_index_is_named(new_store):
     await retriever.close_async()
 
 
-@pytest.mark.skipif(not HOTPOTQA.is_dir(), reason=f"HotpotQA is not in {HOTPOTQA}; PREFRAG_SHARED can say where")
+@pytest.mark.skipif(not HOTPOTQA.is_dir(), reason=f"HotpotQA is not in {HOTPOTQA}; PREFRAG_TEST_SHARED can say where")
 def test_finds_gold_passages_as_the_embedded_index_does(new_store, tmp_path):
     passages = list(read_passages(HOTPOTQA / "corpus.jsonl"))
     with (HOTPOTQA / "dev.jsonl").open(encoding="utf-8") as lines:

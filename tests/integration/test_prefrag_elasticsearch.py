@@ -1,0 +1,85 @@
+"""The Elasticsearch pipeline over a real server and real data."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import pytest
+import yaml
+from elasticsearch import Elasticsearch
+
+import pipelines
+from pipelines import indexing
+from pipelines.loading import Pipeline, find, read
+from tests.pipelines.scripted import answer, model, search, verdict
+
+QUESTIONS_ASKED = 100
+
+
+@pytest.fixture
+def index(hotpotqa: Path, elasticsearch_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """HotpotQA's corpus in an Elasticsearch index and in an embedded one of the same name."""
+    name = f"prefrag-test-{uuid.uuid4().hex}"
+    monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", elasticsearch_url)
+    monkeypatch.setenv("PREFRAG_INDEX", name)
+    corpus = hotpotqa / "corpus.jsonl"
+    indexing.index([corpus], index=name, store="elasticsearch")
+    indexing.index([corpus], index=name)
+    yield name
+    with Elasticsearch(elasticsearch_url) as client:
+        client.indices.delete(index=name, ignore_unavailable=True)
+
+
+def with_script(pipeline: str, *replies: str, verdicts: tuple[str, ...]) -> Any:
+    """The shipped YAML with its sources as they are and only its models scripted."""
+    data = yaml.safe_load(read(find(pipeline)))
+    for name, block in data["components"].items():
+        if "chat_generator" in block["init_parameters"]:
+            script = model(*verdicts, name="judge") if name == "judge" else model(*replies)
+            block["init_parameters"] = {**block["init_parameters"], "chat_generator": script}
+    data["components"]["judge"]["init_parameters"]["judge"] = "model"
+    return Pipeline.loads(yaml.safe_dump(data))
+
+
+@pytest.mark.usefixtures("index")
+async def test_answers_from_a_real_server():
+    question = "Which Hells Angel member stabbed an attendant of the 1969 rock concert at Altamont?"
+    pipeline = with_script(
+        "prefrag_elasticsearch",
+        search("Altamont Free Concert 1969 Hells Angels stabbing"),
+        search("Alan Passaro Hells Angels"),
+        answer("Alan Passaro"),
+        verdicts=(verdict(True),),
+    )
+
+    result = await pipelines.ask_async(pipeline, question)
+
+    assert result["answer"] == "Alan Passaro"
+    assert result["errors"] == []
+    assert result["counts"]["total_local"] == 2
+    assert {"hp-01375", "hp-01381"} <= {document["id"] for document in result["documents"]}
+
+
+@pytest.mark.usefixtures("index")
+async def test_finds_as_much_gold_as_the_embedded_index(hotpotqa: Path):
+    with (hotpotqa / "dev.jsonl").open(encoding="utf-8") as lines:
+        questions = [json.loads(line) for line in lines][:QUESTIONS_ASKED]
+
+    async def recall(name: str) -> float:
+        source = pipelines.load(name).get_component("local")
+        shares = []
+        for question in questions:
+            found = {document.id for document in (await source.run_async(question["question"]))["documents"]}
+            gold = set(question["supporting_ids"])
+            shares.append(len(found & gold) / len(gold))
+        return 100 * mean(shares)
+
+    elasticsearch, embedded = await recall("prefrag_elasticsearch"), await recall("prefrag")
+
+    assert embedded > 75
+    assert abs(elasticsearch - embedded) <= 3
