@@ -155,7 +155,7 @@ class RetrievalSource:
         :param query: A query, or a state that holds one.
         :param top_k: Documents to give; a state brings its own.
         :param filters: Haystack metadata filter, for retrievers that take one; a state brings its own.
-        :returns: ``documents`` and, when a state was given, ``state``.
+        :returns: ``documents``; for a state ``state``, which holds them in its last search.
         :raises RuntimeError: With ``strict``, when every attempt has failed.
         """
         wish = self._wish(query, top_k, filters)
@@ -285,23 +285,23 @@ class RetrievalSource:
         return Search(self.name, wish.query, seconds=round(seconds, 4), left_house=left_house, error=message)
 
     def _output(self, query: str | State, search: Search) -> dict[str, Any]:
-        documents = list(search.documents)
         if not isinstance(query, State):
-            return {"documents": documents}
+            return {"documents": list(search.documents)}
+        # Not the documents as well: the engine would copy them at every step, and nobody would take them.
         state = query.with_last(searches=(*query.step.searches, search))
         if search.skipped:
-            return {"documents": documents, "state": state}
+            return {"state": state}
         state = state.with_event(
             "found",
             source=self.name,
             query=search.query,
-            titles=[document.meta.get("title") or document.id for document in documents],
+            titles=[document.meta.get("title") or document.id for document in search.documents],
             provider=search.provider,
             seconds=search.seconds,
             left_house=search.left_house,
             error=search.error,
         )
-        return {"documents": documents, "state": state}
+        return {"state": state}
 
 
 class _Wish:

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any, TypedDict
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
+from haystack.components.joiners import BranchJoiner
 from haystack.core.errors import PipelineError, PipelineRuntimeError
 
 from components.answer_composer import compose
@@ -56,7 +57,8 @@ async def stream(
     :raises RunFailed: When the run breaks off.
     """
     inputs = {"question": question, **{name: value for name, value in wishes.items() if value is not None}}
-    watched = {name for name, _ in pipeline.walk() if name != "answer"}
+    # Joiners add nothing to the trace, and every output that is watched is copied.
+    watched = {name for name, part in pipeline.walk() if name != "answer" and not isinstance(part, BranchJoiner)}
     # By identity: the sources of a supplement go on from one state, each with an event of its own at the same place.
     told: dict[int, Event] = {}
     state: State | None = None

@@ -193,7 +193,8 @@ class TestState:
 
         search = last_search(output)
         assert (search.source, search.query, search.provider) == ("local", "aurora", "Giving")
-        assert list(search.documents) == output["documents"]
+        assert list(output) == ["state"]
+        assert [found.id for found in search.documents] == ["Aurora", "untitled"]
         event = output["state"].events[-1].to_dict()
         assert (event["kind"], event["step"], event["titles"]) == ("found", 1, ["Aurora", "untitled"])
         assert (event["left_house"], event["error"]) == (False, None)
@@ -227,7 +228,7 @@ class TestCandidates:
     def test_are_cut_to_what_the_request_asks_for_not_to_the_rankers_own_number(self, top_k: int):
         ranked = source(Giving(*numbered(30)), ranker=TitleMatchRanker(top_k=5), candidates=50)
 
-        assert len(ranked.run(state(search_step(), top_k=top_k))["documents"]) == top_k
+        assert len(last_search(ranked.run(state(search_step(), top_k=top_k))).documents) == top_k
 
     def test_are_never_fewer_than_asked_for(self):
         retriever = ScriptedRetriever({}, "local")
@@ -280,7 +281,7 @@ class TestFailures:
     def test_are_an_empty_list_and_a_recorded_error(self):
         output = source(Giving(errors=(ConnectionError("the disk is gone"),))).run(state(search_step()))
 
-        assert output["documents"] == []
+        assert last_search(output).documents == ()
         assert last_search(output).error == "Giving: the disk is gone"
         assert output["state"].events[-1].data["error"] == "Giving: the disk is gone"
 
@@ -530,7 +531,7 @@ class TestRecording:
 
         again = self.recorded(path, "replay", silent).run(state(search_step()))
 
-        assert again["documents"] == first["documents"]
+        assert last_search(again).documents == last_search(first).documents
         assert silent.queries == []
         assert last_search(again).provider == "recording"
         assert not last_search(again).left_house
@@ -581,7 +582,7 @@ async def test_concurrent_calls_of_one_source_do_not_mix():
 
     outputs = await asyncio.gather(*(shared.run_async(state(search_step(str(number)))) for number in range(20)))
 
-    assert [[found.meta["title"] for found in output["documents"]] for output in outputs] == [
+    assert [[found.meta["title"] for found in last_search(output).documents] for output in outputs] == [
         [str(number)] for number in range(20)
     ]
 
