@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,10 @@ from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from hayhooks.server.app import create_app as create_hayhooks
 from hayhooks.server.logger import formatter, log
+from hayhooks.server.pipelines import models
 from hayhooks.server.pipelines.registry import registry
 from hayhooks.settings import StartupDeployStrategy, settings
+from pydantic import ConfigDict, create_model
 from starlette.middleware import Middleware
 
 from service.folders import pipeline_folders
@@ -35,6 +38,7 @@ def create_app() -> FastAPI:
     folders = pipeline_folders()
     _configure_hayhooks(folders)
     _configure_log()
+    _refuse_unknown_fields()
 
     app = create_hayhooks()
     app.title, app.description = "prefrag", "Answers multi-hop questions, your own documents first."
@@ -90,6 +94,15 @@ def _configure_hayhooks(folders: Path) -> None:
     settings.tracing_include_haystack_spans = False
     settings.tracing_buffer_capacity = 1
     settings.monitoring_enabled = False
+
+
+def _refuse_unknown_fields() -> None:
+    """Make the request models that Hayhooks builds refuse what they do not know.
+
+    A wish that is misspelt, such as ``source`` for ``sources``, would otherwise be left out without a word, and the
+    question sent to the web. Hayhooks has no setting for it.
+    """
+    models.create_model = partial(create_model, __config__=ConfigDict(extra="forbid"))
 
 
 def _configure_log() -> None:

@@ -69,6 +69,12 @@ class TestRun:
     def test_a_body_of_the_wrong_shape_is_refused(self, serve: Serve, body: dict):
         assert serve().post("/prefrag/run", json=body).status_code == 422
 
+    def test_a_misspelt_wish_is_refused_rather_than_left_out(self, serve: Serve):
+        response = serve().post("/prefrag/run", json={**QUESTION, "source": ["local"]})
+
+        assert response.status_code == 422
+        assert "web" not in CALLS
+
     def test_earlier_turns_are_understood(self, serve: Serve):
         history = [{"role": "user", "content": "Who built alpha?"}, {"role": "assistant", "content": "Beta."}]
         client = serve('{"question": "When did Beta win the prize?"}', answer("1974"))
