@@ -5,19 +5,28 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, get_args
 
 from haystack import Document, component, default_from_dict, default_to_dict
 
-from components.state import Action, Search, State, Step
+from components.citations import citation_marks, read_citations
+from components.state import Action, Label, Search, State, Step
+
+NOT_FOUND = "The sources do not hold the answer."
+# How many of the documents are told as those that came nearest.
+NEAREST = 3
+WhenUnsure = Literal["answer", "say_so"]
 
 
-def compose(state: State, preferred: str = "local", error: str | None = None) -> dict[str, Any]:
+def compose(
+    state: State, preferred: str = "local", error: str | None = None, when_unsure: WhenUnsure = "answer"
+) -> dict[str, Any]:
     """Turn a state into the result that the command line, HTTP and Python all give.
 
     :param state: The state at the end of a run, or where it broke off.
     :param preferred: The source that the counts call local: the pipeline's preferred one.
     :param error: Why the run broke off, if it did.
+    :param when_unsure: See :class:`AnswerComposer`.
     :returns: The result, JSON-serialisable; its keys are listed in the README.
     """
     last = state.steps[-1] if state.steps else Step(Action.UNREADABLE)
@@ -30,15 +39,27 @@ def compose(state: State, preferred: str = "local", error: str | None = None) ->
         errors.append(error)
     elif not last.answer:
         errors.append("The model gave no answer in words.")
+    marks = citation_marks(state)
+    documents = [_document(document, marks[document.id]) for document in state.observed]
+    answer, marks_cited = read_citations(last.answer)
+    cited = [document for document in documents if document["mark"] in marks_cited]
+    unsure = not error and (last.forced or last.label is Label.INCORRECT)
+    not_found = unsure and when_unsure == "say_so"
     return {
         "question": state.question,
         "asked": state.asked or state.question,
-        "answer": last.answer,
+        "answer": NOT_FOUND if not_found else answer,
+        "answer_with_citations": NOT_FOUND if not_found else last.answer,
+        "citations": [{key: document[key] for key in ("mark", "id", "title", "source")} for document in cited],
+        "uncited": bool(answer) and not cited,
+        "not_found": not_found,
+        "guess": answer if not_found else None,
+        "nearest": [document["id"] for document in documents[:NEAREST]] if not_found else [],
         "label": last.label.value if last.label else None,
         "explanation": last.explanation,
         "suggestions": last.suggestions,
         "forced": last.forced,
-        "documents": [_document(document) for document in state.observed],
+        "documents": documents,
         "steps": [_step(number, step) for number, step in enumerate(state.steps, start=1)],
         "counts": _counts(state, searches, preferred),
         "usage": {
@@ -58,9 +79,10 @@ def compose(state: State, preferred: str = "local", error: str | None = None) ->
 _PLACE = {"file": "file_path", "page": "page_number"}
 
 
-def _document(document: Document) -> dict[str, Any]:
+def _document(document: Document, mark: str) -> dict[str, Any]:
     meta = document.meta
     return {
+        "mark": mark,
         "id": document.id,
         "title": meta.get("title") or "",
         "content": document.content or "",
@@ -120,13 +142,22 @@ def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[st
 class AnswerComposer:
     """Ends a run: its state becomes the result."""
 
-    def __init__(self, local_source: str = "local"):
-        """:param local_source: The source that ``total_local`` and ``used_local`` count; all others count as web."""
+    def __init__(self, local_source: str = "local", when_unsure: WhenUnsure = "answer"):
+        """
+        :param local_source: The source that ``total_local`` and ``used_local`` count; all others count as web.
+        :param when_unsure: What the user gets when the answer was forced, or its last label is INCORRECT: ``answer``
+            gives the guess, ``say_so`` says that the sources do not hold the answer, and names the documents that came
+            nearest and the guess apart.
+        :raises ValueError: For another ``when_unsure``.
+        """
+        if when_unsure not in get_args(WhenUnsure):
+            raise ValueError(f"when_unsure is '{when_unsure}': set it to {' or '.join(get_args(WhenUnsure))}.")
         self.local_source = local_source
+        self.when_unsure: WhenUnsure = when_unsure
 
     def to_dict(self) -> dict[str, Any]:
         """:returns: The component as plain values."""
-        return default_to_dict(self, local_source=self.local_source)
+        return default_to_dict(self, local_source=self.local_source, when_unsure=self.when_unsure)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> AnswerComposer:
@@ -139,9 +170,9 @@ class AnswerComposer:
         :param state: The final state.
         :returns: ``result``.
         """
-        return {"result": compose(state, self.local_source)}
+        return {"result": compose(state, self.local_source, when_unsure=self.when_unsure)}
 
     @component.output_types(result=dict[str, Any])
     async def run_async(self, state: State) -> dict[str, dict[str, Any]]:
         """As :meth:`run`."""
-        return {"result": compose(state, self.local_source)}
+        return {"result": compose(state, self.local_source, when_unsure=self.when_unsure)}

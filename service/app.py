@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -20,7 +21,7 @@ from hayhooks.settings import StartupDeployStrategy, settings
 from pydantic import ConfigDict, create_model
 from starlette.middleware import Middleware
 
-from service.folders import pipeline_folders
+from service.folders import served
 from service.security import ApiKeys, BodyLimit, CancelWhenGone, OpenRoutes, api_keys, deploy_is_open, is_open
 from service.wrapper import BrokenOff
 
@@ -32,11 +33,15 @@ def create_app() -> FastAPI:
 
     :returns: The application. Its pipelines are loaded and warmed up when it starts.
     :raises ValueError: When a setting in the environment cannot be used.
-    :raises FileNotFoundError: When the folder of the pipelines does not exist.
+    :raises FileNotFoundError: When a pipeline that is to be served does not exist.
     """
     keys, open_deploy = api_keys(), deploy_is_open()
-    folders = pipeline_folders()
-    _configure_hayhooks(folders)
+    folders = served()
+    # Hayhooks serves all that lies in one folder.
+    chosen = tempfile.TemporaryDirectory(prefix="prefrag-served-")
+    for folder in folders:
+        (Path(chosen.name) / folder.name).symlink_to(folder.resolve())
+    _configure_hayhooks(chosen.name)
     _configure_log()
     _refuse_unknown_fields()
 
@@ -65,6 +70,7 @@ def create_app() -> FastAPI:
         finally:
             # The registry is global to the process and would refuse the same names to another application.
             registry.clear()
+            chosen.cleanup()
 
     app.router.lifespan_context = lifespan
 
@@ -82,8 +88,8 @@ def create_app() -> FastAPI:
     return app
 
 
-def _configure_hayhooks(folders: Path) -> None:
-    settings.pipelines_dir = str(folders)
+def _configure_hayhooks(pipelines_dir: str) -> None:
+    settings.pipelines_dir = pipelines_dir
     # In parallel, one wrapper's imports can disturb another's, which is then left out.
     settings.startup_deploy_strategy = StartupDeployStrategy.SEQUENTIAL
     settings.cors_allow_origins = [
@@ -117,13 +123,9 @@ def _configure_log() -> None:
     log.add(sys.stderr, level=level.upper(), format=formatter, diagnose=False)
 
 
-def _not_loaded(folders: Path) -> list[str]:
-    """:returns: The pipelines that have a folder or file but were left out at the start, which Hayhooks only logs."""
-    expected = {
-        path.stem if path.is_file() else path.name
-        for path in folders.iterdir()
-        if not path.name.startswith((".", "__")) and (path.is_dir() or path.suffix in (".yaml", ".yml"))
-    }
+def _not_loaded(folders: list[Path]) -> list[str]:
+    """:returns: The pipelines that were left out at the start, which Hayhooks only logs."""
+    expected = {path.stem if path.is_file() else path.name for path in folders}
     return sorted(expected - set(registry.get_names()))
 
 

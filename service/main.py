@@ -234,6 +234,9 @@ def serve(
     ),
     port: Annotated[int, typer.Option(min=1, max=65535)] = 1416,
     workers: Annotated[int, typer.Option(min=1, help="Processes that share the work.")] = 1,
+    pipeline: Annotated[
+        list[str] | None, typer.Option(help="A pipeline to serve, repeatable, or `all`; by default prefrag.")
+    ] = None,
     pipelines_dir: Annotated[
         Path | None, typer.Option(help="The folders with a pipeline_wrapper.py each; by default the shipped ones.")
     ] = None,
@@ -243,7 +246,7 @@ def serve(
         import uvicorn
         from dotenv import find_dotenv, load_dotenv
 
-        from service.folders import FOLDERS_VARIABLE, pipeline_folders
+        from service.folders import FOLDERS_VARIABLE, SERVE_VARIABLE, served
         from service.security import KEYS_VARIABLE, api_keys, is_loopback
 
         # The application reads the same file; the decision below must not differ from its own.
@@ -256,7 +259,9 @@ def serve(
             )
         if pipelines_dir is not None:
             os.environ[FOLDERS_VARIABLE] = str(pipelines_dir.resolve())
-        pipeline_folders()
+        if pipeline:
+            os.environ[SERVE_VARIABLE] = ",".join(pipeline)
+        served()
         try:
             uvicorn.run(
                 "service.app:create_app",
@@ -444,8 +449,10 @@ class _Steps:
         from service.trace_text import one_line
 
         self.console.print()
-        if answer := result.get("answer"):
+        if answer := result.get("answer_with_citations") or result.get("answer"):
             self._print(f"Answer: {one_line(answer)}", "bold green")
+            if guess := result.get("guess"):
+                self._print(f"The model's guess: {one_line(guess)}", "dim")
             label = result.get("label") or "no label"
             self._print(f"Label: {label}{' (forced: the steps were used up)' if result.get('forced') else ''}")
         if numbered := references(result):

@@ -11,19 +11,12 @@ HEADING = "Sources:"
 
 
 def references(result: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """Number the documents that the model was shown, those from outside apart.
+    """List the documents that the model was shown, those from outside numbered apart.
 
     :param result: The result of a run.
     :returns: Each document behind its mark: ``1``, ``2``, ... for the house's own, ``W1``, ``W2``, ... for the web's.
     """
-    outside = {"web", *(query["source"] for query in result.get("queries_sent_out") or ())}
-    counts = {"": 0, "W": 0}
-    numbered = []
-    for document in result.get("documents") or ():
-        letter = "W" if document.get("source") in outside else ""
-        counts[letter] += 1
-        numbered.append((f"{letter}{counts[letter]}", document))
-    return numbered
+    return [(document.get("mark", ""), document) for document in result.get("documents") or ()]
 
 
 def reference_text(mark: str, document: Mapping[str, Any]) -> str:

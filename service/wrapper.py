@@ -204,7 +204,7 @@ def _options(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _content(result: Mapping[str, Any]) -> str:
-    answer = result.get("answer") or "No answer was found."
+    answer = result.get("answer_with_citations") or result.get("answer") or "No answer was found."
     sources = references_text(result)
     return f"{answer}\n\n{sources}" if sources else answer
 

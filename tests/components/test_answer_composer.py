@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
+import pytest
 from haystack import Document
 
 from components.answer_composer import AnswerComposer, compose
@@ -86,6 +88,7 @@ class TestDocuments:
         told = compose(state(observed_step(replace(shown, score=1.5))))["documents"][0]
 
         assert told == {
+            "mark": "1",
             "id": "alpha",
             "title": "alpha",
             "content": "About alpha.",
@@ -171,3 +174,54 @@ def test_every_query_that_left_the_house_is_listed():
 
 def test_the_trace_is_told_in_order():
     assert compose(finished())["trace"] == [{"kind": "answer", "step": 3, "text": "1974"}]
+
+
+class TestCitations:
+    def composed(self, answer: str) -> dict[str, Any]:
+        shown = (document("alpha"), document("delta", source="web"))
+        return compose(state(observed_step(*shown), answer_step(answer), external=("web",)))
+
+    def test_the_documents_of_the_house_and_of_the_web_are_numbered_apart(self):
+        assert [told["mark"] for told in self.composed("1974")["documents"]] == ["1", "W1"]
+
+    def test_the_result_says_what_was_cited_and_from_where(self):
+        result = self.composed("1974 [W1]")
+
+        assert result["answer"] == "1974"
+        assert result["answer_with_citations"] == "1974 [W1]"
+        assert result["citations"] == [{"mark": "W1", "id": "delta", "title": "delta", "source": "web"}]
+        assert not result["uncited"]
+
+    @pytest.mark.parametrize("answer", ["1974", "1974 [7]"])
+    def test_an_answer_that_cites_nothing_that_was_shown_is_marked(self, answer: str):
+        assert self.composed(answer)["uncited"]
+
+
+class TestWhenUnsure:
+    @pytest.mark.parametrize(
+        ("changes", "unsure"),
+        [
+            ({"label": Label.INCORRECT}, True),
+            ({"label": Label.CORRECT, "forced": True}, True),
+            ({"label": Label.PARTIALLY_CORRECT}, False),
+            ({"label": None}, False),
+        ],
+    )
+    def test_say_so_tells_that_the_sources_do_not_hold_the_answer(self, changes: dict[str, Any], unsure: bool):
+        reached = state(observed_step(document("alpha")), answer_step("1812", **changes))
+
+        result = AnswerComposer(when_unsure="say_so").run(reached)["result"]
+
+        assert result["not_found"] is unsure
+        assert result["guess"] == ("1812" if unsure else None)
+        assert result["nearest"] == (["alpha"] if unsure else [])
+        assert (result["answer"] == "1812") is not unsure
+
+    def test_by_default_the_user_gets_the_guess(self):
+        reached = state(observed_step(document("alpha")), answer_step("1812", label=Label.INCORRECT))
+
+        assert AnswerComposer().run(reached)["result"]["answer"] == "1812"
+
+    def test_another_setting_is_refused(self):
+        with pytest.raises(ValueError, match="when_unsure is 'maybe'"):
+            AnswerComposer(when_unsure="maybe")  # type: ignore[arg-type]

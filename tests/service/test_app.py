@@ -308,3 +308,19 @@ class TestLog:
         logged = capfd.readouterr().err
         assert "Running pipeline" in logged
         assert "alpha" not in logged
+
+
+class TestServed:
+    def test_other_methods_are_served_when_they_are_named(self, serve: Serve, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_SERVE", "prefrag, react")
+
+        client = serve()
+
+        assert client.get("/ready").status_code == 200
+        assert {model["id"] for model in client.get("/v1/models").json()["data"]} == {"prefrag", "react"}
+
+    def test_a_name_that_is_not_there_stops_the_start(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_SERVE", "nonsense")
+
+        with pytest.raises(FileNotFoundError, match="no pipeline to serve named nonsense"):
+            create_app()
