@@ -12,8 +12,8 @@ from haystack import Document, component
 class WaitingRetriever:
     """Blocks its thread for as long as a test may take."""
 
-    def __init__(self, documents: dict[str, str], name: str, error: str | None = None):
-        self.documents, self.name, self.error = documents, name, error
+    def __init__(self, **scripted: Any):
+        """Takes the parameters of the retriever whose place it takes."""
 
     @component.output_types(documents=list[Document])
     def run(self, query: str) -> dict[str, Any]:
