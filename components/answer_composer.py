@@ -70,7 +70,11 @@ def compose(
             "seconds": round(time.perf_counter() - state.started, 3) if state.started else 0.0,
         },
         "errors": errors,
-        "queries_sent_out": [{"source": s.source, "query": s.query} for s in searches if s.left_house],
+        "queries_sent_out": [
+            {"source": search.source, "query": search.query, "provider": search.provider}
+            for search in searches
+            if search.left_house
+        ],
         "trace": [event.to_dict() for event in state.events],
     }
 

@@ -93,12 +93,13 @@ def resolve_index(name: str | None = None) -> Path:
     return path
 
 
-def resolve_web_index(name: str | None = None) -> Path | None:
+def resolve_web_index(name: str | None = None, *, demo: bool = True) -> Path | None:
     """
     Find the index that stands in for the web: the one named, else the one in `PREFRAG_WEB_INDEX`, else, while the
     local index is the demo, the demo's own.
 
     :param name: as in `resolve_index`.
+    :param demo: whether the demo's own may stand in.
     :returns: the folder of an index that exists, or None when the real web is meant.
     :raises FileNotFoundError: if the index that was asked for by name does not exist.
     :raises ValueError: if the name cannot name an index.
@@ -108,7 +109,7 @@ def resolve_web_index(name: str | None = None) -> Path | None:
         return resolve_index(name)
     local = os.environ.get(INDEX_VARIABLE) or None
     is_demo = local == "demo" or (local is None and not index_exists(index_path(DEFAULT_INDEX)))
-    return demo_index("demo-web") if is_demo else None
+    return demo_index("demo-web") if demo and is_demo else None
 
 
 def demo_index(name: str) -> Path:

@@ -15,10 +15,17 @@ from urllib.parse import urlsplit
 
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.core.serialization import component_to_dict
-from tenacity import AsyncRetrying, Retrying, stop_after_attempt, wait_random_exponential
+from haystack.errors import FilterError
+from tenacity import (
+    AsyncRetrying,
+    Retrying,
+    retry_if_exception,
+    stop_after_attempt,
+    wait_random_exponential,
+)
 
 from components.search_recording import SearchRecording
-from components.state import Search, State
+from components.state import RunError, Search, State
 from components.state_builder import web_is_off
 
 
@@ -77,7 +84,8 @@ class RetrievalSource:
         :param ranker: Sorts the candidates before they are cut to ``top_k``.
         :param fallback: A second provider, asked once when the first has failed for good; never while the first is a
             stand-in that keeps queries in the house.
-        :param external: Queries leave the house: closed by ``PREFRAG_WEB=off``, and listed in the result.
+        :param external: Queries leave the house: closed by ``PREFRAG_WEB=off``, and listed in the result. Web searches
+            are external whatever stands here.
         :param top_k: Documents given, where the request says nothing.
         :param candidates: Documents asked of the retriever; by default ``top_k``. The paper ranks 50.
         :param timeout: Seconds that one attempt may take.
@@ -104,7 +112,8 @@ class RetrievalSource:
         self.retriever = retriever
         self.ranker = ranker
         self.fallback = fallback
-        self.external = external
+        # A web search is outside also where somebody forgot to say so: the switch must not depend on it.
+        self.external = external or any(_is_web_search(part) for part in (retriever, fallback))
         self.top_k = top_k
         self.candidates = candidates
         self.timeout = timeout
@@ -114,6 +123,7 @@ class RetrievalSource:
         self.denied_domains = list(denied_domains)
         self.recording = recording
         self.strict = strict
+        self._is_warm = False
         self._accepts = {id(part): accepted(part) for part in (retriever, ranker, fallback) if part is not None}
 
     def to_dict(self) -> dict[str, Any]:
@@ -143,9 +153,13 @@ class RetrievalSource:
 
     def warm_up(self) -> None:
         """Warm up the parts."""
+        # The engine calls this at every run.
+        if self._is_warm:
+            return
         for part in (self.retriever, self.ranker, self.fallback):
             if part is not None and hasattr(part, "warm_up"):
                 part.warm_up()
+        self._is_warm = True
 
     @component.output_types(documents=list[Document], state=State)
     def run(
@@ -157,9 +171,13 @@ class RetrievalSource:
         :param filters: Haystack metadata filter, for retrievers that take one; a state brings its own.
         :returns: ``documents``; for a state ``state``, which holds them in its last search.
         :raises RuntimeError: With ``strict``, when every attempt has failed.
+        :raises RunError: The same for a state; also when its filters do not fit the documents.
         """
         wish = self._wish(query, top_k, filters)
-        return self._output(query, wish.closed or self._played(wish) or self._search(wish))
+        try:
+            return self._output(query, wish.closed or self._played(wish) or self._search(wish))
+        except FilterError as error:
+            raise self._unfiltered(query, error) from error
 
     @component.output_types(documents=list[Document], state=State)
     async def run_async(
@@ -167,7 +185,15 @@ class RetrievalSource:
     ) -> dict[str, Any]:
         """As :meth:`run`, without blocking the event loop."""
         wish = self._wish(query, top_k, filters)
-        return self._output(query, wish.closed or self._played(wish) or await self._search_async(wish))
+        try:
+            return self._output(query, wish.closed or self._played(wish) or await self._search_async(wish))
+        except FilterError as error:
+            raise self._unfiltered(query, error) from error
+
+    def _unfiltered(self, query: str | State, error: FilterError) -> Exception:
+        """:returns: An end of the run: as a failure of this source, the query would go to the next one unfiltered."""
+        message = f"The filters do not fit the documents of '{self.name}': {error}"
+        return RunError(message, query) if isinstance(query, State) else FilterError(message)
 
     def _wish(self, query: str | State, top_k: int | None, filters: Any) -> _Wish:
         if not isinstance(query, State):
@@ -215,9 +241,12 @@ class RetrievalSource:
             try:
                 for attempt in Retrying(**self._policy(attempts)):
                     with attempt:
-                        output = _in_thread(provider, arguments).result(timeout=self.timeout)
+                        output = in_thread(provider, arguments).result(timeout=self.timeout)
                 documents = self._ranked(wish, _documents(output))
-                return self._finished(wish, documents, _name(provider), time.perf_counter() - started, left)
+                seconds = time.perf_counter() - started
+                return self._finished(wish, documents, _name(provider), seconds, left, _survived(output))
+            except FilterError:
+                raise
             except Exception as error:
                 failures.append(self._told(provider, error))
         return self._failed(wish, failures, time.perf_counter() - started, left)
@@ -231,9 +260,12 @@ class RetrievalSource:
             try:
                 async for attempt in AsyncRetrying(**self._policy(attempts)):
                     with attempt:
-                        output = await asyncio.wait_for(_asked(provider, arguments), self.timeout)
+                        output = await asyncio.wait_for(asked(provider, arguments), self.timeout)
                 documents = self._ranked(wish, _documents(output))
-                return self._finished(wish, documents, _name(provider), time.perf_counter() - started, left)
+                seconds = time.perf_counter() - started
+                return self._finished(wish, documents, _name(provider), seconds, left, _survived(output))
+            except FilterError:
+                raise
             except Exception as error:
                 failures.append(self._told(provider, error))
         return self._failed(wish, failures, time.perf_counter() - started, left)
@@ -242,6 +274,7 @@ class RetrievalSource:
         return {
             "stop": stop_after_attempt(attempts),
             "wait": wait_random_exponential(multiplier=self.backoff, max=self.timeout),
+            "retry": retry_if_exception(_may_pass),
             "reraise": True,
         }
 
@@ -264,12 +297,18 @@ class RetrievalSource:
         return not _is_under(host, self.denied_domains)
 
     def _finished(
-        self, wish: _Wish, documents: Sequence[Document], provider: str, seconds: float, left_house: bool
+        self,
+        wish: _Wish,
+        documents: Sequence[Document],
+        provider: str,
+        seconds: float,
+        left_house: bool,
+        error: str | None = None,
     ) -> Search:
         stamped = tuple(self._stamped(document) for document in documents)
         if self.recording is not None and provider != "recording":
             self.recording.record(self.name, wish.query, wish.top_k, wish.filters, stamped)
-        return Search(self.name, wish.query, stamped, provider, round(seconds, 4), left_house=left_house)
+        return Search(self.name, wish.query, stamped, provider, round(seconds, 4), left_house=left_house, error=error)
 
     def _stamped(self, document: Document) -> Document:
         meta = {**document.meta, "source": self.name}
@@ -279,13 +318,14 @@ class RetrievalSource:
         return replace(document, meta=meta, embedding=None, sparse_embedding=None)
 
     def _failed(self, wish: _Wish, failures: list[str], seconds: float, left_house: bool) -> Search:
-        message = "; ".join(failures)
-        if self.strict:
-            raise RuntimeError(f"The source '{self.name}' failed: {message}")
-        return Search(self.name, wish.query, seconds=round(seconds, 4), left_house=left_house, error=message)
+        error = "; ".join(failures)
+        return Search(self.name, wish.query, seconds=round(seconds, 4), left_house=left_house, error=error)
 
     def _output(self, query: str | State, search: Search) -> dict[str, Any]:
+        failed = f"The source '{self.name}' failed: {search.error}" if self.strict and search.error else ""
         if not isinstance(query, State):
+            if failed:
+                raise RuntimeError(failed)
             return {"documents": list(search.documents)}
         # Not the documents as well: the engine would copy them at every step, and nobody would take them.
         state = query.with_last(searches=(*query.step.searches, search))
@@ -301,6 +341,9 @@ class RetrievalSource:
             left_house=search.left_house,
             error=search.error,
         )
+        if failed:
+            # With the search in it: a query that left the house is told even when the run ends there.
+            raise RunError(failed, state)
         return {"state": state}
 
 
@@ -322,6 +365,18 @@ def accepted(part: Retriever | Ranker) -> set[str]:
     return set(parameters)
 
 
+def _may_pass(error: BaseException) -> bool:
+    # Neither a filter that does not fit nor a run that was given up gets better by waiting.
+    return isinstance(error, Exception) and not isinstance(error, FilterError)
+
+
+def _is_web_search(part: Retriever | None) -> bool:
+    if part is None:
+        return False
+    module = type(part).__module__.lower()
+    return bool(getattr(part, "external", False)) or ".websearch." in module or "duckduckgo" in module
+
+
 def _name(provider: Retriever) -> str:
     return str(getattr(provider, "provider", None) or type(provider).__name__)
 
@@ -330,6 +385,11 @@ def _documents(output: dict[str, Any]) -> list[Document]:
     if output.get("documents") is None:
         raise ValueError("it gave no `documents`")
     return list(output["documents"])
+
+
+def _survived(output: dict[str, Any]) -> str | None:
+    # A retriever made of several tells which of them it did without.
+    return "; ".join(output.get("errors") or ()) or None
 
 
 def _url(document: Document) -> str:
@@ -348,14 +408,16 @@ def _is_under(host: str, domains: Sequence[str]) -> bool:
     return any(f".{host}".endswith(f".{domain.lower().strip('.')}") for domain in domains)
 
 
-async def _asked(provider: Retriever, arguments: dict[str, Any]) -> dict[str, Any]:
+async def asked(provider: Retriever, arguments: dict[str, Any]) -> dict[str, Any]:
+    """:returns: What a provider gives, through its ``run_async`` or from a thread."""
     run_async: Callable[..., Any] | None = getattr(provider, "run_async", None)
     if run_async is not None:
         return await run_async(**arguments)
-    return await asyncio.wrap_future(_in_thread(provider, arguments))
+    return await asyncio.wrap_future(in_thread(provider, arguments))
 
 
-def _in_thread(provider: Retriever, arguments: dict[str, Any]) -> Future[dict[str, Any]]:
+def in_thread(provider: Retriever, arguments: dict[str, Any]) -> Future[dict[str, Any]]:
+    """:returns: What a provider will have given, from a thread of its own."""
     # Not an executor's thread: one that hangs would take a place in its pool and keep the process from ending.
     future: Future[dict[str, Any]] = Future()
     future.set_running_or_notify_cancel()

@@ -125,7 +125,8 @@ class Step(_Value):
     :param searches: The retrievals made for this step.
     :param verdict: The judge's verdict on the first of them.
     :param source: The source (or sources, joined by ``+``) whose documents were kept.
-    :param documents: The documents kept, as the model is shown them.
+    :param documents: The documents kept.
+    :param refined: A summary that the model is shown instead of them, where they were too long.
     :param observed: Whether an observation follows the reply in the transcript.
     :param note: What the observation says instead of documents (a correction, a failure).
     """
@@ -145,8 +146,14 @@ class Step(_Value):
     verdict: Verdict | None = None
     source: str | None = None
     documents: tuple[Document, ...] = ()
+    refined: Document | None = None
     observed: bool = False
     note: str = ""
+
+    @property
+    def shown(self) -> tuple[Document, ...]:
+        """:returns: The documents as the model is shown them."""
+        return self.documents if self.refined is None else (self.refined,)
 
 
 @dataclass(frozen=True)
@@ -155,6 +162,7 @@ class RunSettings(_Value):
 
     :param sources: The sources that may be searched, in order.
     :param preferred: The one that is searched first.
+    :param external: Those of the sources that are outside the house.
     :param top_k: Documents a retrieval.
     :param max_steps: Steps that the prompt speaks of; the hard limit is one more (appendix B.3 of PrefRAG).
     :param max_supplements: Rounds of supplementary retrieval after a negative label.
@@ -168,6 +176,7 @@ class RunSettings(_Value):
     max_steps: int = 3
     max_supplements: int = 1
     filters: Mapping[str, Any] | None = None
+    external: tuple[str, ...] = ()
     fidelity: Fidelity = "paper"
 
 

@@ -18,8 +18,11 @@ WEB_SWITCH = "PREFRAG_WEB"
 
 
 def web_is_off() -> bool:
-    """:returns: Whether the administrator has switched off every source outside (``PREFRAG_WEB=off``)."""
-    return os.environ.get(WEB_SWITCH, "").strip().lower() in ("off", "false", "no", "0")
+    """
+    :returns: Whether the administrator has switched off every source outside (``PREFRAG_WEB=off``). A value that is
+        not understood closes them too: who sets the variable does not want to find out the other way.
+    """
+    return os.environ.get(WEB_SWITCH, "").strip().lower() not in ("", "on", "true", "yes", "1")
 
 
 @component
@@ -37,7 +40,7 @@ class StateBuilder:
     def __init__(
         self,
         sources: Sequence[str],
-        preferred: str,
+        preferred: str | None,
         external_sources: Sequence[str] = (),
         top_k: int = 5,
         max_steps: int = 3,
@@ -47,7 +50,7 @@ class StateBuilder:
     ):
         """
         :param sources: The names of the sources, in the order in which a switch tries them.
-        :param preferred: The one that is searched first.
+        :param preferred: The one that is searched first; None, with no sources, for a method that retrieves nothing.
         :param external_sources: Those that `PREFRAG_WEB=off` closes.
         :param top_k: Documents a retrieval (3, 5 and 7 in the paper).
         :param max_steps: Steps that the prompt allows; the hard limit is one more (appendix B.3).
@@ -56,9 +59,11 @@ class StateBuilder:
         :param max_top_k: The most documents a retrieval that a request may ask for.
         :raises ValueError: When the settings contradict each other.
         """
-        if not sources or len(set(sources)) < len(sources):
+        if (not sources and preferred is not None) or len(set(sources)) < len(sources):
             raise ValueError("`sources` needs at least one source, each under its own name.")
-        if preferred not in sources:
+        if sources and preferred is None:
+            raise ValueError(f"`preferred` is not set: name one of the sources {list(sources)}.")
+        if preferred is not None and preferred not in sources:
             raise ValueError(f"The preferred source '{preferred}' is not among the sources {list(sources)}.")
         if unknown := set(external_sources) - set(sources):
             raise ValueError(f"external_sources names {sorted(unknown)}, the sources are {list(sources)}.")
@@ -152,17 +157,20 @@ class StateBuilder:
         filters: Mapping[str, Any] | None,
     ) -> RunSettings:
         wanted = self.sources if sources is None else list(sources)
+        choice = f"choose from {self.sources}" if self.sources else "this pipeline retrieves nothing"
         if unknown := [name for name in wanted if name not in self.sources]:
-            raise ValueError(f"There is no source {unknown}: choose from {self.sources}.")
+            raise ValueError(f"There is no source {unknown}: {choice}.")
         closed = set(self.external_sources) if web_is_off() else set()
         allowed = tuple(name for name in self.sources if name in wanted and name not in closed)
-        if not allowed:
+        if self.sources and not allowed:
             reason = f"the administrator has switched off {sorted(closed)}" if closed else "the request allows none"
-            raise ValueError(f"No source is left to search: {reason}. Allow one of {self.sources}.")
-        first = preferred if preferred is not None else self.preferred
-        if first not in self.sources:
-            raise ValueError(f"There is no source '{first}': choose from {self.sources}.")
-        if first not in allowed:
+            raise ValueError(
+                f"No source is left to search: {reason}. Allow one of {[name for name in self.sources if name not in closed]}."
+            )
+        if preferred is not None and preferred not in self.sources:
+            raise ValueError(f"There is no source '{preferred}': {choice}.")
+        first = preferred or self.preferred or ""
+        if allowed and first not in allowed:
             if preferred is not None:
                 raise ValueError(f"'{first}' cannot be preferred: this run may search {list(allowed)} only.")
             first = allowed[0]
@@ -178,6 +186,7 @@ class StateBuilder:
             max_steps=self.max_steps if max_steps is None else max_steps,
             max_supplements=self.max_supplements,
             filters=filters,
+            external=tuple(self.external_sources),
             fidelity=self.fidelity,
         )
 

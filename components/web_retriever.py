@@ -22,18 +22,25 @@ class WebRetriever:
     demo's own, so that the demo needs no network. A query to a stand-in does not leave the house.
     """
 
-    def __init__(self, search: Retriever, index: str | None = None):
+    external = True
+
+    def __init__(self, search: Retriever, index: str | None = None, demo_stand_in: bool = True):
         """
         :param search: The component that searches the web.
         :param index: The name of an index that stands in for the web.
+        :param demo_stand_in: Let the demo's own web stand in while the embedded index is the demo; false where the
+            house's documents are in another store.
         """
         self.search = search
         self.index = index
+        self.demo_stand_in = demo_stand_in
 
     def to_dict(self) -> dict[str, Any]:
         """:returns: The component as plain values."""
         # Not every component has a `to_dict` of its own, DDGSWebSearch among them.
-        return default_to_dict(self, search=component_to_dict(self.search, "search"), index=self.index)
+        return default_to_dict(
+            self, search=component_to_dict(self.search, "search"), index=self.index, demo_stand_in=self.demo_stand_in
+        )
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> WebRetriever:
@@ -84,7 +91,7 @@ class WebRetriever:
 
     def _chosen(self) -> Retriever:
         # At every call, as the local store does: a server that started on the demo sees an index made since.
-        path = resolve_web_index(self.index)
+        path = resolve_web_index(self.index, demo=self.demo_stand_in)
         return self.search if path is None else TantivyBM25Retriever(TantivyDocumentStore(path=str(path)))
 
 

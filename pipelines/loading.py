@@ -79,12 +79,27 @@ def load(name: str = "prefrag") -> Any:
     """
     path = find(name)
     try:
-        return Pipeline.loads(read(path))
-    except (yaml.YAMLError, DeserializationError, PipelineError, ValueError, TypeError, KeyError, ImportError) as error:
+        pipeline = Pipeline.loads(read(path))
+    except (
+        yaml.YAMLError,
+        DeserializationError,
+        PipelineError,
+        ValueError,
+        TypeError,
+        KeyError,
+        ImportError,
+        AttributeError,
+    ) as error:
         raise ValueError(f"The pipeline {path} cannot be loaded: {_in_words(error)}") from error
+    if missing := {"start", "answer"} - set(pipeline.graph.nodes):
+        raise ValueError(f"The pipeline {path} has no component {' and no '.join(sorted(missing))}: asking needs both.")
+    return pipeline
 
 
 def _in_words(error: Exception) -> str:
+    if isinstance(error.__cause__, yaml.YAMLError):
+        # It names the line.
+        return str(error.__cause__)
     # Haystack prints the whole block between the name of the component and what is wrong with it.
     told = re.search(r"component '(?P<name>[^']+)'.*Original error: (?P<reason>.*)", str(error), re.DOTALL)
     return f"component '{told['name']}': {told['reason'].strip()}" if told else str(error)

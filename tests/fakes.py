@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import threading
 from typing import Any
@@ -67,15 +68,21 @@ class ScriptedRetriever:
     :param documents: Texts by key; the title is the key.
     :param name: Under which name :data:`CALLS` keeps the queries.
     :param error: Raised at every call, if given.
+    :param together_with: Retrievers that must have been asked as often before this one answers: asked in turn, it fails.
     """
 
-    def __init__(self, documents: dict[str, str], name: str, error: str | None = None):
+    def __init__(
+        self, documents: dict[str, str], name: str, error: str | None = None, together_with: list[str] | None = None
+    ):
         self.documents = documents
         self.name = name
         self.error = error
+        self.together_with = together_with
 
     def to_dict(self) -> dict[str, Any]:
-        return default_to_dict(self, documents=self.documents, name=self.name, error=self.error)
+        return default_to_dict(
+            self, documents=self.documents, name=self.name, error=self.error, together_with=self.together_with
+        )
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> ScriptedRetriever:
@@ -97,4 +104,9 @@ class ScriptedRetriever:
 
     @component.output_types(documents=list[Document])
     async def run_async(self, query: str, top_k: int = 10, filters: dict[str, Any] | None = None) -> dict[str, Any]:
-        return self.run(query, top_k, filters)
+        output = self.run(query, top_k, filters)
+        asked = len(CALLS[self.name])
+        async with asyncio.timeout(2):
+            while any(len(CALLS.get(name, ())) < asked for name in self.together_with or ()):
+                await asyncio.sleep(0)
+        return output

@@ -169,7 +169,7 @@ def test_failures_that_were_survived_are_told_by_source():
 
 
 def test_every_query_that_left_the_house_is_listed():
-    assert compose(finished())["queries_sent_out"] == [{"source": "web", "query": "delta"}]
+    assert compose(finished())["queries_sent_out"] == [{"source": "web", "query": "delta", "provider": ""}]
 
 
 def test_the_trace_is_told_in_order():

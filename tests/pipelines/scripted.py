@@ -36,8 +36,10 @@ def model(*script: str, name: str = "model", **settings: Any) -> dict[str, Any]:
     return {"type": "tests.fakes.ScriptedChatGenerator", "init_parameters": parameters}
 
 
-def retriever(documents: dict[str, str], name: str, error: str | None = None) -> dict[str, Any]:
-    parameters = {"documents": documents, "name": name, "error": error}
+def retriever(
+    documents: dict[str, str], name: str, error: str | None = None, together_with: list[str] | None = None
+) -> dict[str, Any]:
+    parameters = {"documents": documents, "name": name, "error": error, "together_with": together_with}
     return {"type": "tests.fakes.ScriptedRetriever", "init_parameters": parameters}
 
 
@@ -49,6 +51,7 @@ def scripted_yaml(
     errors: dict[str, str] | None = None,
     changes: dict[str, dict[str, Any]] | None = None,
     model_settings: dict[str, Any] | None = None,
+    together: bool = False,
 ) -> str:
     """The YAML of a pipeline that replies from a script.
 
@@ -59,6 +62,7 @@ def scripted_yaml(
     :param errors: The sources that fail, and how.
     :param changes: Settings to change, by component.
     :param model_settings: Further settings of the reasoner's model.
+    :param together: A source fails that is not asked at the same time as all others.
     """
     data = yaml.safe_load(read(find(pipeline)))
     found = {"local": LOCAL, "web": WEB} if documents is None else documents
@@ -66,7 +70,8 @@ def scripted_yaml(
         parameters = dict(block["init_parameters"])
         if block["type"].endswith("RetrievalSource"):
             source = parameters["name"]
-            parameters["retriever"] = retriever(found.get(source, {}), source, (errors or {}).get(source))
+            others = [other for other in found if other != source] if together else None
+            parameters["retriever"] = retriever(found.get(source, {}), source, (errors or {}).get(source), others)
             parameters["fallback"] = None
             parameters |= {"retries": 0, "backoff": 0.0}
         elif name == "judge":

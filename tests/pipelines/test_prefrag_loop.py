@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
+from haystack.errors import FilterError
 
 import pipelines
 from pipelines import RunFailed
+from pipelines.loading import Pipeline
 from tests.fakes import CALLS
-from tests.pipelines.scripted import answer, scripted, search, verdict
+from tests.pipelines.scripted import answer, scripted, scripted_yaml, search, verdict
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
 
@@ -408,7 +411,7 @@ class TestWishesOfARequest:
 
         assert CALLS.get("local") is None
         assert result["steps"][0]["source"] == "web"
-        assert result["queries_sent_out"] == [{"source": "web", "query": "delta"}]
+        assert result["queries_sent_out"] == [{"source": "web", "query": "delta", "provider": "ScriptedRetriever"}]
 
     async def test_the_other_source_may_be_preferred(self):
         result = await run(
@@ -481,8 +484,6 @@ class TestTheAdministratorsSwitch:
 
 
 async def test_concurrent_runs_over_one_pipeline_do_not_mix():
-    import asyncio
-
     pipeline = scripted(search("alpha"))
     questions = [f"Question number {number}?" for number in range(20)]
 
@@ -547,3 +548,83 @@ async def test_a_reflection_that_cannot_be_read_leaves_the_label_of_the_reply():
     pipeline = scripted(answer("1974", "CORRECT"), "I cannot say.", changes={"reflector": {"reflection": "call"}})
 
     assert (await run(pipeline))["label"] == "CORRECT"
+
+
+async def test_a_filter_that_does_not_fit_the_documents_ends_the_run_rather_than_going_on_without_it():
+    pipeline = scripted(search("alpha"), answer())
+
+    async def refuse(**_: Any) -> dict[str, Any]:
+        raise FilterError("Can't compare strings")
+
+    pipeline.get_component("local").retriever.run_async = refuse
+    wish = {"field": "meta.year", "operator": ">", "value": 1990}
+
+    with pytest.raises(RunFailed, match=r"filters do not fit the documents of 'local'"):
+        await run(pipeline, filters=wish)
+
+    assert CALLS.get("web") is None
+
+
+async def test_a_run_has_a_deadline_and_keeps_its_trace():
+    text = scripted_yaml(search("alpha"), search("beta"), answer(), verdicts=(verdict(True),))
+    pipeline = Pipeline.loads(text)
+    reasoner = pipeline.get_component("reasoner")
+    asked: list[int] = []
+
+    async def hang(messages: Any, generation_kwargs: Any = None) -> dict[str, Any]:
+        asked.append(1)
+        if len(asked) > 1:
+            await asyncio.Event().wait()
+        return reasoner.chat_generator.run(messages, generation_kwargs)
+
+    reasoner.chat_generator.run_async = hang
+
+    with pytest.raises(RunFailed, match=r"given up after 0\.2 s") as failure:
+        async for _ in pipelines.stream(pipeline, QUESTION, deadline=0.2):
+            pass
+
+    assert failure.value.result["steps"][0]["documents"] == ["local-alpha"]
+
+
+async def test_a_source_that_does_not_answer_in_time_is_left_for_the_other():
+    pipeline = scripted(search("alpha"), answer(), changes={"local": {"timeout": 0.05}})
+    source = pipeline.get_component("local")
+
+    async def hang(**_: Any) -> dict[str, Any]:
+        await asyncio.Event().wait()
+        return {}
+
+    source.retriever.run_async = hang
+
+    result = await run(pipeline)
+
+    assert result["steps"][0]["source"] == "web"
+    assert result["errors"] == ["local: ScriptedRetriever: no reply within 0.05 s"]
+
+
+async def test_a_strict_source_ends_the_run_and_still_tells_what_left_the_house():
+    pipeline = scripted(search("delta"), answer(), errors={"web": "rate limit"}, changes={"web": {"strict": True}})
+
+    with pytest.raises(RunFailed, match="source 'web' failed") as failure:
+        await run(pipeline)
+
+    assert [sent["query"] for sent in failure.value.result["queries_sent_out"]] == ["delta"]
+
+
+async def test_the_partial_result_of_a_failed_judge_holds_what_was_cut_for_it():
+    script = [search("alpha"), search("beta"), answer()]
+
+    with pytest.raises(RunFailed) as failure:
+        await run(scripted(*script, verdicts=("!no judge today",)))
+
+    assert failure.value.result["trace"][-1]["kind"] == "error"
+    assert failure.value.result["trace"][-1]["caller"] == "judge"
+
+
+@pytest.mark.parametrize("setting", ["off", "OFF", "no", "disabled", "never"])
+async def test_the_web_is_closed_by_every_word_that_does_not_open_it(setting: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_WEB", setting)
+
+    await run(scripted(search("delta"), answer("x", "INCORRECT"), answer()))
+
+    assert CALLS.get("web") is None
