@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from components.retrieval_source import RetrievalSource
 from pipelines import load, names
 from pipelines.loading import Pipeline
 from pipelines.prefrag import build_prefrag, local_source, web_source
@@ -108,6 +109,45 @@ def test_a_mistake_in_the_yaml_is_told_in_words(tmp_path: Path, old: str, new: s
     assert old in text
     file = tmp_path / "own.yaml"
     file.write_text(text.replace(old, new))
+
+    with pytest.raises(ValueError, match=message):
+        load(str(file))
+
+
+def test_the_elasticsearch_pipeline_differs_from_the_embedded_one_only_in_its_local_documents():
+    embedded, elasticsearch = graph(load("prefrag")), graph(load("prefrag_elasticsearch"))
+
+    assert elasticsearch["connections"] == embedded["connections"]
+    for data in (embedded, elasticsearch):
+        for name in ("local", "local_again"):
+            data["components"][name]["init_parameters"].pop("retriever")
+        for name in ("web", "web_again"):
+            data["components"][name]["init_parameters"]["retriever"]["init_parameters"].pop("demo_stand_in")
+        data["components"]["judge"]["init_parameters"].pop("term_statistics")
+    assert elasticsearch["components"] == embedded["components"]
+
+
+def test_the_demo_never_stands_in_for_the_web_of_a_house_whose_documents_are_in_elasticsearch():
+    assert load("prefrag").get_component("web").retriever.stays_in_house
+    assert not load("prefrag_elasticsearch").get_component("web").retriever.stays_in_house
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_web_search_of_a_shipped_pipeline_is_closed_by_the_switch(name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_WEB", "off")
+    sources = [part for _, part in load(name).walk() if isinstance(part, RetrievalSource) and part.name == "web"]
+
+    for source in sources:
+        assert source.run(query="a secret")["documents"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("hello", "cannot be loaded"), ("", "cannot be loaded"), ("components: {}\nconnections: []", "no component answer")],
+)
+def test_a_file_that_is_no_pipeline_is_told_in_words(tmp_path: Path, text: str, message: str):
+    file = tmp_path / "own.yaml"
+    file.write_text(text)
 
     with pytest.raises(ValueError, match=message):
         load(str(file))
