@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 from urllib.parse import urlsplit
 
 from haystack import component, default_from_dict, default_to_dict
-from haystack.dataclasses import ChatMessage
+from haystack.dataclasses import ChatMessage, ChatRole
+from haystack.tools import Tool
 from haystack.utils import Secret
 
 from components import embedded_chat_generator
 from components.embedded_chat_generator import EmbeddedChatGenerator
-from components.reasoning_blocks import strip_reasoning
+from components.model_call import with_parameters
 
 if TYPE_CHECKING:
     from haystack.components.generators.chat import OpenAIChatGenerator
@@ -29,7 +30,7 @@ Role = Literal["llm", "judge"]
 StructuredOutput = Literal["json_schema", "json_object", "off"]
 
 _SERVER_CONTEXT_WINDOW = 8_192
-# What a refused `response_format` is answered with.
+# What a parameter that a server does not know is answered with.
 _BAD_REQUEST = (400, 422)
 # The longest that a server may make a retry wait, so that a call as a whole has an end.
 _RETRY_WAIT_SECONDS = 60.0
@@ -159,39 +160,49 @@ class ChatModel:
 
     @component.output_types(replies=list[ChatMessage])
     def run(
-        self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None
+        self,
+        messages: list[ChatMessage],
+        generation_kwargs: dict[str, Any] | None = None,
+        tools: list[Tool] | None = None,
     ) -> dict[str, list[ChatMessage]]:
         """
         :param messages: The conversation.
         :param generation_kwargs: Parameters of this call; they win over those of the component.
-        :returns: ``replies``, text alone: no thinking blocks, no tool calls.
+        :param tools: What a model of a server may call.
+        :returns: ``replies``, their text as the model wrote it and the calls of tools, without reasoning beside them.
         :raises ModelServerError: When the model cannot be reached or gives no usable reply.
         :raises ValueError: For settings in the environment, or parameters, that cannot be used.
         """
-        kwargs = {**self.generation_kwargs, **(generation_kwargs or {})}
+        kwargs = with_parameters(self.generation_kwargs, generation_kwargs or {})
         chosen = self._choose()
         if isinstance(chosen, EmbeddedChatGenerator):
+            _refuse_tools(tools)
             with _explained(None):
                 return _said(chosen.run(messages, kwargs))
         generator = _generator(chosen)
         request = self._request(kwargs)
         try:
             with _explained(chosen):
-                return _said(generator.run(messages=messages, generation_kwargs=request), chosen)
+                return _said(generator.run(messages=messages, generation_kwargs=request, tools=tools), chosen)
         except ModelServerError as error:
-            if not self._refused_format(error, request):
+            if (simpler := self._simpler(error, messages, request)) is None:
                 raise
+        messages, request = simpler
         with _explained(chosen):
-            return _said(generator.run(messages=messages, generation_kwargs=_without_format(kwargs)), chosen)
+            return _said(generator.run(messages=messages, generation_kwargs=request, tools=tools), chosen)
 
     @component.output_types(replies=list[ChatMessage])
     async def run_async(
-        self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None
+        self,
+        messages: list[ChatMessage],
+        generation_kwargs: dict[str, Any] | None = None,
+        tools: list[Tool] | None = None,
     ) -> dict[str, list[ChatMessage]]:
         """As :meth:`run`, without blocking the event loop."""
-        kwargs = {**self.generation_kwargs, **(generation_kwargs or {})}
+        kwargs = with_parameters(self.generation_kwargs, generation_kwargs or {})
         chosen = self._choose()
         if isinstance(chosen, EmbeddedChatGenerator):
+            _refuse_tools(tools)
             with _explained(None):
                 return _said(await chosen.run_async(messages, kwargs))
         generator = await _async_generator(chosen)
@@ -199,14 +210,16 @@ class ChatModel:
         try:
             with _explained(chosen):
                 async with asyncio.timeout(chosen.deadline):
-                    return _said(await generator.run_async(messages=messages, generation_kwargs=request), chosen)
+                    output = await generator.run_async(messages=messages, generation_kwargs=request, tools=tools)
+                    return _said(output, chosen)
         except ModelServerError as error:
-            if not self._refused_format(error, request):
+            if (simpler := self._simpler(error, messages, request)) is None:
                 raise
-        request = _without_format(kwargs)
+        messages, request = simpler
         with _explained(chosen):
             async with asyncio.timeout(chosen.deadline):
-                return _said(await generator.run_async(messages=messages, generation_kwargs=request), chosen)
+                output = await generator.run_async(messages=messages, generation_kwargs=request, tools=tools)
+                return _said(output, chosen)
 
     @property
     def _prefix(self) -> str:
@@ -254,16 +267,29 @@ class ChatModel:
         extra_body = {**(kwargs.get("extra_body") or {}), "response_format": response_format}
         return {**_without_format(kwargs), "extra_body": extra_body}
 
-    def _refused_format(self, error: ModelServerError, request: dict[str, Any]) -> bool:
-        refused = error.status in _BAD_REQUEST and "response_format" in (request.get("extra_body") or {})
-        if refused:
-            logger.warning(
-                "%s The call is made again without a response_format. If that works, set %sSTRUCTURED to json_object "
-                "or off to spare the first call.",
-                error,
-                self._prefix,
-            )
-        return refused
+    def _simpler(
+        self, error: ModelServerError, messages: list[ChatMessage], request: dict[str, Any]
+    ) -> tuple[list[ChatMessage], dict[str, Any]] | None:
+        """:returns: The call without the parameters that a server may not know; None if it was not refused for them."""
+        extra_body = dict(request.get("extra_body") or {})
+        ways = {
+            "response_format": f"set {self._prefix}STRUCTURED to json_object or off",
+            "continue_final_message": "set `continue_turn: false` in the Reasoner",
+        }
+        refused = [name for name in ways if extra_body.pop(name, None) is not None]
+        if error.status not in _BAD_REQUEST or not refused:
+            return None
+        logger.warning(
+            "%s The call is made again without %s. If that works, %s to spare the first call.",
+            error,
+            " and ".join(refused),
+            ", and ".join(ways[name] for name in refused),
+        )
+        if "continue_final_message" in refused:
+            extra_body.pop("add_generation_prompt", None)
+            messages = _in_users_words(messages)
+        simpler = {name: value for name, value in request.items() if name != "extra_body"}
+        return messages, {**simpler, "extra_body": extra_body} if extra_body else simpler
 
 
 @dataclass(frozen=True)
@@ -312,9 +338,26 @@ def _without_format(kwargs: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in kwargs.items() if name != "response_format"}
 
 
+def _in_users_words(messages: list[ChatMessage]) -> list[ChatMessage]:
+    """:returns: The messages with the turn that the model was to continue at the end of the one before it."""
+    *others, asked, begun = messages
+    if not (asked.is_from(ChatRole.USER) and begun.is_from(ChatRole.ASSISTANT)):
+        return messages
+    return [*others, ChatMessage.from_user(f"{asked.text}\n\n{begun.text}")]
+
+
+def _refuse_tools(tools: list[Tool] | None) -> None:
+    if tools:
+        raise ValueError(
+            "The embedded model cannot call tools: set reply_format to auto, or PREFRAG_LLM_BASE_URL and "
+            "PREFRAG_LLM_MODEL to a model server."
+        )
+
+
 def _said(output: dict[str, Any], server: _ModelServer | None = None) -> dict[str, list[ChatMessage]]:
     replies = [
-        ChatMessage.from_assistant(strip_reasoning(reply.text or ""), meta=reply.meta) for reply in output["replies"]
+        ChatMessage.from_assistant(reply.text or "", tool_calls=reply.tool_calls, meta=reply.meta)
+        for reply in output["replies"]
     ]
     if not replies and server is not None:
         raise server.failed("answered without any choice: look at its log.")

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from haystack import Document
 from haystack.dataclasses import ChatMessage
+from haystack.tools import Tool
 
 from components.prompt_template import render_prompt
 from components.reasoning_blocks import strip_reasoning
 from components.state import RunError, State
-from components.token_budget import Observations, fit_to_window
+from components.token_budget import Observations, estimate_tokens, fit_to_window
 
 DEFAULT_CONTEXT_WINDOW = 8_192
+# What a chat template puts around each further message.
+_MESSAGE_TOKENS = 8
 
 
 class ChatGenerator(Protocol):
@@ -32,19 +36,38 @@ class Prepared:
     :param messages: What the model is sent.
     :param generation_kwargs: How it is to reply.
     :param state: The state, with what was cut from the prompt in its trace.
+    :param tools: What the model may call.
+    :param keep_thinking: Leave thinking blocks in the text of the reply.
     """
 
     messages: list[ChatMessage]
     generation_kwargs: dict[str, Any]
     state: State
+    tools: Sequence[Tool] = ()
+    keep_thinking: bool = False
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """:returns: What the chat generator is called with; not all of them know of tools."""
+        arguments = {"messages": self.messages, "generation_kwargs": self.generation_kwargs}
+        return {**arguments, "tools": list(self.tools)} if self.tools else arguments
 
 
-def passages(documents: Sequence[Document], note: str = "", fidelity: str = "paper") -> str:
-    """:returns: Documents as a model is shown them: numbered, with title and source.
+def passages(
+    documents: Sequence[Document], note: str = "", fidelity: str = "paper", marks: Mapping[str, str] | None = None
+) -> str:
+    """Documents as a model is shown them: numbered, with title and source.
 
     The published code leaves a plus behind each title and no line between the passages.
+
+    :param documents: The documents.
+    :param note: What is said instead of documents.
+    :param fidelity: ``paper`` or ``authors-code``.
+    :param marks: The number of each document, by its id; by default they are counted.
+    :returns: The text.
     """
-    return render_prompt("passages", documents=documents, note=note, as_published=fidelity == "authors-code")
+    as_published = fidelity == "authors-code"
+    return render_prompt("passages", documents=documents, note=note, as_published=as_published, marks=marks or {})
 
 
 class ModelCall:
@@ -75,26 +98,47 @@ class ModelCall:
         if hasattr(self.chat_generator, "warm_up"):
             self.chat_generator.warm_up()
 
-    def prepare(self, state: State, prompt: str, observations: Observations, render: Any, **kwargs: Any) -> Prepared:
-        """Fit a prompt into the model's window.
+    def prepare(
+        self,
+        state: State,
+        prompt: str,
+        observations: Observations,
+        render: Any,
+        *,
+        messages: Callable[[str, Observations], list[ChatMessage]] | None = None,
+        tools: Sequence[Tool] = (),
+        keep_thinking: bool = False,
+        **kwargs: Any,
+    ) -> Prepared:
+        """Fit a prompt, and the conversation behind it, into the model's window.
 
         :param state: The state of the run.
         :param prompt: The prompt file.
         :param observations: The documents of each observation, oldest first.
         :param render: Gives the values of the template for (possibly fewer) documents of each observation.
+        :param messages: Lays out the conversation that begins with the filled prompt; by default that is all.
+        :param tools: What the model may call.
+        :param keep_thinking: Leave thinking blocks in the text of the reply.
         :param kwargs: Further generation parameters of this call.
         :returns: The call.
         :raises RunError: When the prompt does not fit even without documents, or cannot be filled.
         """
-        generation_kwargs = {**self.generation_kwargs, **kwargs}
+        generation_kwargs = with_parameters(self.generation_kwargs, kwargs)
         window = self.context_window
         reply_tokens = min(int(generation_kwargs.get("max_tokens") or 512), window // 2)
+        tool_tokens = sum(estimate_tokens(json.dumps(tool.tool_spec)) for tool in tools)
+
+        def conversation(kept: Observations) -> list[ChatMessage]:
+            text = render_prompt(prompt, **render(kept))
+            return [ChatMessage.from_user(text)] if messages is None else messages(text, kept)
+
         try:
             fitted = fit_to_window(
-                lambda kept: render_prompt(prompt, **render(kept)),
+                conversation,
                 observations,
-                context_window=window,
+                context_window=window - tool_tokens,
                 reply_tokens=reply_tokens,
+                tokens=_tokens,
             )
         except ValueError as error:
             raise RunError(f"The {self.caller} cannot ask its model: {error}", state) from error
@@ -106,7 +150,7 @@ class ModelCall:
                 documents_shortened=fitted.documents_shortened,
                 context_window=window,
             )
-        return Prepared([ChatMessage.from_user(fitted.prompt)], generation_kwargs, state)
+        return Prepared(fitted.prompt, generation_kwargs, state, tools, keep_thinking)
 
     def send(self, call: Prepared) -> tuple[str, State]:
         """Make the call.
@@ -115,32 +159,71 @@ class ModelCall:
         :returns: The text of the reply without thinking blocks, and the state with the call counted.
         :raises RunError: When the model fails.
         """
-        try:
-            output = self.chat_generator.run(messages=call.messages, generation_kwargs=call.generation_kwargs)
-        except Exception as error:
-            raise self._failed(error, call.state) from error
-        return self._received(output, call.state)
+        message, state = self.send_for_message(call)
+        return message.text or "", state
 
     async def send_async(self, call: Prepared) -> tuple[str, State]:
         """As :meth:`send`, without blocking the event loop."""
+        message, state = await self.send_for_message_async(call)
+        return message.text or "", state
+
+    def send_for_message(self, call: Prepared) -> tuple[ChatMessage, State]:
+        """As :meth:`send`, for the whole message: its text and its tool calls, without any reasoning beside them."""
+        try:
+            output = self.chat_generator.run(**call.arguments)
+        except Exception as error:
+            raise self._failed(error, call.state) from error
+        return self._received(output, call)
+
+    async def send_for_message_async(self, call: Prepared) -> tuple[ChatMessage, State]:
+        """As :meth:`send_for_message`, without blocking the event loop."""
         run_async = getattr(self.chat_generator, "run_async", None)
         try:
             if run_async is not None:
-                output = await run_async(messages=call.messages, generation_kwargs=call.generation_kwargs)
+                output = await run_async(**call.arguments)
             else:
-                output = await asyncio.to_thread(
-                    self.chat_generator.run, messages=call.messages, generation_kwargs=call.generation_kwargs
-                )
+                output = await asyncio.to_thread(self.chat_generator.run, **call.arguments)
         except Exception as error:
             raise self._failed(error, call.state) from error
-        return self._received(output, call.state)
+        return self._received(output, call)
 
     def _failed(self, error: Exception, state: State) -> RunError:
         state = state.with_event("error", caller=self.caller, message=str(error))
         return RunError(f"The {self.caller}'s model failed: {error}", state)
 
-    def _received(self, output: dict[str, Any], state: State) -> tuple[str, State]:
+    def _received(self, output: dict[str, Any], call: Prepared) -> tuple[ChatMessage, State]:
         replies = output.get("replies") or []
         if not replies:
-            raise self._failed(ValueError("it sent no reply"), state)
-        return strip_reasoning(replies[0].text or ""), state.with_call(self.caller, replies[0].meta)
+            raise self._failed(ValueError("it sent no reply"), call.state)
+        reply = replies[0]
+        text = reply.text or ""
+        if not call.keep_thinking:
+            text = strip_reasoning(text)
+        message = ChatMessage.from_assistant(text, tool_calls=reply.tool_calls, meta=reply.meta)
+        return message, call.state.with_call(self.caller, reply.meta)
+
+
+def with_parameters(parameters: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
+    """Join generation parameters.
+
+    :param parameters: Those that give way.
+    :param others: Those that win; under ``extra_body`` each by itself.
+    :returns: Both.
+    """
+    joined = {**parameters, **others}
+    if parameters.get("extra_body") and others.get("extra_body"):
+        joined["extra_body"] = {**parameters["extra_body"], **others["extra_body"]}
+    return joined
+
+
+def _tokens(messages: Sequence[ChatMessage]) -> int:
+    return sum(estimate_tokens(_written(message)) for message in messages) + _MESSAGE_TOKENS * (len(messages) - 1)
+
+
+def _written(message: ChatMessage) -> str:
+    """:returns: All that a model reads of a message."""
+    calls = [
+        f"{call.id} {call.tool_name} {json.dumps(call.arguments, ensure_ascii=False)}" for call in message.tool_calls
+    ]
+    results = [f"{result.origin.id} {result.result}" for result in message.tool_call_results]
+    return "\n".join([*message.texts, *calls, *results])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
 
 from haystack import Document
 
 Observations = Sequence[Sequence[Document]]
+Prompt = TypeVar("Prompt")
 
 # A chat template's own tokens around the messages, and room for an estimate that is too low.
 OVERHEAD_TOKENS = 48
@@ -25,22 +27,27 @@ def estimate_tokens(text: str) -> int:
 
 
 @dataclass(frozen=True)
-class Fitted:
+class Fitted(Generic[Prompt]):
     """A prompt that fits.
 
-    :param prompt: The text.
+    :param prompt: The text, or whatever it was rendered as.
     :param documents_cut: How many documents were left out of it, oldest observations first.
     :param documents_shortened: How many of the newest ones lost their end.
     """
 
-    prompt: str
+    prompt: Prompt
     documents_cut: int = 0
     documents_shortened: int = 0
 
 
 def fit_to_window(
-    render: Callable[[Observations], str], observations: Observations, *, context_window: int, reply_tokens: int
-) -> Fitted:
+    render: Callable[[Observations], Prompt],
+    observations: Observations,
+    *,
+    context_window: int,
+    reply_tokens: int,
+    tokens: Callable[[Any], int] = estimate_tokens,
+) -> Fitted[Prompt]:
     """Render a prompt with as many documents as the window holds.
 
     Documents go one by one, from the end of the oldest observation on. When only the newest one that holds any is left,
@@ -50,6 +57,7 @@ def fit_to_window(
     :param observations: The documents of each observation, oldest first.
     :param context_window: Tokens that the model can hold, prompt and reply together.
     :param reply_tokens: Tokens kept free for the reply.
+    :param tokens: Estimates the tokens of a prompt that is not a text.
     :returns: The prompt and what was cut from it.
     :raises ValueError: When even the prompt without documents does not fit.
     """
@@ -60,11 +68,11 @@ def fit_to_window(
     prompt = render(kept)
     cut = 0
     for observation in kept[:last]:
-        while observation and estimate_tokens(prompt) > room:
+        while observation and tokens(prompt) > room:
             observation.pop()
             cut += 1
             prompt = render(kept)
-    if estimate_tokens(prompt) <= room:
+    if tokens(prompt) <= room:
         return Fitted(prompt, cut)
 
     newest = kept[last] if kept else []
@@ -73,17 +81,17 @@ def fit_to_window(
         share = share * 3 // 4
         shortened = [_shortened(document, share) for document in newest]
         prompt = render([*kept[:last], shortened, *kept[last + 1 :]])
-        if estimate_tokens(prompt) <= room:
+        if tokens(prompt) <= room:
             changed = sum(new is not old for new, old in zip(shortened, newest, strict=True))
             return Fitted(prompt, cut, changed)
     while newest:
         newest.pop()
         cut += 1
         prompt = render(kept)
-        if estimate_tokens(prompt) <= room:
+        if tokens(prompt) <= room:
             return Fitted(prompt, cut)
     raise ValueError(
-        f"The prompt needs about {estimate_tokens(prompt)} tokens without any document, the model's window "
+        f"The prompt needs about {tokens(prompt)} tokens without any document, the model's window "
         f"leaves {room}: ask a shorter question, or set a larger window (PREFRAG_LLM_CONTEXT, or `context_window` in "
         "the YAML)."
     )

@@ -5,6 +5,11 @@ from __future__ import annotations
 import os
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# A busy machine is no defect of the code.
+settings.register_profile("prefrag", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("prefrag")
 
 os.environ["HAYSTACK_DESERIALIZATION_ALLOWLIST"] = "components,duckduckgo_api_haystack,tests"
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"

@@ -81,6 +81,15 @@ def plain(text: str) -> str:
         text = stripped
 
 
+def one_answer(text: str) -> str:
+    """Clean an answer: models go on talking behind it.
+
+    :param text: What stands where the answer is.
+    :returns: The first paragraph, on one line, without Markdown.
+    """
+    return plain(" ".join(text.strip().split("\n\n")[0].split()))
+
+
 def plain_query(text: str) -> str:
     """Clean the input of a search: models wrap it in quotes, Markdown or a JSON object.
 

@@ -24,6 +24,7 @@ class GuidedFormat(JsonFormat):
     """
 
     prompt = "reasoner_guided"
+    cites = False
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
         """:returns: What the chat generator is told besides the prompt."""

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from components.json_reply import object_schema, read_object, response_format
-from components.reply_formats.fields import Tool, find_tool, plain, plain_query, read_label
+from components.reply_formats.fields import Tool, find_tool, one_answer, plain, plain_query, read_label
+from components.reply_formats.reply_format import ReplyFormat
 from components.state import Action, Fidelity, Label, State, Step
 
 _ANSWER = "Final_Answer"
@@ -15,7 +16,7 @@ _ANSWER = "Final_Answer"
 _THOUGHT = {"type": "string", "maxLength": 240}
 
 
-class JsonFormat:
+class JsonFormat(ReplyFormat):
     """Reads and asks for a JSON object with the fields of the text format."""
 
     prompt = "reasoner_json"
@@ -56,8 +57,7 @@ class JsonFormat:
         values = read_object(text)
         if values is None:
             if must_answer and text.strip():
-                answer = " ".join(text.strip().split("\n\n")[0].split())
-                return Step(Action.ANSWER, reply=text.strip(), answer=plain(answer))
+                return Step(Action.ANSWER, reply=text.strip(), answer=one_answer(text))
             return Step(Action.UNREADABLE, reply=text.strip()[:2_000])
         reply = json.dumps(values, ensure_ascii=False)
         name, thought = _text(values, "action"), _text(values, "thought")

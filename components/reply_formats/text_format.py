@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from components.reply_formats.fields import Tool, find_tool, plain, plain_query, read_label
+from components.reply_formats.fields import Tool, find_tool, one_answer, plain, plain_query, read_label
+from components.reply_formats.reply_format import ReplyFormat
 from components.state import Action, Fidelity, Label, State, Step
 
 _FIELDS = (
@@ -46,7 +47,7 @@ def _fields(text: str) -> list[tuple[str, str]]:
     return parts if parts[0][1] else parts[1:]
 
 
-class TextFormat:
+class TextFormat(ReplyFormat):
     """Reads and asks for the format of table 18 of PrefRAG."""
 
     prompt = "reasoner_text"
@@ -116,7 +117,7 @@ class TextFormat:
             Action.ANSWER,
             reply=_transcript(parts[:end]),
             thought=_first(parts[:index], "Thought"),
-            answer=_one_answer(parts[index][1]),
+            answer=one_answer(parts[index][1]),
             label=read_label(label),
             explanation=" ".join(explanation.split()),
             suggestions=" ".join(trailer.get("Improvement Suggestions", "").split()),
@@ -152,11 +153,6 @@ def _first(parts: list[tuple[str, str]], name: str) -> str:
     """:returns: The first part of that name; for a thought also what stands before the first field."""
     names = (name, "") if name == "Thought" else (name,)
     return next((" ".join(value.split()) for key, value in parts if key in names and value), "")
-
-
-def _one_answer(text: str) -> str:
-    """:returns: The first paragraph, on one line, without Markdown."""
-    return plain(" ".join(text.strip().split("\n\n")[0].split()))
 
 
 def _transcript(parts: list[tuple[str, str]]) -> str:

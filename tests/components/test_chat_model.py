@@ -12,13 +12,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
-from haystack.dataclasses import ChatMessage
+from haystack.dataclasses import ChatMessage, ToolCall
+from haystack.tools import Tool
 
 from components import chat_model
 from components.chat_model import ChatModel, ModelServerError
 from components.embedded_chat_generator import CONTEXT_WINDOW, EmbeddedChatGenerator
 
 QUESTION = [ChatMessage.from_user("Where?")]
+SEARCH = Tool("search", "Finds.", {"type": "object", "properties": {"query": {"type": "string"}}}, lambda query: query)
+CONTINUE = {"continue_final_message": True, "add_generation_prompt": False}
 FORMAT = {"type": "json_schema", "json_schema": {"name": "place", "schema": {"type": "object"}}}
 HANG = object()
 
@@ -96,11 +99,11 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
     running.close()
 
 
-def call(model: ChatModel, how: str, **kwargs: Any) -> ChatMessage:
+def call(model: ChatModel, how: str, messages: list[ChatMessage] = QUESTION, **kwargs: Any) -> ChatMessage:
     """Both ways of running promise the same."""
     if how == "async":
-        return asyncio.run(model.run_async(QUESTION, **kwargs))["replies"][0]
-    return model.run(QUESTION, **kwargs)["replies"][0]
+        return asyncio.run(model.run_async(messages, **kwargs))["replies"][0]
+    return model.run(messages, **kwargs)["replies"][0]
 
 
 both_ways = pytest.mark.parametrize("how", ["sync", "async"])
@@ -191,7 +194,7 @@ class TestChoice:
 
             def run(self, messages: list[ChatMessage], generation_kwargs: dict[str, Any]) -> Any:
                 seen.update(generation_kwargs)
-                return {"replies": [ChatMessage.from_assistant("<think>.</think>Paris")]}
+                return {"replies": [ChatMessage.from_assistant("Paris")]}
 
         monkeypatch.setattr(chat_model, "EmbeddedChatGenerator", Embedded)
         model = ChatModel(generation_kwargs={"seed": 1}, timeout=9, context_window=99, structured_output="off")
@@ -238,13 +241,13 @@ class TestCall:
     @pytest.mark.parametrize(
         "answer",
         [
-            completion("<think>Lyon? No.</think>\nParis"),
-            completion("no opening tag</think>Paris"),
             completion("Paris", reasoning_content="Lyon? No."),
             completion("Paris", reasoning="Lyon? No."),
         ],
     )
-    def test_thinking_stays_out_of_the_text(self, server: ModelServer, how: str, answer: dict[str, Any]):
+    def test_reasoning_beside_the_text_stays_out_of_the_reply(
+        self, server: ModelServer, how: str, answer: dict[str, Any]
+    ):
         server.answers = [(200, answer)]
         reply = call(ChatModel(), how)
         assert reply.text == "Paris"
@@ -293,6 +296,73 @@ class TestCall:
         with pytest.raises(ModelServerError, match="too long"):
             call(ChatModel(), how)
         assert len(server.requests) == 1
+
+    @both_ways
+    def test_what_stands_in_the_text_is_left_to_whoever_reads_it(self, server: ModelServer, how: str):
+        server.answers = [(200, completion("<think>Lyon? No.</think>Paris"))]
+        assert call(ChatModel(), how).text == "<think>Lyon? No.</think>Paris"
+
+    @both_ways
+    def test_tools_reach_the_server_and_their_calls_come_back(self, server: ModelServer, how: str):
+        asked = {"id": "a", "type": "function", "function": {"name": "search", "arguments": '{"query": "Paris"}'}}
+        server.answers = [(200, completion(None, tool_calls=[asked]))]
+        earlier = ToolCall("search", {"query": "Lyon"}, id="search001")
+        messages = [
+            *QUESTION,
+            ChatMessage.from_assistant(tool_calls=[earlier]),
+            ChatMessage.from_tool("nothing", origin=earlier),
+        ]
+
+        reply = call(ChatModel(), how, messages, tools=[SEARCH], generation_kwargs={"tool_choice": "none"})
+
+        assert (reply.text, reply.tool_call.tool_name, reply.tool_call.arguments) == ("", "search", {"query": "Paris"})
+        request = server.requests[0]
+        assert request["tools"][0]["function"]["name"] == "search"
+        assert request["tool_choice"] == "none"
+        assert [message["role"] for message in request["messages"]] == ["user", "assistant", "tool"]
+        assert request["messages"][2]["tool_call_id"] == request["messages"][1]["tool_calls"][0]["id"]
+
+    @both_ways
+    def test_tools_are_more_than_the_embedded_model_can_do(self, how: str):
+        with pytest.raises(ValueError, match="cannot call tools: set reply_format to auto"):
+            call(ChatModel(), how, tools=[SEARCH])
+
+    @both_ways
+    def test_a_turn_is_continued_beside_what_else_the_server_is_told(self, server: ModelServer, how: str):
+        model = ChatModel(generation_kwargs={"extra_body": {"top_k": 5}})
+        begun = [*QUESTION, ChatMessage.from_assistant("It is in")]
+
+        call(model, how, begun, generation_kwargs={"extra_body": CONTINUE})
+
+        request = server.requests[0]
+        assert (request["continue_final_message"], request["add_generation_prompt"], request["top_k"]) == (
+            True,
+            False,
+            5,
+        )
+        assert request["messages"][-1] == {"role": "assistant", "content": "It is in"}
+
+    @both_ways
+    @pytest.mark.parametrize("status", [400, 422])
+    def test_a_turn_that_a_server_cannot_continue_goes_to_it_in_the_users_message(
+        self, server: ModelServer, caplog: pytest.LogCaptureFixture, how: str, status: int
+    ):
+        server.answers = [
+            (status, {"error": {"message": "Unknown: continue_final_message"}}),
+            (200, completion("Paris")),
+        ]
+        begun = [*QUESTION, ChatMessage.from_assistant("It is in")]
+
+        with caplog.at_level(logging.WARNING, logger="components.chat_model"):
+            reply = call(ChatModel(), how, begun, generation_kwargs={"extra_body": {**CONTINUE, "top_k": 5}})
+
+        assert reply.text == "Paris"
+        again = server.requests[1]
+        assert again["messages"] == [{"role": "user", "content": "Where?\n\nIt is in"}]
+        assert "continue_final_message" not in again
+        assert "add_generation_prompt" not in again
+        assert again["top_k"] == 5
+        assert "continue_turn: false" in caplog.text
 
     def test_one_instance_serves_several_event_loops(self, server: ModelServer, recwarn: pytest.WarningsRecorder):
         model = ChatModel(max_retries=0)

@@ -6,14 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from haystack.dataclasses import ChatMessage
+from haystack.dataclasses import ChatMessage, ToolCall
+from haystack.tools import Tool
 
-from components.model_call import DEFAULT_CONTEXT_WINDOW, ModelCall, Prepared
+from components.model_call import DEFAULT_CONTEXT_WINDOW, ModelCall, Prepared, with_parameters
 from components.state import RunError, State
 from tests.components.samples import document, kinds, search_step, state
 from tests.fakes import CALLS, ScriptedChatGenerator
 
 REACHED = state(search_step())
+SEARCH = Tool("search", "Finds. " * 40, {"type": "object", "properties": {}}, lambda: "")
 
 
 @pytest.fixture(params=["send", "send_async"])
@@ -104,6 +106,82 @@ class TestPreparing:
 
         with pytest.raises(RunError, match="own.jinja cannot be filled: 'quesiton' is undefined"):
             prepared(ModelCall("judge", Model({})), str(own))
+
+
+class TestConversations:
+    """What is sent may be more than one message, and has to fit all the same."""
+
+    def laid_out(self, text: str, observations: Any) -> list[ChatMessage]:
+        call = ToolCall("search", {"query": "alpha"}, id="search001")
+        found = " ".join(document.content for step in observations for document in step)
+        return [
+            ChatMessage.from_user(text),
+            ChatMessage.from_assistant("I look.", tool_calls=[call]),
+            ChatMessage.from_tool(found, origin=call),
+        ]
+
+    @pytest.fixture
+    def question(self, tmp_path: Path) -> str:
+        file = tmp_path / "question.jinja"
+        file.write_text("{{ question }}")
+        return str(file)
+
+    def fitted(self, question: str, window: int, tools: Any = ()) -> Prepared:
+        call = ModelCall("judge", Model({}, context_window=window), {"max_tokens": 20})
+        observations = [[document("a", "one " * 100)], [document("b", "two " * 100)]]
+        return call.prepare(
+            REACHED, question, observations, lambda kept: {"question": "Who?"}, messages=self.laid_out, tools=tools
+        )
+
+    def test_begin_with_the_filled_prompt_and_keep_all_that_fits(self, question: str):
+        call = self.fitted(question, 1_000)
+
+        assert call.messages[0].text == "Who?"
+        assert call.messages[2].tool_call_result.result.count("one") == 100
+        assert call.state is REACHED
+
+    def test_lose_the_oldest_documents_first(self, question: str):
+        call = self.fitted(question, 260)
+
+        assert "one" not in call.messages[2].tool_call_result.result
+        assert call.messages[2].tool_call_result.result.count("two") == 100
+        assert call.state.events[-1].data["documents_cut"] == 1
+
+    def test_make_room_for_the_descriptions_of_tools(self, question: str):
+        assert self.fitted(question, 400).state is REACHED
+        assert self.fitted(question, 400, [SEARCH]).state.events[-1].data["documents_cut"] == 1
+
+    def test_that_cannot_fit_are_an_error_of_the_run(self, question: str):
+        with pytest.raises(RunError, match="cannot ask its model"):
+            self.fitted(question, 70)
+
+    async def test_hand_tools_to_a_generator_and_give_back_its_calls(self, question: str):
+        seen: dict[str, Any] = {}
+        reply = ChatMessage.from_assistant("<think>a</think>b", tool_calls=[ToolCall("search", {})], reasoning="c")
+
+        class Caller:
+            def run(self, **arguments: Any) -> Any:
+                seen.update(arguments)
+                return {"replies": [reply]}
+
+        call = ModelCall("judge", Caller())
+        message, _ = await call.send_for_message_async(self.fitted(question, 1_000, [SEARCH]))
+
+        assert seen["tools"] == [SEARCH]
+        assert (message.text, message.tool_call.tool_name, message.reasoning) == ("b", "search", None)
+
+    def test_may_keep_the_thinking(self, prompt: str):
+        call = ModelCall("judge", ScriptedChatGenerator(["<think>a</think>b"]))
+
+        assert call.send(prepared(call, prompt, keep_thinking=True))[0] == "<think>a</think>b"
+
+
+def test_parameters_that_only_one_server_knows_are_joined_one_by_one():
+    joined = with_parameters(
+        {"temperature": 0.1, "extra_body": {"top_k": 5, "seed": 1}}, {"temperature": 0.5, "extra_body": {"seed": 2}}
+    )
+
+    assert joined == {"temperature": 0.5, "extra_body": {"top_k": 5, "seed": 2}}
 
 
 class TestSending:

@@ -57,7 +57,11 @@ class TestFilling:
 class TestPassages:
     def test_are_numbered_with_title_and_source(self):
         shown = render_prompt(
-            "passages", as_published=False, documents=[document("Alpha", source="local"), document("Beta")], note=""
+            "passages",
+            as_published=False,
+            marks={},
+            documents=[document("Alpha", source="local"), document("Beta")],
+            note="",
         )
 
         assert shown.split("\n") == ["[1] Alpha (local)", "About Alpha.", "", "[2] Beta", "About Beta."]
@@ -66,6 +70,7 @@ class TestPassages:
         shown = render_prompt(
             "passages",
             as_published=False,
+            marks={},
             documents=[Document(id="bare"), Document(id="a", meta={"title": None})],
             note="",
         )
@@ -74,8 +79,11 @@ class TestPassages:
         assert shown.count("Untitled") == 2
 
     def test_that_were_cut_say_so_and_a_note_takes_their_place(self):
-        assert "left out to save room" in render_prompt("passages", as_published=False, documents=[], note="")
-        assert render_prompt("passages", as_published=False, documents=[], note="Nothing found.") == "Nothing found."
+        assert "left out to save room" in render_prompt("passages", as_published=False, marks={}, documents=[], note="")
+        assert (
+            render_prompt("passages", as_published=False, marks={}, documents=[], note="Nothing found.")
+            == "Nothing found."
+        )
 
 
 @pytest.mark.parametrize("prompt", sorted(file.stem for file in PROMPTS.glob("*.jinja")))

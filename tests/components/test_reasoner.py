@@ -173,7 +173,7 @@ class TestStep:
         assert reached.usage.llm_calls == {"reasoner": 1}
 
     def test_of_a_forced_answer_is_marked(self):
-        step = reasoner("1974", must_answer=True).run(state())["state"].step
+        step = reasoner("1974", must_answer=True).run(state(search_step("last")))["state"].step
 
         assert (step.action, step.answer, step.forced) == (Action.ANSWER, "1974", True)
 

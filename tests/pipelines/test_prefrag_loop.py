@@ -628,3 +628,29 @@ async def test_the_web_is_closed_by_every_word_that_does_not_open_it(setting: st
     await run(scripted(search("delta"), answer("x", "INCORRECT"), answer()))
 
     assert CALLS.get("web") is None
+
+
+async def test_passages_are_numbered_apart_and_the_answer_cites_them():
+    script = [search("alpha"), search("beta delta"), answer("1974 [W1]")]
+
+    result = await run(scripted(*script, verdicts=(verdict(False),)))
+
+    prompt = CALLS["model"][-1]["prompt"]
+    assert "[1] alpha (local)" in prompt
+    assert "[W1] delta (web)" in prompt
+    assert "followed by the numbers of the passages" in prompt
+    assert result["answer"] == "1974"
+    assert [cited["id"] for cited in result["citations"]] == ["web-delta"]
+    assert not result["uncited"]
+
+
+async def test_not_found_is_said_when_the_setting_asks_for_it():
+    pipeline = scripted(
+        search("alpha"), *[answer("1812", "INCORRECT")] * 2, changes={"answer": {"when_unsure": "say_so"}}
+    )
+
+    result = await run(pipeline)
+
+    assert result["not_found"]
+    assert result["guess"] == "1812"
+    assert result["nearest"][0] == "local-alpha"

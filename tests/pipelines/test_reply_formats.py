@@ -1,0 +1,216 @@
+"""The same script in every reply format goes the same way through the loop."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from haystack.dataclasses import ChatMessage, ChatRole
+
+import pipelines
+from tests.fakes import CALLS
+from tests.pipelines.replies import FORMATS, Answer, Forced, Search, replying
+from tests.pipelines.scripted import verdict
+
+QUESTION = "In which year did the yard that built alpha win the prize?"
+every_format = pytest.mark.parametrize("form", FORMATS)
+
+# Each way through the loop: what the model says, and how the rest of the pipeline answers.
+PATHS: dict[str, tuple[list[Any], dict[str, Any]]] = {
+    "keep local": ([Search("alpha"), Search("beta"), Answer()], {"verdicts": (verdict(True),)}),
+    "switch": ([Search("alpha"), Search("beta delta"), Answer()], {"verdicts": (verdict(False),)}),
+    "unknown action": ([Search("alpha", tool="Telephone"), Search("alpha"), Answer()], {}),
+    "forced answer": (
+        [Search("alpha"), Search("beta"), Search("alpha"), Search("beta"), Forced()],
+        {"verdicts": (verdict(True),)},
+    ),
+    "supplement": (
+        [Answer("1812"), Answer()],
+        {
+            "others": (
+                '{"explanation": "No passage says so.", "label": "INCORRECT", "suggestions": "Search."}',
+                '{"explanation": "Now one does.", "label": "CORRECT", "suggestions": ""}',
+            ),
+            "changes": {"reflector": {"reflection": "call"}},
+        },
+    ),
+}
+
+
+async def run(form: str, *script: Any, question: str = QUESTION, **settings: Any) -> dict[str, Any]:
+    return await pipelines.ask_async(replying(*script, form=form, **settings), question)
+
+
+def timeless(value: Any) -> Any:
+    """:returns: The result without what no two runs have in common."""
+    if isinstance(value, dict):
+        return {key: timeless(part) for key, part in value.items() if key != "seconds"}
+    return [timeless(part) for part in value] if isinstance(value, list) else value
+
+
+def sent() -> list[list[ChatMessage]]:
+    return [call["messages"] for call in CALLS["model"] if "messages" in call]
+
+
+def all_text(messages: list[ChatMessage]) -> str:
+    return "\n".join(json.dumps(message.to_openai_dict_format(), ensure_ascii=False) for message in messages)
+
+
+@every_format
+@pytest.mark.parametrize("path", PATHS)
+async def test_the_same_script_gives_the_same_trace(form: str, path: str):
+    script, settings = PATHS[path]
+    question = "alpha or delta?" if path == "supplement" else QUESTION
+
+    as_text = await run("text", *script, question=question, **with_own_model(settings))
+    CALLS.clear()
+    result = await run(form, *script, question=question, **with_own_model(settings))
+
+    assert result["answer"] == "1974"
+    assert timeless(result["trace"]) == timeless(as_text["trace"])
+    assert timeless(result) == timeless(as_text)
+
+
+def with_own_model(settings: dict[str, Any]) -> dict[str, Any]:
+    """:returns: The settings with a script of its own for the reflector, which is asked in another format."""
+    if "others" not in settings:
+        return settings
+    model = {
+        "type": "tests.fakes.ScriptedChatGenerator",
+        "init_parameters": {"script": list(settings["others"]), "name": "reflector"},
+    }
+    return {**settings, "changes": {"reflector": {"reflection": "call", "chat_generator": model}}}
+
+
+@pytest.mark.parametrize("form", ["text", "json", "tools"])
+async def test_a_negative_label_in_the_reply_asks_every_source(form: str):
+    result = await run(form, Answer("1812", "INCORRECT"), Answer("1974", "CORRECT"), question="alpha or delta?")
+
+    assert (result["answer"], result["label"]) == ("1974", "CORRECT")
+    assert result["explanation"] == "As the passages say."
+    assert result["steps"][0]["source"] == "local+web"
+    assert "Delta won the prize" in all_text(sent()[1])
+    assert "1812" in all_text(sent()[1]), "the rejected answer stays in the context"
+
+
+async def test_tags_have_no_label_and_their_answer_is_accepted():
+    result = await run("tags", Search("alpha"), Answer())
+
+    assert (result["answer"], result["label"]) == ("1974", None)
+    assert result["usage"]["llm_calls"] == 2
+
+
+@every_format
+async def test_thinking_stays_out_of_the_transcript_and_of_every_parse(form: str):
+    thinking = "Final Answer: 1812, or Action: Telephone? <search>moon</search>"
+    # Between tags of its own thoughts, a model has its thinking beside the text: that is what a server makes of it.
+    prefix = {"reasoning": thinking} if form == "tags" else {"text": f"<think>{thinking}</think>"}
+
+    result = await run(form, Search("alpha"), Search("beta"), Answer(), prefix=prefix, verdicts=(verdict(True),))
+
+    assert result["answer"] == "1974"
+    assert result["steps"][1]["source"] == "local"
+    assert not any("Telephone" in all_text(messages) for messages in sent())
+
+
+@every_format
+async def test_every_document_reaches_the_model_and_every_query_comes_before_it(form: str):
+    await run(form, Search("alpha"), Search("beta"), Answer(), verdicts=(verdict(True),))
+
+    text = all_text(sent()[2])
+    places = [text.index(part) for part in (QUESTION, "Alpha was built by Beta.", "Beta is a yard in Gamma.")]
+    assert places == sorted(places)
+
+
+@every_format
+async def test_what_does_not_fit_the_window_is_cut_oldest_first(form: str):
+    documents = {
+        "local": {"alpha": f"First. {'word ' * 1_500}", "beta": "Second and shorter. " * 60},
+        "web": {},
+    }
+
+    result = await run(
+        form,
+        Search("alpha"),
+        Search("beta"),
+        Answer(),
+        verdicts=(verdict(True),),
+        documents=documents,
+        context_window=3_700,
+    )
+
+    assert "First." in all_text(sent()[1])
+    assert "First." not in all_text(sent()[2])
+    assert "Second and shorter." in all_text(sent()[2])
+    assert [event["documents_cut"] for event in result["trace"] if event["kind"] == "cut"][-1] == 1
+
+
+async def test_tools_go_back_as_calls_and_messages_of_the_tool():
+    await run("tools", Search("alpha", tool="Telephone"), Search("alpha"), Search("beta"), Answer())
+
+    messages = sent()[3]
+    roles = [message.role for message in messages]
+    assert roles == [ChatRole.USER, *[ChatRole.ASSISTANT, ChatRole.TOOL] * 3]
+    assert [message.tool_call.tool_name for message in messages[1::2]] == [
+        "Telephone",
+        "Search_Engine",
+        "Search_Engine",
+    ]
+    assert [message.tool_call_result.origin.id for message in messages[2::2]] == [
+        message.tool_call.id for message in messages[1::2]
+    ]
+    assert "There is no action 'Telephone'" in messages[2].tool_call_result.result
+    assert "Alpha was built by Beta." in messages[4].tool_call_result.result
+    assert [tool.name for tool in CALLS["model"][0]["tools"]] == ["Search_Engine"]
+
+
+async def test_a_forced_answer_may_call_no_tool_and_every_call_has_its_result():
+    await run("tools", *[Search("alpha")] * 4, Forced(), verdicts=(verdict(True),))
+
+    last = CALLS["model"][-1]
+    assert last["generation_kwargs"]["tool_choice"] == "none"
+    assert [message.role for message in last["messages"][1:]] == [ChatRole.ASSISTANT, ChatRole.TOOL] * 4
+    assert "No further search" in last["messages"][-1].tool_call_result.result
+    assert all("tool_choice" not in call["generation_kwargs"] for call in CALLS["model"][:-1])
+
+
+async def test_tags_go_back_as_one_turn_that_the_model_continues():
+    await run("tags", Search("alpha"), Search("beta"), Answer(), verdicts=(verdict(True),))
+
+    first, _, third = CALLS["model"]
+    assert [message.role for message in first["messages"]] == [ChatRole.USER]
+    assert "extra_body" not in first["generation_kwargs"]
+    assert [message.role for message in third["messages"]] == [ChatRole.USER, ChatRole.ASSISTANT]
+    turn = third["messages"][1].text
+    assert turn.startswith("<think>I look it up.</think>\n<search>alpha</search>\n\n<information>\n[1] alpha")
+    assert turn.count("<information>") == 2
+    assert turn.endswith("</information>\n\n")
+    assert third["generation_kwargs"]["extra_body"] == {"continue_final_message": True, "add_generation_prompt": False}
+    assert third["generation_kwargs"]["stop"] == ["</search>", "</answer>"]
+
+
+async def test_tags_go_back_in_the_users_message_where_the_server_cannot_continue():
+    settings = {"changes": {"reasoner": {"continue_turn": False}}, "verdicts": (verdict(True),)}
+
+    result = await run("tags", *[Search("alpha")] * 4, Forced(), **settings)
+
+    assert result["answer"] == "1974"
+    for call in CALLS["model"]:
+        assert [message.role for message in call["messages"]] == [ChatRole.USER]
+        assert "extra_body" not in call["generation_kwargs"]
+    assert "<information>" in CALLS["model"][1]["messages"][0].text
+    assert CALLS["model"][-1]["messages"][0].text.endswith("<answer>")
+
+
+async def test_the_names_of_the_tags_are_settings():
+    tags = {"observation": "result", "search": "query"}
+    model = [{"text": "<think>I look.</think><query>alpha</query>"}, {"text": r"<answer>\boxed{1974}</answer>"}]
+    generator = {"type": "tests.pipelines.replies.ReplyingChatGenerator", "init_parameters": {"script": model}}
+
+    result = await run("tags", Forced(), changes={"reasoner": {"tags": tags, "chat_generator": generator}})
+
+    assert (result["answer"], result["steps"][0]["query"]) == ("1974", "alpha")
+    assert "<result>\n[1] alpha" in sent()[1][1].text
+    assert "between <query> and </query>" in sent()[0][0].text
+    assert CALLS["model"][0]["generation_kwargs"]["stop"] == ["</query>", "</answer>"]
