@@ -1,6 +1,7 @@
 """What the model is shown of a retrieval."""
 
 # No postponed annotations here: Haystack could not tell a Variadic by its name.
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import reduce
 from typing import Any
@@ -56,15 +57,8 @@ class ObservationRecorder:
             shown = sorted(searches, key=lambda search: order.index(search.source))
         else:
             shown = self._last(searches, state)
-        documents = _numbered(shown, len(state.steps))
-        note = "" if documents else "No passages were found. Try other words."
         source = "+".join(search.source for search in shown if search.documents) or None
-        state = state.with_last(documents=documents, source=source, observed=True, note=note)
-        return state.with_event(
-            "observation",
-            source=source,
-            documents=[document.meta.get("title") or document.id for document in documents],
-        )
+        return observed(state, [document for search in shown for document in search.documents], source)
 
     def _last(self, searches: list[Search], state: State) -> list[Search]:
         if not searches:
@@ -75,9 +69,23 @@ class ObservationRecorder:
         return searches[-1:]
 
 
-def _numbered(searches: list[Search], step: int) -> tuple[Document, ...]:
-    documents: dict[str, Document] = {}
-    for search in searches:
-        for document in search.documents:
-            documents.setdefault(document.id, replace(document, meta={**document.meta, "step": step}))
-    return tuple(documents.values())
+def observed(state: State, documents: Iterable[Document], source: str | None) -> State:
+    """Make documents the observation of the last step.
+
+    :param state: The state after the retrieval.
+    :param documents: What the model is to be shown; of two with the same id the first.
+    :param source: The source (or sources, joined by ``+``) that they are from.
+    :returns: The state with the observation.
+    """
+    shown: dict[str, Document] = {}
+    for document in documents:
+        shown.setdefault(document.id, replace(document, meta={**document.meta, "step": len(state.steps)}))
+    # Advice is for a model that chose the words.
+    advice = " Try other words." if state.step.reply else ""
+    note = "" if shown else f"No passages were found.{advice}"
+    state = state.with_last(documents=tuple(shown.values()), source=source, observed=True, note=note)
+    return state.with_event(
+        "observation",
+        source=source,
+        documents=[document.meta.get("title") or document.id for document in shown.values()],
+    )

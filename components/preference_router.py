@@ -15,7 +15,7 @@ class PreferenceRouter:
     """Sends each step where it belongs; the only place that counts them (section 3.2 and appendix B.3 of PrefRAG).
 
     Outputs, of which one is given a run: ``search_<source>`` for each source, ``answered``, ``retry`` (an unreadable
-    reply or an unknown action) and ``exhausted``.
+    reply or an unknown action) and ``exhausted``. With ``ask_all`` there is one ``search_all`` for the sources.
 
     ```python
     from components.preference_router import PreferenceRouter
@@ -24,23 +24,27 @@ class PreferenceRouter:
     ```
     """
 
-    def __init__(self, sources: Sequence[str], follow_model: bool = False):
+    def __init__(self, sources: Sequence[str], follow_model: bool = False, ask_all: bool = False):
         """
         :param sources: The names of the sources: one output each.
         :param follow_model: Search the source that the action names, instead of the preferred one first: the ablation
             without preference-driven retrieval (table 2).
-        :raises ValueError: When there is no source.
+        :param ask_all: Send each search to every source at the same time (ReAct-Mix, table 1).
+        :raises ValueError: When there is no source, or both settings are chosen.
         """
         if not sources:
             raise ValueError("`sources` is empty: name at least one source.")
+        if follow_model and ask_all:
+            raise ValueError("follow_model asks the source that the model names, ask_all every source: choose one.")
         self.sources = list(sources)
         self.follow_model = follow_model
-        outputs: dict[str, Any] = {f"search_{source}": State for source in self.sources}
+        self.ask_all = ask_all
+        outputs: dict[str, Any] = {f"search_{name}": State for name in (["all"] if ask_all else self.sources)}
         component.set_output_types(self, **outputs, answered=State, retry=State, exhausted=State)
 
     def to_dict(self) -> dict[str, Any]:
         """:returns: The component as plain values."""
-        return default_to_dict(self, sources=self.sources, follow_model=self.follow_model)
+        return default_to_dict(self, sources=self.sources, follow_model=self.follow_model, ask_all=self.ask_all)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> PreferenceRouter:
@@ -74,6 +78,10 @@ class PreferenceRouter:
 
     def _search(self, state: State) -> dict[str, State]:
         step, settings = state.step, state.settings
+        if self.ask_all:
+            for source in settings.sources:
+                state = state.with_event("search", source=source, query=step.query)
+            return {"search_all": state}
         source = settings.preferred
         if self.follow_model and step.named_source is not None:
             source = step.named_source

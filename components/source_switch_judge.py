@@ -12,7 +12,7 @@ from components.coverage import TermStatistics, uncovered_share_covered
 from components.json_reply import object_schema, read_boolean, read_object, response_format
 from components.model_call import ChatGenerator, ModelCall, Prepared, passages
 from components.prompt_template import prompt_path
-from components.state import State, Verdict
+from components.state import Action, State, Verdict
 
 Judge = Literal["auto", "model", "coverage"]
 JUDGES = ("auto", "model", "coverage")
@@ -28,6 +28,10 @@ class SourceSwitchJudge:
     With ``judge="model"`` a language model compares the new passages with the observed ones, as in the paper. With
     ``judge="coverage"`` the passages are kept when the best of them covers at least ``coverage_threshold`` of what the
     observed ones leave uncovered of the question: for models too small to judge.
+
+    With ``switch_at="next_step"`` everything is kept, and the verdict on what the preferred source found steers the
+    search after it, through a :class:`~components.preference_selector.PreferenceSelector`: the retrieval adjustment
+    label of MSPR (section III.C).
     """
 
     def __init__(
@@ -41,6 +45,8 @@ class SourceSwitchJudge:
         on_unparsable: Literal["switch", "keep"] = "switch",
         prompt: str = "source_switch_judge",
         generation_kwargs: dict[str, Any] | None = None,
+        switch_at: Literal["this_step", "next_step"] = "this_step",
+        enabled: bool = True,
     ):
         """
         :param sources: The names of the sources: one ``switch_`` output each, tried in this order.
@@ -54,6 +60,9 @@ class SourceSwitchJudge:
         :param on_unparsable: What happens when the model's verdict cannot be read.
         :param prompt: A prompt file.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
+        :param switch_at: Which search a False verdict sends to another source: this step's, as in PrefRAG, or the next
+            one's, as in MSPR.
+        :param enabled: False keeps everything without a verdict: an ablation.
         :raises ValueError: When the settings do not go together.
         """
         if not sources:
@@ -66,6 +75,8 @@ class SourceSwitchJudge:
             raise ValueError(f"coverage_threshold is {coverage_threshold}: set it between 0 and 1.")
         if on_unparsable not in ("switch", "keep"):
             raise ValueError(f"on_unparsable is '{on_unparsable}': set it to switch or keep.")
+        if switch_at not in ("this_step", "next_step"):
+            raise ValueError(f"switch_at is '{switch_at}': set it to this_step or next_step.")
         prompt_path(prompt)
         self.sources = list(sources)
         self.chat_generator = chat_generator
@@ -76,8 +87,12 @@ class SourceSwitchJudge:
         self.on_unparsable = on_unparsable
         self.prompt = prompt
         self.generation_kwargs = generation_kwargs
+        self.switch_at = switch_at
+        self.enabled = enabled
         self._call = ModelCall("judge", chat_generator, generation_kwargs) if chat_generator is not None else None
-        outputs: dict[str, Any] = {f"switch_{source}": State for source in self.sources}
+        # What only steers the next step has nowhere to switch to now.
+        switches = self.sources if switch_at == "this_step" else []
+        outputs: dict[str, Any] = {f"switch_{source}": State for source in switches}
         component.set_output_types(self, **outputs, kept=State)
 
     def to_dict(self) -> dict[str, Any]:
@@ -93,6 +108,8 @@ class SourceSwitchJudge:
             on_unparsable=self.on_unparsable,
             prompt=self.prompt,
             generation_kwargs=self.generation_kwargs,
+            switch_at=self.switch_at,
+            enabled=self.enabled,
         )
 
     @classmethod
@@ -102,7 +119,7 @@ class SourceSwitchJudge:
 
     def warm_up(self) -> None:
         """Load or connect the model, if one judges."""
-        if self._call is not None and self._judge() == "model":
+        if self._call is not None and self.enabled and self._judge() == "model":
             self._call.warm_up()
 
     def run(self, state: State) -> dict[str, State]:
@@ -111,6 +128,8 @@ class SourceSwitchJudge:
         :returns: The state under ``kept`` or ``switch_<source>``.
         :raises RunError: When the model fails; it holds the state.
         """
+        if self._passes(state):
+            return {"kept": state}
         verdict = self._at_once(state)
         if verdict is None and self._judge() == "coverage":
             verdict = self._covered(state)
@@ -121,6 +140,8 @@ class SourceSwitchJudge:
 
     async def run_async(self, state: State) -> dict[str, State]:
         """As :meth:`run`, without blocking the event loop."""
+        if self._passes(state):
+            return {"kept": state}
         verdict = self._at_once(state)
         if verdict is None and self._judge() == "coverage":
             # The statistics may be a server's.
@@ -139,6 +160,14 @@ class SourceSwitchJudge:
         if self._call is None:
             raise ValueError("judge: model needs a `chat_generator`; or set judge to coverage.")
         return self._call
+
+    def _passes(self, state: State) -> bool:
+        """:returns: Whether nothing would come of a verdict."""
+        if not self.enabled:
+            return True
+        step = state.step
+        steers_nothing = step.action is not Action.SEARCH or step.searches[-1].source != state.settings.preferred
+        return self.switch_at == "next_step" and steers_nothing
 
     def _alternative(self, state: State) -> str | None:
         """:returns: The source to switch to: the one the model named, else the first other one that is allowed."""
@@ -174,7 +203,7 @@ class SourceSwitchJudge:
 
     def _prepare(self, state: State) -> Prepared:
         fidelity = state.settings.fidelity
-        earlier = [step.documents for step in state.steps[:-1]]
+        earlier = [step.shown for step in state.steps[:-1]]
 
         def values(observations: Any) -> dict[str, Any]:
             observed = [document for documents in observations[:-1] for document in documents]
@@ -217,6 +246,6 @@ class SourceSwitchJudge:
             parsed=verdict.parsed,
         )
         alternative = self._alternative(state)
-        if verdict.status or alternative is None:
+        if verdict.status or alternative is None or self.switch_at == "next_step":
             return {"kept": state}
         return {f"switch_{alternative}": state.with_event("search", source=alternative, query=state.query)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from duckduckgo_api_haystack.duckduckgoapi import DuckduckgoApiWebSearch
 from haystack.components.joiners import BranchJoiner
@@ -27,6 +27,18 @@ from components.title_match_ranker import TitleMatchRanker
 from components.web_retriever import WebRetriever
 from pipelines.loading import Pipeline
 
+# Who chooses the source of a step: the judge, after the preferred one was searched; the model, by the name of its
+# action; or nobody, as all are searched at the same time.
+Selection = Literal["judge", "model", "all"]
+NEUTRAL = {
+    "local": "Searches a curated collection of documents.",
+    "web": "Searches the web.",
+}
+PREFERRING = {
+    "local": "Searches a curated collection of documents. This is the preferred source: turn to it first, "
+    "and stay with it as long as it helps.",
+    "web": "Searches the web. Turn to it only for what the preferred source does not hold.",
+}
 SAMPLING = {"temperature": 0.1, "top_p": 0.9, "max_tokens": 512}
 
 
@@ -51,6 +63,23 @@ def web_source() -> RetrievalSource:
     )
 
 
+def search_tools(sources: Sequence[RetrievalSource], descriptions: Mapping[str, str] = NEUTRAL) -> list[dict[str, Any]]:
+    """Give each source an action of its own.
+
+    :param sources: The sources.
+    :param descriptions: What the model is told of each, by name; what says nothing of a source leaves it its name.
+    :returns: The tools, ``Search_Local`` and ``Search_Web`` for the sources ``local`` and ``web``.
+    """
+    return [
+        {
+            "name": f"Search_{source.name.title()}",
+            "description": descriptions.get(source.name, f"Searches the source '{source.name}'."),
+            "source": source.name,
+        }
+        for source in sources
+    ]
+
+
 def build_prefrag(
     sources: Sequence[RetrievalSource] | None = None,
     *,
@@ -62,32 +91,35 @@ def build_prefrag(
     max_steps: int = 3,
     max_supplements: int = 1,
     reflection: Reflection = "reply",
-    follow_model: bool = False,
+    selection: Selection = "judge",
     fidelity: Fidelity = "paper",
 ) -> Any:
     """Wire PrefRAG (figure 2 and section 3 of the paper; more than two sources as in its appendix E).
 
+    Its variants and the agents that it is compared with are the same loop with another ``selection``, other ``tools``
+    or no reflection.
+
     :param sources: The sources, the preferred one first; by default the embedded index and the web.
     :param chat_generator: The reasoner's model; by default the one of the environment.
     :param judge: The judge; by default one for these sources, by model or by coverage.
-    :param tools: The actions that the reasoner may take: name, description, source; by default one search engine.
+    :param tools: The actions that the reasoner may take: name, description, source; by default one search engine, or
+        one action a source where the model chooses.
     :param reply_format: See :class:`~components.reasoner.Reasoner`.
     :param top_k: Documents a retrieval.
     :param max_steps: Steps; the hard limit is one more.
     :param max_supplements: Supplementary retrievals.
-    :param reflection: See :class:`~components.self_reflector.SelfReflector`.
-    :param follow_model: Let the model choose the source (the ablation without preference-driven retrieval).
+    :param reflection: See :class:`~components.self_reflector.SelfReflector`; ``off`` leaves it out, and the model is
+        not asked to evaluate itself.
+    :param selection: Who chooses the source of a step: ``judge``, ``model``, or nobody (``all`` are searched).
     :param fidelity: ``paper`` or ``authors-code``.
     :returns: The pipeline.
     """
     sources = list(sources or [local_source(), web_source()])
     names = [source.name for source in sources]
     model = chat_generator if chat_generator is not None else ChatModel(role="llm")
-    if judge is None:
-        store = getattr(sources[0].retriever, "document_store", None)
-        judge = SourceSwitchJudge(
-            names, chat_generator=ChatModel(role="judge"), term_statistics=store, generation_kwargs=SAMPLING
-        )
+    if tools is None and selection == "model":
+        tools = search_tools(sources)
+    reflects = reflection != "off"
 
     def reasoner(must_answer: bool) -> Reasoner:
         return Reasoner(
@@ -96,6 +128,7 @@ def build_prefrag(
             tools=[dict(tool) for tool in tools] if tools else None,
             must_answer=must_answer,
             generation_kwargs=SAMPLING,
+            self_evaluation=reflects,
         )
 
     pipeline = Pipeline(max_runs_per_component=100)
@@ -107,45 +140,128 @@ def build_prefrag(
             external_sources=[source.name for source in sources if source.external],
             top_k=top_k,
             max_steps=max_steps,
-            max_supplements=max_supplements,
+            max_supplements=max_supplements if reflects else 0,
             fidelity=fidelity,
         ),
     )
     pipeline.add_component("rewriter", FollowUpRewriter(model))
     pipeline.add_component("reasoner", reasoner(must_answer=False))
-    pipeline.add_component("router", PreferenceRouter(names, follow_model=follow_model))
-    pipeline.add_component("judge", judge)
-    pipeline.add_component("recorder", ObservationRecorder())
-    pipeline.add_component("reflector", SelfReflector(reflection, model, generation_kwargs=SAMPLING))
-    pipeline.add_component("supplement_recorder", ObservationRecorder(merge=True))
+    pipeline.add_component(
+        "router", PreferenceRouter(names, follow_model=selection == "model", ask_all=selection == "all")
+    )
+    for source in sources:
+        pipeline.add_component(source.name, source)
+    pipeline.add_component("recorder", ObservationRecorder(merge=selection == "all"))
     pipeline.add_component("forced", reasoner(must_answer=True))
     pipeline.add_component("answer", AnswerComposer(names[0]))
-    for joiner in ("loop", "found", "finish"):
+    for joiner in ("loop", "finish"):
         pipeline.add_component(joiner, BranchJoiner(State))
 
     pipeline.connect("start.state", "rewriter.state")
     pipeline.connect("rewriter.state", "loop.value")
     pipeline.connect("loop.value", "reasoner.state")
     pipeline.connect("reasoner.state", "router.state")
+    if selection == "judge":
+        _connect_judged(pipeline, sources, judge)
+    elif selection == "model":
+        _connect_chosen(pipeline, names)
+    else:
+        _connect_all(pipeline, names)
+    pipeline.connect("recorder.state", "loop.value")
+    pipeline.connect("router.retry", "loop.value")
+    if reflects:
+        _connect_reflection(pipeline, sources, SelfReflector(reflection, model, generation_kwargs=SAMPLING))
+    else:
+        pipeline.connect("router.answered", "finish.value")
+    pipeline.connect("router.exhausted", "forced.state")
+    pipeline.connect("forced.state", "finish.value")
+    pipeline.connect("finish.value", "answer.state")
+    return pipeline
+
+
+def build_prefrag_direct(sources: Sequence[RetrievalSource] | None = None, **settings: Any) -> Any:
+    """Wire PrefRAG-Direct (appendix A.4 of PrefRAG): the preference is only words in the descriptions of the tools.
+
+    The model chooses, so that a source can change only at the next step; the self-reflection stays.
+
+    :param sources: See :func:`build_prefrag`; for others than ``local`` and ``web``, give ``tools`` that say which is
+        preferred.
+    :param settings: See :func:`build_prefrag`.
+    :returns: The pipeline.
+    """
+    sources = list(sources or [local_source(), web_source()])
+    settings.setdefault("tools", search_tools(sources, PREFERRING))
+    return build_prefrag(sources, selection="model", **settings)
+
+
+def build_prefrag_without_preference(sources: Sequence[RetrievalSource] | None = None, **settings: Any) -> Any:
+    """Wire the ablation without preference-driven retrieval (table 2 of PrefRAG): the model names the source.
+
+    :param sources: See :func:`build_prefrag`.
+    :param settings: See :func:`build_prefrag`.
+    :returns: The pipeline.
+    """
+    return build_prefrag(sources, selection="model", **settings)
+
+
+def build_prefrag_without_reflection(sources: Sequence[RetrievalSource] | None = None, **settings: Any) -> Any:
+    """Wire the ablation without self-reflection (table 2 of PrefRAG): the first answer is final.
+
+    :param sources: See :func:`build_prefrag`.
+    :param settings: See :func:`build_prefrag`.
+    :returns: The pipeline.
+    """
+    return build_prefrag(sources, reflection="off", **settings)
+
+
+def _connect_judged(pipeline: Any, sources: Sequence[RetrievalSource], judge: SourceSwitchJudge | None) -> None:
+    """The preferred source first; the judge keeps what it found or switches to another."""
+    if judge is None:
+        store = getattr(sources[0].retriever, "document_store", None)
+        judge = SourceSwitchJudge(
+            [source.name for source in sources],
+            chat_generator=ChatModel(role="judge"),
+            term_statistics=store,
+            generation_kwargs=SAMPLING,
+        )
+    pipeline.add_component("judge", judge)
+    pipeline.add_component("found", BranchJoiner(State))
     for source in sources:
         name = source.name
-        pipeline.add_component(name, source)
-        pipeline.add_component(f"{name}_again", RetrievalSource.from_dict(source.to_dict()))
         pipeline.add_component(f"to_{name}", BranchJoiner(State))
         pipeline.connect(f"router.search_{name}", f"to_{name}.value")
         pipeline.connect(f"judge.switch_{name}", f"to_{name}.value")
         pipeline.connect(f"to_{name}.value", f"{name}.query")
         pipeline.connect(f"{name}.state", "found.value")
-        pipeline.connect("reflector.supplement", f"{name}_again.query")
-        pipeline.connect(f"{name}_again.state", "supplement_recorder.states")
     pipeline.connect("found.value", "judge.state")
     pipeline.connect("judge.kept", "recorder.states")
-    pipeline.connect("recorder.state", "loop.value")
-    pipeline.connect("router.retry", "loop.value")
+
+
+def _connect_chosen(pipeline: Any, names: Sequence[str]) -> None:
+    """The source that the model has named, and no other in this step."""
+    pipeline.add_component("found", BranchJoiner(State))
+    for name in names:
+        pipeline.connect(f"router.search_{name}", f"{name}.query")
+        pipeline.connect(f"{name}.state", "found.value")
+    pipeline.connect("found.value", "recorder.states")
+
+
+def _connect_all(pipeline: Any, names: Sequence[str]) -> None:
+    """Every source at the same time; the recorder waits for all."""
+    for name in names:
+        pipeline.connect("router.search_all", f"{name}.query")
+        pipeline.connect(f"{name}.state", "recorder.states")
+
+
+def _connect_reflection(pipeline: Any, sources: Sequence[RetrievalSource], reflector: SelfReflector) -> None:
+    """An answer is reflected upon; a negative label asks every source with the original question."""
+    pipeline.add_component("reflector", reflector)
+    pipeline.add_component("supplement_recorder", ObservationRecorder(merge=True))
     pipeline.connect("router.answered", "reflector.state")
+    for source in sources:
+        again = f"{source.name}_again"
+        pipeline.add_component(again, RetrievalSource.from_dict(source.to_dict()))
+        pipeline.connect("reflector.supplement", f"{again}.query")
+        pipeline.connect(f"{again}.state", "supplement_recorder.states")
     pipeline.connect("supplement_recorder.state", "loop.value")
     pipeline.connect("reflector.accepted", "finish.value")
-    pipeline.connect("router.exhausted", "forced.state")
-    pipeline.connect("forced.state", "finish.value")
-    pipeline.connect("finish.value", "answer.state")
-    return pipeline

@@ -69,6 +69,12 @@ class TestAfterAStep:
         assert "No passages were found" in reached.step.note
         assert reached.step.source is None
 
+    def test_other_words_are_asked_of_a_model_that_chose_them_and_of_no_other(self):
+        chosen, given = search_step("a", found()), search_step("a", found(), reply="")
+
+        assert recorded(state(chosen)).step.note == "No passages were found. Try other words."
+        assert recorded(state(given)).step.note == "No passages were found."
+
     def test_a_document_without_a_title_is_told_by_its_id(self):
         untitled = document("gamma", title=None)
 

@@ -38,6 +38,18 @@ def test_has_one_output_for_each_source():
     assert set(outputs) == {"search_local", "search_my-archive", "answered", "retry", "exhausted"}
 
 
+def test_has_one_output_for_all_sources_that_are_asked_at_once():
+    router = PreferenceRouter(["local", "web"], ask_all=True)
+
+    assert set(router.__haystack_output__._sockets_dict) == {"search_all", "answered", "retry", "exhausted"}  # type: ignore[attr-defined]
+    assert PreferenceRouter.from_dict(router.to_dict()).ask_all
+
+
+def test_cannot_follow_the_model_and_ask_all():
+    with pytest.raises(ValueError, match="choose one"):
+        PreferenceRouter(["local"], follow_model=True, ask_all=True)
+
+
 async def test_the_asynchronous_way_gives_the_same():
     reached = state(search_step())
 
@@ -59,6 +71,15 @@ class TestSearches:
 
     def test_go_to_the_preferred_source_in_the_ablation_when_the_tool_names_none(self):
         assert routed(state(search_step()), follow_model=True)[0] == "search_local"
+
+    @pytest.mark.parametrize("allowed", [("local", "web"), ("web",)])
+    def test_go_to_all_sources_that_the_run_may_search(self, allowed: tuple[str, ...]):
+        output, reached = routed(state(search_step("aurora"), sources=allowed, preferred=allowed[0]), ask_all=True)
+
+        assert output == "search_all"
+        assert [(event.kind, event.data["source"]) for event in reached.events] == [
+            ("search", name) for name in allowed
+        ]
 
     def test_of_a_source_that_the_request_forbids_are_corrected(self):
         forbidden = state(search_step(named_source="web", tool="Search_2"), sources=("local",))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -43,6 +44,7 @@ class TestInit:
             ({"coverage_threshold": -0.1}, "set it between 0 and 1"),
             ({"on_unparsable": "ask"}, "set it to switch or keep"),
             ({"prompt": "nonsense"}, "No prompt 'nonsense'"),
+            ({"switch_at": "once"}, "set it to this_step or next_step"),
         ],
     )
     def test_settings_that_make_no_sense_are_refused_in_words(self, changes: dict[str, Any], message: str):
@@ -69,6 +71,8 @@ def test_survives_serialisation(tmp_path: Any):
         judge_first_step=True,
         on_unparsable="keep",
         generation_kwargs={"temperature": 0.0},
+        switch_at="next_step",
+        enabled=False,
     )
 
     again = SourceSwitchJudge.from_dict(whole.to_dict())
@@ -154,6 +158,53 @@ class TestAlternative:
 
         assert kinds(after) == ["verdict", "search"]
         assert after.events[-1].data == {"source": "web", "query": "beta"}
+
+
+class TestSwitchAtTheNextStep:
+    def judged(self, *script: str, reached: State = JUDGED) -> tuple[str, State]:
+        output = judge(*script, switch_at="next_step").run(reached)
+        return next(iter(output.items()))
+
+    def test_has_nowhere_to_switch_to_now(self):
+        outputs = judge(switch_at="next_step").__haystack_output__._sockets_dict  # type: ignore[attr-defined]
+
+        assert set(outputs) == {"kept"}
+
+    @pytest.mark.parametrize(("reply", "status"), [(TRUE, True), (FALSE, False)])
+    def test_keeps_what_was_found_with_its_verdict(self, reply: str, status: bool):
+        output, after = self.judged(reply)
+
+        assert (output, after.step.verdict.status, kinds(after)) == ("kept", status, ["verdict"])  # type: ignore[union-attr]
+
+    @pytest.mark.parametrize(
+        "step",
+        [search_step("beta", found(document("beta"), source="web")), answer_step(searches=(found(document("beta")),))],
+        ids=["another source", "a supplement"],
+    )
+    def test_does_not_judge_what_steers_nothing(self, step: Step):
+        reached = state(FIRST, step)
+
+        assert self.judged(FALSE, reached=reached) == ("kept", reached)
+        assert "judge" not in CALLS
+
+    def test_nothing_found_is_a_false(self):
+        after = self.judged(TRUE, reached=state(FIRST, search_step("a", found())))[1]
+
+        assert (after.step.verdict.status, after.step.verdict.judged_by) == (False, "nothing_found")  # type: ignore[union-attr]
+
+
+def test_switched_off_everything_is_kept_without_a_verdict():
+    assert judge(FALSE, enabled=False).run(JUDGED) == {"kept": JUDGED}
+    assert "judge" not in CALLS
+
+
+def test_compares_with_a_refined_observation_as_the_reasoner_is_shown_it():
+    refined = replace(FIRST, refined=document("summary", content="Beta built it."))
+
+    judge(TRUE).run(state(refined, SECOND))
+
+    assert "Beta built it." in CALLS["judge"][0]["prompt"]
+    assert "Alpha was built by Beta." not in CALLS["judge"][0]["prompt"]
 
 
 class TestModel:
@@ -271,6 +322,7 @@ def test_warms_up_a_model_only_where_it_judges():
 
     SourceSwitchJudge(["local"], chat_generator=Cold([TRUE], "coverage"), judge="coverage").warm_up()
     SourceSwitchJudge(["local"], chat_generator=Cold([TRUE], "model")).warm_up()
+    SourceSwitchJudge(["local"], chat_generator=Cold([TRUE], "off"), enabled=False).warm_up()
     SourceSwitchJudge(["local"]).warm_up()
 
     assert CALLS["warmed"] == ["model"]

@@ -22,6 +22,7 @@ class TestInit:
             ({"sources": []}, "at least one source"),
             ({"sources": ["local", "local"]}, "under its own name"),
             ({"preferred": "moon"}, "preferred source 'moon' is not among"),
+            ({"preferred": None}, "`preferred` is not set"),
             ({"external_sources": ["moon"]}, "external_sources names \\['moon'\\]"),
             ({"fidelity": "guess"}, "set it to paper or authors-code"),
             ({"top_k": 0}, "top_k is 0: set it to a whole number of at least 1"),
@@ -143,3 +144,17 @@ class TestTheAdministratorsSwitch:
 
         with pytest.raises(ValueError, match="cannot be preferred"):
             builder().run("Who?", preferred="web")
+
+
+class TestWithoutASource:
+    def test_there_is_nothing_to_search_and_nothing_preferred(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+
+        settings = StateBuilder([], None).run("Who?", sources=[], top_k=2)["state"].settings
+
+        assert (settings.sources, settings.preferred, settings.top_k) == ((), "", 2)
+
+    @pytest.mark.parametrize("wish", [{"sources": ["local"]}, {"preferred": "local"}])
+    def test_none_can_be_asked_for(self, wish: dict[str, Any]):
+        with pytest.raises(ValueError, match="this pipeline retrieves nothing"):
+            StateBuilder([], None).run("Who?", **wish)

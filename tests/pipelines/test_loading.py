@@ -143,7 +143,11 @@ def test_every_web_search_of_a_shipped_pipeline_is_closed_by_the_switch(name: st
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("hello", "cannot be loaded"), ("", "cannot be loaded"), ("components: {}\nconnections: []", "no component answer")],
+    [
+        ("hello", "cannot be loaded"),
+        ("", "cannot be loaded"),
+        ("components: {}\nconnections: []", "no component answer"),
+    ],
 )
 def test_a_file_that_is_no_pipeline_is_told_in_words(tmp_path: Path, text: str, message: str):
     file = tmp_path / "own.yaml"

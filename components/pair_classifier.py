@@ -1,0 +1,235 @@
+"""Chooses documents by what a classifier says of pairs of them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable, Sequence
+from itertools import combinations, islice, product
+from typing import Any, Literal, get_args
+
+from haystack import Document, component, default_from_dict, default_to_dict
+
+from components.query_doc_concat import first_not_held
+from components.transformer_pair_scorer import ClassifierMissing, Pair, PairScorer, TransformerPairScorer
+
+logger = logging.getLogger(__name__)
+
+Selection = Literal["cis", "cfs"]
+Drop = Literal["second_stage", "any"]
+Accept = Literal["first", "all"]
+
+_ENGINES: dict[str, Callable[[], PairScorer]] = {"transformer": TransformerPairScorer}
+
+
+@component
+class PairClassifier:
+    """Selects documents in pairs: a pair is positive when both are needed to answer (section 2.2.2 of DR-RAG).
+
+    *Classifier Inverse Selection* fills the context to ``k`` documents and then drops the redundant ones; *Classifier
+    Forward Selection* adds to the first stage only what the classifier accepts. Both may give fewer than ``k``.
+
+    ```python
+    from haystack import Document
+    from components.pair_classifier import PairClassifier
+    from components.transformer_pair_scorer import TransformerPairScorer
+
+    classifier = PairClassifier(TransformerPairScorer("models/pairs"), selection="cfs", k=4)
+    first, second = Document(content="Heiberg's son was Johan."), Document(content="Johan married Johanne.")
+    print(classifier.run("Who married Heiberg's son?", [first], [[first, second]])["documents"])
+    ```
+    """
+
+    def __init__(
+        self,
+        engine: PairScorer | Literal["transformer"] = "transformer",
+        selection: Selection = "cfs",
+        k: int = 6,
+        threshold: float = 0.5,
+        drop: Drop = "second_stage",
+        accept: Accept = "first",
+        lookahead: int = 3,
+    ):
+        """
+        :param engine: What scores pairs: ``transformer``, or any object with the method of :class:`PairScorer`.
+        :param selection: ``cis`` or ``cfs``.
+        :param k: The most documents to give, the first stage's among them.
+        :param threshold: The score, from 0 to 1, from which a pair is positive.
+        :param drop: What ``cis`` may drop: ``second_stage`` documents that are positive with none of the first stage
+            (equation 3), or ``any`` document that is positive with no other (the prose of 2.2.2).
+        :param accept: How many of a second-stage list ``cfs`` takes: the ``first`` accepted (equation 4), or ``all``
+            (algorithm 1). Both stop at ``k``.
+        :param lookahead: How many of each second-stage list ``cfs`` scores together before it looks whether one is
+            accepted: a larger number makes fewer and larger batches, and more pairs.
+        :raises ValueError: When a setting makes no sense.
+        """
+        if isinstance(engine, str):
+            if engine not in _ENGINES:
+                raise ValueError(f"engine is '{engine}': set it to {' or '.join(_ENGINES)}, or give a pair scorer.")
+            engine = _ENGINES[engine]()
+        if not callable(getattr(engine, "score", None)):
+            raise ValueError("The engine has no `score(question, pairs)`: give a pair scorer.")
+        for name, value, choices in (
+            ("selection", selection, Selection),
+            ("drop", drop, Drop),
+            ("accept", accept, Accept),
+        ):
+            if value not in get_args(choices):
+                raise ValueError(f"{name} is '{value}': set it to {' or '.join(get_args(choices))}.")
+        if k < 1 or lookahead < 1:
+            raise ValueError(f"k is {k} and lookahead {lookahead}: set each to at least 1.")
+        if not 0 < threshold < 1:
+            raise ValueError(f"threshold is {threshold}: set it between 0 and 1.")
+        self.engine = engine
+        self.selection = selection
+        self.k = k
+        self.threshold = threshold
+        self.drop = drop
+        self.accept = accept
+        self.lookahead = lookahead
+
+    def to_dict(self) -> dict[str, Any]:
+        """:returns: The component as plain values."""
+        return default_to_dict(
+            self,
+            engine=self.engine,
+            selection=self.selection,
+            k=self.k,
+            threshold=self.threshold,
+            drop=self.drop,
+            accept=self.accept,
+            lookahead=self.lookahead,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> PairClassifier:
+        """:param data: See :meth:`to_dict`. :returns: The component."""
+        return default_from_dict(cls, data)
+
+    def warm_up(self) -> None:
+        """Load the classifier; one that is missing is told now and raised when it is needed."""
+        if not hasattr(self.engine, "warm_up"):
+            return
+        try:
+            self.engine.warm_up()
+        except ClassifierMissing as error:
+            # A server with other pipelines still starts, and says so to whoever asks this one.
+            logger.warning("%s", error)
+
+    @component.output_types(documents=list[Document], pairs=list[dict[str, Any]])
+    def run(
+        self, query: str, documents: list[Document], candidates: list[list[Document]], k: int | None = None
+    ) -> dict[str, Any]:
+        """
+        :param query: The question.
+        :param documents: The documents of the first stage, best first.
+        :param candidates: The second-stage list of each of them, best first.
+        :param k: The most documents to give, in place of the component's own.
+        :returns: ``documents``: the selected ones, those of the first stage in front. ``pairs``: what the classifier
+            said, as ``documents`` (two ids), ``score`` and ``positive``.
+        :raises ValueError: When there is not one list a document, ``k`` is under 1, or the engine's scores do not fit.
+        :raises ClassifierMissing: When there is no trained classifier.
+        """
+        k = self.k if k is None else k
+        if k < 1:
+            raise ValueError(f"k is {k}: set it to at least 1.")
+        if len(candidates) != len(documents):
+            raise ValueError(
+                f"There are {len(candidates)} lists of candidates for {len(documents)} documents: give one each."
+            )
+        unique: dict[str, tuple[Document, list[Document]]] = {}
+        for document, found in zip(documents, candidates, strict=True):
+            unique.setdefault(document.id, (document, found))
+        documents, candidates = [one for one, _ in unique.values()], [found for _, found in unique.values()]
+        verdicts = _Verdicts(query, self.engine, self.threshold)
+        select = self._inverse if self.selection == "cis" else self._forward
+        selected = select(documents, candidates, k, verdicts)
+        return {"documents": selected, "pairs": verdicts.to_list()}
+
+    @component.output_types(documents=list[Document], pairs=list[dict[str, Any]])
+    async def run_async(
+        self, query: str, documents: list[Document], candidates: list[list[Document]], k: int | None = None
+    ) -> dict[str, Any]:
+        """As :meth:`run`, without blocking the event loop."""
+        return await asyncio.to_thread(self.run, query, documents, candidates, k)
+
+    def _inverse(
+        self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
+    ) -> list[Document]:
+        context = first_not_held(documents, candidates, k)
+        first_stage = {document.id for document in documents}
+        first = [document for document in context if document.id in first_stage]
+        second = [document for document in context if document.id not in first_stage]
+        pairs = list(product(first, second)) if self.drop == "second_stage" else list(combinations(context, 2))
+        verdicts.ask(pairs)
+        wanted = {document.id for pair in pairs if verdicts.positive(*pair) for document in pair}
+        if self.drop == "second_stage":
+            return [*first, *(document for document in second if document.id in wanted)]
+        # A classifier that sees no pair at all has not said which document is redundant.
+        return [document for document in context if document.id in wanted] or first
+
+    def _forward(
+        self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
+    ) -> list[Document]:
+        while True:
+            context, unknown = self._walk(documents, candidates, k, verdicts)
+            if not unknown:
+                return context
+            verdicts.ask(unknown)
+
+    def _walk(
+        self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
+    ) -> tuple[list[Document], list[Pair]]:
+        """:returns: The context as far as the verdicts go, and the pairs whose verdict comes next."""
+        context = {document.id: document for document in documents[:k]}
+        unknown: list[Pair] = []
+        for first, second_stage in zip(documents, candidates, strict=True):
+            for position, second in enumerate(second_stage):
+                if len(context) >= k:
+                    break
+                if second.id in context:
+                    continue
+                if not verdicts.known(first, second):
+                    # The lists behind this one go on meanwhile, so that their next pairs are in the same batch.
+                    ahead = (d for d in second_stage[position:] if d.id not in context and not verdicts.known(first, d))
+                    unknown += [(first, document) for document in islice(ahead, self.lookahead)]
+                    break
+                if verdicts.positive(first, second):
+                    context[second.id] = second
+                    if self.accept == "first":
+                        break
+        return list(context.values()), unknown
+
+
+class _Verdicts:
+    """What the classifier has said of the pairs of one question; no pair is scored twice."""
+
+    def __init__(self, question: str, engine: PairScorer, threshold: float):
+        self._question = question
+        self._engine = engine
+        self._threshold = threshold
+        self._scores: dict[tuple[str, str], float] = {}
+
+    def known(self, first: Document, second: Document) -> bool:
+        return (first.id, second.id) in self._scores
+
+    def positive(self, first: Document, second: Document) -> bool:
+        return self._scores[first.id, second.id] >= self._threshold
+
+    def ask(self, pairs: Sequence[Pair]) -> None:
+        new = {(first.id, second.id): (first, second) for first, second in pairs if not self.known(first, second)}
+        if not new:
+            return
+        scores = self._engine.score(self._question, list(new.values()))
+        if len(scores) != len(new):
+            raise ValueError(f"The pair classifier gave {len(scores)} scores for {len(new)} pairs.")
+        if not all(map(math.isfinite, scores)):
+            raise ValueError("The pair classifier gave a score that is no number: its weights may be damaged.")
+        self._scores.update(zip(new, map(float, scores), strict=True))
+
+    def to_list(self) -> list[dict[str, Any]]:
+        return [
+            {"documents": list(ids), "score": round(score, 4), "positive": score >= self._threshold}
+            for ids, score in self._scores.items()
+        ]

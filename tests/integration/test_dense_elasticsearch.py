@@ -1,0 +1,84 @@
+"""Vectors in a real Elasticsearch; PREFRAG_TEST_ELASTICSEARCH_URL says where one is."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from elasticsearch import Elasticsearch
+from haystack import Document, component
+from haystack_integrations.components.retrievers.elasticsearch import ElasticsearchEmbeddingRetriever
+
+from components.dense_retriever import DenseRetriever
+from components.retrieval_source import RetrievalSource
+from pipelines.dense_indexing import elasticsearch_store, embed_index
+from pipelines.indexing import index
+
+
+def counted(text: str) -> list[float]:
+    return [0.1, *(float(text.count(letter)) for letter in "abc")]
+
+
+@component
+class Embedder:
+    def __init__(self) -> None:
+        self.embedded: list[str] = []
+
+    @component.output_types(embedding=list[float])
+    def run(self, text: str) -> dict[str, Any]:
+        return {"embedding": counted(text)}
+
+
+class DocumentEmbedder:
+    def __init__(self) -> None:
+        self.embedded: list[str] = []
+
+    def run(self, documents: list[Document]) -> dict[str, Any]:
+        self.embedded += [document.id for document in documents]
+        return {"documents": [Document(id=d.id, embedding=counted(d.content or "")) for d in documents]}
+
+
+@pytest.fixture
+def name(elasticsearch_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", elasticsearch_url)
+    name = f"test-{uuid.uuid4().hex}"
+    yield name
+    with Elasticsearch(elasticsearch_url) as client:
+        client.options(ignore_status=404).indices.delete(index=name)
+
+
+def write(corpus: Path, **texts: str) -> Path:
+    corpus.write_text("".join(json.dumps({"id": k, "title": k, "text": t}) + "\n" for k, t in texts.items()))
+    return corpus
+
+
+async def test_new_and_changed_passages_are_embedded_and_the_nearest_found(
+    elasticsearch_url: str, name: str, tmp_path: Path
+):
+    corpus = write(tmp_path / "c.jsonl", a="aaa", b="bbb", c="ccc")
+    index([corpus], index=name, store="elasticsearch")
+    first, second = DocumentEmbedder(), DocumentEmbedder()
+
+    assert embed_index(name, store="elasticsearch", model="letters", embedder=first).embedded == 3
+    index([write(corpus, a="aaa", b="bbbc", c="ccc", d="dab")], index=name, store="elasticsearch")
+    report = embed_index(name, store="elasticsearch", model="letters", embedder=second)
+    assert (sorted(second.embedded), report.unchanged) == (["b", "d"], 2)
+
+    retriever = ElasticsearchEmbeddingRetriever(document_store=elasticsearch_store(elasticsearch_url, name))
+    source = RetrievalSource("local", DenseRetriever(Embedder(), retriever))
+    assert source.run("ccc", top_k=1)["documents"][0].id == "c"
+    found = (await source.run_async("bb", top_k=2))["documents"]
+    assert (found[0].id, found[0].embedding, len(found)) == ("b", None, 2)
+    await retriever.close_async()
+
+    with pytest.raises(ValueError, match="holds vectors of letters, not of other"):
+        embed_index(name, store="elasticsearch", model="other", embedder=first)
+
+
+def test_an_index_that_is_not_there_is_named(name: str):
+    with pytest.raises(FileNotFoundError, match=name):
+        embed_index(name, store="elasticsearch", embedder=DocumentEmbedder())

@@ -1,0 +1,277 @@
+"""DR-RAG on its shipped YAML, loaded, saved and loaded again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hayhooks.server.utils.module_loader import create_pipeline_wrapper_instance, load_pipeline_module
+from haystack import Document, default_from_dict, default_to_dict
+
+import pipelines
+from components.state import Event
+from components.tantivy_bm25_retriever import TantivyBM25Retriever
+from components.tantivy_document_store import TantivyDocumentStore
+from pipelines import RunFailed
+from pipelines.dr_rag import build_dr_rag
+from pipelines.loading import Pipeline, find, read
+from service.trace_text import trace_text
+from tests.fakes import CALLS
+from tests.pipelines.scripted import model, retriever
+from tests.pipelines.test_loading import graph
+
+NAMES = ("dr_rag_qdc", "dr_rag_cis", "dr_rag_cfs")
+QUESTION = "Who led the yard that built alpha, beta and chi?"
+# The scripted retriever finds what a query names, so that the text of a document says where it leads.
+DOCUMENTS = {
+    "alpha": "Built with dust and echo.",
+    "beta": "Built by fern.",
+    "chi": "Built by gulf.",
+    "dust": "Of no use.",
+    "echo": "Led by Ada.",
+    "fern": "Led by Ben.",
+    "gulf": "Led by Cyd.",
+}
+
+
+class KnownPairs:
+    """A pair classifier that finds needed together the pairs that it is told, as titles."""
+
+    def __init__(self, positive: list[list[str]]):
+        self.positive = positive
+
+    def to_dict(self) -> dict[str, Any]:
+        return default_to_dict(self, positive=self.positive)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> KnownPairs:
+        return default_from_dict(cls, data)
+
+    def score(self, question: str, pairs: list[tuple[Document, Document]]) -> list[float]:
+        CALLS.setdefault("classifier", []).append(len(pairs))
+        return [float([first.meta["title"], second.meta["title"]] in self.positive) for first, second in pairs]
+
+
+def scripted(
+    name: str,
+    *replies: str,
+    positive: list[list[str]] | None = None,
+    documents: dict[str, str] = DOCUMENTS,
+    first_error: str | None = None,
+    second_error: str | None = None,
+    changes: dict[str, dict[str, Any]] | None = None,
+) -> Any:
+    """A shipped pipeline with a model, a retriever and a classifier that reply from a script."""
+    data = yaml.safe_load(read(find(name)))
+    components = data["components"]
+    second = components["second_stage"]["init_parameters"]
+    # An anchor of the file makes both stages one object; they fail apart.
+    for holder, key, error in ((components, "local", first_error), (second, "source", second_error)):
+        parameters = {**holder[key]["init_parameters"], "retriever": retriever(documents, "local", error)}
+        holder[key] = {**holder[key], "init_parameters": {**parameters, "ranker": None, "retries": 0, "backoff": 0.0}}
+    for block in ("rewriter", "reasoner"):
+        components[block]["init_parameters"]["chat_generator"] = model(*replies)
+    if positive is not None:
+        engine = {"type": f"{__name__}.KnownPairs", "init_parameters": {"positive": positive}}
+        second["classifier"]["init_parameters"]["engine"] = engine
+    for block, settings in (changes or {}).items():
+        components[block]["init_parameters"] |= settings
+    return Pipeline.loads(Pipeline.loads(yaml.safe_dump(data)).dumps())
+
+
+def titles(result: dict[str, Any]) -> list[str]:
+    return [document["title"] for document in result["documents"]]
+
+
+def nodes(name: str) -> dict[str, Any]:
+    return {key: block["init_parameters"] for key, block in pipelines.load(name).to_dict()["components"].items()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_builder_and_the_yaml_describe_the_same_graph(name: str):
+    assert graph(build_dr_rag(name.removeprefix("dr_rag_"))) == graph(pipelines.load(name))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_settings_of_the_paper_are_the_defaults(name: str):
+    parts = nodes(name)
+
+    assert parts["start"]["top_k"] == 6
+    assert (parts["second_stage"]["k1"], parts["second_stage"]["second_stage_depth"]) == (None, 10)
+    if name == "dr_rag_qdc":
+        assert parts["second_stage"]["classifier"] is None
+    else:
+        classifier = parts["second_stage"]["classifier"]["init_parameters"]
+        assert (classifier["drop"], classifier["accept"], classifier["threshold"]) == ("second_stage", "first", 0.5)
+
+
+def test_the_settings_reach_the_graph():
+    data = build_dr_rag("cis", k=4, k1=1, second_stage_depth=7, threshold=0.3, drop="any", accept="all").to_dict()
+
+    parts = {key: block["init_parameters"] for key, block in data["components"].items()}
+    assert parts["start"]["top_k"] == 4
+    assert (parts["second_stage"]["k1"], parts["second_stage"]["second_stage_depth"]) == (1, 7)
+    classifier = parts["second_stage"]["classifier"]["init_parameters"]
+    assert (classifier["selection"], classifier["k"], classifier["threshold"]) == ("cis", 4, 0.3)
+    assert (classifier["drop"], classifier["accept"]) == ("any", "all")
+
+
+@pytest.mark.parametrize(
+    ("name", "positive", "selected"),
+    [
+        ("dr_rag_qdc", None, ["alpha", "beta", "chi", "dust", "fern", "gulf"]),
+        ("dr_rag_cis", [["alpha", "echo"], ["beta", "fern"]], ["alpha", "beta", "chi", "fern"]),
+        ("dr_rag_cfs", [["alpha", "echo"], ["beta", "fern"]], ["alpha", "beta", "chi", "echo", "fern"]),
+    ],
+)
+async def test_one_call_to_the_model_with_the_selected_documents(name: str, positive: Any, selected: list[str]):
+    result = await pipelines.ask_async(scripted(name, "Ada", positive=positive), QUESTION)
+
+    assert result["answer"] == "Ada"
+    assert titles(result) == selected
+    assert result["usage"]["calls"] == {"reasoner": 1}
+    assert len(CALLS["model"]) == 1
+    prompt = CALLS["model"][0]["prompt"]
+    assert sorted(title for title in DOCUMENTS if f"] {title} (local)" in prompt) == sorted(selected)
+    assert (result["label"], result["forced"], result["errors"]) == (None, False, [])
+
+
+@pytest.mark.parametrize(("name", "positive"), [("dr_rag_qdc", None), ("dr_rag_cis", []), ("dr_rag_cfs", [])])
+async def test_the_retrievals_of_both_stages_are_counted(name: str, positive: Any):
+    result = await pipelines.ask_async(scripted(name, "Ada", positive=positive), QUESTION)
+
+    assert result["counts"] == {
+        "total_local": 4,
+        "total_web": 0,
+        "total": 4,
+        "used_local": 1,
+        "used": 1,
+        "sources": {"local": {"total": 4, "used": 1}},
+    }
+    assert result["queries_sent_out"] == []
+    first, *second = CALLS["local"]
+    assert first["query"] == QUESTION
+    assert sorted(call["query"] for call in second) == [
+        f"{QUESTION} {title} {DOCUMENTS[title]}" for title in ("alpha", "beta", "chi")
+    ]
+
+
+async def test_a_request_sets_k():
+    result = await pipelines.ask_async(scripted("dr_rag_qdc", "Ada"), QUESTION, top_k=4)
+
+    assert titles(result) == ["alpha", "beta", "chi", "fern"]
+    assert result["counts"]["total"] == 3
+
+
+async def test_k1_is_a_setting():
+    pipeline = scripted("dr_rag_qdc", "Ada", changes={"second_stage": {"k1": 1}})
+
+    result = await pipelines.ask_async(pipeline, QUESTION, top_k=3)
+
+    assert titles(result) == ["alpha", "beta", "chi"]
+    assert result["counts"]["total"] == 2
+    assert len(CALLS["local"]) == 2
+
+
+async def test_the_nine_pairs_of_the_first_batch_suffice_when_every_list_finds_its_partner_there():
+    positive = [["alpha", "dust"], ["beta", "fern"], ["chi", "gulf"]]
+    await pipelines.ask_async(scripted("dr_rag_cfs", "Ada", positive=positive), QUESTION)
+
+    assert CALLS["classifier"] == [4]
+
+
+async def test_no_documents_still_give_one_call_and_an_answer():
+    for name, positive in zip(NAMES, (None, [], []), strict=True):
+        CALLS.clear()
+        result = await pipelines.ask_async(scripted(name, "Unknown", positive=positive, documents={}), QUESTION)
+        assert (result["answer"], result["documents"], result["counts"]["total"]) == ("Unknown", [], 1)
+        assert "No passages were found." in CALLS["model"][0]["prompt"]
+        assert len(CALLS["model"]) == 1
+
+
+async def test_a_first_stage_that_fails_is_survived_and_told():
+    result = await pipelines.ask_async(scripted("dr_rag_qdc", "Unknown", first_error="index gone"), QUESTION)
+
+    assert result["answer"] == "Unknown"
+    assert result["counts"]["total"] == 1
+    assert any("index gone" in error for error in result["errors"])
+
+
+async def test_a_second_stage_that_fails_leaves_the_first():
+    result = await pipelines.ask_async(scripted("dr_rag_cfs", "Ada", positive=[], second_error="index gone"), QUESTION)
+
+    assert titles(result) == ["alpha", "beta", "chi"]
+    assert len([error for error in result["errors"] if "index gone" in error]) == 3
+
+
+@pytest.mark.parametrize("name", ["dr_rag_cis", "dr_rag_cfs"])
+async def test_without_a_trained_classifier_the_pipeline_says_so_and_offers_qdc(name: str):
+    pipeline = scripted(name, "Ada")
+    pipeline.warm_up()
+
+    with pytest.raises(RunFailed, match=r"PREFRAG_PAIR_CLASSIFIER.*dr_rag_qdc") as raised:
+        await pipelines.ask_async(pipeline, QUESTION)
+
+    assert "model" not in CALLS
+    assert raised.value.result["counts"]["total"] == 4
+    assert "error" in [event["kind"] for event in raised.value.result["trace"]]
+
+
+async def test_a_model_that_fails_is_a_clear_error_with_the_documents():
+    with pytest.raises(RunFailed, match="server is down") as raised:
+        await pipelines.ask_async(scripted("dr_rag_qdc", "!server is down"), QUESTION)
+
+    assert len(raised.value.result["documents"]) == 6
+
+
+async def test_a_follow_up_is_made_to_stand_alone_first():
+    pipeline = scripted("dr_rag_qdc", f'{{"question": "{QUESTION}"}}', "Ada")
+
+    result = await pipelines.ask_async(pipeline, "And who led it?", history=[{"role": "user", "content": "Hello"}])
+
+    assert result["question"] == QUESTION
+    assert result["usage"]["calls"] == {"rewriter": 1, "reasoner": 1}
+    assert len(result["documents"]) == 6
+
+
+async def test_every_event_can_be_told_in_a_line():
+    outputs = [one async for one in pipelines.stream(scripted("dr_rag_cfs", "Ada", positive=[]), QUESTION)]
+
+    lines = [trace_text(event) for event in outputs if isinstance(event, Event)]
+    assert len(lines) == 7
+    assert all(line and "\n" not in line for line in lines)
+
+
+async def test_the_web_switch_changes_nothing(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_WEB", "off")
+
+    assert (await pipelines.ask_async(scripted("dr_rag_qdc", "Ada"), QUESTION))["counts"]["total_local"] == 4
+
+
+async def test_finds_over_the_index_what_the_question_alone_does_not(tmp_path: Path):
+    store = TantivyDocumentStore(path=str(tmp_path / "index"))
+    store.write_documents(
+        [
+            Document(id="d1", content="The keel of the Aurora was laid by Brennan Yard.", meta={"title": "Aurora"}),
+            Document(id="d2", content="Ada Holm founded it in 1901.", meta={"title": "Brennan Yard"}),
+            *(Document(id=f"n{n}", content=f"Ada founded a school, {n}.", meta={"title": "School"}) for n in range(9)),
+        ]
+    )
+    pipeline = scripted("dr_rag_qdc", "Ada Holm")
+    for part in (pipeline.get_component("local"), pipeline.get_component("second_stage").source):
+        part.retriever = TantivyBM25Retriever(store)
+        part.__init__("local", part.retriever)
+
+    result = await pipelines.ask_async(pipeline, "Where was the keel of the Aurora laid?", top_k=2)
+
+    assert [document["id"] for document in result["documents"]] == ["d1", "d2"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_wrapper_serves_it_also_without_a_classifier(name: str):
+    folder = Path(__file__).resolve().parents[2] / "hayhooks" / name
+    module = load_pipeline_module(name, folder, package_name=f"served_{name}")
+
+    assert create_pipeline_wrapper_instance(module).name == name

@@ -1,0 +1,190 @@
+"""PrefRAG-Direct and the two ablations, on the shipped YAML, loaded, saved and loaded again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from haystack import Pipeline
+
+import pipelines
+from pipelines.loading import Pipeline as Loaded
+from pipelines.prefrag import build_prefrag_without_preference, local_source, web_source
+from tests.fakes import CALLS
+from tests.pipelines.scripted import answer, scripted, scripted_yaml, search, verdict
+
+QUESTION = "Who built alpha, and when did delta win the prize?"
+CHOOSING = ["prefrag_direct", "prefrag_without_preference"]
+
+
+def local(query: str) -> str:
+    return search(query, tool="Search_Local")
+
+
+def web(query: str) -> str:
+    return search(query, tool="Search_Web")
+
+
+async def run(pipeline: str, *replies: str, wishes: dict[str, Any] | None = None, **settings: Any) -> dict[str, Any]:
+    return await pipelines.ask_async(scripted(*replies, pipeline=pipeline, **settings), QUESTION, **(wishes or {}))
+
+
+def kinds(result: dict[str, Any]) -> list[str]:
+    return [event["kind"] for event in result["trace"]]
+
+
+@pytest.mark.parametrize("pipeline", CHOOSING)
+class TestTheModelNamesTheSource:
+    async def test_and_a_source_changes_only_at_the_next_step(self, pipeline: str):
+        result = await run(pipeline, local("nowhere"), web("delta"), answer())
+
+        assert [step["searched"] for step in result["steps"]] == [["local"], ["web"], []]
+        assert result["steps"][0]["documents"] == []
+
+    async def test_even_the_first(self, pipeline: str):
+        result = await run(pipeline, web("delta"), answer())
+
+        assert result["steps"][0]["source"] == "web"
+        assert CALLS.get("local") is None
+
+    async def test_and_nobody_judges(self, pipeline: str):
+        result = await run(pipeline, local("alpha"), local("alpha"), answer())
+
+        assert result["usage"]["calls"] == {"reasoner": 3}
+        assert "verdict" not in kinds(result)
+
+    async def test_and_the_answer_is_reflected_upon_as_in_prefrag(self, pipeline: str):
+        result = await run(pipeline, web("delta"), answer("1812", "INCORRECT"), answer("1974"))
+
+        assert "Self-Evaluation" in CALLS["model"][0]["prompt"]
+        assert [call["query"] for call in CALLS["local"]] == [QUESTION]
+        assert [call["query"] for call in CALLS["web"]] == ["delta", QUESTION]
+        assert result["steps"][1]["source"] == "local+web"
+        assert (result["answer"], result["label"]) == ("1974", "CORRECT")
+
+    async def test_and_the_sources_of_a_supplement_are_asked_at_the_same_time(self, pipeline: str):
+        result = await run(pipeline, answer("1812", "INCORRECT"), answer("1974"), together=True)
+
+        assert result["errors"] == []
+        assert result["steps"][0]["source"] == "local+web"
+
+    async def test_and_no_run_makes_more_than_six_calls(self, pipeline: str):
+        replies = [local("alpha"), web("delta"), local("beta"), answer("1812", "INCORRECT"), web("delta"), "1974"]
+
+        result = await run(pipeline, *replies)
+
+        assert result["usage"]["calls"] == {"reasoner": 6}
+        assert result["forced"]
+        assert result["counts"]["total"] == 5
+
+    async def test_and_a_source_that_fails_is_recorded(self, pipeline: str):
+        result = await run(pipeline, web("delta"), local("alpha"), answer(), errors={"web": "rate limit"})
+
+        assert result["errors"] == ["web: ScriptedRetriever: rate limit"]
+        assert result["steps"][1]["source"] == "local"
+
+    async def test_but_not_one_that_the_request_forbids(self, pipeline: str):
+        result = await run(pipeline, web("delta"), answer("1812", "INCORRECT"), answer(), wishes={"sources": ["local"]})
+
+        assert CALLS.get("web") is None
+        assert "Search_Web: " not in CALLS["model"][0]["prompt"]
+        assert "Search_Web may not be used" in CALLS["model"][1]["prompt"]
+        assert result["steps"][1]["searched"] == ["local"], "a supplement asks what is allowed"
+
+    async def test_but_not_the_web_when_it_is_off(self, pipeline: str, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+
+        result = await run(pipeline, web("delta"), local("alpha"), answer("1812", "INCORRECT"), answer())
+
+        assert CALLS.get("web") is None
+        assert result["queries_sent_out"] == []
+
+    def test_in_haystacks_synchronous_pipeline_too(self, pipeline: str):
+        text = scripted_yaml(web("delta"), local("alpha"), answer("x", "INCORRECT"), answer(), pipeline=pipeline)
+
+        result = Pipeline.loads(text).run({"start": {"question": QUESTION}})["answer"]["result"]
+
+        assert [step["source"] for step in result["steps"]] == ["web", "local", "local+web", None]
+
+
+async def test_direct_tells_the_model_which_source_is_preferred_and_the_ablation_does_not():
+    await run("prefrag_direct", answer())
+    await run("prefrag_without_preference", answer())
+
+    direct, without = (call["prompt"] for call in CALLS["model"])
+    assert "preferred" in direct
+    assert "prefer" not in without
+
+
+def test_more_sources_have_an_action_each():
+    sources = [local_source(), local_source("archive", index="archive"), web_source()]
+
+    pipeline = build_prefrag_without_preference(sources)
+
+    parameters = Loaded.loads(pipeline.dumps()).to_dict()["components"]["reasoner"]["init_parameters"]
+    tools = {tool["name"]: tool["source"] for tool in parameters["tools"]}
+    assert tools == {"Search_Local": "local", "Search_Archive": "archive", "Search_Web": "web"}
+
+
+class TestWithoutReflection:
+    PIPELINE = "prefrag_without_reflection"
+
+    async def test_the_first_answer_is_final_and_the_model_is_not_asked_to_evaluate_it(self):
+        result = await run(self.PIPELINE, search("alpha"), answer("1812", "INCORRECT"), answer("1974"))
+
+        assert (result["answer"], result["label"]) == ("1812", None)
+        assert "Self-Evaluation" not in CALLS["model"][0]["prompt"]
+        assert "reflection" not in kinds(result)
+
+    async def test_the_judge_keeps_and_switches_as_in_prefrag(self):
+        result = await run(
+            self.PIPELINE,
+            search("alpha"),
+            search("beta"),
+            search("beta delta"),
+            answer(),
+            verdicts=(verdict(True), verdict(False)),
+        )
+
+        assert [step["source"] for step in result["steps"]] == ["local", "local", "web", None]
+        assert result["usage"]["calls"] == {"reasoner": 4, "judge": 2}
+
+    async def test_used_up_steps_end_in_one_forced_answer(self):
+        result = await run(self.PIPELINE, *[search("alpha")] * 4, "1974", verdicts=(verdict(True),))
+
+        assert (result["answer"], result["forced"]) == ("1974", True)
+        assert result["usage"]["calls"] == {"reasoner": 5, "judge": 2}
+
+    async def test_an_alternative_that_fails_leaves_the_preferred_sources_passages(self):
+        result = await run(
+            self.PIPELINE,
+            search("alpha"),
+            search("beta"),
+            answer(),
+            verdicts=(verdict(False),),
+            errors={"web": "rate limit"},
+        )
+
+        assert result["steps"][1]["source"] == "local"
+        assert any("rate limit" in error for error in result["errors"])
+
+    async def test_local_only_never_asks_the_web(self):
+        await run(
+            self.PIPELINE,
+            search("alpha"),
+            search("beta"),
+            answer(),
+            verdicts=(verdict(False),),
+            wishes={"sources": ["local"]},
+        )
+
+        assert CALLS.get("web") is None
+        assert CALLS.get("judge") is None
+
+    async def test_web_off_closes_the_web(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+
+        result = await run(self.PIPELINE, search("delta"), search("beta"), answer(), verdicts=(verdict(False),))
+
+        assert CALLS.get("web") is None
+        assert result["queries_sent_out"] == []

@@ -1,0 +1,221 @@
+"""ReAct over two sources, on the shipped YAML, loaded, saved and loaded again."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from haystack import Pipeline
+
+import pipelines
+from pipelines import RunFailed
+from tests.fakes import CALLS
+from tests.pipelines.scripted import answer, scripted, scripted_yaml, search
+
+QUESTION = "In which year did the yard that built alpha win the prize?"
+
+
+def local(query: str) -> str:
+    return search(query, tool="Search_Local")
+
+
+def web(query: str) -> str:
+    return search(query, tool="Search_Web")
+
+
+async def react(*replies: str, wishes: dict[str, Any] | None = None, **settings: Any) -> dict[str, Any]:
+    return await pipelines.ask_async(scripted(*replies, pipeline="react", **settings), QUESTION, **(wishes or {}))
+
+
+async def mix(*replies: str, wishes: dict[str, Any] | None = None, **settings: Any) -> dict[str, Any]:
+    return await pipelines.ask_async(scripted(*replies, pipeline="react_mix", **settings), QUESTION, **(wishes or {}))
+
+
+def kinds(result: dict[str, Any]) -> list[str]:
+    return [event["kind"] for event in result["trace"]]
+
+
+class TestReact:
+    async def test_offers_both_sources_and_asks_for_no_evaluation(self):
+        await react(answer(label=None))
+
+        prompt = CALLS["model"][0]["prompt"]
+        assert "Search_Local or Search_Web" in prompt
+        assert "Self-Evaluation" not in prompt
+
+    async def test_searches_the_source_that_the_model_picks_and_that_one_alone(self):
+        result = await react(web("delta"), local("alpha"), answer())
+
+        assert [step["searched"] for step in result["steps"]] == [["web"], ["local"], []]
+        assert [step["source"] for step in result["steps"]] == ["web", "local", None]
+        assert result["counts"] | {"sources": None} == {
+            "total_local": 1,
+            "total_web": 1,
+            "total": 2,
+            "used_local": 1,
+            "used": 2,
+            "sources": None,
+        }
+
+    async def test_nobody_judges_what_was_found(self):
+        result = await react(local("nowhere"), local("beta"), answer())
+
+        assert result["usage"]["calls"] == {"reasoner": 3}
+        assert "verdict" not in kinds(result)
+        assert CALLS.get("web") is None, "a source that finds nothing is not left for the other"
+        assert "No passages were found. Try other words." in CALLS["model"][1]["prompt"]
+
+    async def test_the_first_answer_is_final_whatever_it_says_of_itself(self):
+        result = await react(answer("1812", "INCORRECT"), answer("1974"))
+
+        assert (result["answer"], result["label"]) == ("1812", None)
+        assert result["usage"]["llm_calls"] == 1
+        assert "reflection" not in kinds(result)
+
+    async def test_used_up_steps_end_in_one_forced_answer(self):
+        result = await react(local("alpha"), web("delta"), local("beta"), web("alpha"), "1974")
+
+        assert (result["answer"], result["forced"]) == ("1974", True)
+        assert result["usage"]["calls"] == {"reasoner": 5}
+        assert result["counts"]["total"] == 3, "the search asked for in the last reply is not run"
+
+    async def test_a_tool_that_there_is_not_is_corrected(self):
+        result = await react(search("alpha"), local("alpha"), answer())
+
+        assert "There is no action 'Search_Engine'" in CALLS["model"][1]["prompt"]
+        assert result["counts"]["total"] == 1
+
+    async def test_a_source_that_fails_is_recorded_and_told_to_the_model(self):
+        result = await react(web("delta"), local("alpha"), answer(), errors={"web": "rate limit"})
+
+        assert result["errors"] == ["web: ScriptedRetriever: rate limit"]
+        assert "No passages were found" in CALLS["model"][1]["prompt"]
+        assert result["answer"] == "1974"
+
+    async def test_a_model_that_fails_gives_a_clear_error_and_the_trace_so_far(self):
+        with pytest.raises(RunFailed, match="the server is down") as failure:
+            await react(local("alpha"), "!the server is down")
+
+        assert failure.value.result["steps"][0]["documents"] == ["local-alpha"]
+
+    @pytest.mark.parametrize(("wish", "offered"), [(["local"], "Search_Local"), (["web"], "Search_Web")])
+    async def test_a_request_narrows_what_is_offered(self, wish: list[str], offered: str):
+        await react(answer(), wishes={"sources": wish})
+
+        prompt = CALLS["model"][0]["prompt"]
+        assert [tool for tool in ("Search_Local", "Search_Web") if tool in prompt] == [offered]
+
+    async def test_a_source_that_the_request_forbids_is_not_asked_even_when_named(self):
+        result = await react(web("delta"), local("alpha"), answer(), wishes={"sources": ["local"]})
+
+        assert CALLS.get("web") is None
+        assert "Search_Web may not be used" in CALLS["model"][1]["prompt"]
+        assert result["counts"]["total"] == 1
+
+    async def test_web_off_closes_the_web(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+
+        result = await react(web("delta"), local("alpha"), answer())
+
+        assert CALLS.get("web") is None
+        assert result["queries_sent_out"] == []
+        assert "Search_Web" not in CALLS["model"][0]["prompt"]
+
+
+class TestReactMix:
+    async def test_offers_one_search_engine(self):
+        await mix(answer())
+
+        prompt = CALLS["model"][0]["prompt"]
+        assert "Search_Engine" in prompt
+        assert "Search_Local" not in prompt
+        assert "Self-Evaluation" not in prompt
+
+    async def test_every_search_goes_to_both_sources_at_the_same_time_before_the_model_is_asked_again(self):
+        result = await mix(search("alpha"), search("beta delta"), search("alpha beta"), answer(), together=True)
+
+        assert result["errors"] == [], "a source that was asked in turn would have failed"
+        assert [sorted(step["searched"]) for step in result["steps"][:3]] == [["local", "web"]] * 3
+        assert [step["source"] for step in result["steps"]] == ["local+web"] * 3 + [None]
+        assert result["usage"]["calls"] == {"reasoner": 4}
+
+    async def test_both_results_are_observed_the_preferred_ones_first(self):
+        result = await mix(search("alpha"), answer())
+
+        assert result["steps"][0]["documents"] == ["local-alpha", "web-alpha"]
+        prompt = CALLS["model"][1]["prompt"]
+        assert prompt.index("Alpha was built by Beta.") < prompt.index("Alpha, says the web")
+
+    async def test_counts_as_many_retrievals_of_each_source_and_uses_all(self):
+        # The rows of ReAct with both sources in table 7 of PrefRAG.
+        counts = (await mix(search("alpha"), search("alpha"), answer()))["counts"]
+
+        assert (counts["total_local"], counts["total_web"]) == (2, 2)
+        assert counts["total"] == counts["used"] == 4
+
+    async def test_used_up_steps_end_in_one_forced_answer(self):
+        result = await mix(*[search("alpha")] * 4, "1974")
+
+        assert (result["answer"], result["forced"]) == ("1974", True)
+        assert result["usage"]["calls"] == {"reasoner": 5}
+        assert result["counts"]["total"] == 6
+
+    async def test_the_first_answer_is_final(self):
+        result = await mix(search("alpha"), answer("1812", "INCORRECT"))
+
+        assert (result["answer"], result["label"]) == ("1812", None)
+
+    @pytest.mark.parametrize(("failing", "left"), [("local", "web"), ("web", "local")])
+    async def test_survives_a_source_that_fails(self, failing: str, left: str):
+        result = await mix(search("alpha"), answer(), errors={failing: "gone"})
+
+        assert result["steps"][0]["source"] == left
+        assert result["errors"] == [f"{failing}: ScriptedRetriever: gone"]
+        assert result["answer"] == "1974"
+
+    async def test_survives_both_failing(self):
+        result = await mix(search("alpha"), answer(), errors={"local": "gone", "web": "gone too"})
+
+        assert "No passages were found" in CALLS["model"][1]["prompt"]
+        assert len(result["errors"]) == 2
+
+    @pytest.mark.parametrize("wish", ["local", "web"])
+    async def test_a_request_narrows_it_to_one_source(self, wish: str):
+        result = await mix(search("alpha"), search("alpha"), answer(), wishes={"sources": [wish]})
+
+        assert [name for name in ("local", "web") if name in CALLS] == [wish]
+        assert [step["source"] for step in result["steps"]] == [wish, wish, None]
+        assert [event["source"] for event in result["trace"] if event["kind"] == "search"] == [wish, wish]
+
+    async def test_web_off_closes_the_web(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+
+        result = await mix(search("alpha"), answer())
+
+        assert CALLS.get("web") is None
+        assert result["steps"][0]["source"] == "local"
+
+    async def test_concurrent_runs_over_one_pipeline_do_not_mix(self):
+        pipeline = scripted(search("alpha"), pipeline="react_mix")
+        questions = [f"Question number {number}?" for number in range(10)]
+
+        results = await asyncio.gather(*(pipelines.ask_async(pipeline, question) for question in questions))
+
+        for question, result in zip(questions, results, strict=True):
+            assert result["question"] == question
+            assert (len(result["steps"]), result["counts"]["total"]) == (5, 6)
+
+    async def test_the_trace_is_told_in_full_while_it_happens(self):
+        pipeline = scripted(search("alpha"), search("beta"), answer(), pipeline="react_mix")
+
+        *events, result = [output async for output in pipelines.stream(pipeline, QUESTION)]
+
+        assert sorted(str(event.to_dict()) for event in events) == sorted(map(str, result["trace"]))
+
+    def test_runs_in_haystacks_synchronous_pipeline(self):
+        pipeline = Pipeline.loads(scripted_yaml(search("alpha"), search("alpha"), answer(), pipeline="react_mix"))
+
+        result = pipeline.run({"start": {"question": QUESTION}})["answer"]["result"]
+
+        assert [step["source"] for step in result["steps"]] == ["local+web", "local+web", None]

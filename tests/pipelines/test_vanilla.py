@@ -1,0 +1,171 @@
+"""Single-step RAG and the model alone, on the shipped YAML, loaded, saved and loaded again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import pipelines
+from pipelines import RunFailed
+from tests.fakes import CALLS
+from tests.pipelines.scripted import scripted
+
+QUESTION = "Who built alpha, and what did delta win?"
+RETRIEVING = {"vanilla_local": ["local"], "vanilla_web": ["web"], "vanilla_mix": ["local", "web"]}
+ALL = {"no_retrieval": [], **RETRIEVING}
+
+
+async def run(
+    pipeline: str, *replies: str, question: str = QUESTION, wishes: dict[str, Any] | None = None, **settings: Any
+):
+    made = scripted(*(replies or ("1974",)), pipeline=pipeline, **settings)
+    return await pipelines.ask_async(made, question, **(wishes or {}))
+
+
+@pytest.mark.parametrize(("pipeline", "sources"), ALL.items())
+async def test_makes_exactly_one_call_and_asks_each_of_its_sources_once_with_the_question(
+    pipeline: str, sources: list[str]
+):
+    result = await run(pipeline)
+
+    assert result["answer"] == "1974"
+    assert result["usage"]["calls"] == {"reasoner": 1}
+    assert len(CALLS["model"]) == 1
+    assert {name: [call["query"] for call in CALLS[name]] for name in ("local", "web") if name in CALLS} == {
+        source: [QUESTION] for source in sources
+    }
+    assert result["counts"]["total_local"] == ("local" in sources)
+    assert result["counts"]["total_web"] == ("web" in sources)
+    assert result["counts"]["total"] == result["counts"]["used"] == len(sources)
+
+
+@pytest.mark.parametrize("pipeline", ALL)
+async def test_its_answer_is_not_a_forced_one_and_has_no_label(pipeline: str):
+    result = await run(pipeline, "Final Answer: 1974\nSelf-Evaluation: INCORRECT")
+
+    assert (result["answer"], result["label"], result["forced"]) == ("1974", None, False)
+    assert result["trace"][-1] == {
+        "kind": "answer",
+        "step": len(result["steps"]),
+        "text": "1974",
+        "label": None,
+        "forced": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("pipeline", "holds", "lacks"),
+    [
+        ("no_retrieval", ["from what you know"], ["passages", "Alpha", "Delta"]),
+        ("vanilla_local", ["Alpha was built by Beta."], ["says the web", "Delta won"]),
+        ("vanilla_web", ["says the web", "Delta won the prize"], ["Alpha was built by Beta."]),
+        ("vanilla_mix", ["Alpha was built by Beta.", "says the web", "Delta won the prize"], []),
+    ],
+)
+async def test_the_prompt_holds_the_question_and_what_was_retrieved_and_offers_no_tool(
+    pipeline: str, holds: list[str], lacks: list[str]
+):
+    await run(pipeline)
+
+    prompt = CALLS["model"][0]["prompt"]
+    assert f"Question: {QUESTION}" in prompt
+    assert all(text in prompt for text in holds)
+    assert not any(text in prompt for text in [*lacks, "Search_Engine", "Self-Evaluation", "Action"])
+    assert prompt.endswith("Final Answer:")
+
+
+@pytest.mark.parametrize(("pipeline", "sources"), ALL.items())
+async def test_an_embedded_model_is_asked_for_json_and_read(pipeline: str, sources: list[str]):
+    reply = '{"thought": "The passages say so.", "action": "Final_Answer", "answer": "1974", "label": "CORRECT", "explanation": "x"}'
+
+    result = await run(pipeline, reply, model_settings={"is_embedded": True})
+
+    assert (result["answer"], result["label"], result["explanation"]) == ("1974", None, "")
+    assert "Reply with JSON" in CALLS["model"][0]["prompt"]
+    assert "response_format" in CALLS["model"][0]["generation_kwargs"]
+
+
+async def test_both_sources_of_the_mix_are_asked_at_the_same_time():
+    result = await run("vanilla_mix", together=True)
+
+    assert result["errors"] == []
+    assert result["steps"][0]["source"] == "local+web"
+    assert [document["source"] for document in result["documents"]] == ["local", "web", "web"]
+
+
+@pytest.mark.parametrize(("pipeline", "sources"), RETRIEVING.items())
+async def test_sources_that_fail_are_recorded_and_the_model_answers_all_the_same(pipeline: str, sources: list[str]):
+    result = await run(pipeline, errors={"local": "gone", "web": "gone too"})
+
+    assert result["answer"] == "1974"
+    assert len(result["errors"]) == len(sources)
+    prompt = CALLS["model"][0]["prompt"]
+    assert "No passages were found." in prompt
+    assert "Try other words" not in prompt, "there is no second search"
+
+
+async def test_the_mix_survives_one_source_that_fails():
+    result = await run("vanilla_mix", errors={"web": "rate limit"})
+
+    assert result["steps"][0]["source"] == "local"
+    assert result["errors"] == ["web: ScriptedRetriever: rate limit"]
+
+
+async def test_a_model_that_fails_gives_a_clear_error_and_what_was_found():
+    with pytest.raises(RunFailed, match="the server is down") as failure:
+        await run("vanilla_local", "!the server is down")
+
+    assert [document["id"] for document in failure.value.result["documents"]] == ["local-alpha"]
+
+
+@pytest.mark.parametrize(("wish", "asked"), [(["local"], "local"), (["web"], "web")])
+async def test_a_request_narrows_the_mix(wish: list[str], asked: str):
+    result = await run("vanilla_mix", wishes={"sources": wish})
+
+    assert [name for name in ("local", "web") if name in CALLS] == [asked]
+    assert result["steps"][0]["source"] == asked
+
+
+async def test_the_request_says_how_many_documents_and_which():
+    filters = {"field": "meta.year", "operator": ">", "value": 2000}
+
+    await run("vanilla_local", wishes={"top_k": 2, "filters": filters})
+
+    assert CALLS["local"][0]["filters"] == filters
+
+
+async def test_the_administrator_closes_the_web_of_the_mix_and_all_of_the_web_alone(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_WEB", "off")
+
+    result = await run("vanilla_mix")
+
+    assert CALLS.get("web") is None
+    assert result["queries_sent_out"] == []
+    with pytest.raises(ValueError, match="administrator has switched off"):
+        await run("vanilla_web")
+    assert CALLS.get("web") is None
+
+
+@pytest.mark.parametrize("wishes", [{"sources": ["local"]}, {"preferred": "web"}])
+async def test_who_retrieves_nothing_can_be_told_no_source(wishes: dict[str, Any]):
+    with pytest.raises(ValueError, match="this pipeline retrieves nothing"):
+        await run("no_retrieval", wishes=wishes)
+
+
+@pytest.mark.parametrize("pipeline", ALL)
+async def test_a_follow_up_is_rewritten_before_anything_else(pipeline: str):
+    history = [{"role": "user", "content": "Who built alpha?"}, {"role": "assistant", "content": "Beta."}]
+
+    result = await run(
+        pipeline,
+        '{"question": "What did delta win?"}',
+        "1974",
+        question="And what did it win?",
+        wishes={"history": history},
+    )
+
+    assert result["answer"] == "1974"
+    assert result["usage"]["calls"] == {"rewriter": 1, "reasoner": 1}
+    assert "Question: What did delta win?" in CALLS["model"][1]["prompt"]
+    assert all(call["query"] == "What did delta win?" for name in ("local", "web") for call in CALLS.get(name, ()))
