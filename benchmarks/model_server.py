@@ -6,8 +6,9 @@ It shares the machine with what is measured, hence the bare ASGI application.
     PREFRAG_LLM_BASE_URL=http://127.0.0.1:9000/v1 PREFRAG_LLM_MODEL=simulated prefrag ask "Where was Q-12345 born?"
 
 The script ``prefrag`` plays a run of three searches, four reasoner calls and two verdicts, the first True and the
-second False. A token such as Q-12345 in the question comes back in every query, analysis and answer, so that a client
-can see whether it was given another one's reply. A script of your own is a JSON file with a list of
+second False. The script ``methods`` plays five kinds of runs (see MethodsScript) for any of the shipped pipelines. A
+token such as Q-12345 in the question comes back in every query, analysis and answer, so that a client can see whether
+it was given another one's reply. A script of your own is a JSON file with a list of
 ``{"contains": ..., "reply": ...}``: the first entry whose text is in the prompt gives the reply.
 """
 
@@ -17,6 +18,7 @@ import asyncio
 import json
 import re
 import socket
+from collections import Counter
 from collections.abc import Awaitable, Callable, MutableMapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -30,7 +32,8 @@ _TOKEN = re.compile(r"\bQ-\d+\b")
 _QUESTION = re.compile(r"^\W*(?:original |last )?question\W*:[ \t]*(.+)$", re.IGNORECASE | re.MULTILINE)
 _OBSERVED = re.compile(r"^(?:Observation|Passages):", re.MULTILINE)
 _MUST_ANSWER = re.compile(r"No further search is possible|Read the passages and answer")
-_HOPS = ("first", "second", "third")
+_HOPS = ("first", "second", "third", "fourth", "fifth", "sixth")
+_TOOLS = re.compile(r"written exactly as (.+)$", re.MULTILINE)
 
 
 class PrefragScript:
@@ -54,7 +57,7 @@ class PrefragScript:
         asked_at = questions[-1].end() if questions else 0
         searches = len(_OBSERVED.findall(prompt, asked_at))
         must_answer = _MUST_ANSWER.search(prompt) is not None
-        hop = None if must_answer or searches >= len(_HOPS) else _HOPS[searches]
+        hop = None if must_answer or searches >= 3 else _HOPS[searches]
         return _json_step(hop, question, token) if "Final_Answer" in prompt else _text_step(hop, question, token)
 
     def _verdict(self, token: str) -> str:
@@ -66,13 +69,65 @@ class PrefragScript:
         return json.dumps({"analysis": f"Compared for {token}.", "status": str(is_first)})
 
 
-def _text_step(hop: str | None, question: str, token: str) -> str:
+class MethodsScript:
+    """The replies of five kinds of runs, for every shipped method that replies as text; Q-N plays the kind N % 5.
+
+    0. One search, then the answer.
+    1. Two searches, then the answer.
+    2. Two searches, then an answer that is doubted; after the supplement it stands.
+    3. Three searches, then an answer that is doubted; after the supplement it goes on searching, and never stops.
+    4. It searches and never stops.
+
+    Of several tools it takes each in turn. Verdicts of a run are True and False in turn. Doubt is an INCORRECT label
+    where the prompt asks for one, or the first review of a reviewer. A prompt that offers no tool is answered.
+    """
+
+    SEARCHES = (1, 2, 2, 3, len(_HOPS))
+    DOUBTED = (2, 3)
+
+    def __init__(self) -> None:
+        # How many verdicts and reviews each run has had; a token is to be used for one run.
+        self._given: Counter[tuple[str, str]] = Counter()
+
+    def __call__(self, prompt: str) -> str:
+        """:param prompt: What the model is sent. :returns: Its reply."""
+        questions = list(_QUESTION.finditer(prompt))
+        question = questions[-1][1].strip() if questions else ""
+        token = (_TOKEN.search(question) or _TOKEN.search(prompt) or ["Q-0"])[0]
+        kind = int(token[2:]) % len(self.SEARCHES)
+        if '"effectiveness"' in prompt:
+            holds = kind not in self.DOUBTED or self._earlier("review", token) > 0
+            told = dict.fromkeys(("effectiveness", "completeness", "correctness"), f"Reviewed for {token}.")
+            return json.dumps({**told, "label": str(holds)})
+        if '"status"' in prompt:
+            kept = self._earlier("verdict", token) % 2 == 0
+            return json.dumps({"analysis": f"Compared for {token}.", "status": str(kept)})
+        if '"question"' in prompt:
+            return json.dumps({"question": question})
+        tools = _TOOLS.search(prompt)
+        if tools is None or _MUST_ANSWER.search(prompt):
+            return _text_step(None, question, token)
+        transcript = prompt[questions[-1].end() :]
+        searches = len(_OBSERVED.findall(transcript))
+        answered = "Final Answer:" in transcript
+        names = tools[1].split(" or ")
+        if searches < self.SEARCHES[kind] or (answered and kind == 3):
+            return _text_step(_HOPS[min(searches, len(_HOPS) - 1)], question, token, names[searches % len(names)])
+        doubted = kind in self.DOUBTED and not answered
+        return _text_step(None, question, token, label="INCORRECT" if doubted else "CORRECT")
+
+    def _earlier(self, what: str, token: str) -> int:
+        self._given[what, token] += 1
+        return self._given[what, token] - 1
+
+
+def _text_step(hop: str | None, question: str, token: str, tool: str = "Search_Engine", label: str = "CORRECT") -> str:
     if hop is None:
         return (
             "Thought: I now know the final answer to the original question\n"
-            f"Final Answer: answer {token}\nSelf-Evaluation: CORRECT\nExplanation: The passages of {token} say so."
+            f"Final Answer: answer {token}\nSelf-Evaluation: {label}\nExplanation: The passages of {token} say so."
         )
-    return f"Thought: The {hop} hop is missing.\nAction: Search_Engine\nAction Input: {hop} hop of {question}\n"
+    return f"Thought: The {hop} hop is missing.\nAction: {tool}\nAction Input: {hop} hop of {question}\n"
 
 
 def _json_step(hop: str | None, question: str, token: str) -> str:
@@ -94,9 +149,9 @@ def _json_step(hop: str | None, question: str, token: str) -> str:
 
 
 def read_script(name: str) -> Script:
-    """:param name: ``prefrag`` or a JSON file. :returns: Its replies."""
-    if name == "prefrag":
-        return PrefragScript()
+    """:param name: ``prefrag``, ``methods`` or a JSON file. :returns: Its replies."""
+    if name in ("prefrag", "methods"):
+        return PrefragScript() if name == "prefrag" else MethodsScript()
     table = [(entry["contains"], entry["reply"]) for entry in json.loads(Path(name).read_text(encoding="utf-8"))]
     return lambda prompt: next((reply for text, reply in table if text in prompt), "No entry of the script fits.")
 
@@ -160,7 +215,7 @@ def main(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.")] = 9000,
     delay_ms: Annotated[float, typer.Option(help="Milliseconds before each reply.")] = 300.0,
-    script: Annotated[str, typer.Option(help="`prefrag`, or a JSON file of replies.")] = "prefrag",
+    script: Annotated[str, typer.Option(help="`prefrag`, `methods`, or a JSON file of replies.")] = "prefrag",
 ) -> None:
     """Serve scripted replies until the process is stopped."""
     listener = socket.socket()

@@ -70,6 +70,15 @@ def _verdict(data: Mapping[str, Any]) -> str:
     return f"Verdict: {words} ({why}{unread})" + (f". {analysis}" if analysis else "")
 
 
+def _selection(data: Mapping[str, Any]) -> str:
+    pairs = data.get("pairs")
+    classified = ""
+    if isinstance(pairs, Sequence) and pairs:
+        positive = sum(bool(pair.get("positive")) for pair in pairs if isinstance(pair, Mapping))
+        classified = f" ({len(pairs)} pairs classified, {positive} positive)"
+    return f"Selected by {data.get('method')}{classified}: {_list(data.get('documents') or ())}"
+
+
 def _observation(data: Mapping[str, Any]) -> str:
     return f"Observed from {data.get('source') or 'no source'}: {_list(data.get('documents') or ())}"
 
@@ -114,7 +123,28 @@ def _list(titles: Sequence[Any]) -> str:
     return " · ".join(str(title) for title in titles) or "nothing"
 
 
+def _refined(data: Mapping[str, Any]) -> str:
+    used = "" if data.get("used", True) else ", not used because it is no shorter"
+    tokens = f"{data.get('tokens_before')} to {data.get('tokens_after')} tokens"
+    return f"Summarised the observation of step {data.get('of_step')}: {tokens}{used}"
+
+
+def _steered(data: Mapping[str, Any]) -> str:
+    named = data.get("named") or "no source"
+    return f"Steered to {data.get('source')}, where the model named {named} ({data.get('reason')})"
+
+
+def _review(data: Mapping[str, Any]) -> str:
+    words = {True: "the answer stands", False: "the answer is doubted"}.get(data.get("status"), "could not be read")
+    more = ", the sources are asked once more" if data.get("supplement") else ""
+    return f"Review: {words}{more}. {data.get('explanation') or ''}"
+
+
 _TOLD = {
+    "selection": _selection,
+    "refined": _refined,
+    "steered": _steered,
+    "review": _review,
     "rewritten": _rewritten,
     "thought": _thought,
     "search": _search,

@@ -11,7 +11,7 @@ from haystack.document_stores.in_memory import InMemoryDocumentStore
 from components.dense_retriever import DenseRetriever
 from components.retrieval_source import RetrievalSource
 
-ABSENT = {"type": "package_that_is_absent.Embedder", "init_parameters": {"model": "m"}}
+ABSENT = {"type": "haystack_integrations.absent.Embedder", "init_parameters": {"model": "m"}}
 
 
 @component

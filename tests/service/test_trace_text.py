@@ -74,3 +74,33 @@ def test_says_each_kind_of_event_in_one_line(kind: str, data: dict[str, Any], li
 def test_holds_nothing_that_a_terminal_would_obey(text: str, titles: list[str]):
     for event in (Event("thought", 1, {"text": text}), Event("found", 1, {"source": "web", "titles": titles})):
         assert trace_text(event).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "line"),
+    [
+        (
+            "selection",
+            {"method": "cfs", "documents": ["A", "B"], "pairs": [{"positive": True}, {"positive": False}]},
+            "Selected by cfs (2 pairs classified, 1 positive): A · B",
+        ),
+        ("selection", {"method": "qdc", "documents": ["A"], "pairs": []}, "Selected by qdc: A"),
+        (
+            "refined",
+            {"of_step": 1, "tokens_before": 2000, "tokens_after": 300, "used": True},
+            "Summarised the observation of step 1: 2000 to 300 tokens",
+        ),
+        (
+            "steered",
+            {"source": "web", "named": "local", "reason": "the last label was False"},
+            "Steered to web, where the model named local (the last label was False)",
+        ),
+        (
+            "review",
+            {"status": False, "supplement": True, "explanation": "Half is missing."},
+            "Review: the answer is doubted, the sources are asked once more. Half is missing.",
+        ),
+    ],
+)
+def test_the_decisions_of_the_other_methods_are_told_in_words(kind: str, data: dict, line: str):
+    assert trace_text(Event(kind, 1, data)) == line

