@@ -44,6 +44,9 @@ class SelfReflector:
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
         :raises ValueError: When the settings do not go together.
         """
+        if reflection is False:
+            # What YAML reads where `off` stands without quotes.
+            reflection = "off"
         if reflection not in ("reply", "call", "off"):
             raise ValueError(f"reflection is '{reflection}': set it to reply, call or off.")
         if reflection == "call" and chat_generator is None:

@@ -88,7 +88,9 @@ def _unknown_action(data: Mapping[str, Any]) -> str:
 
 
 def _unreadable(data: Mapping[str, Any]) -> str:
-    return "Unreadable reply: the model is told so"
+    return (
+        f"Unreadable reply of the {data['caller']}" if data.get("caller") else "Unreadable reply: the model is told so"
+    )
 
 
 def _exhausted(data: Mapping[str, Any]) -> str:
@@ -135,7 +137,8 @@ def _steered(data: Mapping[str, Any]) -> str:
 
 
 def _review(data: Mapping[str, Any]) -> str:
-    words = {True: "the answer stands", False: "the answer is doubted"}.get(data.get("status"), "could not be read")
+    status = data.get("status")
+    words = "could not be read" if status is None else "the answer stands" if status else "the answer is doubted"
     more = ", the sources are asked once more" if data.get("supplement") else ""
     return f"Review: {words}{more}. {data.get('explanation') or ''}"
 

@@ -235,8 +235,9 @@ async def test_no_run_makes_more_than_four_replies_one_for_the_supplement_and_on
     assert result["forced"]
 
 
-async def test_reflection_can_be_switched_off():
-    result = await run(scripted(answer("1812", "INCORRECT"), changes={"reflector": {"reflection": "off"}}))
+@pytest.mark.parametrize("off", ["off", False], ids=["quoted", "as YAML reads it without quotes"])
+async def test_reflection_can_be_switched_off(off: Any):
+    result = await run(scripted(answer("1812", "INCORRECT"), changes={"reflector": {"reflection": off}}))
 
     assert result["answer"] == "1812"
     assert result["usage"]["llm_calls"] == 1
