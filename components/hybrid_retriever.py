@@ -42,7 +42,7 @@ class HybridRetriever:
         self,
         retrievers: Sequence[Retriever],
         top_k: int = 10,
-        candidates: int = 50,
+        candidates: int = 20,
         weights: Sequence[float] | None = None,
         timeout: float = 10.0,
     ) -> None:

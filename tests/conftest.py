@@ -14,7 +14,7 @@ settings.load_profile("prefrag")
 os.environ["HAYSTACK_DESERIALIZATION_ALLOWLIST"] = "components,duckduckgo_api_haystack,tests"
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 
-from tests import fakes
+from tests import fakes  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
