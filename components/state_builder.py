@@ -164,9 +164,8 @@ class StateBuilder:
         allowed = tuple(name for name in self.sources if name in wanted and name not in closed)
         if self.sources and not allowed:
             reason = f"the administrator has switched off {sorted(closed)}" if closed else "the request allows none"
-            raise ValueError(
-                f"No source is left to search: {reason}. Allow one of {[name for name in self.sources if name not in closed]}."
-            )
+            still_open = [name for name in self.sources if name not in closed]
+            raise ValueError(f"No source is left to search: {reason}. Allow one of {still_open}.")
         if preferred is not None and preferred not in self.sources:
             raise ValueError(f"There is no source '{preferred}': {choice}.")
         first = preferred or self.preferred or ""

@@ -139,6 +139,10 @@ def index_documents(
         bool, typer.Option("--split-sources", help="Lines whose `source` is `web` go to a second index, NAME-web.")
     ] = False,
     prune: Annotated[bool, typer.Option("--prune", help="Then take out what has lost its file or its line.")] = False,
+    dense: Annotated[
+        bool, typer.Option("--dense", help="Then embed what is new, for dense and hybrid retrieval (extra `dense`).")
+    ] = False,
+    model: Annotated[str | None, typer.Option(help="With --dense, the embedding model of the pipeline.")] = None,
 ) -> None:
     """Bring documents into an index; a second call only does what is new."""
     with _errors():
@@ -155,7 +159,10 @@ def index_documents(
                 prune=prune,
                 on_progress=on_progress,
             )
-        raise typer.Exit(_report(report, name))
+        code = _report(report, name)
+        if dense:
+            _embed(name, store.value, model)
+        raise typer.Exit(code)
 
 
 @documents.command("list", epilog=EXIT_CODES)
@@ -555,6 +562,25 @@ def _report(report: indexing.IndexReport, index: str) -> int:
     for path in report.pruned:
         typer.echo(f"Gone: {path}")
     return SKIPPED if report.skipped else ANSWERED
+
+
+def _embed(index: str, store: str, model: str | None) -> None:
+    from rich.progress import Progress
+
+    from pipelines import dense_indexing
+
+    with Progress(console=_console(stderr=True), transient=True) as bar:
+        task = bar.add_task("embedding", total=None)
+
+        def show(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        chosen = {"model": model} if model else {}
+        report = dense_indexing.embed_index(index, store=store, on_progress=show, **chosen)
+    typer.echo(
+        f"Index {index}: {report.embedded:,} passages embedded, {report.unchanged:,} unchanged, "
+        f"{report.deleted:,} vectors deleted, {report.seconds:.1f} s."
+    )
 
 
 def _index_name(index: str | None) -> str:

@@ -53,12 +53,13 @@ def _search(data: Mapping[str, Any]) -> str:
 
 def _found(data: Mapping[str, Any]) -> str:
     source, titles = data.get("source"), data.get("titles") or ()
-    if data.get("error"):
+    if data.get("error") and not titles:
         return f"Failed {source}: {data['error']}"
     seconds = data.get("seconds") or 0.0
     took = f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
     outside = ", the query left the house" if data.get("left_house") else ""
-    return f"Found in {source} ({len(titles)} in {took}{outside}): {_list(titles)}"
+    without = f"; part of it failed: {data['error']}" if data.get("error") else ""
+    return f"Found in {source} ({len(titles)} in {took}{outside}): {_list(titles)}{without}"
 
 
 def _verdict(data: Mapping[str, Any]) -> str:

@@ -405,3 +405,24 @@ def test_a_pipeline_is_drawn_from_its_yaml():
     assert result.exit_code == 0
     assert result.stdout.startswith("flowchart TD")
     assert "n_judge -->|switch_web| n_to_web" in result.stdout
+
+
+def test_dense_embeds_what_was_indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from pipelines import dense_indexing
+
+    asked: list[dict[str, Any]] = []
+
+    def embed(index: str, **settings: Any) -> dense_indexing.EmbeddingReport:
+        settings.pop("on_progress")(1, 1)
+        asked.append({"index": index, **settings})
+        return dense_indexing.EmbeddingReport(embedded=1, unchanged=0, deleted=0, seconds=0.1)
+
+    monkeypatch.setattr(dense_indexing, "embed_index", embed)
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text('{"id": "a", "title": "A", "text": "Words."}\n')
+
+    result = prefrag("index", corpus, "--dense", "--model", "tiny")
+
+    assert result.exit_code == 0
+    assert asked == [{"index": "default", "store": "tantivy", "model": "tiny"}]
+    assert "1 passages embedded" in result.stdout
