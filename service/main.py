@@ -575,8 +575,9 @@ def _embed(index: str, store: str, model: str | None) -> None:
         def show(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
 
-        chosen = {"model": model} if model else {}
-        report = dense_indexing.embed_index(index, store=store, on_progress=show, **chosen)
+        report = dense_indexing.embed_index(
+            index, store=store, model=model or dense_indexing.DEFAULT_MODEL, on_progress=show
+        )
     typer.echo(
         f"Index {index}: {report.embedded:,} passages embedded, {report.unchanged:,} unchanged, "
         f"{report.deleted:,} vectors deleted, {report.seconds:.1f} s."
