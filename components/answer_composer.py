@@ -41,8 +41,12 @@ def compose(
         errors.append("The model gave no answer in words.")
     marks = citation_marks(state)
     documents = [_document(document, marks[document.id]) for document in state.observed]
-    answer, marks_cited = read_citations(last.answer)
+    answer, marks_cited = read_citations(last.answer, marks.values())
     cited = [document for document in documents if document["mark"] in marks_cited]
+    shown_last = next((step.documents for step in reversed(state.steps) if step.documents), ())
+    nearest = dict.fromkeys(
+        [document["id"] for document in cited] + [document.id for document in (*shown_last, *state.observed)]
+    )
     unsure = not error and (last.forced or last.label is Label.INCORRECT)
     not_found = unsure and when_unsure == "say_so"
     return {
@@ -50,11 +54,13 @@ def compose(
         "asked": state.asked or state.question,
         "answer": NOT_FOUND if not_found else answer,
         "answer_with_citations": NOT_FOUND if not_found else last.answer,
-        "citations": [{key: document[key] for key in ("mark", "id", "title", "source")} for document in cited],
-        "uncited": bool(answer) and not cited,
+        "citations": [
+            {key: document[key] for key in ("mark", "id", "title", "source")} for document in cited if not not_found
+        ],
+        "uncited": bool(answer) and not cited and not not_found,
         "not_found": not_found,
         "guess": answer if not_found else None,
-        "nearest": [document["id"] for document in documents[:NEAREST]] if not_found else [],
+        "nearest": list(nearest)[:NEAREST] if not_found else [],
         "label": last.label.value if last.label else None,
         "explanation": last.explanation,
         "suggestions": last.suggestions,

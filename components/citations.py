@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from components.state import State
 
-_BRACKETS = re.compile(r"\s*\[\s*(W?\d+(?:\s*[,;]\s*W?\d+)*)\s*\]", re.IGNORECASE)
+_GROUP = r"\[\s*(W?\d+(?:\s*[,;]\s*W?\d+)*)\s*\]"
+_BRACKETS = re.compile(rf"\s*\(\s*{_GROUP}\s*\)|\s*{_GROUP}", re.IGNORECASE)
 _MARK = re.compile(r"W?\d+", re.IGNORECASE)
 
 
@@ -27,11 +29,22 @@ def citation_marks(state: State) -> dict[str, str]:
     return marks
 
 
-def read_citations(answer: str) -> tuple[str, list[str]]:
+def read_citations(answer: str, known: Collection[str] | None = None) -> tuple[str, list[str]]:
     """Take the citations out of an answer.
 
     :param answer: The answer as the model wrote it, for example ``1969 [2][W1]``.
+    :param known: The numbers that there are; brackets that hold none of them are part of the answer. None takes out
+        all that look like citations.
     :returns: The answer without them, and the numbers that it cites, each once, in order.
     """
-    marks = [mark.upper() for group in _BRACKETS.findall(answer) for mark in _MARK.findall(group)]
-    return _BRACKETS.sub("", answer).strip(), list(dict.fromkeys(marks))
+    cited: list[str] = []
+
+    def take(match: re.Match[str]) -> str:
+        marks = [mark.upper() for mark in _MARK.findall(match[1] or match[2])]
+        if known is not None and not set(marks) & set(known):
+            return match[0]
+        cited.extend(mark for mark in marks if known is None or mark in known)
+        return ""
+
+    plain = _BRACKETS.sub(take, answer).strip()
+    return plain, list(dict.fromkeys(cited))

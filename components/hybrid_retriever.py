@@ -14,7 +14,7 @@ from haystack.components.joiners import DocumentJoiner
 from haystack.core.serialization import component_from_dict, component_to_dict, import_class_by_name
 from haystack.errors import FilterError
 
-from components.retrieval_source import Retriever, accepted, asked, in_thread
+from components.retrieval_source import Retriever, accepted, asked, in_thread, is_web_search
 
 logger = logging.getLogger(__name__)
 
@@ -112,6 +112,11 @@ class HybridRetriever:
         for retriever in self.retrievers:
             if hasattr(retriever, "warm_up"):
                 retriever.warm_up()
+
+    @property
+    def external(self) -> bool:
+        """:returns: Whether a query to any of the retrievers leaves the house."""
+        return any(is_web_search(retriever) for retriever in self.retrievers)
 
     @component.output_types(documents=list[Document], errors=list[str])
     def run(self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None) -> dict[str, Any]:

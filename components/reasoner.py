@@ -141,6 +141,9 @@ class Reasoner:
         name = self.reply_format
         if name == "auto":
             name = "guided" if self._call.is_embedded else "text"
+        if self.must_answer and self.prompt is not None and name in ("tools", "tags"):
+            # A prompt of one's own for the one answering call holds its passages already.
+            name = "text"
         return TagsFormat(self.tags, self.continue_turn) if name == "tags" else FORMATS[name]()
 
     def _prepare(self, state: State) -> Prepared:
@@ -199,7 +202,9 @@ class Reasoner:
             # A schema may hold the fields all the same.
             step = replace(step, label=None, explanation="", suggestions="")
         # The one call of a method that makes no other is not forced upon the model.
-        forced = self.must_answer and any(earlier.reply or earlier.tool for earlier in state.steps)
+        forced = self.must_answer and any(
+            earlier.reply or earlier.tool or earlier.action is not Action.SEARCH for earlier in state.steps
+        )
         state = state.with_step(replace(step, forced=forced))
         if step.thought:
             state = state.with_event("thought", text=step.thought)

@@ -113,7 +113,7 @@ class RetrievalSource:
         self.ranker = ranker
         self.fallback = fallback
         # A web search is outside also where somebody forgot to say so: the switch must not depend on it.
-        self.external = external or any(_is_web_search(part) for part in (retriever, fallback))
+        self.external = external or any(is_web_search(part) for part in (retriever, fallback))
         self.top_k = top_k
         self.candidates = candidates
         self.timeout = timeout
@@ -322,7 +322,11 @@ class RetrievalSource:
         return Search(self.name, wish.query, seconds=round(seconds, 4), left_house=left_house, error=error)
 
     def _output(self, query: str | State, search: Search) -> dict[str, Any]:
-        failed = f"The source '{self.name}' failed: {search.error}" if self.strict and search.error else ""
+        failed = (
+            f"The source '{self.name}' failed: {search.error}"
+            if self.strict and search.error and not search.documents
+            else ""
+        )
         if not isinstance(query, State):
             if failed:
                 raise RuntimeError(failed)
@@ -370,7 +374,8 @@ def _may_pass(error: BaseException) -> bool:
     return isinstance(error, Exception) and not isinstance(error, FilterError)
 
 
-def _is_web_search(part: Retriever | None) -> bool:
+def is_web_search(part: Retriever | None) -> bool:
+    """:returns: Whether queries to this component leave the house, by its own word or by where it comes from."""
     if part is None:
         return False
     module = type(part).__module__.lower()

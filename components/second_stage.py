@@ -92,6 +92,7 @@ class SecondStage:
         if self.classifier is None:
             return {"state": self._selected(state, first_not_held(documents, candidates, state.settings.top_k))}
         try:
+            candidates = candidates or [[] for _ in documents]
             output = self.classifier.run(state.question, documents, candidates, state.settings.top_k)
         except Exception as error:
             raise self._failed(state, error) from error
@@ -107,6 +108,7 @@ class SecondStage:
         if self.classifier is None:
             return {"state": self._selected(state, first_not_held(documents, candidates, state.settings.top_k))}
         try:
+            candidates = candidates or [[] for _ in documents]
             output = await self.classifier.run_async(state.question, documents, candidates, state.settings.top_k)
         except Exception as error:
             raise self._failed(state, error) from error

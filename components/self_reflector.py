@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from haystack import component, default_from_dict, default_to_dict
 
+from components.citations import citation_marks
 from components.json_reply import object_schema, read_object, response_format
 from components.model_call import ChatGenerator, ModelCall, Prepared, passages
 from components.prompt_template import prompt_path
@@ -99,7 +100,7 @@ class SelfReflector:
     def _prepare(self, call: ModelCall, state: State) -> Prepared:
         def values(observations: Any) -> dict[str, Any]:
             shown = [document for documents in observations for document in documents]
-            observed = passages(shown, fidelity=state.settings.fidelity) if shown else ""
+            observed = passages(shown, fidelity=state.settings.fidelity, marks=citation_marks(state)) if shown else ""
             return {"question": state.question, "observed": observed, "answer": state.step.answer}
 
         observations = [step.documents for step in state.steps]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import AsyncIterator
@@ -40,7 +41,9 @@ def create_app() -> FastAPI:
     # Hayhooks serves all that lies in one folder.
     chosen = tempfile.TemporaryDirectory(prefix="prefrag-served-")
     for folder in folders:
-        (Path(chosen.name) / folder.name).symlink_to(folder.resolve())
+        # Copied, because Hayhooks refuses to write through a link where the routes that deploy are open.
+        copy = shutil.copytree if folder.is_dir() else shutil.copy
+        copy(folder, Path(chosen.name) / folder.name)
     _configure_hayhooks(chosen.name)
     _configure_log()
     _refuse_unknown_fields()

@@ -37,8 +37,9 @@ def served() -> list[Path]:
         for path in sorted(folders.iterdir())
         if not path.name.startswith((".", "__")) and (path.is_dir() or path.suffix in (".yaml", ".yml"))
     }
-    by_default = DEFAULT if folders == PIPELINE_FOLDERS else ALL
-    names = [name.strip() for name in (os.environ.get(SERVE_VARIABLE) or by_default).split(",") if name.strip()]
+    by_default = DEFAULT if folders.resolve() == PIPELINE_FOLDERS else ALL
+    wanted = (os.environ.get(SERVE_VARIABLE) or by_default).split(",")
+    names = list(dict.fromkeys(name.strip() for name in wanted if name.strip()))
     if names == [ALL]:
         return list(there.values())
     if unknown := [name for name in names if name not in there]:

@@ -140,8 +140,8 @@ def _steered(data: Mapping[str, Any]) -> str:
 def _review(data: Mapping[str, Any]) -> str:
     status = data.get("status")
     words = "could not be read" if status is None else "the answer stands" if status else "the answer is doubted"
-    more = ", the sources are asked once more" if data.get("supplement") else ""
-    return f"Review: {words}{more}. {data.get('explanation') or ''}"
+    more = ", the question is searched for once more" if data.get("supplement") else ""
+    return f"Review: {words}{more}. {data.get('explanation') or ''}".rstrip(". ") + "."
 
 
 _TOLD = {

@@ -14,6 +14,7 @@ from haystack.dataclasses import ReasoningContent, StreamingChunk
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 import pipelines
+from components.citations import read_citations
 from components.state import Event
 from pipelines import RunFailed
 from service.references import HEADING, references_text
@@ -174,7 +175,7 @@ def conversation(messages: Sequence[Mapping[str, Any]]) -> tuple[str, list[dict[
     if last is None:
         raise HTTPException(422, "The messages hold no question: send at least one with the role 'user'.")
     turns = [
-        {"role": str(message["role"]), "content": text.partition(f"\n\n{HEADING}\n")[0]}
+        {"role": str(message["role"]), "content": read_citations(text.partition(f"\n\n{HEADING}\n")[0])[0]}
         for message in messages[:last]
         if message.get("role") in ("user", "assistant") and (text := _text(message))
     ]

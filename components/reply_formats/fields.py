@@ -10,6 +10,8 @@ from components.json_reply import read_object
 from components.state import Label
 
 MAX_QUERY_CHARACTERS = 1_000
+# The numbers of passages behind an answer: the marks of Markdown and the quotes end before them.
+_CITED = re.compile(r"(?:\s*\(?\[\s*W?\d+(?:\s*[,;]\s*W?\d+)*\s*\]\)?)+\s*[.*_`]*$", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,11 @@ def one_answer(text: str) -> str:
     """Clean an answer: models go on talking behind it.
 
     :param text: What stands where the answer is.
-    :returns: The first paragraph, on one line, without Markdown.
+    :returns: The first paragraph, on one line, without Markdown, its citations behind it.
     """
-    return plain(" ".join(text.strip().split("\n\n")[0].split()))
+    line = " ".join(text.strip().split("\n\n")[0].split())
+    cited = _CITED.search(line)
+    return f"{plain(line[: cited.start()])} {cited[0].strip()}".strip() if cited else plain(line)
 
 
 def plain_query(text: str) -> str:

@@ -186,3 +186,16 @@ def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], messa
 def test_a_top_k_under_one_is_refused():
     with pytest.raises(ValueError, match="top_k"):
         HybridRetriever([Ranked("a"), Ranked("b")]).run("x", top_k=0)
+
+
+def test_a_web_search_among_the_retrievers_makes_its_source_external(monkeypatch: pytest.MonkeyPatch):
+    from haystack_integrations.components.websearch.ddgs import DDGSWebSearch
+
+    from components.retrieval_source import RetrievalSource
+
+    monkeypatch.setenv("PREFRAG_WEB", "off")
+    mixed = RetrievalSource("local", HybridRetriever([ScriptedRetriever({"alpha": "A."}, "bm25"), DDGSWebSearch()]))
+
+    assert mixed.external
+    assert mixed.run(query="alpha")["documents"] == []
+    assert not RetrievalSource("local", HybridRetriever([ScriptedRetriever({}, "a"), ScriptedRetriever({}, "b")])).external

@@ -98,7 +98,7 @@ def test_holds_nothing_that_a_terminal_would_obey(text: str, titles: list[str]):
         (
             "review",
             {"status": False, "supplement": True, "explanation": "Half is missing."},
-            "Review: the answer is doubted, the sources are asked once more. Half is missing.",
+            "Review: the answer is doubted, the question is searched for once more. Half is missing.",
         ),
     ],
 )

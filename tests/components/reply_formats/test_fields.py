@@ -8,7 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.reply_formats.fields import MAX_QUERY_CHARACTERS, Tool, find_tool, plain, plain_query, read_label
+from components.reply_formats.fields import (
+    MAX_QUERY_CHARACTERS,
+    Tool,
+    find_tool,
+    one_answer,
+    plain,
+    plain_query,
+    read_label,
+)
 from components.state import Label
 
 TOOLS = [Tool("Search_Engine", "Finds."), Tool("Search_2", "Finds more.", source="web")]
@@ -141,3 +149,18 @@ class TestFindTool:
     @pytest.mark.parametrize("name", ["", "Search", "Search_3", "Telephone", "None"])
     def test_finds_no_other(self, name: str):
         assert find_tool(name, TOOLS) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("**Paris** [1]", "Paris [1]"),
+        ('"Paris" [1][W2]', "Paris [1][W2]"),
+        ("`Paris` ([1])", "Paris ([1])"),
+        ("**Paris [1]**", "Paris [1]**"),
+        ("Paris", "Paris"),
+        ("[1984]", "[1984]"),
+    ],
+)
+def test_an_answer_loses_its_marks_and_keeps_its_citations(text: str, answer: str):
+    assert one_answer(text) == answer
