@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import math
 from collections.abc import Callable, Sequence
 from itertools import combinations, islice, product
@@ -12,9 +11,7 @@ from typing import Any, Literal, get_args
 from haystack import Document, component, default_from_dict, default_to_dict
 
 from components.query_doc_concat import first_not_held
-from components.transformer_pair_scorer import ClassifierMissing, Pair, PairScorer, TransformerPairScorer
-
-logger = logging.getLogger(__name__)
+from components.transformer_pair_scorer import Pair, PairScorer, TransformerPairScorer
 
 Selection = Literal["cis", "cfs"]
 Drop = Literal["second_stage", "any"]
@@ -108,14 +105,13 @@ class PairClassifier:
         return default_from_dict(cls, data)
 
     def warm_up(self) -> None:
-        """Load the classifier; one that is missing is told now and raised when it is needed."""
-        if not hasattr(self.engine, "warm_up"):
-            return
-        try:
+        """
+        Load the classifier.
+
+        :raises ClassifierMissing: when there is none, before anything is retrieved for it.
+        """
+        if hasattr(self.engine, "warm_up"):
             self.engine.warm_up()
-        except ClassifierMissing as error:
-            # A server with other pipelines still starts, and says so to whoever asks this one.
-            logger.warning("%s", error)
 
     @component.output_types(documents=list[Document], pairs=list[dict[str, Any]])
     def run(

@@ -165,7 +165,10 @@ class StateBuilder:
         if self.sources and not allowed:
             reason = f"the administrator has switched off {sorted(closed)}" if closed else "the request allows none"
             still_open = [name for name in self.sources if name not in closed]
-            raise ValueError(f"No source is left to search: {reason}. Allow one of {still_open}.")
+            advice = (
+                f"Allow one of {still_open}." if still_open else "This pipeline has no other source: use another one."
+            )
+            raise ValueError(f"No source is left to search: {reason}. {advice}")
         if preferred is not None and preferred not in self.sources:
             raise ValueError(f"There is no source '{preferred}': {choice}.")
         first = preferred or self.preferred or ""

@@ -31,7 +31,7 @@ class PairScorer(Protocol):
         """
 
 
-class ClassifierMissing(RuntimeError):
+class ClassifierMissing(FileNotFoundError):
     """There is no trained classifier, or no package that runs it; the message says what to do."""
 
     def __init__(self, reason: str):

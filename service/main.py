@@ -360,7 +360,9 @@ def _demo_question() -> str:
 
     chosen = os.environ.get(INDEX_VARIABLE) or None
     if chosen not in (None, "demo") or (chosen is None and index_exists(index_path(DEFAULT_INDEX))):
-        raise ValueError('Give a question: prefrag ask "QUESTION".')
+        raise ValueError(
+            'Give a question: prefrag ask "QUESTION". The default one is for the demo, which --index demo still asks.'
+        )
     with DEMO_QUESTIONS.open(encoding="utf-8") as lines:
         return str(json.loads(next(lines))["question"])
 
@@ -462,11 +464,16 @@ class _Steps:
                 self._print(f"The model's guess: {one_line(guess)}", "dim")
             label = result.get("label") or "no label"
             self._print(f"Label: {label}{' (forced: the steps were used up)' if result.get('forced') else ''}")
-        if numbered := references(result):
+        numbered = references(result)
+        if result.get("answer") and not numbered:
+            self._print("No passage was found: the answer is the model's own.", "yellow")
+        if numbered:
             self.console.print()
             self._print("Documents", "bold blue")
             for mark, document in numbered:
                 self._print(reference_text(mark, document), "magenta" if mark.startswith("W") else "", indent=2)
+            if result.get("uncited"):
+                self._print("The answer cites no passage.", "dim", indent=2)
         # Why the run broke off is said at the very end.
         for error in [error for error in result.get("errors") or () if error != failure]:
             self._print(f"Problem: {one_line(error)}", "yellow")

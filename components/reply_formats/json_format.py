@@ -61,7 +61,7 @@ class JsonFormat(ReplyFormat):
             return Step(Action.UNREADABLE, reply=text.strip()[:2_000])
         reply = json.dumps(values, ensure_ascii=False)
         name, thought = _text(values, "action"), _text(values, "thought")
-        answer = plain(_text(values, "answer"))
+        answer = one_answer(_text(values, "answer"))
         if must_answer and not answer:
             answer = plain(thought)
         if answer and (must_answer or find_tool(name, tools) is None):
@@ -77,7 +77,7 @@ class JsonFormat(ReplyFormat):
         tool, query = find_tool(name, tools), plain_query(_text(values, "query"))
         if tool is None and name:
             return Step(Action.UNKNOWN_ACTION, reply=reply, thought=thought, tool=name, query=query)
-        if tool is None or not query:
+        if tool is None or not query or must_answer:
             return Step(Action.UNREADABLE, reply=reply, thought=thought)
         return Step(Action.SEARCH, reply=reply, thought=thought, tool=tool.name, query=query, named_source=tool.source)
 

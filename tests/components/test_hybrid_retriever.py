@@ -198,4 +198,6 @@ def test_a_web_search_among_the_retrievers_makes_its_source_external(monkeypatch
 
     assert mixed.external
     assert mixed.run(query="alpha")["documents"] == []
-    assert not RetrievalSource("local", HybridRetriever([ScriptedRetriever({}, "a"), ScriptedRetriever({}, "b")])).external
+    assert not RetrievalSource(
+        "local", HybridRetriever([ScriptedRetriever({}, "a"), ScriptedRetriever({}, "b")])
+    ).external

@@ -78,6 +78,7 @@ class TestAsk:
             "Documents",
             "[1] alpha (local)",
             "[W1] delta (web)",
+            "The answer cites no passage.",
             "3 retrievals (2 local, 1 web), 4 model calls",
         ]
         for line, beginning in zip(lines, beginnings, strict=False):
