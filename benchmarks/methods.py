@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import json
 import logging
 import os
@@ -141,6 +142,37 @@ _DR_RAG = Rule(
     {"one model call (DR-RAG, 2.2)": lambda result: calls(result) == 1}
     | {"at most k = 6 documents (DR-RAG, table 5)": lambda result: len(result["documents"]) <= 6}
 )
+_MSPR = Rule(
+    {
+        "the local source first (MSPR, III.C)": lambda result: result["steps"][0]["searched"] == ["local"],
+        "one source a step (MSPR, III.B)": lambda result: all(
+            len(step["searched"]) == 1 for step in steps(result, "search")
+        ),
+        "one label a local retrieval, none for the web (MSPR, III.A, III.C)": lambda result: (
+            calls(result, "judge") == result["counts"]["total_local"]
+        ),
+        "after a local retrieval that is labelled False the web is next (MSPR, III.C)": lambda result: all(
+            after["searched"] == ["web"]
+            for before, after in itertools.pairwise(step for step in result["steps"] if step["searched"])
+            if before["verdict"] and not before["verdict"]["status"]
+        ),
+        "AWI 5, one more for a supplement, one forced answer (MSPR, IV.A)": lambda result: (
+            calls(result, "reasoner") <= 5 + supplements(result) + 1
+        ),
+        "SRT 1, a web search of the question (MSPR, III.D)": lambda result: (
+            [step["searched"] for step in steps(result, "answer")] in ([], [["web"]])
+        ),
+        "a review for each answer that is not forced (MSPR, III.D)": lambda result: (
+            calls(result, "reviewer")
+            == sum(step["action"] == "answer" and not step["forced"] for step in result["steps"])
+        ),
+        "at most sixteen calls and five retrievals": lambda result: (
+            calls(result) <= 16 and result["counts"]["total"] <= 5
+        ),
+        **USED,
+    },
+    (Run(2, 1, 1, 0, 1), Run(3, 1, 1, 1, 2), Run(4, 1, 1, 2, 3), Run(7, 3, 3, 2, 5), Run(6, 2, 2, 2, 4)),
+)
 RULES = {
     "no_retrieval": Rule({**ONE_CALL, **USED}, (Run(1, 0, 0, 0, 0),) * KINDS),
     "vanilla_local": Rule({**ONE_CALL, **USED}, (Run(1, 0, 1, 0, 1),) * KINDS),
@@ -171,6 +203,7 @@ RULES = {
         {**JUDGED, **HARD_LIMIT, **USED},
         (Run(2, 0, 1, 0, 1), Run(3, 1, 2, 0, 2), Run(3, 1, 2, 0, 2), Run(4, 2, 3, 1, 3), Run(5, 2, 3, 1, 3)),
     ),
+    "mspr": _MSPR,
     "dr_rag_qdc": _DR_RAG,
     "dr_rag_cis": _DR_RAG,
     "dr_rag_cfs": _DR_RAG,
