@@ -117,7 +117,26 @@ def build_prefrag_elasticsearch_dense(store: ElasticsearchDocumentStore | None =
     :returns: The pipeline.
     """
     store = store or elasticsearch_store()
-    retriever = DenseRetriever(query_embedder(), ElasticsearchEmbeddingRetriever(document_store=store))
+    return _build_prefrag_elasticsearch(store, _elasticsearch_vectors(store), settings)
+
+
+def build_prefrag_elasticsearch_hybrid(store: ElasticsearchDocumentStore | None = None, **settings: Any) -> Any:
+    """Wire PrefRAG over the words and the vectors of an Elasticsearch index, fused.
+
+    :param store: The index; by default :func:`elasticsearch_store`.
+    :param settings: See :func:`~pipelines.prefrag.build_prefrag`.
+    :returns: The pipeline.
+    """
+    store = store or elasticsearch_store()
+    hybrid = HybridRetriever([ElasticsearchTitleRetriever(store), _elasticsearch_vectors(store)])
+    return _build_prefrag_elasticsearch(store, hybrid, settings)
+
+
+def _elasticsearch_vectors(store: ElasticsearchDocumentStore) -> DenseRetriever:
+    return DenseRetriever(query_embedder(), ElasticsearchEmbeddingRetriever(document_store=store))
+
+
+def _build_prefrag_elasticsearch(store: ElasticsearchDocumentStore, retriever: Any, settings: dict[str, Any]) -> Any:
     web = RetrievalSource(
         "web",
         # No demo stands behind a server.

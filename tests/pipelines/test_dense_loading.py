@@ -9,13 +9,19 @@ from typing import Any
 import pytest
 
 from pipelines import load
-from pipelines.dense import build_prefrag_dense, build_prefrag_elasticsearch_dense, build_prefrag_hybrid
+from pipelines.dense import (
+    build_prefrag_dense,
+    build_prefrag_elasticsearch_dense,
+    build_prefrag_elasticsearch_hybrid,
+    build_prefrag_hybrid,
+)
 from pipelines.loading import Pipeline
 
 BUILDERS = {
     "prefrag_dense": build_prefrag_dense,
     "prefrag_hybrid": build_prefrag_hybrid,
     "prefrag_elasticsearch_dense": build_prefrag_elasticsearch_dense,
+    "prefrag_elasticsearch_hybrid": build_prefrag_elasticsearch_hybrid,
 }
 
 
@@ -56,7 +62,7 @@ def test_only_the_preferred_source_differs_from_the_pipeline_over_words(name: st
 @pytest.mark.parametrize("name", BUILDERS)
 def test_the_default_model_reads_its_instruction_before_the_query_and_gives_vectors_of_length_one(name: str):
     retriever = load(name).to_dict()["components"]["local"]["init_parameters"]["retriever"]["init_parameters"]
-    if name == "prefrag_hybrid":
+    if "hybrid" in name:
         retriever = retriever["retrievers"][1]["init_parameters"]
 
     embedder = retriever["text_embedder"]["init_parameters"]
