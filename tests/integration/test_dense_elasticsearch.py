@@ -14,6 +14,8 @@ from haystack import Document, component
 from haystack_integrations.components.retrievers.elasticsearch import ElasticsearchEmbeddingRetriever
 
 from components.dense_retriever import DenseRetriever
+from components.elasticsearch_title_retriever import ElasticsearchTitleRetriever
+from components.hybrid_retriever import HybridRetriever
 from components.retrieval_source import RetrievalSource
 from pipelines.dense_indexing import elasticsearch_store, embed_index
 from pipelines.indexing import index
@@ -77,6 +79,21 @@ async def test_new_and_changed_passages_are_embedded_and_the_nearest_found(
 
     with pytest.raises(ValueError, match="holds vectors of letters, not of other"):
         embed_index(name, store="elasticsearch", model="other", embedder=first)
+
+
+async def test_words_and_vectors_of_one_index_are_fused(elasticsearch_url: str, name: str, tmp_path: Path):
+    corpus = write(tmp_path / "c.jsonl", both="ccc", vector="cccc b", word="ccc aaaaaaaaaaaa bbbbbbbbb", none="x")
+    index([corpus], index=name, store="elasticsearch")
+    embed_index(name, store="elasticsearch", model="letters", embedder=DocumentEmbedder())
+    store = elasticsearch_store(elasticsearch_url, name)
+    words, vectors = ElasticsearchTitleRetriever(store), ElasticsearchEmbeddingRetriever(document_store=store)
+    source = RetrievalSource("local", HybridRetriever([words, DenseRetriever(Embedder(), vectors)], candidates=2))
+
+    found = (await source.run_async("ccc", top_k=3))["documents"]
+
+    assert found[0].id == "both"
+    assert {document.id for document in found} == {"both", "vector", "word"}
+    await vectors.close_async()
 
 
 def test_an_index_that_is_not_there_is_named(name: str):
