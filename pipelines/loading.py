@@ -21,7 +21,9 @@ _VARIABLE = re.compile(r"\$\{(?P<name>[A-Z][A-Z0-9_]*)(?::-(?P<default>[^}]*))?\
 
 # Haystack 3 builds only components of modules that it is told to trust.
 _ALLOWLIST = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
-os.environ[_ALLOWLIST] = ",".join(filter(None, [os.environ.get(_ALLOWLIST), "components", "duckduckgo_api_haystack"]))
+os.environ[_ALLOWLIST] = ",".join(
+    filter(None, [os.environ.get(_ALLOWLIST), "components", "evaluation", "duckduckgo_api_haystack"])
+)
 
 
 def folders() -> list[Path]:
