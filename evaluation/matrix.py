@@ -1,0 +1,173 @@
+"""Evaluates many pipelines on many datasets under many settings with the simulated reader, for `evaluation/RESULTS.md`.
+
+    python -m evaluation.matrix FOLDER_OF_DATASETS --output runs
+    python -m evaluation.matrix FOLDER_OF_DATASETS --output runs --pipeline prefrag --top-k 5 --judge-error 0.1
+    prefrag report runs --output report
+
+A dataset is a folder with `corpus.jsonl` and `dev.jsonl`. Every evaluation has a folder of its own, and those that are
+there already are not made again. Ends with one line an evaluation, as a Markdown table.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import multiprocessing
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import track
+
+from pipelines.loading import find, names, read
+
+# Those that need a server, an embedding model or a third source.
+_LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources")
+_COLUMNS = (
+    *("acc", "f1", "em", "recall", "documents_per_question", "llm_calls"),
+    *("total_local", "total_web", "total", "used_local", "used", "forced", "seconds_per_question"),
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One evaluation.
+
+    :param pipeline: The name of the pipeline.
+    :param dataset: The folder of the dataset.
+    :param questions: The file of questions there, without its ending.
+    :param top_k: Documents a retrieval.
+    :param judge_error: Of the simulated reader, as the next two.
+    :param distraction: The chance that one irrelevant passage spoils an answer.
+    :param seed: The seed.
+    :param split: As for `prefrag evaluate`; None leaves it to the pipeline.
+    """
+
+    pipeline: str
+    dataset: Path
+    questions: str
+    top_k: int
+    judge_error: float
+    distraction: float
+    seed: int
+    split: bool | None
+
+    @property
+    def folder(self) -> str:
+        """:returns: Where its results lie under the output folder."""
+        sources = {None: "", True: "-split", False: "-whole"}[self.split]
+        settings = f"k{self.top_k}-judge{self.judge_error:g}-distraction{self.distraction:g}-seed{self.seed}{sources}"
+        return f"{self.dataset.name}-{self.questions}/{Path(self.pipeline).stem}/{settings}"
+
+
+def has_judge(pipeline: str) -> bool:
+    """:param pipeline: Its name. :returns: Whether the model judges in it, so that errors of the judge matter."""
+    text = read(find(pipeline))
+    return "SourceSwitchJudge" in text and "judge: classifier" not in text
+
+
+def cells(
+    datasets: list[Path],
+    pipelines: list[str],
+    questions: str,
+    top_k: list[int],
+    judge_errors: list[float],
+    distractions: list[float],
+    seeds: list[int],
+    split: bool | None,
+) -> Iterator[Cell]:
+    """:returns: Every combination that can differ from the others."""
+    for pipeline in pipelines:
+        errors = judge_errors if has_judge(pipeline) else judge_errors[:1]
+        for dataset, k, error, distraction, seed in itertools.product(datasets, top_k, errors, distractions, seeds):
+            yield Cell(pipeline, dataset, questions, k, error, distraction, seed, split)
+
+
+def evaluate(cell: Cell, output: Path, concurrency: int) -> dict[str, Any]:
+    """
+    Make one evaluation, or read it where it is there.
+
+    :param cell: Which.
+    :param output: The folder of all.
+    :param concurrency: Questions asked at the same time.
+    :returns: Its metrics.
+    """
+    folder = output / cell.folder
+    if (folder / "metrics.json").is_file():
+        return dict(json.loads((folder / "metrics.json").read_text(encoding="utf-8")))
+    from evaluation.runner import run
+
+    return run(
+        cell.pipeline,
+        cell.dataset / f"{cell.questions}.jsonl",
+        output=folder,
+        corpus=cell.dataset / "corpus.jsonl",
+        llm="simulated",
+        split=cell.split,
+        top_k=cell.top_k,
+        judge_error=cell.judge_error,
+        distraction=cell.distraction,
+        seed=cell.seed,
+        concurrency=concurrency,
+        contents=False,
+        progress=False,
+    ).metrics
+
+
+def main(
+    datasets: Annotated[list[Path], typer.Argument(help="Folders of datasets, or a folder that holds them.")],
+    output: Annotated[Path, typer.Option(help="Where the evaluations go.")],
+    pipeline: Annotated[
+        list[str] | None, typer.Option(help="Repeat it; by default all that run on one machine.")
+    ] = None,
+    questions: Annotated[str, typer.Option(help="dev, or train for tuning.")] = "dev",
+    top_k: Annotated[list[int] | None, typer.Option(help="Repeat it; by default 3, 5 and 7.")] = None,
+    judge_error: Annotated[list[float] | None, typer.Option(help="Repeat it; by default 0, 0.1 and 0.2.")] = None,
+    distraction: Annotated[list[float] | None, typer.Option(help="Repeat it; by default 0 and 0.02.")] = None,
+    seed: Annotated[list[int] | None, typer.Option(help="Repeat it; by default 0.")] = None,
+    split: Annotated[bool | None, typer.Option("--split/--whole", help="As for `prefrag evaluate`.")] = None,
+    processes: Annotated[int, typer.Option(help="Evaluations made at the same time.")] = 2,
+    concurrency: Annotated[int, typer.Option(help="Questions of one evaluation at the same time.")] = 4,
+) -> None:
+    """Evaluate every combination and print a table."""
+    folders = sorted(
+        folder
+        for given in datasets
+        for folder in ([given] if (given / "corpus.jsonl").is_file() else given.iterdir())
+        if (folder / f"{questions}.jsonl").is_file()
+    )
+    if not folders:
+        raise typer.BadParameter(f"No folder there holds a corpus.jsonl and a {questions}.jsonl.")
+    chosen = pipeline or [name for name in names() if not any(word in name for word in _LEFT_OUT)]
+    wanted = list(
+        cells(
+            folders,
+            chosen,
+            questions,
+            top_k or [3, 5, 7],
+            judge_error or [0.0, 0.1, 0.2],
+            distraction or [0.0, 0.02],
+            seed or [0],
+            split,
+        )
+    )
+    done: dict[Cell, dict[str, Any]] = {}
+    # Not forked: the store and the event loop have threads.
+    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+        running = {pool.submit(evaluate, cell, output, concurrency): cell for cell in wanted}
+        for future in track(as_completed(running), total=len(running), description="Evaluating"):
+            done[running[future]] = future.result()
+    head = ("dataset", "pipeline", "k", "judge error", "distraction", "seed", "n", *_COLUMNS)
+    print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
+    for cell in wanted:
+        settings = (cell.dataset.name, cell.pipeline, cell.top_k, cell.judge_error, cell.distraction, cell.seed)
+        metrics = done[cell]
+        values = [f"{metrics[key]:.2f}" if metrics.get(key) is not None else "-" for key in _COLUMNS]
+        print("| " + " | ".join(map(str, (*settings, metrics["n"], *values))) + " |")
+
+
+if __name__ == "__main__":
+    typer.run(main)
