@@ -90,7 +90,7 @@ def main(
                 llm=llm,
                 top_k=top_k,
                 progress=False,
-                **({"judge_error": judge_error} if llm == "simulated" else {}),
+                judge_error=judge_error,
             )
             cells = []
             for kind in KINDS:

@@ -1,0 +1,112 @@
+"""Scores of an answer: ours. The datasets' own are in ``official.py``, the PrefRAG authors' in ``authors.py``.
+
+Every score is between 0 and 1 and that of the best alias.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal
+
+from evaluation.question import Question
+
+_ARTICLES = re.compile(r"\b(a|an|the)\b")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def answer_scores(question: Question, answer: str) -> dict[str, float]:
+    """
+    :param question: The question with its gold answers.
+    :param answer: The answer given, without citation marks.
+    :returns: ``acc``, ``acc_word``, ``em`` and ``f1``. The answer to a yes/no question holds the word if it does not
+        hold the other one as well; for BioASQ, where all questions are of that kind, this is ``acc`` too.
+    """
+    golds = question.answers
+    word = float(yes_no(answer) == golds[0].strip().lower()) if question.is_yes_no else acc_word(answer, golds)
+    return {
+        "acc": word if question.dataset == "bioasq" and question.is_yes_no else acc(answer, golds),
+        "acc_word": word,
+        "em": em(answer, golds),
+        "f1": f1(answer, golds),
+    }
+
+
+def acc(answer: str, golds: Sequence[str]) -> float:
+    """
+    :param answer: The answer given.
+    :param golds: The answers that count as right.
+    :returns: Whether one of them stands anywhere in the answer, upper and lower case being the same, as the
+        code of the PrefRAG authors counts it (section 4.1 names the metric). "no" stands in "Norway".
+    """
+    return float(any(gold.strip().lower() in answer.lower() for gold in golds if gold.strip()))
+
+
+def acc_word(answer: str, golds: Sequence[str]) -> float:
+    """
+    :param answer: The answer given.
+    :param golds: The answers that count as right.
+    :returns: As :func:`acc`, but not inside a longer word. In scripts without spaces between words an answer that
+        stands inside a sentence is not found.
+    """
+    return float(any(_holds_word(answer, gold) for gold in golds if gold.strip()))
+
+
+def em(answer: str, golds: Sequence[str]) -> float:
+    """
+    :param answer: The answer given.
+    :param golds: The answers that count as right.
+    :returns: Whether it is one of them, both normalised.
+    """
+    return float(any(normalise(answer) == normalise(gold) for gold in golds))
+
+
+def f1(answer: str, golds: Sequence[str]) -> float:
+    """
+    :param answer: The answer given.
+    :param golds: The answers that count as right.
+    :returns: The harmonic mean of the share of its words that are in a right answer and the share of that answer's
+        words that are in it, both normalised; 1 where :func:`em` is 1, also when normalisation leaves no words.
+    """
+    return 1.0 if em(answer, golds) else max((overlap(answer, gold)[0] for gold in golds), default=0.0)
+
+
+def overlap(answer: str, gold: str) -> tuple[float, float, float]:
+    """The words that two texts share, as every script in SQuAD's line counts them.
+
+    :param answer: The answer given.
+    :param gold: One right answer.
+    :returns: F1, precision and recall; all 0 where no word is shared.
+    """
+    given, right = normalise(answer).split(), normalise(gold).split()
+    shared = (Counter(given) & Counter(right)).total()
+    if not shared:
+        return 0.0, 0.0, 0.0
+    precision, recall = shared / len(given), shared / len(right)
+    return 2 * precision * recall / (precision + recall), precision, recall
+
+
+def normalise(text: str) -> str:
+    """
+    :param text: An answer.
+    :returns: It in lower case without ASCII punctuation, English articles and superfluous spaces, as in SQuAD.
+    """
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def yes_no(answer: str) -> Literal["yes", "no"] | None:
+    """
+    :param answer: An answer in words.
+    :returns: The one of the two words that it holds; None when it holds both or neither.
+    """
+    yes, no = _holds_word(answer, "yes"), _holds_word(answer, "no")
+    if yes == no:
+        return None
+    return "yes" if yes else "no"
+
+
+def _holds_word(text: str, word: str) -> bool:
+    # Lower case on both sides, as in `acc`: IGNORECASE finds letters in one another that lower case keeps apart.
+    return re.search(rf"(?<!\w){re.escape(word.strip().lower())}(?!\w)", text.lower()) is not None

@@ -1,0 +1,24 @@
+"""Scores of an answer as the code of the PrefRAG authors gives them: for comparison with the tables of the paper."""
+
+from __future__ import annotations
+
+import re
+
+from evaluation.metrics.answers import acc
+from evaluation.metrics.official import squad
+from evaluation.question import Question
+
+
+def authors_scores(question: Question, answer: str) -> dict[str, float]:
+    """
+    :param question: The question with its gold answers and its dataset.
+    :param answer: The answer given, without citation marks.
+    :returns: ``authors_acc``, ``authors_em`` and ``authors_f1``. Their EM and F1 are SQuAD 1.1's for every dataset, so
+        a yes/no answer may share a word with a longer one. BioASQ has only ``authors_acc``: the gold word stands in
+        the answer as a word of its own, whatever else does.
+    """
+    if question.dataset == "bioasq":
+        found = any(re.search(rf"\b{re.escape(gold.lower())}\b", answer.lower()) for gold in question.answers)
+        return {"authors_acc": float(found)}
+    scores = squad(answer, question.answers)
+    return {"authors_acc": acc(answer, question.answers), "authors_em": scores["em"], "authors_f1": scores["f1"]}

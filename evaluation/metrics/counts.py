@@ -1,0 +1,62 @@
+"""What one run took: documents, calls to the model, retrievals, tokens, and what went wrong on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_RETRIEVALS = ("total_local", "total_web", "total", "used_local", "used")
+
+
+def counts(result: Mapping[str, Any]) -> dict[str, float]:
+    """
+    :param result: The result of a pipeline, or what there is of it when the run broke off.
+    :returns: ``documents_per_question`` (given to the model, each once), ``llm_calls``, the five counts of retrievals
+        of appendix A.6 of PrefRAG, ``prompt_tokens``, ``completion_tokens``, ``forced`` (1 when the steps ran out),
+        ``not_found`` (1 when the pipeline said that the sources do not hold the answer), ``unparsable``,
+        ``unknown_actions`` (actions that do not exist) and ``failed_searches`` (that gave nothing, or less, for an
+        error, and that the run survived).
+    """
+    usage, retrievals = result.get("usage") or {}, result.get("counts") or {}
+    steps, trace = result.get("steps") or (), result.get("trace") or ()
+    return {
+        "documents_per_question": float(len(result.get("documents") or ())),
+        "llm_calls": float(usage.get("llm_calls") or 0),
+        **{name: float(retrievals.get(name) or 0) for name in _RETRIEVALS},
+        "prompt_tokens": float(usage.get("prompt_tokens") or 0),
+        "completion_tokens": float(usage.get("completion_tokens") or 0),
+        "forced": float(bool(result.get("forced"))),
+        "not_found": float(bool(result.get("not_found"))),
+        "unparsable": float(unparsable(result)),
+        "unknown_actions": float(sum(step.get("action") == "unknown_action" for step in steps)),
+        "failed_searches": float(sum(event.get("kind") == "found" and bool(event.get("error")) for event in trace)),
+    }
+
+
+def calls_by_caller(result: Mapping[str, Any]) -> dict[str, float]:
+    """
+    :param result: See :func:`counts`.
+    :returns: Calls to a model, by who made them: ``reasoner``, ``judge``, ``reflector`` and so on.
+    """
+    calls = (result.get("usage") or {}).get("calls") or {}
+    return {str(caller): float(number) for caller, number in calls.items()}
+
+
+def unparsable(result: Mapping[str, Any]) -> int:
+    """
+    :param result: See :func:`counts`.
+    :returns: How many replies of a model could not be read: of the reasoner, from the steps (the trace leaves out the
+        one that ends the loop); of the judge, the reviewer, the reflector and the rewriter of follow-up questions, from
+        the trace.
+    """
+    replies = sum(step.get("action") == "unreadable" for step in result.get("steps") or ())
+    return replies + sum(_unread(event) for event in result.get("trace") or ())
+
+
+def _unread(event: Mapping[str, Any]) -> bool:
+    kind = event.get("kind")
+    if kind == "unreadable":
+        return bool(event.get("caller"))
+    if kind == "rewritten":
+        return event.get("question") is None
+    return kind in ("verdict", "review") and event.get("parsed") is False

@@ -1,0 +1,126 @@
+"""Scores of an answer as the datasets' own evaluation scripts give them.
+
+The scripts share SQuAD's normalisation and differ in what follows it. They are not packages, so what they do is said
+here and checked in the tests on cases that were worked out with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from evaluation.metrics.answers import em, normalise, overlap, yes_no
+from evaluation.question import Question
+
+_CLOSED = ("yes", "no", "noanswer")
+
+
+def official_scores(question: Question, answer: str) -> dict[str, float]:
+    """
+    :param question: The question with its gold answers and its dataset.
+    :param answer: The answer given, without citation marks.
+    :returns: What the script of its dataset gives: ``official_em`` and ``official_f1``, for HotpotQA and 2Wiki also
+        ``official_precision`` and ``official_recall``; for BioASQ's yes/no questions ``official_accuracy``, and nothing
+        for its others. A dataset without a script of its own is scored as SQuAD 1.1.
+    """
+    if question.dataset == "bioasq":
+        scores = bioasq(answer, question.answers[0]) if question.is_yes_no else {}
+    elif question.dataset == "hotpotqa":
+        scores = hotpotqa(answer, question.answers[0])
+    elif question.dataset == "2wikimultihopqa":
+        scores = two_wiki(answer, question.answers)
+    elif question.dataset == "musique":
+        scores = musique(answer, question.answers)
+    else:
+        scores = squad(answer, question.answers)
+    return {f"official_{name}": value for name, value in scores.items()}
+
+
+def squad(answer: str, golds: Sequence[str]) -> dict[str, float]:
+    """SQuAD 1.1: F1 is 0 where no word is shared, even if normalisation leaves neither side a word.
+
+    :param answer: The answer given.
+    :param golds: The answers that count as right.
+    :returns: ``em`` and ``f1`` of the best alias.
+    """
+    return {"em": em(answer, golds), "f1": max(overlap(answer, gold)[0] for gold in golds)}
+
+
+def hotpotqa(answer: str, gold: str) -> dict[str, float]:
+    """HotpotQA: as SQuAD 1.1, but yes, no and noanswer are right as a whole or not at all. It knows no aliases.
+
+    :param answer: The answer given.
+    :param gold: The right answer.
+    :returns: ``em``, ``f1``, ``precision`` and ``recall``.
+    """
+    given, right = normalise(answer), normalise(gold)
+    closed = given != right and (given in _CLOSED or right in _CLOSED)
+    score, precision, recall = (0.0, 0.0, 0.0) if closed else overlap(answer, gold)
+    return {"em": float(given == right), "f1": score, "precision": precision, "recall": recall}
+
+
+def two_wiki(answer: str, golds: Sequence[str]) -> dict[str, float]:
+    """2WikiMultiHopQA 1.1: HotpotQA's, with aliases; each of the four scores is that of its own best alias.
+
+    :param answer: The answer given.
+    :param golds: The answers that count as right.
+    :returns: ``em``, ``f1``, ``precision`` and ``recall``.
+    """
+    scored = [hotpotqa(answer, gold) for gold in golds]
+    return {name: max(scores[name] for scores in scored) for name in ("em", "f1", "precision", "recall")}
+
+
+def musique(answer: str, golds: Sequence[str]) -> dict[str, float]:
+    """MuSiQue 1.0: as SQuAD 1.1, but F1 is 1 where normalisation leaves neither side a word (as in SQuAD 2.0).
+
+    :param answer: The answer given.
+    :param golds: The answers that count as right.
+    :returns: ``em`` and ``f1`` of the best alias.
+    """
+    both_empty = any(not normalise(answer) and not normalise(gold) for gold in golds)
+    return {"em": em(answer, golds), "f1": 1.0 if both_empty else squad(answer, golds)["f1"]}
+
+
+def bioasq(answer: str, gold: str) -> dict[str, float]:
+    """BioASQ, task B, phase B, yes/no: the script compares the words yes and no; ours are read out of the answer.
+
+    :param answer: The answer given; one that holds both words, or neither, is wrong.
+    :param gold: ``yes`` or ``no``.
+    :returns: ``accuracy``.
+    """
+    return {"accuracy": float(yes_no(answer) == gold.strip().lower())}
+
+
+def bioasq_macro_f1(accuracies: Sequence[tuple[str, float]]) -> dict[str, float]:
+    """BioASQ's measure of a whole run: the mean of the F1 of the label yes and that of the label no.
+
+    The script knows an answer only as right or wrong, so every wrong one counts against both labels, an unreadable
+    one too; a label that is never right has an F1 of 0, also when no question has it.
+
+    :param accuracies: The gold answer and the accuracy (see :func:`bioasq`) of every question of the run.
+    :returns: ``official_f1_yes``, ``official_f1_no`` and ``official_macro_f1``; empty without questions.
+    """
+    if not accuracies:
+        return {}
+    wrong = sum(accuracy != 1 for _, accuracy in accuracies)
+
+    def label_f1(label: str) -> float:
+        right = sum(accuracy == 1 for gold, accuracy in accuracies if gold.strip().lower() == label)
+        return 2 * right / (2 * right + wrong) if right else 0.0
+
+    yes, no = label_f1("yes"), label_f1("no")
+    return {"official_f1_yes": yes, "official_f1_no": no, "official_macro_f1": (yes + no) / 2}
+
+
+def macro_f1_of_run(questions: Sequence[Question], scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """
+    :param questions: The questions of a run.
+    :param scores: The scores of each.
+    :returns: See :func:`bioasq_macro_f1`, over those questions that have an ``official_accuracy``.
+    """
+    return bioasq_macro_f1(
+        [
+            (question.answers[0], score["official_accuracy"])
+            for question, score in zip(questions, scores, strict=True)
+            if "official_accuracy" in score
+        ]
+    )

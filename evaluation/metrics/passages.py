@@ -1,0 +1,70 @@
+"""Scores of what was found: the gold passages among the documents that the model was shown."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+# The numbers of documents a retrieval that PrefRAG compares (section 4.3).
+RANKS = (3, 5, 7)
+# Some questions of BioASQ have far more gold passages than a model is shown: of these so many are enough.
+ENOUGH = 5
+
+
+def passage_scores(shown: Sequence[str], gold: Collection[str]) -> dict[str, float]:
+    """
+    :param shown: The ids of the documents that the model was shown, in the order in which it was shown them.
+    :param gold: The ids of the gold passages.
+    :returns: ``recall``, ``recall_all``, ``recall_capped``, ``precision`` and ``recall_at_3``, ``_5`` and ``_7``; empty
+        for a question without gold passages, which stays out of their denominator.
+    """
+    if not gold:
+        return {}
+    return {
+        "recall": recall(shown, gold),
+        "recall_all": recall_all(shown, gold),
+        "recall_capped": recall_capped(shown, gold),
+        "precision": precision(shown, gold),
+        **{f"recall_at_{k}": recall(shown[:k], gold) for k in RANKS},
+    }
+
+
+def recall(shown: Collection[str], gold: Collection[str]) -> float:
+    """
+    :param shown: The ids of the documents shown; the first k of them for the recall at k.
+    :param gold: The ids of the gold passages, at least one.
+    :returns: The share of the gold passages that were shown.
+    """
+    return _hits(shown, gold) / len(set(gold))
+
+
+def recall_all(shown: Collection[str], gold: Collection[str]) -> float:
+    """
+    :param shown: The ids of the documents shown.
+    :param gold: The ids of the gold passages, at least one.
+    :returns: Whether all of them were shown.
+    """
+    return float(set(gold) <= set(shown))
+
+
+def recall_capped(shown: Collection[str], gold: Collection[str], enough: int = ENOUGH) -> float:
+    """
+    :param shown: The ids of the documents shown.
+    :param gold: The ids of the gold passages, at least one.
+    :param enough: How many gold passages count as all of them.
+    :returns: The recall of a question as if it had at most that many gold passages.
+    """
+    wanted = min(enough, len(set(gold)))
+    return min(_hits(shown, gold), wanted) / wanted
+
+
+def precision(shown: Collection[str], gold: Collection[str]) -> float:
+    """
+    :param shown: The ids of the documents shown.
+    :param gold: The ids of the gold passages.
+    :returns: The share of the documents shown that are gold passages; 0 when none were shown.
+    """
+    return _hits(shown, gold) / len(set(shown)) if shown else 0.0
+
+
+def _hits(shown: Collection[str], gold: Collection[str]) -> int:
+    return len(set(shown) & set(gold))

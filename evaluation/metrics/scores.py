@@ -1,0 +1,38 @@
+"""All scores of one question."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from evaluation.metrics.answers import answer_scores
+from evaluation.metrics.authors import authors_scores
+from evaluation.metrics.official import official_scores
+from evaluation.metrics.passages import passage_scores
+from evaluation.question import Question
+
+
+def score(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
+    """Score a result; what a score is, is said where it is worked out.
+
+    An empty answer scores 0 in everything, what was found included: such a run failed. Where the pipeline said that the
+    sources do not hold the answer, the answer scores 0 and what was found counts.
+
+    :param question: The question with its gold answers and passages.
+    :param result: The pipeline's result; empty when the run failed.
+    :returns: Scores from 0 to 1. A question without gold answers has none of the scores of an answer, one without gold
+        passages none of what was found: they are out of the denominators.
+    """
+    text = str(result.get("answer") or "").strip()
+    shown = [str(document.get("id")) for document in result.get("documents") or ()] if text else []
+    found = passage_scores(shown, question.supporting_ids)
+    if not question.answers:
+        return found
+    answer = "" if result.get("not_found") else text
+    answered = {
+        **answer_scores(question, answer),
+        **official_scores(question, answer),
+        **authors_scores(question, answer),
+    }
+    # Normalisation leaves nothing of a gold answer such as "A", and nothing would equal it.
+    return {**(answered if answer else dict.fromkeys(answered, 0.0)), **found}

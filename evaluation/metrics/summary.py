@@ -1,0 +1,107 @@
+"""The metrics of a whole run: what ``metrics.json`` holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evaluation.metrics.counts import calls_by_caller, counts
+from evaluation.metrics.official import macro_f1_of_run
+from evaluation.metrics.prices import Prices
+from evaluation.metrics.scores import score
+from evaluation.question import Question
+
+
+def summarise(
+    predictions: Sequence[Mapping[str, Any]], prices: Mapping[str, Any] | None = None, model: str | None = None
+) -> dict[str, Any]:
+    """Sum up the predictions of a run.
+
+    A question whose run failed (see :func:`failed`) stays in every denominator with scores of 0; what the run had taken
+    until then counts. Questions without gold passages are out of the denominators of recall and precision. The
+    scores are worked out again from the results, so ``scores`` in a prediction is not read.
+
+    :param predictions: The lines of ``predictions.jsonl``.
+    :param prices: A table of prices, see :class:`~evaluation.metrics.prices.Prices`; without one there is no ``cost``.
+    :param model: The model whose price counts; needed when the table names several.
+    :returns: ``n``, ``errors`` (questions whose run failed), every score in percent, every count as the mean a
+        question, ``llm_calls_by_caller``, ``seconds_per_question``, ``by_type`` (the same for each type of question)
+        and ``cost``. Nothing is rounded.
+    :raises ValueError: Without predictions, and when one of them or the prices cannot be read.
+    """
+    if not predictions:
+        raise ValueError("There are no predictions to sum up: run the evaluation first.")
+    questions = [_question(prediction) for prediction in predictions]
+    summary = _summarised(predictions, questions)
+    types = sorted({question.type for question in questions if question.type})
+    summary["by_type"] = {
+        kind: _summarised(
+            [prediction for prediction, question in zip(predictions, questions, strict=True) if question.type == kind],
+            [question for question in questions if question.type == kind],
+        )
+        for kind in types
+    }
+    if prices is not None:
+        summary["cost"] = Prices.from_dict(prices).cost([_result(prediction) for prediction in predictions], model)
+    return summary
+
+
+def failed(prediction: Mapping[str, Any]) -> bool:
+    """
+    :param prediction: A line of ``predictions.jsonl``.
+    :returns: Whether its run broke off or ended without an answer.
+    """
+    return bool(prediction.get("error")) or not str(_result(prediction).get("answer") or "").strip()
+
+
+def _summarised(predictions: Sequence[Mapping[str, Any]], questions: Sequence[Question]) -> dict[str, Any]:
+    n = len(predictions)
+    scores = [
+        score(question, {} if failed(prediction) else _result(prediction))
+        for prediction, question in zip(predictions, questions, strict=True)
+    ]
+    results = [_result(prediction) for prediction in predictions]
+    calls = [calls_by_caller(result) for result in results]
+    taken = [counts(result) for result in results]
+    return {
+        "n": n,
+        "errors": sum(failed(prediction) for prediction in predictions),
+        **{name: 100 * value for name, value in _means(scores).items()},
+        **{name: 100 * value for name, value in macro_f1_of_run(questions, scores).items()},
+        **_means(taken),
+        "llm_calls_by_caller": {
+            caller: sum(one.get(caller, 0.0) for one in calls) / n
+            for caller in sorted({caller for one in calls for caller in one})
+        },
+        "seconds_per_question": sum(float(prediction.get("seconds") or 0) for prediction in predictions) / n,
+    }
+
+
+def _means(values: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """:returns: The mean of each value over those that have it."""
+    gathered: dict[str, list[float]] = {}
+    for one in values:
+        for name, value in one.items():
+            gathered.setdefault(name, []).append(value)
+    return {name: sum(numbers) / len(numbers) for name, numbers in gathered.items()}
+
+
+def _result(prediction: Mapping[str, Any]) -> Mapping[str, Any]:
+    return prediction.get("result") or {}
+
+
+def _question(prediction: Mapping[str, Any]) -> Question:
+    missing = [name for name in ("id", "question", "answers") if name not in prediction]
+    if missing:
+        raise ValueError(
+            f"A prediction ({prediction.get('id', 'without an id')}) has no '{missing[0]}': give the lines of a "
+            "predictions.jsonl that `prefrag evaluate` has written."
+        )
+    return Question(
+        id=str(prediction["id"]),
+        question=str(prediction["question"]),
+        answers=tuple(prediction["answers"] or ()),
+        type=str(prediction.get("type") or ""),
+        supporting_ids=tuple(prediction.get("supporting_ids") or ()),
+        dataset=str(prediction.get("dataset") or ""),
+    )

@@ -1,0 +1,185 @@
+"""Our scores of an answer."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluation.metrics.answers import acc, acc_word, answer_scores, em, f1, normalise, overlap, yes_no
+from evaluation.question import Question
+
+# Words that normalisation, case and word bounds treat in different ways.
+TEXTS = st.one_of(
+    st.text(max_size=20),
+    st.lists(
+        st.sampled_from(
+            ["a", "The", "no", "Yes", "Norway", "U.S.", "1,000", "3.5", "東京", "İ", "ß", "\u017f", "é", "—", "paris"]
+        ),
+        max_size=5,
+    ).map(" ".join),
+)
+GOLDS = st.lists(TEXTS, min_size=1, max_size=3).map(tuple)
+DATASETS = st.sampled_from(["", "hotpotqa", "2wikimultihopqa", "musique", "bioasq"])
+
+
+def question(*answers: str, dataset: str = "") -> Question:
+    return Question(id="1", question="Which?", answers=answers, dataset=dataset)
+
+
+@pytest.mark.parametrize(
+    ("text", "normalised"),
+    [
+        ("The Beatles", "beatles"),
+        ("  an  apple a\tday ", "apple day"),
+        ("U.S. Route 66", "us route 66"),
+        ("1,000.50", "100050"),
+        ("rock-n-roll", "rocknroll"),
+        ("the-end", "theend"),
+        ("Théâtre", "théâtre"),
+        ("“Quoted”", "“quoted”"),
+        ("a—b", "—b"),
+        ("東京、日本", "東京、日本"),
+        ("A", ""),
+        ("The, a... an!", ""),
+        ("", ""),
+    ],
+)
+def test_normalisation_drops_case_articles_and_ascii_punctuation(text: str, normalised: str):
+    assert normalise(text) == normalised
+
+
+class TestAcc:
+    @pytest.mark.parametrize(
+        ("answer", "gold", "anywhere", "as_a_word"),
+        [
+            ("Paris", "Paris", 1, 1),
+            ("It is paris, France.", "Paris", 1, 1),
+            ("Parisian", "Paris", 1, 0),
+            ("Norway", "no", 1, 0),
+            ("I do not know", "no", 1, 0),
+            ("No, it is not.", "no", 1, 1),
+            ("In the U.S., of course", "U.S.", 1, 1),
+            ("born in 1984", "84", 1, 0),
+            ("Par is", "Paris", 0, 0),
+            ("1000", "1,000", 0, 0),
+            ("C++11", "C++", 1, 0),
+            ("東京都です", "東京", 1, 0),
+            ("東京", "東京", 1, 1),
+            ("(Zürich)", "ZÜRICH", 1, 1),
+            ("a.b", "a+b", 0, 0),
+            ("", "Paris", 0, 0),
+            ("Paris", " ", 0, 0),
+        ],
+    )
+    def test_is_a_substring_and_acc_word_is_not_inside_a_longer_word(
+        self, answer: str, gold: str, anywhere: float, as_a_word: float
+    ):
+        assert acc(answer, [gold]) == anywhere
+        assert acc_word(answer, [gold]) == as_a_word
+
+    def test_takes_any_alias(self):
+        assert acc("the capital, Oslo", ["Kristiania", "Oslo"]) == 1
+        assert acc_word("the capital, Oslo", ["Kristiania", "Oslo"]) == 1
+
+    def test_an_alias_of_two_letters_counts_nearly_everything_as_right_but_for_its_bounds(self):
+        norway = ["Norway", "NO", "NOR", "no"]
+
+        assert acc("unknown", norway) == 1
+        assert acc_word("unknown", norway) == 0
+
+
+class TestF1AndEm:
+    @pytest.mark.parametrize(
+        ("answer", "golds", "exact", "score"),
+        [
+            ("Paris", ["Paris"], 1, 1),
+            ("the PARIS!", ["Paris"], 1, 1),
+            # Shared: barack, obama. Precision 2/3, recall 2/2.
+            ("President Barack Obama", ["Barack Obama"], 0, 0.8),
+            # Precision 2/4, recall 2/3.
+            ("he was in Paris France", ["Paris, Texas, France"], 0, 2 * 0.4 * (2 / 3) / (0.4 + 2 / 3)),
+            # A word counts as often as both sides have it: shared 1, precision 1/2, recall 1.
+            ("York York", ["York"], 0, 2 / 3),
+            ("London", ["Paris"], 0, 0),
+            ("1,000", ["1000"], 1, 1),
+            ("3.5", ["35"], 1, 1),
+            ("東京", ["東京"], 1, 1),
+            ("東京 都", ["東京"], 0, 2 / 3),
+            ("東京都", ["東京"], 0, 0),
+            ("Oslo", ["Kristiania", "Oslo, Norway", "oslo"], 1, 1),
+            ("Oslo city", ["Kristiania", "Oslo Norway"], 0, 0.5),
+            ("", ["Paris"], 0, 0),
+            ("an A", ["A"], 1, 1),
+            ("yes", ["yes, they are"], 0, 0.5),
+        ],
+    )
+    def test_are_those_of_the_best_alias_after_normalisation(
+        self, answer: str, golds: list[str], exact: float, score: float
+    ):
+        assert em(answer, golds) == exact
+        assert f1(answer, golds) == pytest.approx(score)
+
+    @given(TEXTS, GOLDS)
+    def test_an_exact_match_has_an_f1_of_1_and_no_score_leaves_its_bounds(self, answer: str, golds: tuple[str, ...]):
+        assert em(answer, golds) in (0, 1)
+        assert 0 <= f1(answer, golds) <= 1
+        assert em(answer, golds) <= f1(answer, golds)
+
+    @given(TEXTS, TEXTS)
+    def test_f1_is_the_same_both_ways_and_precision_is_recall_the_other_way(self, left: str, right: str):
+        (score, precision, recall), (back, back_precision, back_recall) = overlap(left, right), overlap(right, left)
+
+        assert score == pytest.approx(back)
+        assert (precision, recall) == (back_recall, back_precision)
+
+    @given(TEXTS, GOLDS, TEXTS)
+    def test_another_alias_never_makes_a_score_worse(self, answer: str, golds: tuple[str, ...], alias: str):
+        for score in (acc, acc_word, em, f1):
+            assert score(answer, (*golds, alias)) >= score(answer, golds)
+
+
+class TestYesNo:
+    @pytest.mark.parametrize(
+        ("answer", "read"),
+        [
+            ("Yes", "yes"),
+            ("**Yes**.", "yes"),
+            ("no", "no"),
+            ("No, it does not cause it.", "no"),
+            ("Yes and no", None),
+            ("Norway", None),
+            ("yesterday", None),
+            ("It is unknown", None),
+            ("", None),
+        ],
+    )
+    def test_is_the_one_of_the_two_words_that_the_answer_holds(self, answer: str, read: str | None):
+        assert yes_no(answer) == read
+
+    @pytest.mark.parametrize(
+        ("answer", "gold", "right"),
+        [("Yes.", "yes", 1), ("No", "yes", 0), ("yes or no", "yes", 0), ("Norway", "no", 0)],
+    )
+    def test_decides_acc_for_bioasq_so_that_an_answer_with_both_words_is_wrong(
+        self, answer: str, gold: str, right: float
+    ):
+        scores = answer_scores(question(gold, dataset="bioasq"), answer)
+
+        assert (scores["acc"], scores["acc_word"]) == (right, right)
+
+    def test_elsewhere_decides_acc_word_alone(self):
+        scores = answer_scores(question("no", dataset="hotpotqa"), "Yes and no: both are in Norway")
+
+        assert (scores["acc"], scores["acc_word"]) == (1, 0)
+
+
+@given(TEXTS, GOLDS, DATASETS)
+def test_all_scores_of_a_question_keep_their_bounds_and_acc_word_implies_acc(
+    answer: str, golds: tuple[str, ...], dataset: str
+):
+    scores = answer_scores(question(*golds, dataset=dataset), answer)
+
+    assert set(scores) == {"acc", "acc_word", "em", "f1"}
+    assert all(0 <= value <= 1 for value in scores.values())
+    assert scores["acc_word"] <= scores["acc"]

@@ -1,0 +1,131 @@
+"""What one run took, counted in results that the components wrote."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from components.answer_composer import compose
+from components.answer_reviewer import AnswerReviewer
+from components.self_reflector import SelfReflector
+from components.source_switch_judge import SourceSwitchJudge
+from components.state import Action, Label, State, Step
+from evaluation.metrics.counts import calls_by_caller, counts, unparsable
+from tests.components.samples import answer_step, document, found, observed_step, search_step, state
+from tests.fakes import ScriptedChatGenerator
+
+ALPHA, BETA, GAMMA = document("alpha"), document("beta"), document("gamma")
+
+
+def model(reply: str) -> ScriptedChatGenerator:
+    return ScriptedChatGenerator([reply], name="counted")
+
+
+def after(output: dict[str, Any]) -> State:
+    reached = next(iter(output.values()))
+    assert isinstance(reached, State)
+    return reached
+
+
+def judged(reply: str) -> State:
+    before = state(observed_step(ALPHA), search_step("beta", found(BETA, query="beta")))
+    return after(SourceSwitchJudge(["local", "web"], model(reply), judge="model").run(before))
+
+
+def test_counts_the_retrievals_of_a_run_that_switched_once():
+    switched = observed_step(BETA, GAMMA, source="web", searches=(found(ALPHA), found(BETA, GAMMA, source="web")))
+    reached = state(observed_step(ALPHA), switched, answer_step(label=Label.CORRECT))
+    for caller in ("reasoner", "judge", "reasoner", "reasoner"):
+        reached = reached.with_call(caller, {"usage": {"prompt_tokens": 100, "completion_tokens": 10}})
+
+    result = compose(reached)
+
+    assert counts(result) == {
+        "documents_per_question": 3,
+        "llm_calls": 4,
+        "total_local": 2,
+        "total_web": 1,
+        "total": 3,
+        "used_local": 1,
+        "used": 2,
+        "prompt_tokens": 400,
+        "completion_tokens": 40,
+        "forced": 0,
+        "not_found": 0,
+        "unparsable": 0,
+        "unknown_actions": 0,
+        "failed_searches": 0,
+    }
+    assert calls_by_caller(result) == {"reasoner": 3, "judge": 1}
+
+
+def test_a_document_that_was_shown_twice_is_one():
+    result = compose(state(observed_step(ALPHA, BETA), observed_step(ALPHA), answer_step()))
+
+    assert counts(result)["documents_per_question"] == 2
+
+
+def test_a_run_of_which_nothing_is_left_took_nothing():
+    assert set(counts({}).values()) == {0}
+    assert calls_by_caller({}) == {}
+
+
+def test_an_answer_that_was_forced_and_one_that_was_not_found():
+    doubted = state(observed_step(ALPHA), answer_step("1974", forced=True))
+
+    assert counts(compose(doubted))["forced"] == 1
+    assert counts(compose(doubted))["not_found"] == 0
+    assert counts(compose(doubted, when_unsure="say_so"))["not_found"] == 1
+
+
+class TestUnparsable:
+    def test_a_verdict_of_the_judge(self):
+        assert unparsable(compose(judged("Well, it depends."))) == 1
+        assert unparsable(compose(judged('{"analysis": "New.", "status": "True"}'))) == 0
+
+    def test_a_label_of_the_reflector(self):
+        answered = state(observed_step(ALPHA), answer_step())
+
+        def reflected(reply: str) -> dict[str, Any]:
+            return compose(after(SelfReflector("call", model(reply)).run(answered)))
+
+        assert unparsable(reflected("Hm.")) == 1
+        assert unparsable(reflected('{"label": "CORRECT", "explanation": "", "suggestions": ""}')) == 0
+
+    def test_a_review(self):
+        answered = state(observed_step(ALPHA), answer_step())
+
+        def reviewed(reply: str) -> dict[str, Any]:
+            reviewer = AnswerReviewer(sources=["local", "web"], supplement_source="web", chat_generator=model(reply))
+            return compose(after(reviewer.run(answered)))
+
+        assert unparsable(reviewed("Hm.")) == 1
+        assert (
+            unparsable(reviewed('{"effectiveness": "", "completeness": "", "correctness": "", "label": "True"}')) == 0
+        )
+
+    def test_a_reply_of_the_reasoner_once_whether_the_trace_tells_of_it_or_not(self):
+        told = state(Step(Action.UNREADABLE, reply="Er."), answer_step()).with_event("unreadable", tool="")
+        untold = state(Step(Action.UNREADABLE, reply="Er."), answer_step()).with_event("exhausted", replies=4)
+
+        assert unparsable(compose(told)) == unparsable(compose(untold)) == 1
+
+    def test_a_follow_up_question_that_was_not_rewritten(self):
+        answered = state(observed_step(ALPHA), answer_step())
+
+        assert unparsable(compose(answered.with_event("rewritten", question=None))) == 1
+        assert unparsable(compose(answered.with_event("rewritten", question="Which prize?"))) == 0
+
+    def test_an_unknown_action_could_be_read(self):
+        result = compose(state(Step(Action.UNKNOWN_ACTION, tool="Calculator"), answer_step()))
+
+        assert counts(result)["unknown_actions"] == 1
+        assert counts(result)["unparsable"] == 0
+
+
+def test_searches_that_failed_and_were_survived():
+    reached = state(observed_step(ALPHA), answer_step())
+    reached = reached.with_event("found", source="web", error="timed out").with_event(
+        "found", source="local", error=None
+    )
+
+    assert counts(compose(reached))["failed_searches"] == 1

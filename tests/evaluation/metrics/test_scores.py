@@ -1,0 +1,80 @@
+"""All scores of one question."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components.answer_composer import compose
+from evaluation.metrics import score
+from evaluation.question import Question
+from tests.components.samples import answer_step, document, observed_step, state
+
+OSLO = Question("1", "Where?", ("Oslo",), supporting_ids=("alpha", "beta"), dataset="musique")
+ANSWERS = {"acc", "acc_word", "em", "f1", "authors_acc", "authors_em", "authors_f1", "official_em", "official_f1"}
+FOUND = {"recall", "recall_all", "recall_capped", "precision", "recall_at_3", "recall_at_5", "recall_at_7"}
+
+
+def result(answer: Any = "Oslo", *ids: str, **more: Any) -> dict[str, Any]:
+    return {"answer": answer, "documents": [{"id": key} for key in ids], **more}
+
+
+def test_a_right_answer_with_all_it_needs():
+    assert score(OSLO, result("Oslo", "alpha", "beta")) == dict.fromkeys(ANSWERS | FOUND, 1.0)
+
+
+def test_scores_the_answer_without_its_citation_marks():
+    composed = compose(state(observed_step(document("alpha")), answer_step("Oslo [1]")))
+
+    scores = score(OSLO, composed)
+
+    assert (scores["em"], scores["recall"], scores["precision"]) == (1, 0.5, 1)
+
+
+@pytest.mark.parametrize(
+    "failed",
+    [{}, result(""), result("  ", "alpha", "beta"), result(None, "alpha")],
+    ids=["nothing", "empty", "blank", "none"],
+)
+def test_a_run_without_an_answer_scores_nothing_in_everything(failed: dict[str, Any]):
+    assert score(OSLO, failed) == dict.fromkeys(ANSWERS | FOUND, 0.0)
+
+
+def test_no_answer_is_not_the_answer_that_normalisation_makes_nothing_of():
+    vitamin = Question("1", "Which vitamin?", ("A",), dataset="musique")
+
+    assert score(vitamin, result(""))["official_em"] == 0
+    assert score(vitamin, result("A"))["official_em"] == 1
+
+
+def test_saying_that_it_was_not_found_is_wrong_though_its_words_hold_the_gold_answer():
+    question = Question("1", "Is it?", ("no",), supporting_ids=("alpha",), dataset="hotpotqa")
+
+    scores = score(question, result("The sources do not hold the answer.", "alpha", not_found=True))
+
+    assert (scores["acc"], scores["authors_acc"], scores["recall"]) == (0, 0, 1)
+
+
+def test_what_has_no_gold_has_no_score():
+    assert set(score(Question("1", "?", ("Oslo",), dataset="musique"), result())) == ANSWERS
+    assert set(score(Question("1", "?", (), supporting_ids=("alpha",)), result())) == FOUND
+
+
+@given(
+    st.text(max_size=12),
+    st.lists(st.sampled_from(["yes", "no", "A", "Oslo", "1,000"]), min_size=1, max_size=3),
+    st.lists(st.sampled_from("abc"), max_size=4),
+    st.sampled_from(["", "hotpotqa", "2wikimultihopqa", "musique", "bioasq"]),
+)
+def test_every_score_is_between_0_and_1_and_a_failed_run_has_the_same_ones(
+    answer: str, golds: list[str], ids: list[str], dataset: str
+):
+    question = Question("1", "?", tuple(golds), supporting_ids=("a",), dataset=dataset)
+
+    scores = score(question, result(answer, *ids))
+
+    assert all(0 <= value <= 1 for value in scores.values())
+    assert set(scores) == set(score(question, {}))

@@ -1,0 +1,140 @@
+"""The metrics of a run."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from evaluation.metrics import failed, summarise
+
+# What metrics.json must hold, whatever the dataset.
+KEYS = {
+    *("n", "acc", "acc_word", "f1", "em", "recall", "recall_all", "documents_per_question", "llm_calls"),
+    *("total_local", "total_web", "total", "used_local", "used", "forced", "unparsable", "errors"),
+    *("seconds_per_question", "prompt_tokens", "completion_tokens"),
+}
+
+
+def prediction(
+    answer: str = "Oslo",
+    *shown: str,
+    golds: tuple[str, ...] = ("Oslo",),
+    error: str | None = None,
+    calls: int = 2,
+    **more: Any,
+) -> dict[str, Any]:
+    usage = {"llm_calls": calls, "calls": {"reasoner": calls}, "prompt_tokens": 100 * calls, "completion_tokens": 10}
+    return {
+        "id": "1",
+        "question": "Where?",
+        "answers": list(golds),
+        "type": "bridge",
+        "supporting_ids": ["a", "b"],
+        "dataset": "hotpotqa",
+        "seconds": 3.0,
+        "error": error,
+        "scores": {},
+        "result": {"answer": answer, "documents": [{"id": key} for key in shown], "usage": usage},
+        **more,
+    }
+
+
+def test_scores_are_percent_and_counts_are_means_a_question():
+    summary = summarise(
+        [prediction("Oslo", "a", "b"), prediction("Bergen", "a", calls=5), prediction("Oslo city", "x")]
+    )
+
+    assert summary["n"] == 3
+    assert summary["errors"] == 0
+    assert summary["em"] == pytest.approx(100 / 3)
+    assert summary["acc"] == pytest.approx(200 / 3)
+    assert summary["f1"] == pytest.approx(100 * (1 + 0 + 2 / 3) / 3)
+    assert summary["recall"] == pytest.approx(50)
+    assert summary["recall_all"] == pytest.approx(100 / 3)
+    assert summary["documents_per_question"] == pytest.approx(4 / 3)
+    assert summary["llm_calls"] == 3
+    assert summary["llm_calls_by_caller"] == {"reasoner": 3}
+    assert summary["prompt_tokens"] == 300
+    assert summary["seconds_per_question"] == 3
+    assert set(summary) >= KEYS
+    assert json.loads(json.dumps(summary)) == summary
+
+
+def test_failed_questions_stay_in_the_denominator_and_are_counted():
+    broken = prediction("Oslo", "a", "b", error="The reasoner's model failed: gone", calls=4)
+    lost = prediction(error="gone", result={})
+    silent = prediction("", "a", "b")
+    summary = summarise([prediction("Oslo", "a", "b"), broken, lost, silent])
+
+    assert (summary["n"], summary["errors"]) == (4, 3)
+    assert summary["acc"] == summary["em"] == summary["official_f1"] == summary["recall"] == 25
+    # What it took until then was spent.
+    assert summary["llm_calls"] == (2 + 4 + 0 + 2) / 4
+
+
+def test_questions_without_gold_passages_are_out_of_the_denominator_of_recall_alone():
+    summary = summarise([prediction("Oslo", "a", "b"), prediction("Bergen", "x", supporting_ids=[])])
+
+    assert summary["recall"] == summary["recall_all"] == 100
+    assert summary["acc"] == 50
+
+
+def test_no_gold_passages_at_all_give_no_recall():
+    assert "recall" not in summarise([prediction(supporting_ids=[])])
+
+
+def test_each_type_of_question_is_summed_up_apart():
+    summary = summarise(
+        [prediction("Oslo"), prediction("Bergen"), prediction("Oslo", type="comparison"), prediction("Oslo", type="")]
+    )
+
+    assert list(summary["by_type"]) == ["bridge", "comparison"]
+    assert (summary["by_type"]["bridge"]["n"], summary["by_type"]["bridge"]["acc"]) == (2, 50)
+    assert (summary["by_type"]["comparison"]["n"], summary["by_type"]["comparison"]["acc"]) == (1, 100)
+    assert summary["n"] == 4
+
+
+def test_bioasq_has_its_official_accuracy_and_macro_f1():
+    run = [("yes", "Yes")] * 3 + [("yes", "no"), ("no", "No."), ("no", "yes and no")]
+    summary = summarise([prediction(answer, golds=(gold,), dataset="bioasq", type="yesno") for gold, answer in run])
+
+    assert summary["official_accuracy"] == pytest.approx(400 / 6)
+    assert summary["acc"] == pytest.approx(400 / 6)
+    assert summary["authors_acc"] == pytest.approx(500 / 6)
+    assert summary["official_macro_f1"] == pytest.approx(62.5)
+    assert "official_f1" not in summary
+
+
+def test_the_scores_in_the_file_are_not_read():
+    assert summarise([prediction("Bergen", scores={"acc": 1.0})])["acc"] == 0
+
+
+def test_a_table_of_prices_gives_the_cost():
+    table = {"small": {"prompt_per_million": 1.0, "completion_per_million": 0.0}}
+
+    assert "cost" not in summarise([prediction()])
+    assert summarise([prediction()], table)["cost"]["per_question"] == pytest.approx(200 / 1_000_000)
+    assert summarise([prediction()], {**table, "large": table["small"]}, model="large")["cost"]["unpriced"] == []
+
+
+@pytest.mark.parametrize(
+    ("line", "is_failed"),
+    [
+        (prediction(), False),
+        (prediction(error="gone"), True),
+        (prediction(" "), True),
+        (prediction(result=None), True),
+        (prediction(result={}), True),
+    ],
+)
+def test_a_run_has_failed_when_it_broke_off_or_gave_no_answer(line: dict[str, Any], is_failed: bool):
+    assert failed(line) is is_failed
+
+
+def test_what_cannot_be_summed_up_is_refused_in_words():
+    with pytest.raises(ValueError, match="no predictions to sum up"):
+        summarise([])
+    with pytest.raises(ValueError, match=r"\(7\) has no 'answers'"):
+        summarise([{"id": "7", "question": "?"}])
