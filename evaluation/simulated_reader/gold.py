@@ -1,0 +1,145 @@
+"""What the simulated reader knows and a pipeline does not: the gold passages of each question."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+
+from evaluation.datasets import load_questions, read_passages
+from evaluation.question import Question
+
+logger = logging.getLogger(__name__)
+
+_WORD = re.compile(r"\w+")
+_HEADER = re.compile(r"^\[(?P<mark>W?\d+)\] (?P<title>.*)$", re.MULTILINE)
+# Between a title and its text stand the name of the source, a plus in the published code's layout, and a line break.
+_BETWEEN = 80
+
+
+def one_line(text: str) -> str:
+    """:returns: The text with single blanks: how questions are told from each other."""
+    return " ".join(text.split())
+
+
+def spoken(text: str) -> str:
+    """:returns: The words of a text in lower case, with a blank around each: ``' a '`` is in it as a word."""
+    return f" {' '.join(_WORD.findall(text.casefold()))} "
+
+
+def headers(text: str) -> list[tuple[str, str]]:
+    """:returns: The mark and the title line of every passage that a prompt lays out."""
+    return [(match["mark"], match["title"]) for match in _HEADER.finditer(text)]
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A gold passage.
+
+    :param id: Its id.
+    :param title: Its title.
+    :param text: Its text.
+    """
+
+    id: str
+    title: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What of a question's passages a prompt shows.
+
+    :param gold: The gold passages whose text is there, by id, with the mark of each; empty in a summary.
+    :param irrelevant: How many other passages there are.
+    """
+
+    gold: Mapping[str, str]
+    irrelevant: int
+
+
+@dataclass(frozen=True)
+class GoldQuestion:
+    """A question with its gold passages.
+
+    :param question: The question.
+    :param passages: Those of its gold passages that the corpus holds.
+    """
+
+    question: Question
+    passages: tuple[Passage, ...]
+
+    def shown(self, text: str) -> Shown:
+        """:returns: Which gold passages stand in a text, each with its title above it, and how many others."""
+        gold: dict[str, str] = {}
+        relevant = set()
+        for passage in self.passages:
+            for mark in _places(passage, text):
+                relevant.add(mark)
+                gold[passage.id] = gold.get(passage.id) or mark
+        return Shown(gold, len({mark for mark, _ in headers(text)} - relevant))
+
+    def is_enough(self, shown: Shown) -> bool:
+        """:returns: Whether the passages shown hold the answer: one for yes or no, all of them otherwise."""
+        if self.question.is_yes_no:
+            return bool(shown.gold)
+        return bool(shown.gold) and shown.gold.keys() >= set(self.question.supporting_ids)
+
+
+def _places(passage: Passage, text: str) -> Iterator[str]:
+    """:returns: The mark of the passage at each place where its text stands below its title; empty without one."""
+    place = text.find(passage.text)
+    while place >= 0:
+        if passage.title in text[max(0, place - len(passage.title) - _BETWEEN) : place]:
+            above = text[:place].rstrip("\n").rpartition("\n")[2]
+            header = _HEADER.fullmatch(above)
+            yield header["mark"] if header else ""
+        place = text.find(passage.text, place + 1)
+
+
+def load_gold(questions: Sequence[str], corpus: Sequence[str]) -> Mapping[str, GoldQuestion]:
+    """Read the questions, and of the corpus their gold passages; files that have not changed are read once.
+
+    :param questions: Files of questions.
+    :param corpus: Files of passages.
+    :returns: The questions by their text.
+    :raises FileNotFoundError: When a file is absent.
+    :raises ValueError: When a file cannot be read, or the corpus holds none of the gold passages.
+    """
+    paths = [Path(file).expanduser() for file in (*questions, *corpus)]
+    if absent := next((path for path in paths if not path.exists()), None):
+        raise FileNotFoundError(f"There is no file {absent}: the simulated reader needs the questions and the corpus.")
+    return _loaded(tuple(questions), tuple(corpus), tuple(path.stat().st_mtime_ns for path in paths))
+
+
+@lru_cache(maxsize=4)
+def _loaded(
+    questions: tuple[str, ...], corpus: tuple[str, ...], changed: tuple[int, ...]
+) -> Mapping[str, GoldQuestion]:
+    read = [question for file in questions for question in load_questions(file)]
+    wanted = {passage for question in read for passage in question.supporting_ids}
+    passages: dict[str, Passage] = {}
+    for document in chain.from_iterable(map(read_passages, corpus)):
+        if document.id in wanted:
+            passages[document.id] = Passage(document.id, document.meta.get("title") or "", document.content or "")
+            if len(passages) == len(wanted):
+                # A corpus may hold millions of others.
+                break
+    if wanted and not passages:
+        raise ValueError(
+            f"None of the {len(wanted)} gold passages is in {', '.join(corpus)}: give the corpus of these questions."
+        )
+    if absent := wanted - set(passages):
+        logger.warning("%s of %s gold passages are not in the corpus: they cannot be found.", len(absent), len(wanted))
+    gold: dict[str, GoldQuestion] = {}
+    for question in read:
+        held = tuple(passages[passage] for passage in question.supporting_ids if passage in passages)
+        text = one_line(question.question)
+        if text in gold:
+            logger.warning("Two questions read '%s': the first one's passages count for both.", text)
+        gold.setdefault(text, GoldQuestion(question, held))
+    return gold

@@ -1,0 +1,151 @@
+"""What the simulated reader asks for, and what it answers."""
+
+from __future__ import annotations
+
+import re
+import string
+import unicodedata
+from collections.abc import Collection, Iterator
+from hashlib import blake2b
+from itertools import islice
+
+from components.reply_formats.fields import plain_query
+from evaluation.question import Question
+from evaluation.simulated_reader.gold import GoldQuestion, Passage, spoken
+
+_REFERENCE = re.compile(r"#(\d+)")
+# Words that a search engine passes over anyway.
+_SMALL_WORDS = frozenset(
+    (
+        *("a", "an", "and", "are", "as", "at", "be", "been", "by", "did", "do", "does", "for", "from", "had", "has"),
+        *("have", "how", "in", "is", "it", "its", "many", "much", "of", "on", "or", "that", "the", "their", "there"),
+        *("these", "this", "to", "was", "were", "what", "when", "where", "which", "who", "whom", "whose", "why"),
+    )
+)
+_MORE_LETTERS = range(0x4E00, 0xA000)
+_WORD_LETTERS = 9
+
+
+def draw(seed: int, *situation: object) -> float:
+    """Draw a number without a generator: the same for the same situation, whoever comes to it and in whatever order.
+
+    :param seed: The seed of the run.
+    :param situation: The question, the kind of decision, and what has been shown.
+    :returns: A number from 0 to below 1.
+    """
+    digest = blake2b(repr((seed, *situation)).encode(), digest_size=8).digest()
+    return int.from_bytes(digest) / 2**64
+
+
+def wrong_answer(question: Question, seed: int) -> str:
+    """Answer wrongly, so that no metric gives a point.
+
+    :param question: The question.
+    :param seed: The seed of the run.
+    :returns: For a yes-or-no question the opposite; otherwise a word of letters that none of its answers holds.
+    """
+    answers = {answer.strip().lower() for answer in question.answers}
+    if question.is_yes_no and len(answers) == 1:
+        return "no" if answers == {"yes"} else "yes"
+    both = "".join(unicodedata.normalize(form, " ".join(question.answers)) for form in ("NFC", "NFKD"))
+    used = set(both + both.lower() + both.upper() + both.casefold())
+    latin = [letter for letter in string.ascii_lowercase if letter not in used]
+    # A long list of aliases may leave no Latin letter free.
+    letters = latin or list(islice((letter for letter in map(chr, _MORE_LETTERS) if letter not in used), 9))
+    places = (draw(seed, question.id, "letter", number) for number in range(_WORD_LETTERS))
+    return "".join(letters[int(place * len(letters))] for place in places)
+
+
+def is_right(question: Question, answer: str) -> bool:
+    """:returns: Whether an answer names one of the right ones, and of yes and no only that."""
+    said = spoken(answer)
+    if question.is_yes_no and " yes " in said and " no " in said:
+        return False
+    # An answer of signs alone has no words to look for.
+    names = [spoken(right) for right in question.answers if spoken(right).strip()]
+    return answer.strip() in question.answers or any(name in said for name in names)
+
+
+def queries(gold: GoldQuestion, shown: Collection[str], seen: str) -> Iterator[str]:
+    """What may be asked next, best first; nothing names a gold title or an answer that has not been read.
+
+    First the sub-questions or facts whose passages are missing and whose names are known, then the same in other words,
+    then the question with the title of a gold passage that has been shown, the question, titles that have been read
+    of, and the words of the question.
+
+    :param gold: The question.
+    :param shown: The gold passages that have been shown.
+    :param seen: All that has been shown.
+    :returns: The queries.
+    """
+    question = gold.question
+    known = spoken(f"{question.question} {seen}")
+    asked = spoken(question.question)
+    secrets = {spoken(text) for text in _secrets(gold)} - {spoken("")}
+    secrets = {secret for secret in secrets if secret not in asked and secret not in known}
+    offered = set()
+    for wish in _wishes(gold, shown, known):
+        query = plain_query(wish)
+        words = spoken(query)
+        if not words.strip() or words in offered or any(secret in words for secret in secrets):
+            continue
+        offered.add(words)
+        yield query
+
+
+def _secrets(gold: GoldQuestion) -> Iterator[str]:
+    yield from (passage.title for passage in gold.passages)
+    if not gold.question.is_yes_no:
+        yield from gold.question.answers
+    yield from (hop.answer for hop in gold.question.decomposition)
+    for subject, _, value in gold.question.evidence_triples:
+        yield from (subject, value)
+
+
+def _wishes(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[str]:
+    question = gold.question.question
+    aims = [*_hops(gold.question, shown), *_facts(gold, shown, known)]
+    yield from aims
+    for aim in aims:
+        yield _keywords(aim)
+        yield f"{aim} {question}"
+    yield from (f"{question} {passage.title}" for passage in gold.passages if passage.id in shown)
+    yield question
+    yield from (passage.title for passage in gold.passages if passage.id not in shown)
+    words = _keywords(question).split()
+    yield " ".join(words)
+    yield " ".join(words[: len(words) // 2])
+    yield " ".join(words[len(words) // 2 :])
+
+
+def _hops(question: Question, shown: Collection[str]) -> Iterator[str]:
+    """:returns: The sub-questions still open, earliest first, without those that hang on an answer not yet known."""
+    answers = {
+        str(number): hop.answer
+        for number, hop in enumerate(question.decomposition, start=1)
+        if hop.supporting_id in shown
+    }
+    for hop in question.decomposition:
+        if hop.supporting_id not in shown and set(_REFERENCE.findall(hop.question)) <= set(answers):
+            yield _REFERENCE.sub(lambda match: answers[match[1]], hop.question).replace(" >> ", " ")
+
+
+def _facts(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[str]:
+    """:returns: The facts still open whose subject is known, as "subject relation"."""
+    for subject, relation, value in gold.question.evidence_triples:
+        passage = _about(subject, gold.passages)
+        is_open = passage.id not in shown if passage else spoken(value) not in known
+        if is_open and spoken(subject) in known:
+            yield f"{subject} {relation}"
+
+
+def _about(subject: str, passages: tuple[Passage, ...]) -> Passage | None:
+    """:returns: The passage whose title is the subject, or else has it as a part."""
+    name = spoken(subject)
+    same = (passage for passage in passages if spoken(passage.title) == name)
+    part = (passage for passage in passages if name in spoken(passage.title) or spoken(passage.title) in name)
+    return next(same, None) or next(part, None)
+
+
+def _keywords(text: str) -> str:
+    return " ".join(word for word in re.findall(r"\w+", text) if word.lower() not in _SMALL_WORDS)

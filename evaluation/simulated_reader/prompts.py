@@ -1,0 +1,199 @@
+"""Reading what a pipeline asks its model: the other side of the prompts in ``components``."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from haystack.dataclasses import ChatMessage
+from haystack.tools import Tool
+
+from evaluation.simulated_reader.gold import one_line
+
+Kind = Literal["step", "verdict", "reflection", "review", "question", "summary"]
+Form = Literal["text", "json", "tools", "tags"]
+
+_QUESTION = re.compile(r"^(?:Question|Original question|Last question): (?P<question>.+)$", re.MULTILINE)
+_MOST = re.compile(r"at most (\d+) times")
+_TEXT_TOOLS = re.compile(r"^Action: the tool to use, written exactly as (.+)$", re.MULTILINE)
+_TEXT_SEARCH = re.compile(r"^Action: (.+)\nAction Input: (.+)$", re.MULTILINE)
+_THINK = re.compile(r"between <([\w.-]+)> and </\1>")
+_NEW = "\nNew information:\n"
+_ANSWER = "\nAnswer: "
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call to the model, in what it asks for.
+
+    :param kind: What is asked for: a ``step`` of the reasoner, the judge's ``verdict``, a ``reflection`` or a
+        ``review`` of an answer, a ``summary`` of passages, or a ``question`` that stands alone.
+    :param question: The question, on one line.
+    :param text: All that the prompt shows; passages are looked for in it.
+    :param transcript: What follows the question.
+    :param new: The passages that a verdict is on.
+    :param answer: The answer that is reflected upon or reviewed.
+    :param form: The format of a step.
+    :param tools: The names of the actions.
+    :param searches: The searches so far, as (action, query).
+    :param most: How many searches the prompt allows; None where it does not say.
+    :param may_search: Whether a step may search.
+    :param may_answer: Whether a step may answer.
+    :param choices: The only queries that a step may use, where there is such a list.
+    :param evaluates: Whether an answer is to come with a label.
+    :param tags: The tags around thought, search and answer.
+    """
+
+    kind: Kind
+    question: str
+    text: str
+    transcript: str = ""
+    new: str = ""
+    answer: str = ""
+    form: Form = "text"
+    tools: tuple[str, ...] = ()
+    searches: tuple[tuple[str, str], ...] = ()
+    most: int | None = None
+    may_search: bool = False
+    may_answer: bool = True
+    choices: tuple[str, ...] = ()
+    evaluates: bool = False
+    tags: tuple[str, str, str] = ("think", "search", "answer")
+
+
+def read_call(
+    messages: Sequence[ChatMessage],
+    generation_kwargs: Mapping[str, Any] | None,
+    tools: Sequence[Tool] | None,
+    questions: Container[str],
+) -> Call:
+    """Read a call.
+
+    What is asked for is told by the parameters of the call, what there is to know by its messages.
+
+    :param messages: The conversation.
+    :param generation_kwargs: The parameters.
+    :param tools: What the model may call.
+    :param questions: The known questions, on one line each.
+    :returns: The call.
+    :raises ValueError: When it asks an unknown question, or is none of the calls that the pipelines make.
+    """
+    kwargs = generation_kwargs or {}
+    text = "\n\n".join(_written(message) for message in messages)
+    asked = [match for match in _QUESTION.finditer(text) if one_line(match["question"]) in questions]
+    if not asked:
+        raise ValueError(
+            "The simulated reader does not know the question of this prompt: it answers only those in its `questions` "
+            f"files, as they stand there. The prompt ends: {text[-200:]!r}"
+        )
+    question, head, transcript = one_line(asked[0]["question"]), text[: asked[0].start()], text[asked[0].end() :]
+    schema = (kwargs.get("response_format") or {}).get("json_schema") or {}
+    stop = kwargs.get("stop") or []
+    most = _MOST.search(head)
+    limit = int(most[1]) if most else None
+    match schema.get("name"):
+        case "verdict" if _NEW in transcript:
+            known, _, new = transcript.rpartition(_NEW)
+            return Call("verdict", question, known, new=new)
+        case "reflection" | "review" as kind if _ANSWER in transcript:
+            return Call(kind, question, text, answer=transcript.rpartition(_ANSWER)[2])
+        case "question":
+            return Call("question", question, text)
+        case "step":
+            return _json_step(question, text, transcript, limit, schema["schema"])
+    if tools:
+        return Call(
+            "step",
+            question,
+            text,
+            transcript,
+            form="tools",
+            tools=tuple(tool.name for tool in tools),
+            searches=tuple(
+                (call.tool_name, str(call.arguments.get("query", "")))
+                for message in messages
+                for call in message.tool_calls
+            ),
+            most=limit,
+            may_search=kwargs.get("tool_choice") != "none",
+            evaluates="Self-Evaluation:" in head,
+        )
+    if "Observation:" in stop:
+        named = _TEXT_TOOLS.search(head)
+        return Call(
+            "step",
+            question,
+            text,
+            transcript,
+            tools=tuple(named[1].split(" or ")) if named else (),
+            searches=tuple(_TEXT_SEARCH.findall(transcript)),
+            most=limit,
+            may_search=not text.rstrip().endswith("Final Answer:"),
+            evaluates="Self-Evaluation:" in head,
+        )
+    if stop and all(tag.startswith("</") for tag in stop):
+        return _tagged_step(question, text, transcript, limit, [tag[2:-1] for tag in stop])
+    if not schema and "Passages:\n" in transcript:
+        return Call("summary", question, text, transcript)
+    raise ValueError(f"The simulated reader does not know what this prompt asks for. It begins: {text[:200]!r}")
+
+
+def _json_step(question: str, text: str, transcript: str, most: int | None, schema: Mapping[str, Any]) -> Call:
+    ways = [way["properties"] for way in schema.get("anyOf", [schema])]
+    search: Mapping[str, Any] = next((way for way in ways if "query" in way), {})
+    answer: Mapping[str, Any] = next((way for way in ways if "answer" in way), {})
+    return Call(
+        "step",
+        question,
+        text,
+        transcript,
+        form="json",
+        tools=tuple(search["action"]["enum"]) if search else (),
+        searches=tuple(_json_searches(transcript)),
+        most=most,
+        may_search=bool(search),
+        may_answer=bool(answer),
+        choices=tuple(search["query"].get("enum", ())) if search else (),
+        evaluates="label" in answer,
+    )
+
+
+def _json_searches(transcript: str) -> list[tuple[str, str]]:
+    found = []
+    for line in transcript.split("\n"):
+        if line.startswith("{"):
+            try:
+                reply = json.loads(line)
+            except ValueError:
+                # A line of a passage.
+                continue
+            if reply.get("query"):
+                found.append((str(reply.get("action", "")), str(reply["query"])))
+    return found
+
+
+def _tagged_step(question: str, text: str, transcript: str, most: int | None, names: list[str]) -> Call:
+    # The closing tags: of the search, of each tool where there are several, and of the answer.
+    search, *tools, answer = names
+    searching = "|".join(re.escape(name) for name in (search, *tools))
+    think = _THINK.search(text)
+    return Call(
+        "step",
+        question,
+        text,
+        transcript,
+        form="tags",
+        tools=tuple(tools) or (search,),
+        searches=tuple(re.findall(rf"<({searching})>(.*?)</\1>", transcript, re.DOTALL)),
+        most=most,
+        may_search=not text.rstrip().endswith(f"<{answer}>"),
+        tags=(think[1] if think else "think", search, answer),
+    )
+
+
+def _written(message: ChatMessage) -> str:
+    """:returns: What a message says; the calls in it are read apart."""
+    return "\n".join([*message.texts, *(str(result.result) for result in message.tool_call_results)])

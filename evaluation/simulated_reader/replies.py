@@ -1,0 +1,85 @@
+"""Writing a step in the format that a prompt asks for."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from haystack.dataclasses import ChatMessage, ToolCall
+
+from components.state import Label
+from evaluation.simulated_reader.prompts import Call
+
+SEARCHING = "I still have to find what is missing"
+ANSWERING = "The passages say all that can be said"
+_REASONS = {
+    Label.CORRECT: "The passages hold all that the answer needs.",
+    Label.INCORRECT: "The passages do not bear the answer out.",
+}
+
+
+def search(call: Call, tool: str, query: str) -> ChatMessage:
+    """:returns: The reply that asks for a search."""
+    match call.form:
+        case "json":
+            return _say(json.dumps({"thought": SEARCHING, "action": tool, "query": query}, ensure_ascii=False))
+        case "tools":
+            call_id = f"search{len(call.searches) + 1:03d}"
+            return ChatMessage.from_assistant(SEARCHING, tool_calls=[ToolCall(tool, {"query": query}, id=call_id)])
+        case "tags":
+            return _say(f"<{call.tags[0]}>{SEARCHING}</{call.tags[0]}>\n<{tool}>{query}</{tool}>")
+    return _say(f"Thought: {SEARCHING}\nAction: {tool}\nAction Input: {query}")
+
+
+def answer(call: Call, text: str, label: Label) -> ChatMessage:
+    """:returns: The reply that answers; one that is forced goes on where the prompt ends."""
+    forced = not call.may_search
+    trailer = f"\nSelf-Evaluation: {label.value}\nExplanation: {_REASONS[label]}" if call.evaluates else ""
+    match call.form:
+        case "json":
+            thought = "" if forced else ANSWERING
+            values = {"thought": thought, "action": "Final_Answer", "answer": text}
+            if call.evaluates:
+                values |= {"label": label.value, "explanation": _REASONS[label]}
+            return _say(json.dumps(values, ensure_ascii=False))
+        case "tags":
+            think, _, tag = call.tags
+            return _say(f"{text}</{tag}>" if forced else f"<{think}>{ANSWERING}</{think}>\n<{tag}>{text}</{tag}>")
+        case "tools" if forced:
+            return _say(f"Final Answer: {text}{trailer}")
+    return _say(f"{text}{trailer}" if forced else f"Thought: {ANSWERING}\nFinal Answer: {text}{trailer}")
+
+
+def verdict(status: bool) -> ChatMessage:
+    """:returns: The judge's reply."""
+    analysis = "The new passages say something that was missing." if status else "The new passages say nothing new."
+    return _object(analysis=analysis, status=str(status))
+
+
+def reflection(label: Label) -> ChatMessage:
+    """:returns: The reply of a separate reflection."""
+    return _object(explanation=_REASONS[label], label=label.value, suggestions="")
+
+
+def review(label: Label) -> ChatMessage:
+    """:returns: The reply of MSPR's review."""
+    reason = _REASONS[label]
+    return _object(effectiveness=reason, completeness=reason, correctness=reason, label=str(label is Label.CORRECT))
+
+
+def question(text: str) -> ChatMessage:
+    """:returns: The reply of the rewriter."""
+    return _object(question=text)
+
+
+def summary(text: str) -> ChatMessage:
+    """:returns: The reply of MSPR's refiner."""
+    return _say(text or "Nothing in these passages bears on the question.")
+
+
+def _object(**values: Any) -> ChatMessage:
+    return _say(json.dumps(values, ensure_ascii=False))
+
+
+def _say(text: str) -> ChatMessage:
+    return ChatMessage.from_assistant(text)
