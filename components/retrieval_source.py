@@ -24,9 +24,12 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from components.search_recording import SearchRecording
+from components.recording import Entry, NotRecorded, Recording
 from components.state import RunError, Search, State
 from components.state_builder import web_is_off
+
+# What is told as the provider of what comes from a recording.
+_RECORDING = "recording"
 
 
 class Retriever(Protocol):
@@ -75,7 +78,7 @@ class RetrievalSource:
         backoff: float = 0.5,
         allowed_domains: Sequence[str] = (),
         denied_domains: Sequence[str] = (),
-        recording: SearchRecording | None = None,
+        recording: Recording | None = None,
         strict: bool = False,
     ):
         """
@@ -94,7 +97,8 @@ class RetrievalSource:
         :param allowed_domains: Keep only documents whose ``url`` is of these domains or below them.
         :param denied_domains: Drop documents whose ``url`` is of these domains or below them.
         :param recording: Keeps or plays back what the source gave.
-        :param strict: Raise when every attempt has failed, instead of giving an empty list.
+        :param strict: Raise when every attempt has failed, or the recording does not hold what is replayed, instead of
+            giving an empty list.
         :raises ValueError: When a number makes no sense or the retriever has no ``run``.
         """
         if not name:
@@ -171,6 +175,7 @@ class RetrievalSource:
         :param filters: Haystack metadata filter, for retrievers that take one; a state brings its own.
         :returns: ``documents``; for a state ``state``, which holds them in its last search.
         :raises RuntimeError: With ``strict``, when every attempt has failed.
+        :raises NotRecorded: With ``strict``, when the recording that is replayed does not hold the search.
         :raises RunError: The same for a state; also when its filters do not fit the documents.
         """
         wish = self._wish(query, top_k, filters)
@@ -210,10 +215,16 @@ class RetrievalSource:
         if self.recording is None:
             return None
         try:
-            documents = self.recording.play(self.name, wish.query, wish.top_k, wish.filters)
-        except LookupError as error:
-            return self._failed(wish, [str(error)], 0.0, left_house=False)
-        return None if documents is None else self._finished(wish, documents, "recording", 0.0, left_house=False)
+            kept = self.recording.play("search", self.name, *wish.content)
+        except NotRecorded as error:
+            if self.strict:
+                raise
+            return Search(self.name, wish.query, provider=_RECORDING, error=str(error))
+        if kept is None:
+            return None
+        if kept.error is not None:
+            return Search(self.name, wish.query, provider=_RECORDING, error=kept.error)
+        return self._finished(wish, kept.documents, _RECORDING, 0.0, left_house=False)
 
     def _providers(self) -> list[tuple[Retriever, int]]:
         providers = [(self.retriever, self.retries + 1)]
@@ -306,8 +317,8 @@ class RetrievalSource:
         error: str | None = None,
     ) -> Search:
         stamped = tuple(self._stamped(document) for document in documents)
-        if self.recording is not None and provider != "recording":
-            self.recording.record(self.name, wish.query, wish.top_k, wish.filters, stamped)
+        if self.recording is not None and provider != _RECORDING:
+            stamped = self.recording.record(Entry(documents=stamped), "search", self.name, *wish.content).documents
         return Search(self.name, wish.query, stamped, provider, round(seconds, 4), left_house=left_house, error=error)
 
     def _stamped(self, document: Document) -> Document:
@@ -319,12 +330,14 @@ class RetrievalSource:
 
     def _failed(self, wish: _Wish, failures: list[str], seconds: float, left_house: bool) -> Search:
         error = "; ".join(failures)
+        if self.recording is not None:
+            self.recording.record(Entry(error=error), "search", self.name, *wish.content)
         return Search(self.name, wish.query, seconds=round(seconds, 4), left_house=left_house, error=error)
 
     def _output(self, query: str | State, search: Search) -> dict[str, Any]:
         failed = (
             f"The source '{self.name}' failed: {search.error}"
-            if self.strict and search.error and not search.documents
+            if self.strict and search.error and not search.documents and search.provider != _RECORDING
             else ""
         )
         if not isinstance(query, State):
@@ -359,6 +372,11 @@ class _Wish:
         self.top_k = top_k
         self.filters = filters
         self.closed = closed
+
+    @property
+    def content(self) -> tuple[Any, ...]:
+        """:returns: What a recording finds the search by."""
+        return self.query, self.top_k, dict(self.filters or {})
 
 
 def accepted(part: Retriever | Ranker) -> set[str]:

@@ -1,1 +1,21 @@
 """Datasets, metrics, the runner, the simulated reader and the report: numbers that anyone can reproduce."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evaluation.question import Hop, Question
+
+if TYPE_CHECKING:
+    from evaluation.runner import Run, run
+
+__all__ = ["Hop", "Question", "Run", "run"]
+
+
+def __getattr__(name: str) -> Any:
+    # The runner brings Haystack with it, for which the help of the command line need not wait.
+    if name in ("Run", "run"):
+        from evaluation import runner
+
+        return getattr(runner, name)
+    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -126,7 +126,7 @@ def ask(question: str, pipeline: Any = "prefrag", **wishes: Any) -> dict[str, An
     async def run() -> dict[str, Any]:
         return await ask_async(loaded, question, **wishes)
 
-    return _portal().call(run)
+    return portal().call(run)
 
 
 @cache
@@ -135,12 +135,13 @@ def _loaded(name: str) -> Any:
 
 
 @cache
-def _portal() -> BlockingPortal:
+def portal() -> BlockingPortal:
+    """:returns: The way into one event loop in a thread of its own, also where another loop is running already."""
     # One event loop for all calls: HTTP clients of an earlier loop would be of no use in a later one.
     context = start_blocking_portal()
-    portal = context.__enter__()
+    entered = context.__enter__()
     atexit.register(context.__exit__, None, None, None)
-    return portal
+    return entered
 
 
 def _states(output: dict[str, Any]) -> list[State]:

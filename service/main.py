@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
+from evaluation import commands
+
 # Everything heavy is imported where it is used, so that help comes at once.
 if TYPE_CHECKING:
     from rich.console import Console
@@ -624,6 +626,10 @@ def _fail(message: object, code: int) -> NoReturn:
 
     _console(stderr=True).print(Text("Error: ", "bold red") + Text(one_line(str(message)), "red"))
     raise typer.Exit(code)
+
+
+for _command in (commands.evaluate, commands.report):
+    app.command(epilog=EXIT_CODES)(_errors()(_command))
 
 
 def main() -> None:

@@ -12,8 +12,8 @@ import pytest
 from haystack import Document
 from haystack.dataclasses import SparseEmbedding
 
+from components.recording import NotRecorded, Recording
 from components.retrieval_source import RetrievalSource
-from components.search_recording import SearchRecording
 from components.state import Search
 from components.title_match_ranker import TitleMatchRanker
 from tests.components.samples import QUESTION, answer_step, document, search_step, settings, state
@@ -121,7 +121,7 @@ class TestSerialisation:
             backoff=0.1,
             allowed_domains=["example.org"],
             denied_domains=["bad.example.org"],
-            recording=SearchRecording(str(tmp_path / "kept.jsonl"), "record"),
+            recording=Recording(str(tmp_path / "kept.jsonl"), "record"),
             strict=True,
         )
 
@@ -129,7 +129,7 @@ class TestSerialisation:
 
         assert again.to_dict() == whole.to_dict()
         assert isinstance(again.retriever, ScriptedRetriever)
-        assert isinstance(again.recording, SearchRecording)
+        assert isinstance(again.recording, Recording)
 
     def test_serialises_parts_that_have_no_way_of_their_own(self):
         from haystack_integrations.components.websearch.ddgs import DDGSWebSearch
@@ -486,7 +486,7 @@ class TestSwitchedOff:
         assert len(source(Giving(document("a"))).run("a")["documents"]) == 1
 
     def test_a_recording_of_the_web_is_not_played_either(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-        recording = SearchRecording(str(tmp_path / "kept.jsonl"))
+        recording = Recording(str(tmp_path / "kept.jsonl"))
         web = source(Giving(document("a")), external=True, recording=recording)
         web.run("a")
         monkeypatch.setenv("PREFRAG_WEB", "off")
@@ -522,7 +522,7 @@ class TestLeavingTheHouse:
 
 class TestRecording:
     def recorded(self, path: Path, mode: str, retriever: Any, **changes: Any) -> RetrievalSource:
-        return source(retriever, recording=SearchRecording(str(path), mode), external=True, **changes)  # type: ignore[arg-type]
+        return source(retriever, recording=Recording(str(path), mode), external=True, **changes)  # type: ignore[arg-type]
 
     def test_is_replayed_without_asking_anybody(self, tmp_path: Path):
         path = tmp_path / "kept.jsonl"
@@ -547,6 +547,25 @@ class TestRecording:
         assert silent.queries == []
         assert not search.left_house
 
+    def test_that_does_not_hold_the_search_ends_the_run_of_a_strict_source(self, tmp_path: Path):
+        path = tmp_path / "kept.jsonl"
+        self.recorded(path, "record", Giving(document("a"))).run("other")
+        strict = self.recorded(path, "replay", Giving(), strict=True)
+
+        with pytest.raises(NotRecorded, match="does not hold this search of local: aurora"):
+            strict.run(state(search_step("aurora")))
+
+    def test_replays_a_failure_as_one_that_was_survived(self, tmp_path: Path):
+        path = tmp_path / "kept.jsonl"
+        self.recorded(path, "record", Giving(errors=(OSError("rate limit"),))).run(state(search_step()))
+        silent = Giving()
+
+        search = last_search(self.recorded(path, "replay", silent, strict=True).run(state(search_step())))
+
+        assert "rate limit" in (search.error or "")
+        assert search.documents == ()
+        assert silent.queries == []
+
     def test_is_reused_and_completed(self, tmp_path: Path):
         provider = Giving(document("a"))
         reusing = self.recorded(tmp_path / "kept.jsonl", "reuse", provider)
@@ -556,7 +575,7 @@ class TestRecording:
 
         assert provider.queries == ["one", "two"]
 
-    def test_does_not_hold_failures(self, tmp_path: Path):
+    def test_asks_again_what_failed_while_it_is_reused(self, tmp_path: Path):
         provider = Giving(document("a"), errors=(OSError("x"),))
         reusing = self.recorded(tmp_path / "kept.jsonl", "reuse", provider)
 

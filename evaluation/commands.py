@@ -1,0 +1,166 @@
+"""`prefrag evaluate` and `prefrag report`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+# Everything heavy is imported where it is used, so that help comes at once.
+FAILED, INTERRUPTED = 1, 130
+
+
+def evaluate(
+    questions: Annotated[Path, typer.Option(metavar="FILE", help="The questions: JSONL, or a dataset as published.")],
+    output: Annotated[
+        Path, typer.Option(metavar="DIR", help="For predictions.jsonl, metrics.json and config.json; resumed if begun.")
+    ],
+    pipeline: Annotated[
+        str, typer.Option(metavar="NAME|FILE.yaml", help="A pipeline by its name, or a YAML file.")
+    ] = "prefrag",
+    corpus: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The passages; by default the pipeline's own indexes.")
+    ] = None,
+    web_corpus: Annotated[Path | None, typer.Option(metavar="FILE", help="Passages that stand in for the web.")] = None,
+    web: Annotated[str | None, typer.Option(metavar="ddgs", help="Search the real web.")] = None,
+    split: Annotated[
+        bool | None,
+        typer.Option(
+            "--split/--whole",
+            help="Share the corpus out between the sources by its field `source`, or give it to each as a whole; by "
+            "default split where a pipeline has a second source.",
+        ),
+    ] = None,
+    store: Annotated[
+        str | None, typer.Option(metavar="elasticsearch", help="Put the corpus there in place of the embedded index.")
+    ] = None,
+    llm: Annotated[
+        str | None,
+        typer.Option(metavar="embedded|simulated|URL", help="The model; by default the one of PREFRAG_LLM_BASE_URL."),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The model's name on its server; by default PREFRAG_LLM_MODEL.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.")] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Questions asked at the same time.")] = 4,
+    top_k: Annotated[int | None, typer.Option(min=1, help="Documents a retrieval.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the simulated reader, and of the model's sampling.")] = None,
+    judge_error: Annotated[
+        float, typer.Option(min=0, max=1, help="How often the simulated reader judges passages wrongly.")
+    ] = 0.0,
+    reflection_error: Annotated[
+        float, typer.Option(min=0, max=1, help="How often it judges its answer wrongly.")
+    ] = 0.0,
+    distraction: Annotated[
+        float, typer.Option(min=0, max=1, help="How likely one irrelevant passage spoils its answer.")
+    ] = 0.0,
+    record: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep all replies of models and all finds on the web there.")
+    ] = None,
+    replay: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Play a recording in place of the model and the web.")
+    ] = None,
+    retries: Annotated[int, typer.Option(min=0, help="Further attempts at a question whose run failed.")] = 1,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Ask again what an earlier call has kept as failed.")
+    ] = False,
+    deadline: Annotated[float, typer.Option(min=1, help="Seconds that an attempt at a question may take.")] = 600.0,
+    contents: Annotated[
+        bool, typer.Option("--contents/--no-contents", help="Keep the text of the documents in the predictions.")
+    ] = True,
+    prices: Annotated[
+        Path | None, typer.Option(metavar="FILE.json", help="A table of prices; adds the cost to the metrics.")
+    ] = None,
+    format: Annotated[
+        str, typer.Option(help="The form of the question file, where it cannot be told by itself.")
+    ] = "auto",
+) -> None:
+    """Ask a pipeline all questions of a benchmark and measure its answers; a second call goes on with the first."""
+    from evaluation.runner import run
+
+    table = None if prices is None else _prices(prices)
+    try:
+        ended = run(
+            pipeline,
+            questions,
+            output=output,
+            format=format,
+            limit=limit,
+            concurrency=concurrency,
+            retries=retries,
+            retry_failed=retry_failed,
+            deadline=deadline,
+            contents=contents,
+            prices=table,
+            corpus=corpus,
+            web_corpus=web_corpus,
+            web=web,
+            split=split,
+            store=None if store == "tantivy" else store,
+            llm=llm,
+            model=model,
+            top_k=top_k,
+            seed=seed,
+            judge_error=judge_error,
+            reflection_error=reflection_error,
+            distraction=distraction,
+            record=record,
+            replay=replay,
+        )
+    except KeyboardInterrupt:
+        typer.echo(f"Interrupted. What is done is kept in {output}: the same command goes on from there.", err=True)
+        sys.stdout.flush()
+        # The interpreter would wait for the thread in which a model still thinks.
+        os._exit(INTERRUPTED)
+    _tell(ended.config, ended.metrics, output)
+    if ended.metrics["errors"] == ended.metrics["n"]:
+        raise typer.Exit(FAILED)
+
+
+def report(
+    folders: Annotated[
+        list[Path], typer.Argument(help="Output folders of `prefrag evaluate`, or folders that hold some.")
+    ],
+    output: Annotated[Path, typer.Option(metavar="DIR", help="The folder of the report.")],
+) -> None:
+    """Compare runs in tables and pictures, down to the steps of each question."""
+    from evaluation.report import write_report
+
+    typer.echo(f"The report is {write_report(folders, output)}")
+
+
+def _prices(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise FileNotFoundError(f"There is no table of prices {path}.")
+    try:
+        table = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"The table of prices {path} is no JSON: {error}") from error
+    if not isinstance(table, dict):
+        raise ValueError(f"The table of prices {path} must be a JSON object, one entry a model.")
+    return table
+
+
+def _tell(config: dict[str, Any], metrics: dict[str, Any], output: Path) -> None:
+    scores = [f"{name} {metrics[name]:.1f}" for name in ("acc", "em", "f1", "recall", "recall_all") if name in metrics]
+    shared = {True: "the corpus split between the sources", False: "the whole corpus"}.get(config["split"])
+    reader = "the simulated reader, no language model" if config["simulated"] else None
+    told = [f"{config['pipeline']} on {config['dataset']}", f"{metrics['n']} questions", shared, reader]
+    typer.echo(f"{', '.join(part for part in told if part)}:")
+    typer.echo(f"  {', '.join(scores)} (percent)")
+    typer.echo(
+        f"  a question: {metrics['total']:.2f} retrievals ({metrics['total_local']:.2f} local, "
+        f"{metrics['total_web']:.2f} web), {metrics['llm_calls']:.2f} model calls, "
+        f"{metrics['seconds_per_question']:.2f} s"
+    )
+    if "cost" in metrics:
+        cost = metrics["cost"]
+        unpriced = f"; without a price: {', '.join(cost['unpriced'])}" if cost["unpriced"] else ""
+        typer.echo(f"  cost: {cost['total']:.4f}{unpriced}")
+    if metrics["errors"]:
+        typer.echo(f"  {metrics['errors']} questions failed and score 0; --retry-failed asks them again.", err=True)
+    typer.echo(f"  {output}")

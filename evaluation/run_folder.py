@@ -1,0 +1,138 @@
+"""The folder of a run: its predictions, one a line as they come, its settings and its metrics."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+PREDICTIONS, METRICS, CONFIG = "predictions.jsonl", "metrics.json", "config.json"
+# What a run may go on with where it was stopped with another value.
+FREE = ("concurrency", "deadline", "haystack_version", "limit", "retries", "started")
+
+
+class RunFolder:
+    """Where a run is kept, so that it can be stopped at any moment and taken up again.
+
+    :param path: The folder; made when it is not there.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def open(self, config: Mapping[str, Any]) -> None:
+        """Make the folder a run's, or make sure that it is.
+
+        :param config: The settings of the run.
+        :raises ValueError: When the folder holds a run with other settings; the message names them.
+        """
+        before = self._config()
+        if before is not None:
+            differing = [
+                f"{key} was {_told(before.get(key))} and is now {_told(config.get(key))}"
+                for key in sorted({*before, *config})
+                if key not in FREE and before.get(key) != _plain(config.get(key))
+            ]
+            if differing:
+                raise ValueError(
+                    f"{self.path} holds a run with other settings: {'; '.join(differing)}. Choose another output "
+                    "folder, or the settings of that run to go on with it."
+                )
+        elif (self.path / PREDICTIONS).exists():
+            raise ValueError(f"{self.path} holds predictions without a {CONFIG}: choose another output folder.")
+        self.path.mkdir(parents=True, exist_ok=True)
+        self._write(CONFIG, config)
+
+    def predictions(self, ids: Collection[str]) -> list[dict[str, Any]]:
+        """Read what is done; a last line that was never finished is cut off.
+
+        :param ids: The questions of the run.
+        :returns: The predictions, the last one of each question.
+        :raises ValueError: When a line is broken or belongs to none of the questions.
+        """
+        path = self.path / PREDICTIONS
+        if not path.is_file():
+            return []
+        *lines, torn = path.read_bytes().split(b"\n")
+        if torn:
+            os.truncate(path, path.stat().st_size - len(torn))
+        done: dict[str, dict[str, Any]] = {}
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                prediction = json.loads(line)
+                done[prediction["id"]] = prediction
+            except (ValueError, TypeError, KeyError) as error:
+                raise ValueError(
+                    f"{path}, line {number}, is no prediction ({error}): delete the line; its question is asked again."
+                ) from error
+            if prediction["id"] not in ids:
+                raise ValueError(
+                    f"{path}, line {number}, is of the question '{prediction['id']}', which is not asked now: raise "
+                    "the limit, give the questions of that run, or choose another output folder."
+                )
+        return list(done.values())
+
+    def rewrite(self, predictions: Iterable[Mapping[str, Any]]) -> None:
+        """Keep only some predictions.
+
+        :param predictions: Those to keep.
+        """
+        _replace(self.path / PREDICTIONS, "".join(map(_line, predictions)))
+
+    def add(self, prediction: Mapping[str, Any]) -> None:
+        """Keep one more prediction; it survives the end of the process.
+
+        :param prediction: The prediction.
+        """
+        # One unbuffered write: a kill leaves at most the last line unfinished.
+        with (self.path / PREDICTIONS).open("ab", buffering=0) as file:
+            file.write(_line(prediction).encode("utf-8", "replace"))
+
+    def begin(self) -> None:
+        """Take away the metrics of an earlier call, which are not those of what follows."""
+        (self.path / METRICS).unlink(missing_ok=True)
+
+    def finish(self, metrics: Mapping[str, Any]) -> None:
+        """Keep the metrics, all of them or none.
+
+        :param metrics: The metrics of the whole run.
+        """
+        self._write(METRICS, metrics)
+
+    def _config(self) -> dict[str, Any] | None:
+        path = self.path / CONFIG
+        if not path.is_file():
+            return None
+        try:
+            config = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"{path} is no JSON ({error}): choose another output folder.") from error
+        if not isinstance(config, dict):
+            raise ValueError(f"{path} is no JSON object: choose another output folder.")
+        return config
+
+    def _write(self, name: str, values: Mapping[str, Any]) -> None:
+        _replace(self.path / name, json.dumps(values, ensure_ascii=False, indent=2, default=str) + "\n")
+
+
+def _replace(path: Path, text: str) -> None:
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    new.write_text(text, encoding="utf-8", errors="replace")
+    new.replace(path)
+
+
+def _line(prediction: Mapping[str, Any]) -> str:
+    return json.dumps(prediction, ensure_ascii=False, default=str) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    """:returns: The value as it comes back from the file."""
+    return json.loads(json.dumps(value, default=str))
+
+
+def _told(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,307 @@
+"""Asking a pipeline all questions of a benchmark."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from components.recording import NotRecorded
+from evaluation.experiment import Experiment, Setup
+from evaluation.question import Question
+from evaluation.run_folder import RunFolder
+from pipelines.asking import RunFailed, portal, ask_async
+
+DEADLINE_SECONDS = 600.0
+
+
+@dataclass(frozen=True)
+class Run:
+    """An evaluation that is over.
+
+    :param predictions: One a question, in the order of the questions.
+    :param metrics: Scores in percent and counts as means a question, as in ``metrics.json``.
+    :param config: The settings, as in ``config.json``.
+    :param output: The folder, if one was given.
+    """
+
+    predictions: list[dict[str, Any]]
+    metrics: dict[str, Any]
+    config: dict[str, Any]
+    output: Path | None = None
+
+
+def run(
+    pipeline: Any,
+    questions: str | Path | Sequence[Question],
+    *,
+    output: str | Path | None = None,
+    format: str = "auto",
+    limit: int | None = None,
+    concurrency: int = 4,
+    retries: int = 1,
+    retry_failed: bool = False,
+    deadline: float = DEADLINE_SECONDS,
+    contents: bool = True,
+    prices: Mapping[str, Any] | None = None,
+    progress: bool = True,
+    **replaced: Any,
+) -> Run:
+    """Ask a pipeline all questions, score its answers and sum them up; also from a notebook.
+
+    ```python
+    import evaluation
+
+    run = evaluation.run("prefrag", "dev.jsonl", corpus="corpus.jsonl", llm="simulated", limit=20)
+    print(run.metrics["acc"], run.metrics["recall"])
+    ```
+
+    With an ``output`` folder, every prediction is kept as soon as it is there, and a call that was stopped is taken up
+    by the same call. Nothing but the order of the predictions depends on the concurrency.
+
+    :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
+    :param questions: A file of questions, or questions.
+    :param output: The folder for ``predictions.jsonl``, ``metrics.json`` and ``config.json``.
+    :param format: The format of the file, see :func:`evaluation.datasets.load_questions`.
+    :param limit: Only the first questions; it may grow from call to call.
+    :param concurrency: Questions asked at the same time.
+    :param retries: Further attempts at a question whose run failed; then it is kept as failed and scores 0.
+    :param retry_failed: Ask again what an earlier call has kept as failed.
+    :param deadline: Seconds that one attempt at a question may take.
+    :param contents: Keep the text of the documents in the predictions.
+    :param prices: A table of prices, see :func:`evaluation.metrics.summarise`.
+    :param progress: Show a progress bar with the scores so far.
+    :param replaced: What of the pipeline is replaced, see :class:`~evaluation.experiment.Experiment`.
+    :returns: The predictions, the metrics and the settings.
+    :raises FileNotFoundError: When a file is absent.
+    :raises ValueError: When a setting makes no sense, or the folder holds a run with others.
+    """
+    if concurrency < 1 or retries < 0 or deadline <= 0 or (limit is not None and limit < 1):
+        raise ValueError("concurrency and limit must be at least 1, retries at least 0 and deadline over 0.")
+    file = Path(questions).expanduser() if isinstance(questions, str | Path) else None
+    asked = _questions(questions if file is None else file, format, limit)
+    with Console(stderr=True, quiet=not progress).status("preparing the pipeline and its indexes"):
+        setup = Setup(pipeline, Experiment(**replaced), file)
+    config = {
+        **setup.config,
+        "dataset": asked[0].dataset or (file.resolve().parent.name if file is not None else "questions"),
+        "questions": None if file is None else str(file),
+        "limit": limit,
+        "deadline": deadline,
+        "concurrency": concurrency,
+        "retries": retries,
+        "haystack_version": version("haystack-ai"),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    folder = None if output is None else RunFolder(Path(output).expanduser())
+    done = [] if folder is None else _done(folder, config, asked, retry_failed)
+    pending = [question for question in asked if question.id not in {prediction["id"] for prediction in done}]
+    with setup.environment(), _bar(len(asked), done, progress) as bar:
+        asking = _Asking(setup.build() if pending else None, retries, deadline, contents)
+
+        async def ask_all() -> None:
+            await asking.ask_all(pending, concurrency, keep)
+
+        def keep(prediction: dict[str, Any]) -> None:
+            if folder is not None:
+                folder.add(prediction)
+            done.append(prediction)
+            bar.show(prediction)
+
+        _wait(ask_all)
+    order = {question.id: number for number, question in enumerate(asked)}
+    done.sort(key=lambda prediction: order[prediction["id"]])
+    metrics = _summarise(done, prices, config)
+    if folder is not None:
+        folder.finish(metrics)
+    return Run(done, metrics, config, None if folder is None else folder.path)
+
+
+class _Asking:
+    """Asks questions, several at a time.
+
+    :param pipeline: The pipeline under test.
+    :param retries: Further attempts at a question.
+    :param deadline: Seconds an attempt may take.
+    :param contents: Keep the text of documents.
+    """
+
+    def __init__(self, pipeline: Any, retries: int, deadline: float, contents: bool):
+        self.pipeline = pipeline
+        self.retries = retries
+        self.deadline = deadline
+        self.contents = contents
+
+    async def ask_all(self, questions: Iterable[Question], concurrency: int, keep: Any) -> None:
+        """Ask every question; the next one starts whenever one is done."""
+        waiting = iter(questions)
+
+        async def worker() -> None:
+            for question in waiting:
+                keep(await self._prediction(question))
+
+        try:
+            async with asyncio.TaskGroup() as workers:
+                for _ in range(concurrency):
+                    workers.create_task(worker())
+        except ExceptionGroup as errors:
+            # One of them is enough to say what is wrong.
+            first = errors.exceptions[0]
+            raise first from first.__cause__
+
+    async def _prediction(self, question: Question) -> dict[str, Any]:
+        from evaluation.metrics import score
+
+        started = time.perf_counter()
+        result, error = await self._attempt(question)
+        for _ in range(self.retries):
+            if error is None:
+                break
+            started = time.perf_counter()
+            result, error = await self._attempt(question)
+        seconds = time.perf_counter() - started
+        scores = score(question, {} if error else result)
+        if not self.contents:
+            documents = [{**document, "content": ""} for document in result.get("documents") or ()]
+            result = {**result, "documents": documents}
+        return {
+            "id": question.id,
+            "question": question.question,
+            "answers": list(question.answers),
+            "type": question.type,
+            "supporting_ids": list(question.supporting_ids),
+            "dataset": question.dataset,
+            "seconds": round(seconds, 4),
+            "error": error,
+            "scores": scores,
+            "result": result,
+        }
+
+    async def _attempt(self, question: Question) -> tuple[dict[str, Any], str | None]:
+        try:
+            return await ask_async(self.pipeline, question.question, deadline=self.deadline), None
+        except Exception as error:
+            if missing := _cause(error, NotRecorded):
+                raise ValueError(
+                    f"Question '{question.id}' ({question.question}) cannot be replayed. {missing}. Replay with the "
+                    "pipeline, corpora and settings of the recording, or complete it with --record."
+                ) from error
+            result = error.result if isinstance(error, RunFailed) else {}
+            return result, str(error) or type(error).__name__
+
+
+class _Bar:
+    """The progress, with the scores so far.
+
+    :param bar: The bar of rich.
+    :param total: How many questions there are.
+    :param done: The predictions of earlier calls.
+    """
+
+    def __init__(self, bar: Progress, total: int, done: Sequence[Mapping[str, Any]]):
+        self._bar = bar
+        self._values: dict[str, list[float]] = {}
+        self._errors = 0
+        self._task = bar.add_task("", total=total, scores="")
+        for prediction in done:
+            self.show(prediction)
+
+    def show(self, prediction: Mapping[str, Any]) -> None:
+        """Count one more prediction."""
+        scores = prediction.get("scores") or {}
+        counts = (prediction.get("result") or {}).get("counts") or {}
+        shown = {name: 100 * scores[name] for name in ("acc", "f1", "recall") if name in scores}
+        for name, value in {**shown, "retrievals": counts.get("total", 0)}.items():
+            self._values.setdefault(name, []).append(value)
+        self._errors += bool(prediction.get("error"))
+        means = [f"{name} {sum(values) / len(values):.1f}" for name, values in self._values.items()]
+        text = ", ".join([*means, *([f"errors {self._errors}"] if self._errors else [])])
+        self._bar.update(self._task, advance=1, scores=text)
+
+
+@contextmanager
+def _bar(total: int, done: Sequence[Mapping[str, Any]], shown: bool) -> Iterator[_Bar]:
+    columns = (
+        TextColumn("evaluating"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[scores]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), disable=not shown) as bar:
+        yield _Bar(bar, total, done)
+
+
+def _wait(work: Any) -> None:
+    """Run to its end on the event loop of :func:`pipelines.ask`, whose clients are of no use on another."""
+    future = portal().start_task_soon(work)
+    try:
+        future.result()
+    except BaseException:
+        # Whoever interrupts the wait wants the questions under way to end as well.
+        future.cancel()
+        raise
+
+
+def _questions(given: Any, format: str, limit: int | None) -> list[Question]:
+    if isinstance(given, Path):
+        from evaluation.datasets import load_questions
+
+        asked = load_questions(given, format=format, limit=limit)
+    else:
+        asked = list(given)[:limit]
+    if not asked:
+        raise ValueError("There is no question to ask: give a file that holds some.")
+    seen: set[str] = set()
+    for question in asked:
+        if question.id in seen:
+            raise ValueError(f"Two questions have the id '{question.id}': give each its own.")
+        seen.add(question.id)
+    return asked
+
+
+def _done(
+    folder: RunFolder, config: Mapping[str, Any], asked: Sequence[Question], retry_failed: bool
+) -> list[dict[str, Any]]:
+    """:returns: What earlier calls have done and this one need not."""
+    folder.open(config)
+    by_id = {question.id: question for question in asked}
+    done = folder.predictions(by_id)
+    for prediction in done:
+        if prediction.get("question") != by_id[prediction["id"]].question:
+            raise ValueError(
+                f"In {folder.path} the id '{prediction['id']}' is of another question: choose another output folder."
+            )
+    if retry_failed and any(prediction.get("error") for prediction in done):
+        done = [prediction for prediction in done if not prediction.get("error")]
+        folder.rewrite(done)
+    if len(done) < len(asked):
+        folder.begin()
+    return done
+
+
+def _summarise(
+    predictions: Sequence[Mapping[str, Any]], prices: Mapping[str, Any] | None, config: Mapping[str, Any]
+) -> dict[str, Any]:
+    from evaluation.metrics import summarise
+
+    metrics = summarise(predictions, prices, config["llm"].get("model"))
+    return json.loads(json.dumps(metrics))
+
+
+def _cause(error: BaseException, kind: type[BaseException]) -> BaseException | None:
+    link: BaseException | None = error
+    while link is not None and not isinstance(link, kind):
+        link = link.__cause__
+    return link

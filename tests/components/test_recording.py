@@ -1,0 +1,248 @@
+"""What sources and models gave, kept in one file."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import threading
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack import Document
+from haystack.dataclasses import ChatMessage, ToolCall
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components.recording import Entry, NotRecorded, Recording
+from tests.components.samples import document
+
+YEAR = {"field": "meta.year", "operator": ">", "value": 2000}
+SEARCH: tuple[Any, ...] = ("search", "web", "a", 5, {})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "kept.jsonl"
+
+
+def recording(path: Path, mode: str = "reuse") -> Recording:
+    return Recording(str(path), mode)  # type: ignore[arg-type]
+
+
+def found(*documents: Document) -> Entry:
+    return Entry(documents=documents)
+
+
+def keep(kept: Recording, *documents: Document) -> None:
+    kept.record(found(*documents), *SEARCH)
+
+
+class TestInit:
+    def test_knows_three_modes(self, path: Path):
+        with pytest.raises(ValueError, match="set it to record, replay or reuse"):
+            recording(path, "rewind")
+
+    def test_needs_something_to_replay(self, path: Path):
+        with pytest.raises(ValueError, match=r"no recording at .*record one first"):
+            recording(path, "replay")
+
+    @pytest.mark.parametrize("line", ["{", "[]", '{"key": "a"}', '{"key": "a", "documents": [1]}', '{"a": 1}'])
+    def test_names_a_line_that_is_broken(self, path: Path, line: str):
+        keep(recording(path))
+        with path.open("a") as file:
+            file.write(line + "\n")
+
+        with pytest.raises(ValueError, match=r"Line 2 of the recording .*kept.jsonl is broken"):
+            recording(path)
+
+    def test_bears_empty_lines(self, path: Path):
+        keep(recording(path))
+        path.write_text("\n" + path.read_text() + "\n\n")
+
+        assert recording(path).play(*SEARCH) == found()
+
+    def test_bears_a_last_line_that_its_writer_never_finished(self, path: Path):
+        keep(recording(path))
+        whole = path.read_text()
+        path.write_text(whole + '{"key": "search [')
+
+        recording(path, "replay")
+        assert path.read_text() != whole
+
+        assert recording(path).play(*SEARCH) == found()
+        assert path.read_text() == whole
+
+    def test_bears_a_last_line_without_its_end(self, path: Path):
+        keep(recording(path))
+        path.write_text(path.read_text().rstrip("\n"))
+
+        assert recording(path, "replay").play(*SEARCH) == found()
+        recording(path).record(found(), "search", "web", "b", 5, {})
+        assert len(path.read_text().splitlines()) == 2
+
+
+def test_survives_serialisation(path: Path):
+    kept = recording(path, "record")
+
+    again = Recording.from_dict(kept.to_dict())
+
+    assert (again.path, again.mode) == (str(path), "record")
+
+
+class TestPlaying:
+    def test_gives_what_was_kept_to_the_next_process_too(self, path: Path):
+        documents = [document("a", url="https://example.org", year=2001), Document(id="bare")]
+        keep(recording(path, "record"), *documents)
+        gc.collect()
+
+        for mode in ("replay", "reuse"):
+            assert recording(path, mode).play(*SEARCH) == found(*documents)
+
+    def test_an_empty_finding_is_one(self, path: Path):
+        keep(recording(path))
+
+        assert recording(path, "replay").play(*SEARCH) == found()
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            ("search", "local", "a", 5, {}),
+            ("search", "web", "b", 5, {}),
+            ("search", "web", "a", 6, {}),
+            ("search", "web", "a", 5, YEAR),
+            ("reply", "web", "a", 5, {}),
+        ],
+    )
+    def test_tells_requests_apart(self, path: Path, other: tuple[Any, ...]):
+        keep(recording(path), document("a"))
+
+        assert recording(path).play(*other) is None
+        with pytest.raises(NotRecorded, match=f"does not hold this {other[0]} of {other[1]}: {other[2]}"):
+            recording(path, "replay").play(*other)
+
+    def test_never_plays_while_it_records(self, path: Path):
+        kept = recording(path, "record")
+        keep(kept, document("a"))
+
+        assert kept.play(*SEARCH) is None
+
+    def test_of_two_recordings_of_a_request_the_last_counts(self, path: Path):
+        keep(recording(path, "record"), document("old"))
+        keep(recording(path, "record"), document("new"))
+
+        assert recording(path, "replay").play(*SEARCH) == found(document("new"))
+
+    def test_sees_what_another_process_has_written_since(self, path: Path):
+        first = recording(path)
+        keep(first, document("a"))
+        line = json.loads(path.read_text())
+        with path.open("a") as file:
+            file.write(json.dumps({**line, "key": line["key"].replace('"a"', '"b"')}) + "\n")
+
+        assert recording(path, "replay").play("search", "web", "b", 5, {}) == found(document("a"))
+
+    def test_is_empty_again_when_its_file_is_gone(self, path: Path):
+        kept = recording(path)
+        keep(kept, document("a"))
+        path.unlink()
+
+        assert recording(path).play(*SEARCH) is None
+
+
+class TestFailures:
+    def test_are_replayed(self, path: Path):
+        recording(path).record(Entry(error="rate limit"), *SEARCH)
+
+        assert recording(path, "replay").play(*SEARCH) == Entry(error="rate limit")
+
+    def test_are_tried_again_where_a_recording_is_reused(self, path: Path):
+        kept = recording(path)
+        kept.record(Entry(error="rate limit"), *SEARCH)
+
+        assert kept.play(*SEARCH) is None
+        keep(kept, document("a"))
+        assert recording(path, "replay").play(*SEARCH) == found(document("a"))
+
+
+class TestRecording:
+    def test_makes_the_folder_with_the_first_entry(self, tmp_path: Path):
+        path = tmp_path / "new" / "folder" / "kept.jsonl"
+        kept = recording(path)
+        assert not path.parent.exists()
+
+        keep(kept)
+
+        assert path.is_file()
+
+    def test_keeps_the_first_of_two_outcomes_while_it_is_reused(self, path: Path):
+        kept = recording(path)
+
+        first = kept.record(found(document("first")), *SEARCH)
+        second = kept.record(found(document("second")), *SEARCH)
+
+        assert first == second == found(document("first"))
+        assert len(path.read_text().splitlines()) == 1
+
+    @given(text=st.text(alphabet=st.characters(exclude_categories=["Cs"])))
+    def test_keeps_any_text(self, tmp_path_factory: pytest.TempPathFactory, text: str):
+        path = tmp_path_factory.mktemp("kept") / "kept.jsonl"
+        search, call = ("search", "web", text, 5, {}), ("reply", "llm", text)
+        one = found(Document(id="a", content=text, meta={"title": text}))
+        said = Entry(replies=(ChatMessage.from_assistant(text, tool_calls=[ToolCall("t", {"q": text})]),))
+        recording(path).record(one, *search)  # type: ignore[arg-type]
+        recording(path).record(said, *call)  # type: ignore[arg-type]
+        gc.collect()
+
+        assert recording(path).play(*search) == one  # type: ignore[arg-type]
+        assert recording(path).play(*call) == said  # type: ignore[arg-type]
+
+    @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0c", "\r", "\r\n"])
+    def test_keeps_the_line_separators_of_web_pages(self, path: Path, separator: str):
+        one = found(document("a", content=f"one{separator}two"))
+        recording(path).record(one, *SEARCH)
+        gc.collect()
+
+        assert recording(path).play(*SEARCH) == one
+
+    def test_keeps_metadata_that_json_does_not_know_as_text(self, path: Path):
+        kept = recording(path)
+
+        at_once = kept.record(found(document("a", day=date(2024, 5, 1))), *SEARCH)
+
+        assert at_once.documents[0].meta["day"] == "2024-05-01"
+        assert recording(path).play(*SEARCH) == at_once
+
+    def test_two_of_one_file_read_it_once_and_know_what_the_other_keeps(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        keep(recording(path), document("a"))
+        gc.collect()
+        read: list[Path] = []
+        read_bytes = Path.read_bytes
+        monkeypatch.setattr(Path, "read_bytes", lambda self: read.append(self) or read_bytes(self))  # type: ignore[func-returns-value]
+
+        one, two = recording(path), recording(Path(os.path.relpath(path)))
+        one.record(found(), "search", "web", "b", 5, {})
+
+        assert two.play("search", "web", "b", 5, {}) == found()
+        assert len(read) == 1
+
+    def test_of_several_threads_stays_whole(self, path: Path):
+        def record(number: int) -> None:
+            kept = recording(path)
+            for turn in range(20):
+                one = found(document(str(number), content="x" * 2_000))
+                kept.record(one, "search", "web", f"{number}-{turn}", 5, {})
+
+        threads = [threading.Thread(target=record, args=(number,)) for number in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        gc.collect()
+
+        replayed = recording(path, "replay")
+        assert all(replayed.play("search", "web", f"{n}-{turn}", 5, {}) for n in range(4) for turn in range(20))

@@ -1,0 +1,105 @@
+"""A pipeline without retrieval whose model knows the answers, fails where it is told to, and may hang."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from haystack import component, default_from_dict, default_to_dict
+from haystack.dataclasses import ChatMessage
+
+from evaluation.question import Question
+from pipelines.loading import find, read
+from tests.fakes import CALLS
+from tests.pipelines.scripted import answer
+
+HANG_AFTER = "PREFRAG_TEST_HANG_AFTER"
+
+
+@component
+class AnsweringChatGenerator:
+    """Answers the question that the prompt holds.
+
+    :param answers: By question.
+    :param failures: How often the call for a question fails before it is answered.
+    """
+
+    context_window = 8_192
+
+    def __init__(self, answers: Mapping[str, str], failures: Mapping[str, int] | None = None):
+        self.answers = dict(answers)
+        self.failures = dict(failures or {})
+
+    def to_dict(self) -> dict[str, Any]:
+        return default_to_dict(self, answers=self.answers, failures=self.failures)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> AnsweringChatGenerator:
+        return default_from_dict(cls, data)
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None) -> dict[str, Any]:
+        question = next(one for one in self.answers if one in (messages[-1].text or ""))
+        CALLS.setdefault("asked", []).append(question)
+        if CALLS["asked"].count(question) <= self.failures.get(question, 0):
+            raise RuntimeError("the server is down")
+        meta = {"usage": {"prompt_tokens": 10, "completion_tokens": 2}}
+        return {"replies": [ChatMessage.from_assistant(answer(self.answers[question], label=None), meta=meta)]}
+
+    @component.output_types(replies=list[ChatMessage])
+    async def run_async(
+        self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        CALLS.setdefault("running", []).append(1)
+        CALLS.setdefault("at once", []).append(len(CALLS["running"]))
+        if (after := os.environ.get(HANG_AFTER)) and len(CALLS.get("asked", [])) >= int(after):
+            print("hanging", flush=True)
+            await asyncio.Event().wait()
+        await asyncio.sleep(0)
+        CALLS["running"].pop()
+        return self.run(messages, generation_kwargs)
+
+
+def questions(count: int) -> list[Question]:
+    """:returns: Questions whose answer is their number in words that no other question has."""
+    return [
+        Question(
+            f"q{number}", f"What is kept in box {number:03}?", (f"thing {number:03}",), type="box", dataset="boxes"
+        )
+        for number in range(count)
+    ]
+
+
+def questions_file(path: Path, asked: Sequence[Question]) -> Path:
+    """:returns: The file, in the project's own form."""
+    lines = [{"id": one.id, "question": one.question, "answers": list(one.answers), "type": one.type} for one in asked]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def pipeline(
+    folder: Path, asked: Sequence[Question], failures: Mapping[str, int] | None = None, wrong: Sequence[str] = ()
+) -> Path:
+    """Write the pipeline.
+
+    :param failures: How often each question fails, by its id.
+    :param wrong: The ids of the questions that are answered wrongly.
+    :returns: Its YAML.
+    """
+    answers = {one.question: "something else" if one.id in wrong else one.answers[0] for one in asked}
+    by_question = {one.question: (failures or {}).get(one.id, 0) for one in asked}
+    data = yaml.safe_load(read(find("no_retrieval")))
+    model = {
+        "type": "tests.evaluation.answering.AnsweringChatGenerator",
+        "init_parameters": {"answers": answers, "failures": by_question},
+    }
+    for name in ("rewriter", "reasoner"):
+        data["components"][name]["init_parameters"]["chat_generator"] = model
+    file = folder / "boxes.yaml"
+    file.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
+    return file

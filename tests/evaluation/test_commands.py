@@ -1,0 +1,185 @@
+"""`prefrag evaluate` and `prefrag report`: what they take, print and leave behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from service.main import app
+from tests.evaluation.answering import HANG_AFTER, pipeline, questions, questions_file
+
+ASKED = questions(6)
+ROOT = Path(__file__).parents[2]
+
+
+def prefrag(*arguments: object) -> Any:
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return questions_file(tmp_path / "dev.jsonl", ASKED)
+
+
+@pytest.fixture
+def output(tmp_path: Path) -> Path:
+    return tmp_path / "run"
+
+
+class TestEvaluate:
+    def evaluate(self, tmp_path: Path, file: Path, output: Path, *more: object, **settings: Any) -> Any:
+        boxes = pipeline(tmp_path, ASKED, **settings)
+        return prefrag("evaluate", "--pipeline", boxes, "--questions", file, "--output", output, *more)
+
+    def test_prints_the_scores_and_writes_the_three_files(self, tmp_path: Path, file: Path, output: Path):
+        result = self.evaluate(tmp_path, file, output, wrong=("q1", "q2"))
+
+        assert result.exit_code == 0, result.output
+        assert "6 questions" in result.stdout
+        assert "acc 66.7" in result.stdout
+        assert "1.00 model calls" in result.stdout
+        assert {path.name for path in output.iterdir()} == {"predictions.jsonl", "metrics.json", "config.json"}
+        assert json.loads((output / "metrics.json").read_text())["acc"] == pytest.approx(100 * 4 / 6)
+
+    def test_says_that_no_model_took_part_and_how_the_corpus_was_shared_out(self, tmp_path: Path, output: Path):
+        corpus, dev = tmp_path / "corpus.jsonl", tmp_path / "dev.jsonl"
+        passages = [
+            {"id": f"p{number}", "title": f"Box {number}", "text": f"Thing {number} is there.", "source": source}
+            for number, source in enumerate(("local", "web"))
+        ]
+        corpus.write_text("".join(json.dumps(passage) + "\n" for passage in passages))
+        dev.write_text(
+            json.dumps({"id": "q", "question": "What is in box 0?", "answers": ["Thing 0"], "supporting_ids": ["p0"]})
+        )
+        settings = ("--questions", dev, "--corpus", corpus, "--llm", "simulated", "--judge-error", 0.2, "--seed", 3)
+
+        result = prefrag("evaluate", *settings, "--output", output)
+
+        assert result.exit_code == 0, result.output
+        assert "the corpus split between the sources, the simulated reader, no language model" in result.stdout
+        config = json.loads((output / "config.json").read_text())
+        assert (config["llm"]["judge_error"], config["llm"]["seed"], config["split"]) == (0.2, 3, True)
+
+    def test_a_second_call_with_other_settings_ends_with_2(self, tmp_path: Path, file: Path, output: Path):
+        self.evaluate(tmp_path, file, output)
+
+        result = self.evaluate(tmp_path, file, output, "--top-k", 3)
+
+        assert result.exit_code == 2
+        assert "top_k was null and is now 3" in result.stderr
+
+    def test_tells_failed_questions_and_ends_with_1_when_all_have_failed(
+        self, tmp_path: Path, file: Path, output: Path
+    ):
+        one = self.evaluate(tmp_path, file, output, "--retries", 0, failures={"q0": 9})
+        every = self.evaluate(
+            tmp_path, file, tmp_path / "other", "--retries", 0, failures={f"q{n}": 9 for n in range(6)}
+        )
+
+        assert (one.exit_code, every.exit_code) == (0, 1)
+        assert "1 questions failed and score 0; --retry-failed asks them again" in one.stderr
+
+    def test_adds_the_cost_where_there_are_prices(self, tmp_path: Path, file: Path, output: Path):
+        prices = tmp_path / "prices.json"
+        prices.write_text('{"small": {"prompt_per_million": 1000000, "completion_per_million": 0}}')
+
+        result = self.evaluate(tmp_path, file, output, "--prices", prices)
+
+        assert result.exit_code == 0, result.output
+        assert "cost: " in result.stdout
+        assert "cost" in json.loads((output / "metrics.json").read_text())
+
+    @pytest.mark.parametrize(
+        ("arguments", "code", "message"),
+        [
+            (("--questions", "nothing.jsonl"), 3, "nothing.jsonl"),
+            (("--prices", "nothing.json"), 3, "no table of prices nothing.json"),
+            (("--llm", "gpt"), 2, "llm is 'gpt'"),
+            (("--pipeline", "nothing"), 3, "no pipeline 'nothing'"),
+            (("--corpus", "nothing.jsonl"), 3, "nothing.jsonl"),
+            (("--replay", "nothing.jsonl"), 3, "no recording nothing.jsonl"),
+            (("--web", "bing"), 2, "web is 'bing'"),
+            (("--judge-error", "2"), 2, "judge-error"),
+        ],
+    )
+    def test_says_what_is_wrong(self, file: Path, output: Path, arguments: tuple[str, ...], code: int, message: str):
+        result = prefrag("evaluate", "--questions", file, "--output", output, *arguments)
+
+        assert result.exit_code == code
+        assert message in " ".join(result.stderr.split())
+
+    @pytest.mark.parametrize("text", ["{", "[]"])
+    def test_prices_that_cannot_be_read_are_said(self, tmp_path: Path, file: Path, output: Path, text: str):
+        prices = tmp_path / "prices.json"
+        prices.write_text(text)
+
+        result = self.evaluate(tmp_path, file, output, "--prices", prices)
+
+        assert result.exit_code == 2
+        assert "table of prices" in result.stderr
+
+    def test_interrupted_ends_with_130_and_goes_on_the_next_time(self, tmp_path: Path, file: Path, output: Path):
+        boxes = pipeline(tmp_path, ASKED)
+        arguments = ["evaluate", "--pipeline", boxes, "--questions", file, "--output", output, "--concurrency", "1"]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "service.main", *map(str, arguments)],
+            env={**os.environ, HANG_AFTER: "2"},
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        with process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            assert process.stdout.readline() == "hanging\n"
+            process.send_signal(signal.SIGINT)
+            told = process.stderr.read()
+        assert process.returncode == 130
+        assert "the same command goes on from there" in told
+        assert len((output / "predictions.jsonl").read_text().splitlines()) == 2
+
+        result = prefrag(*arguments)
+
+        assert result.exit_code == 0, result.output
+        assert len((output / "predictions.jsonl").read_text().splitlines()) == 6
+
+
+class TestReport:
+    def test_writes_the_report_of_the_folders(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        written: list[Any] = []
+
+        def write_report(folders: list[Path], output: Path) -> Path:
+            written.append((folders, output))
+            return output / "index.html"
+
+        monkeypatch.setattr("evaluation.report.write_report", write_report, raising=False)
+
+        result = prefrag("report", tmp_path / "one", tmp_path / "two", "--output", tmp_path / "report")
+
+        assert result.exit_code == 0, result.output
+        assert written == [([tmp_path / "one", tmp_path / "two"], tmp_path / "report")]
+        assert "index.html" in result.stdout
+
+    def test_a_folder_that_is_absent_ends_with_3(self, tmp_path: Path):
+        assert prefrag("report", tmp_path / "nothing", "--output", tmp_path / "report").exit_code == 3
+
+
+def test_help_needs_nothing_heavy():
+    code = (
+        "import sys; from typer.testing import CliRunner; from service.main import app\n"
+        "assert CliRunner().invoke(app, ['evaluate', '--help']).exit_code == 0\n"
+        "print([name for name in ('haystack', 'tantivy', 'yaml', 'matplotlib', 'scipy') if name in sys.modules])"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+
+    assert done.stdout.strip() == "[]"
