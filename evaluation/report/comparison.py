@@ -1,0 +1,215 @@
+"""Intervals on scores and on their differences, by the bootstrap."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from evaluation.report.measures import ACC, EM, F1, MEASURES, RECALL, TOTAL, Measure
+from evaluation.report.runs import Run
+from evaluation.report.settings import Setting, differing
+
+RESAMPLES = 10_000
+SEED = 20_250_101
+CONFIDENCE = 95
+# With fewer pairs the percentiles of the bootstrap are too narrow to be believed.
+FEWEST = 10
+COMPARED = (ACC, F1, EM, RECALL, TOTAL)
+# Resamples drawn at once: what fits a cache rather than the whole memory.
+_BLOCK = 250
+# What may differ between methods besides the method; it is named.
+_NAMED = {"method", "retriever", "split of the corpus"}
+
+Verdict = Literal["better", "worse", "no difference shown", "too few questions"]
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A mean with its interval.
+
+    :param mean: The mean.
+    :param low: The 2.5th percentile of the resampled means.
+    :param high: The 97.5th.
+    :param n: Questions.
+    """
+
+    mean: float
+    low: float
+    high: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What one run has more of than another.
+
+    :param measure: The measure.
+    :param interval: The difference of the means over the paired questions.
+    """
+
+    measure: Measure
+    interval: Interval
+
+    @property
+    def verdict(self) -> Verdict:
+        """:returns: Better or worse when zero is outside the interval; fewer retrievals are better."""
+        if self.interval.n < FEWEST:
+            return "too few questions"
+        if self.interval.low <= 0 <= self.interval.high:
+            return "no difference shown"
+        return "better" if (self.interval.low > 0) == self.measure.higher_is_better else "worse"
+
+    @property
+    def words(self) -> str:
+        """:returns: The verdict, and for counts which way it goes."""
+        if self.measure.higher_is_better or self.verdict not in ("better", "worse"):
+            return self.verdict
+        return f"{self.verdict}: {'fewer' if self.verdict == 'better' else 'more'}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs over the questions that both have answered.
+
+    :param run: A run.
+    :param other: The one that it is compared with.
+    :param n: The questions that both have.
+    :param only_run: The ids that only the first has, in order.
+    :param only_other: The ids that only the other has.
+    :param differing: The things in which the two differ.
+    :param differences: First minus other, by the key of the measure; without those that one of the two has not.
+    """
+
+    run: Run
+    other: Run
+    n: int
+    only_run: tuple[str, ...]
+    only_other: tuple[str, ...]
+    differing: tuple[str, ...]
+    differences: Mapping[str, Difference]
+
+
+def intervals(columns: np.ndarray, resamples: int = RESAMPLES, seed: int = SEED) -> list[Interval]:
+    """Percentile bootstrap of means, the same resamples of the questions for every column.
+
+    :param columns: One row a question, one column a quantity; NaN where a question has none.
+    :param resamples: How often to draw as many questions as there are, with replacement.
+    :param seed: Of the draws, so that the same runs give the same report.
+    :returns: One interval a column; NaN throughout where a column has no value.
+    """
+    questions, quantities = columns.shape
+    present = ~np.isnan(columns)
+    filled, counted = np.where(present, columns, 0.0), present.astype(float)
+    complete = bool(present.all())
+    means = np.full((resamples, quantities), np.nan)
+    random = np.random.default_rng(seed)
+    for start in range(0, resamples if questions else 0, _BLOCK):
+        size = min(_BLOCK, resamples - start)
+        drawn = random.integers(questions, size=(size, questions)) + questions * np.arange(size)[:, None]
+        weights = np.bincount(drawn.ravel(), minlength=size * questions).reshape(size, questions).astype(float)
+        with np.errstate(invalid="ignore"):
+            means[start : start + size] = (weights @ filled) / (questions if complete else weights @ counted)
+    tail = (100 - CONFIDENCE) / 2
+    found = []
+    for column in range(quantities):
+        n = int(present[:, column].sum())
+        # A rare value may be in none of the questions of a resample.
+        drawn_means = means[~np.isnan(means[:, column]), column]
+        if not n:
+            found.append(Interval(math.nan, math.nan, math.nan, 0))
+            continue
+        low, high = np.percentile(drawn_means, [tail, 100 - tail])
+        found.append(Interval(float(filled[:, column].sum() / n), float(low), float(high), n))
+    return found
+
+
+def score_intervals(runs: Iterable[Run]) -> dict[tuple[str, str], Interval]:
+    """
+    :param runs: Runs.
+    :returns: The interval of each single score, by the run's name and the key of the measure.
+    """
+    found: dict[tuple[str, str], Interval] = {}
+    for run in runs:
+        of_run = intervals(_values(run, list(run.predictions), MEASURES))
+        found |= {(run.name, measure.key): one for measure, one in zip(MEASURES, of_run, strict=True) if one.n}
+    return found
+
+
+def compare(settings: Mapping[Setting, Sequence[Run]]) -> list[Comparison]:
+    """Compare, question by question, the runs on one dataset that can be compared.
+
+    These are two methods under one setting, two methods that differ in retriever and split alone besides, and two runs
+    that differ in one thing.
+
+    :param settings: The runs by setting.
+    :returns: One comparison a pair, in the order of the runs.
+    """
+    of_run = {run.name: setting for setting, held in settings.items() for run in held}
+    runs = sorted((run for held in settings.values() for run in held), key=lambda run: run.order)
+    pairs = [
+        (run, other)
+        for run, other in itertools.combinations(runs, 2)
+        if run.dataset == other.dataset
+        and (of_run[run.name] == of_run[other.name] or _comparable(differing(run, other)))
+    ]
+    # Pairs over the same questions share their resamples, which take most of the time.
+    by_ids: dict[tuple[str, ...], list[tuple[Run, Run]]] = {}
+    for run, other in pairs:
+        by_ids.setdefault(tuple(id for id in run.predictions if id in other.predictions), []).append((run, other))
+    found = {
+        (comparison.run.name, comparison.other.name): comparison
+        for ids, sharing in by_ids.items()
+        for comparison in _compare(sharing, ids)
+    }
+    return [found[run.name, other.name] for run, other in pairs]
+
+
+def turned(comparison: Comparison) -> Comparison:
+    """:returns: The comparison seen from the other run."""
+    return Comparison(
+        comparison.other,
+        comparison.run,
+        comparison.n,
+        comparison.only_other,
+        comparison.only_run,
+        comparison.differing,
+        {
+            key: Difference(difference.measure, Interval(-one.mean, -one.high, -one.low, one.n))
+            for key, difference in comparison.differences.items()
+            for one in (difference.interval,)
+        },
+    )
+
+
+def _comparable(differences: tuple[str, ...]) -> bool:
+    return len(differences) <= 1 or ("method" in differences and set(differences) <= _NAMED)
+
+
+def _compare(pairs: Sequence[tuple[Run, Run]], ids: tuple[str, ...]) -> list[Comparison]:
+    columns = [_values(run, ids, COMPARED) - _values(other, ids, COMPARED) for run, other in pairs]
+    every = iter(intervals(np.hstack(columns)))
+    common = set(ids)
+    return [
+        Comparison(
+            run,
+            other,
+            len(ids),
+            tuple(id for id in run.predictions if id not in common),
+            tuple(id for id in other.predictions if id not in common),
+            differing(run, other),
+            {measure.key: Difference(measure, one) for measure in COMPARED for one in (next(every),) if one.n},
+        )
+        for run, other in pairs
+    ]
+
+
+def _values(run: Run, ids: Sequence[str], measures: Sequence[Measure]) -> np.ndarray:
+    """:returns: One row an id, one column a measure."""
+    return np.array(
+        [[run.predictions[id].values.get(measure.key, math.nan) for measure in measures] for id in ids], dtype=float
+    ).reshape(len(ids), len(measures))

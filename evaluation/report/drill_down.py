@@ -1,0 +1,147 @@
+"""The questions on which two runs differ, with both traces."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from components.state import Event
+from evaluation.report.comparison import Comparison
+from evaluation.report.runs import Run
+from service.trace_text import trace_text
+
+# Bytes of JSON for all traces together, so that a browser opens the page without delay.
+LIMIT = 6_000_000
+# Characters of a thought, an analysis or an answer: enough to see what went wrong.
+_LONGEST = 600
+
+
+def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: int = LIMIT) -> dict[str, Any]:
+    """Gather what the page needs to set two runs side by side.
+
+    :param runs: The runs.
+    :param comparisons: The pairs, the most important first: their traces are kept first.
+    :param limit: Bytes of JSON for all traces together; beyond it a question is shown without its traces.
+    :returns: ``datasets`` (the questions of each), ``runs`` (with ``1`` right, ``0`` wrong or ``-`` not asked for each
+        question of the dataset), ``pairs`` (run numbers in the given order), ``traces`` (by run number, by question
+        number), and ``left_out``, the traces that found no room.
+    """
+    datasets: dict[str, dict[str, int]] = {}
+    questions: dict[str, list[dict[str, Any]]] = {}
+    for run in runs:
+        numbers, told = datasets.setdefault(run.dataset, {}), questions.setdefault(run.dataset, [])
+        for prediction in run.predictions.values():
+            if prediction.id not in numbers:
+                numbers[prediction.id] = len(told)
+                told.append({"id": prediction.id, "q": prediction.question, "gold": list(prediction.answers)})
+    of_run = {run.name: number for number, run in enumerate(runs)}
+    traces, left_out = _traces(comparisons, of_run, datasets, limit)
+    return {
+        "datasets": questions,
+        "runs": [
+            {
+                "name": run.name,
+                "method": run.method,
+                "dataset": run.dataset,
+                "right": _right(run, datasets[run.dataset]),
+            }
+            for run in runs
+        ],
+        "pairs": [[of_run[one.run.name], of_run[one.other.name]] for one in comparisons],
+        "traces": traces,
+        "left_out": left_out,
+    }
+
+
+def differing_ids(comparison: Comparison) -> list[str]:
+    """
+    :param comparison: Two runs.
+    :returns: The ids of the questions that one of them has right and the other wrong.
+    """
+    run, other = comparison.run.predictions, comparison.other.predictions
+    return [id for id in run if id in other and {run[id].right, other[id].right} == {True, False}]
+
+
+def _right(run: Run, numbers: Mapping[str, int]) -> str:
+    marks = ["-"] * len(numbers)
+    for id, prediction in run.predictions.items():
+        if prediction.right is not None:
+            marks[numbers[id]] = "1" if prediction.right else "0"
+    return "".join(marks)
+
+
+def _traces(
+    comparisons: Sequence[Comparison],
+    of_run: Mapping[str, int],
+    datasets: Mapping[str, Mapping[str, int]],
+    limit: int,
+) -> tuple[dict[int, dict[int, Any]], int]:
+    found: dict[int, dict[int, Any]] = {}
+    room, left_out = limit, set[tuple[str, str]]()
+    for pair, id in _in_turn(comparisons):
+        wanted = [
+            run for run in (pair.run, pair.other) if datasets[run.dataset][id] not in found.get(of_run[run.name], {})
+        ]
+        told = [(run, _trace(next(run.full([id])))) for run in wanted] if room > 0 else []
+        size = sum(len(json.dumps(trace, ensure_ascii=False).encode()) for _, trace in told)
+        if not room or size > room:
+            # Half a pair is of no use, and what follows is less important.
+            room = 0
+            left_out.update((run.name, id) for run in wanted)
+            continue
+        room -= size
+        for run, trace in told:
+            found.setdefault(of_run[run.name], {})[datasets[run.dataset][id]] = trace
+    return found, len(left_out)
+
+
+def _in_turn(comparisons: Sequence[Comparison]) -> Iterator[tuple[Comparison, str]]:
+    """:returns: One question of each pair, then the next of each, so that every pair gets a share of the room."""
+    ids: Iterable[list[str]] = [differing_ids(one) for one in comparisons]
+    for row in itertools.zip_longest(*ids):
+        for comparison, id in zip(comparisons, row, strict=True):
+            if id is not None:
+                yield comparison, id
+
+
+def _trace(prediction: Mapping[str, Any]) -> dict[str, Any]:
+    result = prediction.get("result") or {}
+    gold = set(prediction.get("supporting_ids") or ())
+    documents = {document["id"]: document for document in result.get("documents") or ()}
+    shown = [_step(step, documents, gold) for step in result.get("steps") or ()]
+    trace = {
+        "answer": _short(result.get("answer")),
+        "label": result.get("label") or "",
+        "forced": bool(result.get("forced")),
+        "gold": [len(gold & set(documents)), len(gold)],
+        "steps": shown,
+        "errors": [_short(error) for error in (prediction.get("error"), *(result.get("errors") or ())) if error],
+    }
+    return {key: value for key, value in trace.items() if value}
+
+
+def _step(step: Mapping[str, Any], documents: Mapping[str, Mapping[str, Any]], gold: set[str]) -> dict[str, Any]:
+    verdict = step.get("verdict")
+    told = {
+        "thought": _short(step.get("thought")),
+        "action": step.get("action") if step.get("action") in ("unknown_action", "unreadable") else "",
+        "query": _short(step.get("query")),
+        "searched": ", ".join(step.get("searched") or ()),
+        "kept": step.get("source") or "",
+        "verdict": _short(trace_text(Event("verdict", 0, verdict)).removeprefix("Verdict: ")) if verdict else "",
+        "documents": [
+            [_short(documents.get(id, {}).get("title") or id, 90), int(id in gold)]
+            for id in step.get("documents") or ()
+        ],
+        "answer": _short(step.get("answer")),
+        "label": step.get("label") or "",
+        "forced": bool(step.get("forced")),
+    }
+    return {key: value for key, value in told.items() if value}
+
+
+def _short(text: Any, longest: int = _LONGEST) -> str:
+    words = " ".join(str(text or "").split())
+    return words if len(words) <= longest else words[: longest - 1].rstrip() + "…"

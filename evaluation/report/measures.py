@@ -1,0 +1,73 @@
+"""What the report shows of a run, under the keys of ``metrics.json``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+# What stands where there is no value.
+DASH = "\N{EN DASH}"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number of a run.
+
+    :param key: Its key in ``metrics.json``.
+    :param title: Its name in a table.
+    :param kind: ``share`` is a score, 0 to 1 a question and in percent everywhere else; ``count`` is a mean a question.
+    :param decimals: Digits behind the point.
+    """
+
+    key: str
+    title: str
+    kind: Literal["share", "count"] = "share"
+    decimals: int = 1
+
+    @property
+    def higher_is_better(self) -> bool:
+        """:returns: Whether more of it is better: of a score, not of a cost."""
+        return self.kind == "share"
+
+    def of(self, scores: Mapping[str, float], counted: Mapping[str, float]) -> float:
+        """
+        :param scores: The scores of one question, 0 to 1.
+        :param counted: What its run took.
+        :returns: The value of that question, scores in percent; NaN where it has none.
+        """
+        if self.kind == "share":
+            return 100 * float(scores.get(self.key, math.nan))
+        return float(counted.get(self.key, math.nan))
+
+    def text(self, value: float | None, sign: bool = False) -> str:
+        """
+        :param value: A value, or None or NaN for one that is missing.
+        :param sign: Whether to write the plus of a difference.
+        :returns: It in digits; a dash when it is missing.
+        """
+        if value is None or math.isnan(value):
+            return DASH
+        digits = f"{value:{'+' if sign else ''}.{self.decimals}f}"
+        # Nothing is neither more nor less.
+        return digits.replace("-", "\N{MINUS SIGN}") if float(digits) else digits.lstrip("+-")
+
+
+ACC = Measure("acc", "Acc")
+F1 = Measure("f1", "F1")
+EM = Measure("em", "EM")
+RECALL = Measure("recall", "Recall")
+RECALL_ALL = Measure("recall_all", "All found")
+DOCUMENTS = Measure("documents_per_question", "Documents", "count", 2)
+CALLS = Measure("llm_calls", "Calls", "count", 2)
+SECONDS = Measure("seconds_per_question", "Seconds", "count", 2)
+TOTAL_LOCAL = Measure("total_local", "Total local", "count", 2)
+TOTAL_WEB = Measure("total_web", "Total web", "count", 2)
+TOTAL = Measure("total", "Retrievals", "count", 2)
+USED_LOCAL = Measure("used_local", "Used local", "count", 2)
+USED = Measure("used", "Used", "count", 2)
+MEASURES = (
+    *(ACC, F1, EM, RECALL, RECALL_ALL, DOCUMENTS, CALLS, SECONDS),
+    *(TOTAL_LOCAL, TOTAL_WEB, TOTAL, USED_LOCAL, USED),
+)

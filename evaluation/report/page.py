@@ -1,0 +1,204 @@
+"""Writing the report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from evaluation.report.comparison import COMPARED, CONFIDENCE, RESAMPLES, Comparison, compare, score_intervals, turned
+from evaluation.report.drill_down import differing_ids, drill_down
+from evaluation.report.measures import ACC, DASH, SECONDS
+from evaluation.report.runs import CONFIG, Run, read_runs
+from evaluation.report.settings import Setting, by_setting
+from evaluation.report.tables import REFERENCE, paper_tables
+
+_FOLDER = Path(__file__).parent
+HTML, MARKDOWN = "report.html", "report.md"
+# Ids that are named when two runs did not answer the same questions.
+_IDS_NAMED = 10
+_BRIEF = {
+    "better": "is higher than that of",
+    "worse": "is lower than that of",
+    "no difference shown": "is not shown to differ from that of",
+    "too few questions": "cannot be compared, over so few questions, with that of",
+}
+
+
+@dataclass(frozen=True)
+class Against:
+    """All methods under one setting on one dataset, against one of them.
+
+    :param dataset: The dataset.
+    :param setting: The setting.
+    :param reference: The method that the others are compared with.
+    :param comparisons: The reference against each other method.
+    :param main: Whether it is the dataset's first, which is shown at once.
+    """
+
+    dataset: str
+    setting: Setting
+    reference: Run
+    comparisons: tuple[Comparison, ...]
+    main: bool
+
+    @property
+    def brief(self) -> str:
+        """:returns: What comes of it for accuracy, as the end of a sentence that begins with the reference."""
+        told = []
+        for verdict, words in _BRIEF.items():
+            named = [
+                f"{comparison.other.method} ({ACC.text(difference.interval.mean, sign=True)})"
+                for comparison in self.comparisons
+                if (difference := comparison.differences.get(ACC.key)) and difference.verdict == verdict
+            ]
+            if named:
+                told.append(f"{words} {', '.join(named)}")
+        return "; ".join(told or ["was not measured"]) + "."
+
+
+def write_report(run_folders: Sequence[Path], output: Path) -> Path:
+    """Write ``report.html`` and ``report.md``.
+
+    :param run_folders: Run folders, or folders that hold run folders at any depth.
+    :param output: The folder to write into; it is made where it is missing.
+    :returns: The HTML page.
+    :raises FileNotFoundError: When a folder is not there.
+    :raises ValueError: When there is no run, a run cannot be read, or matplotlib is not installed.
+    """
+    try:
+        from evaluation.report.plots import draw_all
+    except ImportError as error:
+        raise ValueError(f"The report draws with matplotlib ({error}): make install EXTRAS=evaluation.") from error
+    runs = read_runs(run_folders)
+    settings = by_setting(runs)
+    intervals = score_intervals(runs)
+    comparisons = compare(settings)
+    against = _against(settings, comparisons)
+    first = [comparison for one in against for comparison in one.comparisons]
+    known = {frozenset((one.run.name, one.other.name)) for one in first}
+    others = [one for one in comparisons if frozenset((one.run.name, one.other.name)) not in known]
+    drilled = drill_down(runs, [*first, *others])
+    values: dict[str, Any] = {
+        "runs": runs,
+        "simulated": [run for run in runs if run.simulated],
+        "shared": next(iter(settings)).known,
+        "tables": paper_tables(settings, intervals),
+        "against": against,
+        "one_thing": [one for one in others if "method" not in one.differing],
+        "others": [one for one in others if "method" in one.differing],
+        "compared": COMPARED,
+        "confidence": CONFIDENCE,
+        "resamples": RESAMPLES,
+        "tested": sum(len(one.differences) for one in comparisons),
+        "sections": draw_all(settings, intervals),
+        "drill_down": drilled,
+    }
+    output = Path(output).expanduser()
+    output.mkdir(parents=True, exist_ok=True)
+    (output / MARKDOWN).write_text(_environment(html=False).get_template("report.md.jinja").render(values), "utf-8")
+    page = output / HTML
+    page.write_text(_environment(html=True).get_template("report.html.jinja").render(values), "utf-8")
+    return page
+
+
+def _against(settings: Mapping[Setting, Sequence[Run]], comparisons: Sequence[Comparison]) -> list[Against]:
+    """:returns: For every setting and dataset with two methods, each against the reference."""
+    by_pair = {(one.run.name, one.other.name): one for one in comparisons}
+    by_pair |= {(one.other.name, one.run.name): turned(one) for one in comparisons}
+    found: list[Against] = []
+    for setting, runs in settings.items():
+        for dataset in sorted({run.dataset for run in runs}):
+            held = [run for run in runs if run.dataset == dataset]
+            reference = _reference(held)
+            pairs = [by_pair.get((reference.name, run.name)) for run in held]
+            kept = tuple(pair for pair in pairs if pair is not None and "method" in pair.differing)
+            if kept:
+                main = dataset not in {one.dataset for one in found}
+                found.append(Against(dataset, setting, reference, kept, main))
+    return found
+
+
+def _reference(runs: Sequence[Run]) -> Run:
+    """:returns: PrefRAG, where it is there; else the last of the tables."""
+    named = [run for run in runs if run.method == REFERENCE]
+    family = [run for run in runs if run.family == REFERENCE]
+    return next(iter([*named, *family, runs[-1]]))
+
+
+def _environment(html: bool) -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_FOLDER),
+        autoescape=html,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    # `tojson` writes what is safe inside a script.
+    environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
+    environment.filters["markdown"] = _markdown
+    environment.filters["some"] = _some
+    environment.globals["file"] = lambda name: Markup((_FOLDER / name).read_text(encoding="utf-8"))
+    environment.globals["safe_svg"] = Markup
+    environment.globals["config_text"] = lambda run: json.dumps(run.config, indent=2, ensure_ascii=False, default=str)
+    environment.globals["config_name"] = CONFIG
+    environment.globals["only"] = _only
+    environment.globals["facts"] = facts
+    return environment
+
+
+def facts(run: Run) -> dict[str, str]:
+    """
+    :param run: A run.
+    :returns: What was run, in words, by heading.
+    """
+    config = run.config
+    web = config.get("web")
+    return {
+        "Run": run.name,
+        "Method": run.method,
+        "Dataset": run.dataset,
+        "Questions": str(len(run.predictions)) + (f" (limit {config['limit']})" if config.get("limit") else ""),
+        "k": str(run.top_k or DASH),
+        "Model": ("SIMULATED: " if run.simulated else "")
+        + run.model
+        + (", replayed" if config.get("replayed") else ""),
+        "Judge error": DASH if run.judge_error is None else f"{run.judge_error:g}",
+        "Retriever": run.retriever or DASH,
+        "Corpus": f"{_file(config.get('corpus'))}, {run.corpus}",
+        "Web": DASH if not web else _file(web),
+        "Seconds a question": SECONDS.text(run.value(SECONDS)),
+        "Haystack": str(config.get("haystack_version") or DASH),
+        "Started": str(config.get("started") or DASH)[:19],
+    }
+
+
+def _file(path: object) -> str:
+    """:returns: A file with its folder, which is what tells corpora apart; the whole path stands in the config."""
+    return "/".join(Path(str(path)).parts[-2:]) if path else DASH
+
+
+def _only(comparison: Comparison) -> tuple[int, int]:
+    """:returns: How many questions only the first run has right, and how many only the other."""
+    ids = differing_ids(comparison)
+    first = sum(bool(comparison.run.predictions[id].right) for id in ids)
+    return first, len(ids) - first
+
+
+def _some(ids: Sequence[str]) -> str:
+    more = len(ids) - _IDS_NAMED
+    return ", ".join(ids[:_IDS_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _markdown(value: object) -> str:
+    """:returns: A text that a Markdown table takes as text."""
+    text = " ".join(str(value).split())
+    for character in "\\`*[]<>|":
+        text = text.replace(character, f"\\{character}")
+    return text

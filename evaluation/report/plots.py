@@ -1,0 +1,382 @@
+"""The plots, as SVG that takes its colours from the page around it."""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.transforms import Bbox
+
+from evaluation.report.comparison import Interval
+from evaluation.report.measures import ACC, DOCUMENTS, RECALL, SECONDS, TOTAL, Measure
+from evaluation.report.runs import Run
+from evaluation.report.settings import Setting
+from evaluation.report.tables import varied
+
+Intervals = Mapping[tuple[str, str], Interval]
+Settings = Mapping[Setting, Sequence[Run]]
+# Colours that stand for those of the page, which differ between light and dark: rewritten in the SVG.
+_TEXT, _GRID = "#010101", "#010102"
+_SERIES = tuple(f"#0200{number:02x}" for number in range(1, 7))
+_COLOURS = {
+    _TEXT: "currentColor",
+    _GRID: "var(--grid)",
+    **{sentinel: f"var(--series-{number})" for number, sentinel in enumerate(_SERIES, start=1)},
+}
+# A family of methods has one colour and one mark; the label says which method it is.
+_FAMILIES = ("prefrag", "vanilla", "react", "mspr", "dr_rag")
+_STROKES = ("solid", "dashed", "dashdot", "dotted")
+_MARKS = ("o", "s", "^", "D", "v", "P")
+_WIDTH = 5.6
+_SIZE = 9.5
+
+
+@dataclass(frozen=True)
+class Plot:
+    """A plot.
+
+    :param dataset: Of which dataset.
+    :param note: Under which settings.
+    :param svg: The picture, safe to stand in HTML as it is.
+    :param main: Whether it is shown at once, rather than unfolded.
+    """
+
+    dataset: str
+    note: str
+    svg: str
+    main: bool = True
+
+
+def draw_all(settings: Settings, intervals: Intervals) -> list[tuple[str, list[Plot]]]:
+    """Draw what there are runs for.
+
+    :param settings: The runs by setting, the most important first.
+    :param intervals: The interval of each score.
+    :returns: The plots by heading; a heading without a plot is left out.
+    """
+    runs = [run for held in settings.values() for run in held]
+    # A dollar in a name is no formula.
+    with matplotlib.rc_context({"text.parse_math": False, "font.size": _SIZE - 1, "text.color": _TEXT}):
+        sections = [
+            ("Accuracy against retrievals", list(_scatter_of_methods(settings, intervals))),
+            ("Recall against documents given", list(_recall(runs, intervals))),
+            ("Seconds a question", list(_seconds(settings, intervals))),
+            ("Accuracy against errors of the simulated judge", list(_judge_error(runs, intervals))),
+        ]
+    return [(title, plots) for title, plots in sections if plots]
+
+
+def _methods(settings: Settings) -> Iterator[tuple[str, Setting, bool, list[Run]]]:
+    """:returns: Dataset, setting, whether it is the dataset's first, and runs, wherever there are several methods."""
+    seen: set[str] = set()
+    for setting, held in settings.items():
+        for dataset in sorted({run.dataset for run in held}):
+            shown = [run for run in held if run.dataset == dataset]
+            if len({run.method for run in shown}) > 1:
+                yield dataset, setting, dataset not in seen, shown
+                seen.add(dataset)
+
+
+def _scatter_of_methods(settings: Settings, intervals: Intervals) -> Iterator[Plot]:
+    for dataset, setting, first, shown in _methods(settings):
+        points = [run for run in shown if run.value(ACC) is not None and run.value(TOTAL) is not None]
+        if len(points) > 1:
+            svg = _scatter(points, TOTAL, ACC, intervals, "Retrievals a question", "Accuracy (%)", dataset)
+            yield Plot(dataset, setting.text, svg, first)
+
+
+def _recall(runs: Sequence[Run], intervals: Intervals) -> Iterator[Plot]:
+    known = [run for run in runs if run.value(RECALL) is not None and run.value(DOCUMENTS)]
+    groups: dict[tuple[str, str, float | None], list[Run]] = {}
+    for run in known:
+        groups.setdefault((run.dataset, run.model, run.judge_error), []).append(run)
+    largest: dict[str, int] = {}
+    for (dataset, model, error), shown in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0][0])):
+        if len(shown) > 1:
+            first = largest.setdefault(dataset, len(shown)) == len(shown)
+            axis = "Documents given to the model, a question"
+            svg = _scatter(shown, DOCUMENTS, RECALL, intervals, axis, "Recall (%)", dataset, joined=True)
+            note = model if error is None else f"{model}, judge error {error:g}"
+            yield Plot(dataset, note, svg, first)
+
+
+def _seconds(settings: Settings, intervals: Intervals) -> Iterator[Plot]:
+    for dataset, setting, first, shown in _methods(settings):
+        note = setting.text
+        known = sorted((run for run in shown if run.value(SECONDS)), key=lambda run: run.value(SECONDS) or 0.0)
+        if len(known) < 2:
+            continue
+        figure, axes = _figure(0.9 + 0.27 * len(known))
+        labels = _labels(known)
+        for place, run in enumerate(known):
+            value, interval = run.value(SECONDS) or 0.0, intervals.get((run.name, SECONDS.key))
+            axes.barh(place, value, height=0.6, color=_colour(run), linewidth=0)
+            if interval is not None:
+                axes.plot([interval.low, interval.high], [place, place], color=_TEXT, linewidth=1)
+            end = max(value, interval.high if interval else value)
+            axes.annotate(_digits(value), (end, place), xytext=(4, 0), textcoords="offset points", va="center")
+        axes.set_yticks(range(len(known)), labels)
+        axes.margins(x=0.14, y=0.02)
+        axes.set_xlim(left=0)
+        axes.grid(visible=False, axis="y")
+        axes.set_xlabel("Seconds a question")
+        if any(run.simulated for run in known):
+            note += "; without the time that a language model would take"
+        yield Plot(dataset, note, _svg(figure, f"seconds-{dataset}-{note}", _told(known, SECONDS)), first)
+
+
+def _judge_error(runs: Sequence[Run], intervals: Intervals) -> Iterator[Plot]:
+    lines = varied(
+        runs,
+        lambda run: run.judge_error,
+        lambda run: (run.method, run.model, run.top_k, run.retriever),
+    )
+    lines = [[run for run in line if run.value(ACC) is not None] for line in lines]
+    for dataset in sorted({line[0].dataset for line in lines if len(line) > 1}):
+        shown = [line for line in lines if len(line) > 1 and line[0].dataset == dataset]
+        figure, axes = _figure(3.3)
+        ends = []
+        drawn: Counter[int] = Counter()
+        for line in shown:
+            # Methods of one family have one colour, so the stroke tells them apart.
+            stroke = _STROKES[drawn[_number(line[0])] % len(_STROKES)]
+            drawn[_number(line[0])] += 1
+            xs, ys = [100 * (run.judge_error or 0.0) for run in line], [run.value(ACC) or 0.0 for run in line]
+            held = [intervals.get((run.name, ACC.key)) for run in line]
+            if all(held):
+                axes.fill_between(
+                    xs,
+                    [one.low for one in held if one],
+                    [one.high for one in held if one],
+                    color=_colour(line[0]),
+                    alpha=0.14,
+                    linewidth=0,
+                )
+            axes.plot(xs, ys, color=_colour(line[0]), marker=_mark(line[0]), markersize=5, linewidth=1.6, ls=stroke)
+            ends.append((xs[-1], ys[-1], line[0].method, _colour(line[0])))
+        axes.set_xlabel("Verdicts that the judge gets wrong (%)")
+        axes.set_ylabel("Accuracy (%)")
+        _label_ends(figure, axes, ends)
+        note = "; ".join(dict.fromkeys(line[0].model for line in shown)) + "; bands are 95% intervals"
+        told = ". ".join(_told(line, ACC) for line in shown)
+        yield Plot(dataset, note, _svg(figure, f"error-{dataset}", told))
+
+
+def _scatter(
+    runs: Sequence[Run],
+    across: Measure,
+    up: Measure,
+    intervals: Intervals,
+    x_label: str,
+    y_label: str,
+    dataset: str,
+    joined: bool = False,
+) -> str:
+    figure, axes = _figure(4.2)
+    lines = varied(runs, lambda run: run.top_k, lambda run: (run.method, run.retriever)) if joined else []
+    for line in lines:
+        values = [(run.value(across) or 0.0, run.value(up) or 0.0) for run in line]
+        axes.plot(*zip(*values, strict=True), color=_colour(line[0]), linewidth=1, alpha=0.6, zorder=1)
+    # Along a line its last point has the name.
+    short = {run.name for line in lines for run in line[:-1]}
+    points = []
+    for run, label in zip(runs, _labels(runs), strict=True):
+        x, y = run.value(across) or 0.0, run.value(up) or 0.0
+        interval = intervals.get((run.name, up.key))
+        if interval is not None:
+            axes.plot([x, x], [interval.low, interval.high], color=_colour(run), linewidth=1, alpha=0.3, zorder=1)
+        axes.plot([x], [y], color=_colour(run), marker=_mark(run), markersize=7, linestyle="none", zorder=3)
+        points.append((x, y, f"k {run.top_k}" if run.name in short else label, _colour(run)))
+    axes.set_xlabel(x_label)
+    axes.set_ylabel(y_label)
+    axes.margins(x=0.2, y=0.08)
+    _label_points(figure, axes, points)
+    return _svg(figure, f"{across.key}-{dataset}-{'-'.join(run.name for run in runs)}", _told(runs, up, across))
+
+
+def _labels(runs: Sequence[Run]) -> list[str]:
+    """:returns: The method of each run, and what tells it from the other runs of that method."""
+    methods = [run.method for run in runs]
+    usual = Counter(run.top_k for run in runs if run.top_k is not None).most_common(1)
+    labels = []
+    for run in runs:
+        same = [other for other in runs if other.method == run.method]
+        parts = []
+        if len({other.top_k for other in same}) > 1 or run.top_k not in (None, *(k for k, _ in usual)):
+            parts.append(f"k {run.top_k}")
+        if len({other.retriever for other in same}) > 1:
+            parts.append(run.retriever or "no retriever")
+        label = " ".join([run.method, *parts])
+        labels.append(label)
+    return [
+        label if labels.count(label) == 1 or methods.count(run.method) == 1 else f"{label} ({run.folder.name})"
+        for label, run in zip(labels, runs, strict=True)
+    ]
+
+
+def _figure(height: float) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(_WIDTH, height), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(_GRID)
+    axes.grid(color=_GRID, linewidth=0.7)
+    axes.set_axisbelow(True)
+    axes.tick_params(color=_GRID, labelcolor=_TEXT, labelsize=_SIZE)
+    axes.xaxis.label.set(color=_TEXT, size=_SIZE)
+    axes.yaxis.label.set(color=_TEXT, size=_SIZE)
+    return figure, axes
+
+
+# Where a label may stand, in points from its mark: beside it, above, below, then further and further out.
+_DIRECTIONS = (
+    *((1, 0), (-1, 0), (0, 1), (0, -1), (0.9, 0.5), (0.9, -0.5), (-0.9, 0.5), (-0.9, -0.5)),
+    *((0.5, 0.9), (0.5, -0.9), (-0.5, 0.9), (-0.5, -0.9)),
+)
+_PLACES = [(distance * x, distance * y) for distance in (8, 13, 19, 26, 34, 43, 53, 64, 76) for x, y in _DIRECTIONS]
+_NEAR = 10
+
+
+def _label_points(figure: Figure, axes: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
+    """Write each label where it covers no mark, no other label and nothing outside the plot."""
+    figure.draw_without_rendering()
+    canvas = figure.canvas
+    assert isinstance(canvas, FigureCanvasAgg)
+    renderer = canvas.get_renderer()
+    # The layout is settled: from here on the labels must not move it.
+    figure.set_layout_engine("none")
+    inside = axes.get_window_extent(renderer)
+    scale = figure.dpi / 72
+    marks = [axes.transData.transform((x, y)) for x, y, _, _ in points]
+    half = 5 * scale
+    taken = [Bbox.from_extents(x - half, y - half, x + half, y + half) for x, y in marks]
+    for (x, y, label, colour), (mark_x, mark_y) in sorted(
+        zip(points, marks, strict=True), key=lambda item: -item[1][1]
+    ):
+        text = axes.annotate(label, (x, y), xytext=(0, 0), textcoords="offset points", fontsize=_SIZE - 1, color=colour)
+        box = text.get_window_extent(renderer)
+        best: tuple[float, float, float, Bbox] | None = None
+        for right, above in _PLACES:
+            left = mark_x + right * scale - (0 if right > 0 else box.width if right < 0 else box.width / 2)
+            bottom = mark_y + above * scale - (0 if above > 0 else box.height if above < 0 else box.height / 2)
+            place = Bbox.from_bounds(left, bottom, box.width, box.height)
+            covered = sum(_overlap(place, other) for other in taken) + _outside(place, inside) * box.height
+            if best is None or covered < best[0]:
+                best = (covered, right, above, place)
+            if not covered:
+                break
+        assert best is not None
+        _, right, above, place = best
+        text.set_position(((place.x0 - mark_x) / scale, (place.y0 - mark_y) / scale))
+        text.set_verticalalignment("bottom")
+        taken.append(place)
+        if max(abs(right), abs(above)) > _NEAR:
+            _leader(axes, (mark_x, mark_y), place, colour)
+
+
+def _leader(axes: Axes, mark: tuple[float, float], place: Bbox, colour: str) -> None:
+    """Join a label that had to move away with its mark."""
+    end = (min(max(mark[0], place.x0), place.x1), min(max(mark[1], place.y0), place.y1))
+    (x0, y0), (x1, y1) = axes.transData.inverted().transform([mark, end])
+    axes.plot([x0, x1], [y0, y1], color=colour, linewidth=0.6, alpha=0.8, zorder=1, scalex=False, scaley=False)
+
+
+def _overlap(one: Bbox, other: Bbox) -> float:
+    width = min(one.x1, other.x1) - max(one.x0, other.x0)
+    height = min(one.y1, other.y1) - max(one.y0, other.y0)
+    return width * height if width > 0 and height > 0 else 0.0
+
+
+def _outside(place: Bbox, inside: Bbox) -> float:
+    return (
+        max(0.0, inside.x0 - place.x0)
+        + max(0.0, place.x1 - inside.x1)
+        + max(0.0, inside.y0 - place.y0)
+        + max(0.0, place.y1 - inside.y1)
+    )
+
+
+def _label_ends(figure: Figure, axes: Axes, ends: Sequence[tuple[float, float, str, str]]) -> None:
+    """Write the names of lines at their ends, moved apart where they would cover each other."""
+    gap = _SIZE * 1.25
+    longest = max(len(label) for _, _, label, _ in ends)
+    left, right = axes.get_xlim()
+    # Room for the names: 0.6 of the letters' size is the mean width of a letter, the axes take most of the figure.
+    share = min(0.6, 0.6 * _SIZE * longest / (0.84 * _WIDTH * 72) + 0.03)
+    axes.set_xlim(left, left + (right - left) / (1 - share))
+    ticks = [tick for tick in axes.get_xticks() if left <= tick <= right]
+    figure.draw_without_rendering()
+    axes.set_xticks(ticks)
+    scale = figure.dpi / 72
+    heights = {place: axes.transData.transform((x, y))[1] / scale for place, (x, y, _, _) in enumerate(ends)}
+    previous = float("-inf")
+    for place in sorted(heights, key=lambda place: heights[place]):
+        x, y, label, colour = ends[place]
+        height = max(heights[place], previous + gap)
+        previous = height
+        axes.annotate(
+            label,
+            (x, y),
+            xytext=(9, height - heights[place]),
+            textcoords="offset points",
+            va="center",
+            fontsize=_SIZE - 0.5,
+            color=colour,
+            annotation_clip=False,
+        )
+
+
+def _colour(run: Run) -> str:
+    return _SERIES[_number(run)]
+
+
+def _mark(run: Run) -> str:
+    return _MARKS[_number(run)]
+
+
+def _number(run: Run) -> int:
+    method = "vanilla" if run.method == "no_retrieval" else run.method
+    return next((place for place, name in enumerate(_FAMILIES) if method.startswith(name)), len(_FAMILIES))
+
+
+def _digits(value: float) -> str:
+    return f"{value:.3g}" if value < 100 else f"{value:.0f}"
+
+
+def _told(runs: Sequence[Run], measure: Measure, across: Measure | None = None) -> str:
+    """:returns: The plot in words, for those who do not see it."""
+    return "; ".join(
+        f"{label}: {measure.title} {measure.text(run.value(measure))}"
+        + (f" at {across.title} {across.text(run.value(across))}" if across else "")
+        for label, run in zip(_labels(runs), runs, strict=True)
+    )
+
+
+def _svg(figure: Figure, name: str, told: str) -> str:
+    """:returns: The figure as an SVG element for HTML, with ids of its own and the colours of the page."""
+    buffer = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": name}):
+        figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    svg = buffer.getvalue()
+    svg = svg[svg.index("<svg") :]
+    # Its style would hold for the whole page.
+    svg = re.sub(r"<(metadata|style)\b.*?</\1>", "", svg, flags=re.DOTALL)
+    svg = re.sub(r' xmlns(:\w+)?="[^"]*"', "", svg).replace("xlink:href", "href")
+    # Comments hold the text of the labels, of which a method's name is one.
+    svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
+    prefix = f"p{zlib.crc32(name.encode())}-"
+    svg = re.sub(r'(\bid=")', rf"\1{prefix}", svg)
+    svg = re.sub(r'(href="#|url\(#)', rf"\1{prefix}", svg)
+    for sentinel, colour in _COLOURS.items():
+        svg = svg.replace(sentinel, colour)
+    svg = re.sub(r'width="[\d.]+pt" height="[\d.]+pt"', "", svg, count=1)
+    return svg.replace("<svg", f'<svg role="img" aria-label="{html.escape(told)}"', 1)

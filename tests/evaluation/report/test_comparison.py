@@ -1,0 +1,153 @@
+"""Intervals and comparisons."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evaluation.report.comparison import compare, intervals, score_intervals, turned
+from evaluation.report.runs import read_runs
+from evaluation.report.settings import by_setting
+from tests.evaluation.report.run_folders import SIMULATED, predictions, write_run
+
+
+def test_the_interval_of_a_share_is_close_to_the_normal_one() -> None:
+    answers = np.array([100.0] * 120 + [0.0] * 80).reshape(-1, 1)
+
+    (interval,) = intervals(answers)
+
+    error = 1.96 * math.sqrt(0.6 * 0.4 / 200) * 100
+    assert interval.mean == pytest.approx(60.0)
+    assert (interval.low, interval.high) == (pytest.approx(60 - error, abs=0.6), pytest.approx(60 + error, abs=0.6))
+    assert interval.n == 200
+
+
+def test_the_same_values_give_the_same_interval_alone_or_beside_others() -> None:
+    values = np.random.default_rng(1).normal(size=(50, 3))
+
+    assert intervals(values)[1] == intervals(values[:, 1:2])[0]
+    assert intervals(values) == intervals(values)
+
+
+def test_scipy_gives_the_same_interval() -> None:
+    from scipy.stats import bootstrap
+
+    values = np.random.default_rng(2).exponential(size=150)
+    theirs = bootstrap((values,), np.mean, n_resamples=10_000, method="percentile", rng=3).confidence_interval
+
+    (ours,) = intervals(values.reshape(-1, 1))
+
+    assert (ours.low, ours.high) == (pytest.approx(theirs.low, abs=0.02), pytest.approx(theirs.high, abs=0.02))
+
+
+def test_questions_without_a_value_are_out_of_the_mean() -> None:
+    (some, none) = intervals(np.array([[1.0, math.nan], [3.0, math.nan], [math.nan, math.nan]]))
+
+    assert (some.mean, some.n) == (2.0, 2)
+    assert 1.0 <= some.low <= some.high <= 3.0
+    assert none.n == 0
+    assert math.isnan(none.mean)
+
+
+def test_identical_runs_show_no_difference(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(20))
+    write_run(tmp_path / "b", predictions(20), pipeline="react")
+
+    (comparison,) = compare(by_setting(read_runs([tmp_path])))
+
+    for difference in comparison.differences.values():
+        assert (difference.interval.low, difference.interval.mean, difference.interval.high) == (0.0, 0.0, 0.0)
+        assert difference.verdict == "no difference shown"
+
+
+def test_a_clear_difference_is_better_from_one_side_and_worse_from_the_other(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(35, web=1))
+    write_run(tmp_path / "b", predictions(10), pipeline="react")
+
+    (comparison,) = compare(by_setting(read_runs([tmp_path])))
+
+    assert (comparison.run.method, comparison.other.method) == ("react", "prefrag")
+    accuracy, retrievals = comparison.differences["acc"], comparison.differences["total"]
+    assert accuracy.interval.mean == pytest.approx(-62.5)
+    assert (accuracy.words, retrievals.words) == ("worse", "better: fewer")
+    other_way = turned(comparison)
+    assert other_way.differences["acc"].words == "better"
+    assert other_way.differences["acc"].interval.low == -accuracy.interval.high
+    assert other_way.differences["total"].words == "worse: more"
+
+
+def test_pairing_sees_what_two_separate_intervals_do_not(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(26))
+    write_run(tmp_path / "b", predictions(20), pipeline="react")
+
+    runs = read_runs([tmp_path])
+    react, prefrag = (score_intervals(runs)[name, "acc"] for name in ("b", "a"))
+    (comparison,) = compare(by_setting(runs))
+
+    assert react.high > prefrag.low
+    assert comparison.differences["acc"].verdict == "worse"
+
+
+def test_questions_are_paired_by_id_and_the_others_are_named(tmp_path: Path) -> None:
+    lines = predictions(20)
+    write_run(tmp_path / "a", [*reversed(lines[:-1])])
+    write_run(tmp_path / "b", lines[2:], pipeline="react")
+
+    (comparison,) = compare(by_setting(read_runs([tmp_path])))
+
+    assert comparison.n == 37
+    assert comparison.only_run == ("q039",)
+    assert set(comparison.only_other) == {"q000", "q001"}
+    assert comparison.differences["acc"].interval.mean == 0.0
+
+
+def test_no_verdict_over_a_handful_of_questions(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(5, 5))
+    write_run(tmp_path / "b", predictions(0, 5), pipeline="react")
+
+    (comparison,) = compare(by_setting(read_runs([tmp_path])))
+
+    assert comparison.differences["acc"].words == "too few questions"
+
+
+def test_runs_without_a_question_in_common_have_no_difference(tmp_path: Path) -> None:
+    lines = predictions(20)
+    write_run(tmp_path / "a", lines[:20])
+    write_run(tmp_path / "b", lines[20:], pipeline="react")
+
+    (comparison,) = compare(by_setting(read_runs([tmp_path])))
+
+    assert (comparison.n, comparison.differences) == (0, {})
+
+
+def test_what_differs_in_more_than_method_and_retriever_is_not_compared(tmp_path: Path) -> None:
+    write_run(tmp_path / "k5", predictions(20))
+    write_run(tmp_path / "k3", predictions(20), top_k=3)
+    write_run(tmp_path / "react_k3", predictions(20), pipeline="react", top_k=3, retriever="dense")
+    write_run(tmp_path / "erring", predictions(20), top_k=3, llm={**SIMULATED, "judge_error": 0.2})
+    write_run(tmp_path / "elsewhere", predictions(20), dataset="hotpotqa")
+
+    found = {
+        frozenset((one.run.name, one.other.name)): one.differing for one in compare(by_setting(read_runs([tmp_path])))
+    }
+
+    assert found == {
+        frozenset(("k5", "k3")): ("top-k",),
+        frozenset(("react_k3", "k3")): ("method", "retriever"),
+        frozenset(("erring", "k3")): ("judge error",),
+    }
+
+
+def test_a_method_with_a_top_k_of_its_own_is_compared_and_the_difference_is_named(tmp_path: Path) -> None:
+    write_run(tmp_path / "prefrag", predictions(20))
+    write_run(tmp_path / "react", predictions(20), pipeline="react")
+    write_run(tmp_path / "dr_rag", predictions(20), pipeline="dr_rag_qdc", top_k=6)
+
+    found = {
+        frozenset((one.run.name, one.other.name)): one.differing for one in compare(by_setting(read_runs([tmp_path])))
+    }
+
+    assert found[frozenset(("prefrag", "dr_rag"))] == ("method", "top-k")

@@ -1,0 +1,67 @@
+"""The questions on which two runs differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evaluation.report.comparison import compare
+from evaluation.report.drill_down import differing_ids, drill_down
+from evaluation.report.runs import read_runs
+from evaluation.report.settings import by_setting
+from tests.evaluation.report.run_folders import prediction, write_run
+
+
+def test_only_questions_that_one_alone_has_right_have_traces(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", [prediction("x", True), prediction("y", False), prediction("z", True)])
+    write_run(tmp_path / "b", [prediction("x", True), prediction("y", True), prediction("w", True)], pipeline="react")
+    runs = read_runs([tmp_path])
+    (comparison,) = compare(by_setting(runs))
+
+    found = drill_down(runs, [comparison])
+
+    assert differing_ids(comparison) == ["y"]
+    assert [question["id"] for question in found["datasets"]["musique"]] == ["x", "y", "w", "z"]
+    assert [run["right"] for run in found["runs"]] == ["111-", "10-1"]
+    assert {run: list(traces) for run, traces in found["traces"].items()} == {0: [1], 1: [1]}
+    assert found["left_out"] == 0
+
+
+def test_a_trace_tells_each_step_with_its_verdict_and_marks_gold(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", [prediction("x", True)])
+    write_run(tmp_path / "b", [prediction("x", False)], pipeline="react")
+    runs = read_runs([tmp_path])
+
+    trace = drill_down(runs, compare(by_setting(runs)))["traces"][1][0]
+
+    assert (trace["answer"], trace["label"], trace["gold"]) == ("Beta", "CORRECT", [1, 2])
+    search, answer = trace["steps"]
+    assert search["query"] == "builder of x"
+    assert search["verdict"] == "keep what was found (the first retrieval is not judged)"
+    assert search["documents"] == [["Gold of x", 1], ["Other of x", 0]]
+    assert answer == {"thought": "I know it.", "answer": "Beta", "label": "CORRECT"}
+
+
+def test_a_failed_question_has_its_error(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", [prediction("x", True)])
+    write_run(tmp_path / "b", [prediction("x", True, error="the server is gone")], pipeline="react")
+    runs = read_runs([tmp_path])
+
+    assert drill_down(runs, compare(by_setting(runs)))["traces"][0][0] == {
+        "gold": [0, 2],
+        "errors": ["the server is gone"],
+    }
+
+
+def test_traces_that_find_no_room_are_counted(tmp_path: Path) -> None:
+    long = "word " * 1_000
+    write_run(tmp_path / "a", [prediction(f"q{n}", True, thought=long) for n in range(30)])
+    write_run(tmp_path / "b", [prediction(f"q{n}", False, thought=long) for n in range(30)], pipeline="react")
+    runs = read_runs([tmp_path])
+    comparisons = compare(by_setting(runs))
+
+    every, some = drill_down(runs, comparisons), drill_down(runs, comparisons, limit=20_000)
+
+    assert len(every["traces"][0][0]["steps"][0]["thought"]) <= 600
+    assert every["left_out"] == 0
+    assert 0 < len(some["traces"][0]) == len(some["traces"][1]) < 30
+    assert some["left_out"] == 60 - 2 * len(some["traces"][0])

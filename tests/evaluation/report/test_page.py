@@ -1,0 +1,146 @@
+"""The page and the Markdown file."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from evaluation.report import write_report
+from tests.evaluation.report.run_folders import SERVER, SIMULATED, predictions, write_run
+
+pytest.importorskip("matplotlib", reason="the report draws with matplotlib: make install EXTRAS=evaluation")
+
+HOSTILE = '<script>alert("1")</script><img src=x onerror=alert(2)> </script> | $x$ [a](b) `c`'
+
+
+class Tags(HTMLParser):
+    """Every tag with its attributes, and the text of the embedded JSON."""
+
+    def __init__(self, page: str):
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.data = ""
+        self._in_data = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        self._in_data = tag == "script" and dict(attrs).get("id") == "data"
+
+    def handle_data(self, data: str) -> None:
+        if self._in_data:
+            self.data += data
+
+    def handle_endtag(self, tag: str) -> None:
+        self._in_data = False
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> tuple[str, str]:
+    write_run(tmp_path / "runs" / "a", predictions(35, web=1, question=HOSTILE))
+    write_run(tmp_path / "runs" / "b", predictions(10, question=HOSTILE), pipeline="react")
+    write_run(tmp_path / "runs" / HOSTILE.replace("/", "") / "c", predictions(20), pipeline="<b>own</b>")
+    write_run(tmp_path / "runs" / "d", predictions(20), llm={**SIMULATED, "judge_error": 0.2})
+    write_run(tmp_path / "runs" / "e", predictions(20), top_k=3)
+    page = write_report([tmp_path / "runs"], tmp_path / "report")
+    assert page == tmp_path / "report" / "report.html"
+    return page.read_text(), (tmp_path / "report" / "report.md").read_text()
+
+
+def test_the_page_needs_nothing_from_outside(report: tuple[str, str]) -> None:
+    page, _ = report
+
+    assert not re.search(r"https?:|@import", page)
+    for tag, attributes in Tags(page).tags:
+        assert tag not in ("link", "img", "iframe", "object", "embed", "base")
+        for name in ("src", "href", "xlink:href"):
+            assert (attributes.get(name) or "#").startswith("#"), (tag, attributes)
+
+
+def test_what_others_wrote_is_text(report: tuple[str, str]) -> None:
+    page, markdown = report
+    tags = Tags(page)
+
+    assert [attributes for tag, attributes in tags.tags if tag == "script"] == [
+        {"type": "application/json", "id": "data"},
+        {},
+    ]
+    assert not any(name.startswith("on") for _, attributes in tags.tags for name in attributes)
+    assert "b" not in {tag for tag, _ in tags.tags}
+    assert json.loads(tags.data)["datasets"]["musique"][0]["q"] == HOSTILE
+    assert "<script" not in re.sub(r"\\<", "", markdown)
+
+
+def test_ids_are_given_once(report: tuple[str, str]) -> None:
+    ids = [attributes["id"] for _, attributes in Tags(report[0]).tags if "id" in attributes]
+
+    assert len(ids) == len(set(ids))
+
+
+def test_simulated_runs_are_said_to_be(report: tuple[str, str], tmp_path: Path) -> None:
+    for text in report:
+        assert "SIMULATED: no run here asked a language model." in text
+
+    write_run(tmp_path / "served" / "a", predictions(20), llm=SERVER)
+    served = write_report([tmp_path / "served"], tmp_path / "other").read_text()
+    assert "SIMULATED" not in served
+
+    mixed = write_report([tmp_path / "runs", tmp_path / "served"], tmp_path / "mixed").read_text()
+    assert "SIMULATED: 5 of 6 runs did not ask a language model." in mixed
+
+
+def test_verdicts_stand_in_both(report: tuple[str, str]) -> None:
+    page, markdown = report
+
+    assert "is higher than that of react (+62.5)" in page
+    assert "is higher than that of react (+62.5)" in markdown
+    assert re.search(r"\| react \| \+62\.5 \(\+\d\d\.\d to \+\d\d\.\d\) better \|", markdown)
+    assert "worse: more" in page
+
+
+def test_every_line_of_a_markdown_table_has_the_same_cells(report: tuple[str, str]) -> None:
+    for table in re.findall(r"(?:^\|.*\n)+", report[1], re.MULTILINE):
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
+
+
+def test_plots_take_the_colours_of_the_page(report: tuple[str, str]) -> None:
+    plots = re.findall(r"<svg.*?</svg>", report[0], re.DOTALL)
+
+    # Accuracy, recall, seconds and judge error, and what other settings have of them.
+    assert len(plots) >= 4
+    for plot in plots:
+        assert "currentColor" in plot
+        assert "var(--series-1)" in plot
+        assert not re.search(r"#(?!000000|ffffff|p\d)[0-9a-f]{6}", plot)
+        assert 'role="img" aria-label="' in plot
+
+
+def test_unpaired_questions_are_named(tmp_path: Path) -> None:
+    lines = predictions(20)
+    write_run(tmp_path / "a", lines)
+    write_run(tmp_path / "b", lines[2:], pipeline="react")
+
+    page = write_report([tmp_path], tmp_path / "out")
+
+    assert "2 only in a (q000, q001)" in re.sub(r"\s+", " ", page.read_text())
+    assert "2 only in the first (q000, q001)" in (tmp_path / "out" / "report.md").read_text()
+
+
+def test_the_same_runs_give_the_same_report(tmp_path: Path) -> None:
+    write_run(tmp_path / "runs" / "a", predictions(30))
+    write_run(tmp_path / "runs" / "b", predictions(20), pipeline="react")
+
+    first, second = (write_report([tmp_path / "runs"], tmp_path / name) for name in ("one", "two"))
+
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_one_run_alone_can_be_reported(tmp_path: Path) -> None:
+    page = write_report([write_run(tmp_path / "run", predictions(30))], tmp_path / "out").read_text()
+
+    assert "75.0" in page
+    assert 'id="comparisons"' not in page

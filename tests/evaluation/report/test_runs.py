@@ -1,0 +1,139 @@
+"""Reading run folders."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evaluation.report.measures import ACC, RECALL, TOTAL
+from evaluation.report.runs import read_runs
+from tests.evaluation.report.run_folders import SERVER, prediction, predictions, write_run
+
+
+def test_runs_are_found_at_any_depth_and_once(tmp_path: Path) -> None:
+    write_run(tmp_path / "all" / "musique" / "prefrag", predictions(1, 2))
+    own = write_run(tmp_path / "all" / "react", predictions(1, 2), pipeline="react")
+
+    runs = read_runs([tmp_path / "all", own])
+
+    assert [(run.method, run.name) for run in runs] == [("react", "react"), ("prefrag", "musique/prefrag")]
+
+
+def test_the_numbers_of_a_run_are_those_of_its_metrics(tmp_path: Path) -> None:
+    (run,) = read_runs([write_run(tmp_path / "run", predictions(3, 4, local=2, web=1))])
+
+    assert (run.value(ACC), run.value(RECALL), run.value(TOTAL)) == (75.0, 50.0, 3.0)
+    assert run.warnings == ()
+    assert run.predictions["q000"].values["acc"] == 100.0
+    assert run.predictions["q003"].values["acc"] == 0.0
+
+
+def test_a_yaml_file_is_named_by_its_stem_and_a_retriever_is_no_method(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(1, 2), pipeline="/pipelines/mine.yaml")
+    write_run(tmp_path / "b", predictions(1, 2), pipeline="prefrag_elasticsearch_dense", retriever="dense")
+
+    runs = {run.method: run.family for run in read_runs([tmp_path])}
+
+    assert runs == {"mine": "mine", "prefrag_elasticsearch_dense": "prefrag"}
+
+
+def test_a_simulated_run_says_so_and_a_model_is_named(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(1, 2))
+    write_run(tmp_path / "b", predictions(1, 2), llm=SERVER)
+
+    simulated, served = read_runs([tmp_path])
+
+    assert (simulated.simulated, simulated.judge_error) == (True, 0.0)
+    assert "simulated" in simulated.model
+    assert (served.simulated, served.model, served.judge_error) == (False, "glm", None)
+
+
+def test_without_metrics_they_are_worked_out_and_the_run_is_marked(tmp_path: Path) -> None:
+    (run,) = read_runs([write_run(tmp_path / "run", predictions(1, 4), metrics=False)])
+
+    assert run.value(ACC) == 25.0
+    assert "did not finish" in run.warnings[0]
+
+
+def test_metrics_that_are_not_those_of_the_predictions_are_named(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", predictions(1, 4))
+    (folder / "metrics.json").write_text(json.dumps({"n": 4, "acc": 90.0}))
+
+    (run,) = read_runs([folder])
+
+    assert run.warnings == ("metrics.json says acc 90, its predictions say 25.0",)
+
+
+def test_a_question_that_failed_is_wrong_and_counted(tmp_path: Path) -> None:
+    lines = [prediction("a", True), prediction("b", True, error="the server is gone")]
+
+    (run,) = read_runs([write_run(tmp_path / "run", lines)])
+
+    assert (run.value(ACC), run.predictions["b"].right) == (50.0, False)
+    assert run.warnings == ("questions that failed: 1",)
+
+
+def test_scores_that_a_line_does_not_have_are_worked_out(tmp_path: Path) -> None:
+    lines = [{**prediction("a", True), "scores": {}}]
+
+    (run,) = read_runs([write_run(tmp_path / "run", lines)])
+
+    assert run.predictions["a"].values["acc"] == 100.0
+
+
+def test_a_last_line_that_was_never_finished_is_left_out(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", predictions(1, 2))
+    with (folder / "predictions.jsonl").open("a") as file:
+        file.write('{"id": "q0')
+
+    (run,) = read_runs([folder])
+
+    assert len(run.predictions) == 2
+    assert "never finished" in run.warnings[0]
+
+
+def test_whole_predictions_are_read_again_by_id(tmp_path: Path) -> None:
+    lines = predictions(1, 3, question="Où est Zoë?")
+    (run,) = read_runs([write_run(tmp_path / "run", lines)])
+
+    assert list(run.full(["q002", "q000"])) == [lines[2], lines[0]]
+
+
+@pytest.mark.parametrize("broken", ["{", "[]", '{"question": "without an id"}', '{"id": "a", "scores": {"acc": "x"}}'])
+def test_a_broken_line_is_named(tmp_path: Path, broken: str) -> None:
+    folder = write_run(tmp_path / "run", predictions(1, 1))
+    with (folder / "predictions.jsonl").open("a") as file:
+        file.write(f"{broken}\n")
+
+    with pytest.raises(ValueError, match=r"predictions\.jsonl, line 2: not a prediction .* run `evaluate` again"):
+        read_runs([folder])
+
+
+def test_what_is_missing_is_said(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="There is no folder .*nowhere"):
+        read_runs([tmp_path / "nowhere"])
+    with pytest.raises(ValueError, match="holds no run"):
+        read_runs([tmp_path])
+    with pytest.raises(ValueError, match="There is no run to report"):
+        read_runs([])
+
+    folder = write_run(tmp_path / "run", predictions(1, 2))
+    (folder / "config.json").write_text('{"pipeline": "prefrag"}')
+    with pytest.raises(ValueError, match="does not say its dataset"):
+        read_runs([folder])
+    (folder / "config.json").write_text("{")
+    with pytest.raises(ValueError, match=r"config\.json is not JSON"):
+        read_runs([folder])
+    (folder / "config.json").unlink()
+    with pytest.raises(ValueError, match=r"has no config\.json"):
+        read_runs([folder])
+
+
+def test_a_run_without_predictions_is_said(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", predictions(1, 2))
+    (folder / "predictions.jsonl").write_text("\n")
+
+    with pytest.raises(ValueError, match="holds no prediction"):
+        read_runs([folder])
