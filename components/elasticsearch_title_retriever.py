@@ -1,16 +1,15 @@
 """Retrieves from Elasticsearch by BM25 over title and text."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
 from typing import Any
 
-from elastic_transport import ConnectionError as ServerUnreachable
-from elastic_transport import ConnectionTimeout
-from elasticsearch import ApiError, NotFoundError
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.document_stores.errors import DocumentStoreError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 from haystack_integrations.document_stores.elasticsearch.filters import _normalize_filters
+
+from components.elasticsearch_requests import ask_async, explained
+from components.elasticsearch_titles import TITLE_KEY_FIELD
 
 
 @component
@@ -72,7 +71,8 @@ class ElasticsearchTitleRetriever:
         The `custom_mapping` for a store whose index this retriever searches.
 
         :param language: the name of an analyzer of the server: `english`, `german`, ... or `standard` for none.
-        :returns: title and content analysed in that language, every other string kept whole for filters.
+        :returns: title and content analysed in that language, every other string kept whole for filters, and
+            `title_key`, which `prefrag index` fills and by which `TitleLinkRetriever` finds.
         """
         return {
             # A text that looks like a date would otherwise make every other text in its place an error.
@@ -80,6 +80,7 @@ class ElasticsearchTitleRetriever:
             "properties": {
                 "title": {"type": "text", "analyzer": language},
                 "content": {"type": "text", "analyzer": language},
+                TITLE_KEY_FIELD: {"type": "keyword", "ignore_above": 8191},
             },
             "dynamic_templates": [
                 {
@@ -145,7 +146,7 @@ class ElasticsearchTitleRetriever:
         request = self._request(query, top_k, filters)
         if not query.strip():
             return {"documents": []}
-        with self._explained():
+        with explained(self.document_store):
             return self._documents(self.document_store.client.search(**request))
 
     @component.output_types(documents=list[Document])
@@ -166,19 +167,8 @@ class ElasticsearchTitleRetriever:
         request = self._request(query, top_k, filters)
         if not query.strip():
             return {"documents": []}
-        with self._explained():
-            client = self.document_store.async_client
-            try:
-                reply = await client.search(**request)
-            except RuntimeError as error:
-                if "loop is closed" not in str(error):
-                    raise
-                # The store keeps the client of the event loop that came first; a second asyncio.run needs its own.
-                if self.document_store._async_client is client:
-                    self.document_store._async_client = None
-                    with suppress(RuntimeError):
-                        await client.close()
-                reply = await self.document_store.async_client.search(**request)
+        with explained(self.document_store):
+            reply = await ask_async(self.document_store, lambda client: client.search(**request))
         return self._documents(reply)
 
     def analyze(self, text: str) -> list[str]:
@@ -191,7 +181,7 @@ class ElasticsearchTitleRetriever:
         """
         if not text.strip():
             return []
-        with self._explained():
+        with explained(self.document_store):
             reply = self.document_store.client.indices.analyze(index=self._index, field="content", text=text)
         return [token["token"] for token in reply["tokens"]]
 
@@ -221,7 +211,7 @@ class ElasticsearchTitleRetriever:
             }
             for query in (as_term, as_word):
                 searches += [{}, {"size": 0, "track_total_hits": True, "query": query}]
-        with self._explained():
+        with explained(self.document_store):
             client = self.document_store.client
             total = client.count(index=self._index)["count"]
             if not words:
@@ -249,6 +239,7 @@ class ElasticsearchTitleRetriever:
         return {
             "index": self._index,
             "size": top_k,
+            "_source": {"excludes": [TITLE_KEY_FIELD]},
             "query": {"bool": {"must": [text], "filter": clauses}} if clauses else text,
         }
 
@@ -263,28 +254,3 @@ class ElasticsearchTitleRetriever:
         if "error" in reply:
             raise DocumentStoreError(f"Elasticsearch could not count words in '{self._index}': {reply['error']}")
         return reply["hits"]["total"]["value"]
-
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Say what to do about the failures of a server."""
-        hosts = self.document_store._hosts or "http://localhost:9200"
-        try:
-            yield
-        except ConnectionTimeout as error:
-            raise DocumentStoreError(
-                f"Elasticsearch at {hosts} did not answer in time ({error}). Look at its load, or raise "
-                "request_timeout of the ElasticsearchDocumentStore."
-            ) from error
-        except ServerUnreachable as error:
-            raise DocumentStoreError(
-                f"No Elasticsearch answers at {hosts} ({error}). Start it, or set hosts of the "
-                "ElasticsearchDocumentStore to where it runs."
-            ) from error
-        except NotFoundError as error:
-            raise DocumentStoreError(
-                f"Elasticsearch at {hosts} has no index '{self._index}'. Make it with: prefrag index YOUR_FILES "
-                f"--store elasticsearch --index {self._index}"
-            ) from error
-        except ApiError as error:
-            advice = " Check the API key (ELASTIC_API_KEY)." if error.status_code in (401, 403) else ""
-            raise DocumentStoreError(f"Elasticsearch at {hosts} refused the request: {error}.{advice}") from error

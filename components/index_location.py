@@ -21,7 +21,7 @@ DEFAULT_INDEX = "default"
 DEMO_CORPORA = {"demo": "local.jsonl", "demo-web": "web.jsonl"}
 
 # Part of the name of a built demo index: a new way of building it makes a new index.
-_DEMO_BUILD = 1
+_DEMO_BUILD = 2
 _VALID_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 

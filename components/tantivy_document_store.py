@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
 from pathlib import Path
@@ -26,6 +26,7 @@ from haystack.utils.filters import document_matches_filter
 from tantivy import Filter, Occur, Query, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 from components.index_location import DEFAULT_INDEX, INDEX_VARIABLE, index_path, resolve_index
+from components.title_links import title_key
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +40,9 @@ DEFAULT_LANGUAGE = "english"
 TITLE_BOOST = 1.25
 
 # Raised when the schema or the analysis changes, so that an old index is refused rather than searched wrongly.
-_FORMAT = 1
+_FORMAT = 2
+# Still read and written: it lacks only the keys of titles.
+_FORMAT_WITHOUT_TITLES = 1
 _SETTINGS_FILE = "prefrag-index.json"
 _ANALYZER = "prefrag"
 _TEXT_FIELDS = ("title", "content")
@@ -167,32 +170,7 @@ class TantivyDocumentStore:
         text_query = opened.text_query(query) if opened else None
         if opened is None or text_query is None:
             return []
-        searcher = opened.searcher()
-        if not filters:
-            hits = searcher.search(text_query, limit=top_k, count=False).hits
-            return [_read(searcher, address, score) for score, address in hits]
-
-        if (narrowed := opened.necessary(filters)) is not None:
-            text_query = Query.boolean_query(
-                [(Occur.Must, text_query), (Occur.Must, Query.const_score_query(narrowed, 0.0))]
-            )
-        # The index knows only part of the filter, so candidates are checked one by one, in a window that grows until
-        # it holds enough. Windows are searched from their beginning: the order of near-equal scores may differ.
-        limit = max(1, min(searcher.num_docs, top_k))
-        checked: dict[tuple[int, int], Document | None] = {}
-        while True:
-            hits = searcher.search(text_query, limit=limit, count=False).hits
-            found = []
-            for score, address in hits:
-                key = (address.segment_ord, address.doc)
-                if key not in checked:
-                    document = _read(searcher, address, score)
-                    checked[key] = document if _matches(filters, document) else None
-                if (match := checked[key]) is not None:
-                    found.append(match)
-            if len(found) >= top_k or len(hits) < limit or limit >= searcher.num_docs:
-                return found[:top_k]
-            limit = min(searcher.num_docs, max(64, limit * 4))
+        return opened.best(opened.searcher(), text_query, top_k, filters)
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
         """
@@ -238,6 +216,55 @@ class TantivyDocumentStore:
         query = Query.term_set_query(opened.schema, "id", [_term(document_id) for document_id in wanted])
         found = {document.id: document for document in opened.read_all(searcher, query)}
         return [found[document_id] for document_id in wanted if document_id in found]
+
+    def known_titles(self, keys: Iterable[str]) -> set[str]:
+        """
+        Tell which of many keys are titles of documents.
+
+        :param keys: keys as `components.title_links.title_key` makes them. Each is a look-up of some microseconds.
+        :returns: those that a document has.
+        :raises DocumentStoreError: if the index was made before titles were kept for this.
+        """
+        opened = self._open()
+        if opened is None:
+            return set()
+        opened.check_titles()
+        return opened.existing("title_key", keys)
+
+    def documents_by_title(
+        self, titles: Mapping[str, str], per_title: int = 3, filters: dict[str, Any] | None = None
+    ) -> dict[str, list[Document]]:
+        """
+        Get documents by their titles.
+
+        :param titles: keys as `components.title_links.title_key` makes them, each with the text that tells which of
+            the documents of this title come first.
+        :param per_title: the most documents of a title.
+        :param filters: Haystack's filters on the metadata.
+        :returns: the documents of each title that has some, best BM25 for its text first and with it as their score.
+        :raises ValueError: if per_title is under 1.
+        :raises FilterError: if the filters cannot be understood or applied.
+        :raises DocumentStoreError: if the index was made before titles were kept for this.
+        """
+        if per_title < 1:
+            raise ValueError(f"per_title must be at least 1, not {per_title}.")
+        if filters:
+            _check_filters(filters)
+        opened = self._open()
+        if opened is None:
+            return {}
+        opened.check_titles()
+        searcher = opened.searcher()
+        ranking = {text: opened.text_query(text) for text in set(titles.values())}
+        found = {}
+        for key, text in titles.items():
+            has_title = Query.term_query(opened.schema, "title_key", _term(key), "basic")
+            clauses = [(Occur.Must, Query.const_score_query(has_title, 0.0))]
+            if (ranked := ranking[text]) is not None:
+                clauses.append((Occur.Should, ranked))
+            if documents := opened.best(searcher, Query.boolean_query(clauses), per_title, filters):
+                found[key] = documents
+        return found
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
         """
@@ -314,7 +341,7 @@ class TantivyDocumentStore:
         opened = self._open_for_writing()
         with opened.writer(self.lock_timeout) as writer:
             # Looked up under the writer's lock, so that no other process adds the same ids meanwhile.
-            present = opened.existing(document.id for document in documents)
+            present = opened.existing("id", (document.id for document in documents))
             by_id = {document.id: document for document in documents}
             if policy in (DuplicatePolicy.NONE, DuplicatePolicy.FAIL):
                 repeated = [key for key, count in Counter(d.id for d in documents).items() if count > 1]
@@ -332,7 +359,7 @@ class TantivyDocumentStore:
             for document in by_id.values():
                 if document.id in present:
                     writer.delete_documents_by_term("id", _term(document.id))
-                writer.add_document(_to_tantivy(document))
+                writer.add_document(_to_tantivy(document, with_title_key=opened.keeps_titles))
         return len(documents) if policy == DuplicatePolicy.OVERWRITE else len(by_id)
 
     def delete_documents(self, document_ids: list[str]) -> None:
@@ -391,11 +418,12 @@ class _OpenIndex:
         self.path = path
         self.settings_version = _settings_version(path)
         settings = json.loads((path / _SETTINGS_FILE).read_text(encoding="utf-8"))
-        if settings["format"] != _FORMAT:
+        if settings["format"] not in (_FORMAT_WITHOUT_TITLES, _FORMAT):
             raise DocumentStoreError(
                 f"The index {path} has format {settings['format']} and this version reads {_FORMAT}. "
                 "Delete the folder and index the documents again."
             )
+        self.keeps_titles = settings["format"] != _FORMAT_WITHOUT_TITLES
         self.language: str = settings["language"]
         self.analyzer = text_analyzer(self.language)
         self._index = tantivy.Index.open(str(path))
@@ -420,6 +448,15 @@ class _OpenIndex:
                 self._seen = current
         return self._index.searcher()
 
+    def check_titles(self) -> None:
+        """Refuse to look for titles in an index that does not keep them."""
+        if not self.keeps_titles:
+            raise DocumentStoreError(
+                f"The index {self.path} was made by an earlier version, which kept no titles to look up. Searches work "
+                "as before; to find passages by the titles that a text mentions, delete the folder and index the "
+                "documents again."
+            )
+
     def text_query(self, text: str) -> Query | None:
         """BM25 over title and text, summed; None when the text holds no word that the index knows how to look for."""
         # Built from terms rather than parsed, so no text can be a syntax error or an operator. A word that comes
@@ -430,6 +467,34 @@ class _OpenIndex:
                 query = Query.term_query(self.schema, field, token, "freq")
                 clauses.append((Occur.Should, Query.boost_query(query, boost)))
         return Query.boolean_query(clauses) if clauses else None
+
+    def best(
+        self, searcher: tantivy.Searcher, query: Query, top_k: int, filters: dict[str, Any] | None
+    ) -> list[Document]:
+        """The documents that fulfil a query and match the filters, highest score first."""
+        if not filters:
+            hits = searcher.search(query, limit=top_k, count=False).hits
+            return [_read(searcher, address, score) for score, address in hits]
+
+        if (narrowed := self.necessary(filters)) is not None:
+            query = Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(narrowed, 0.0))])
+        # The index knows only part of the filter, so candidates are checked one by one, in a window that grows until
+        # it holds enough. Windows are searched from their beginning: the order of near-equal scores may differ.
+        limit = max(1, min(searcher.num_docs, top_k))
+        checked: dict[tuple[int, int], Document | None] = {}
+        while True:
+            hits = searcher.search(query, limit=limit, count=False).hits
+            found = []
+            for score, address in hits:
+                key = (address.segment_ord, address.doc)
+                if key not in checked:
+                    document = _read(searcher, address, score)
+                    checked[key] = document if _matches(filters, document) else None
+                if (match := checked[key]) is not None:
+                    found.append(match)
+            if len(found) >= top_k or len(hits) < limit or limit >= searcher.num_docs:
+                return found[:top_k]
+            limit = min(searcher.num_docs, max(64, limit * 4))
 
     def necessary(self, filters: dict[str, Any]) -> Query | None:
         """A query that every document matching the filters fulfils, or None when the index cannot tell."""
@@ -461,17 +526,17 @@ class _OpenIndex:
             for _, address in searcher.search(query, limit=searcher.num_docs, count=False).hits:
                 yield _read(searcher, address)
 
-    def existing(self, document_ids: Iterable[str]) -> set[str]:
-        """Those of the ids that are in the index."""
+    def existing(self, field: str, values: Iterable[str]) -> set[str]:
+        """Those of the values that a document has as an exact term."""
         searcher = self.searcher()
         found = set()
-        for document_id in document_ids:
-            term = _term(document_id)
+        for value in values:
+            term = _term(value)
             # The frequency is quick but still counts what was deleted, so a hit is looked at again.
-            if searcher.doc_freq("id", term):
-                query = Query.term_query(self.schema, "id", term, "basic")
+            if searcher.doc_freq(field, term):
+                query = Query.term_query(self.schema, field, term, "basic")
                 if searcher.search(query, limit=1, count=False).hits:
-                    found.add(document_id)
+                    found.add(value)
         return found
 
     @contextmanager
@@ -584,6 +649,7 @@ def _schema() -> tantivy.Schema:
     builder.add_text_field("id", tokenizer_name="raw", index_option="basic")
     for field in _TEXT_FIELDS:
         builder.add_text_field(field, tokenizer_name=_ANALYZER, index_option="freq")
+    builder.add_text_field("title_key", tokenizer_name="raw", index_option="basic")
     # Scalars of the metadata as exact terms: what `necessary` looks up.
     builder.add_text_field("meta", tokenizer_name="raw", index_option="basic")
     # The document itself, as JSON.
@@ -591,11 +657,13 @@ def _schema() -> tantivy.Schema:
     return builder.build()
 
 
-def _to_tantivy(document: Document) -> tantivy.Document:
+def _to_tantivy(document: Document, *, with_title_key: bool) -> tantivy.Document:
     title = document.meta.get("title")
     fields: dict[str, Any] = {"id": _term(document.id), "stored": _encode(document)}
     if title is not None:
         fields["title"] = _text(str(title))
+        if with_title_key and (key := title_key(str(title))):
+            fields["title_key"] = _term(key)
     if document.content:
         fields["content"] = _text(document.content)
     if terms := list(dict.fromkeys(_meta_terms(document.meta))):

@@ -18,8 +18,10 @@ from haystack.utils import Secret
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
 from components.elasticsearch_title_retriever import ElasticsearchTitleRetriever
+from components.elasticsearch_titles import TITLE_KEY_FIELD
 from components.index_location import DEFAULT_INDEX, index_exists, index_path, resolve_index
 from components.tantivy_document_store import TantivyDocumentStore
+from components.title_links import title_key
 
 logger = logging.getLogger(__name__)
 
@@ -133,6 +135,9 @@ class ElasticsearchPassageStore(PassageStore):
         self._url = url
         with _explained(url):
             self._client = store.client
+            [description] = self._client.indices.get_mapping(index=index).values()
+        # An index of an earlier version would take the key for one more text of the metadata.
+        self._keeps_titles = TITLE_KEY_FIELD in description["mappings"].get("properties", {})
         self.finish()
 
     def by_id(self, ids: list[str]) -> dict[str, Document]:
@@ -145,7 +150,9 @@ class ElasticsearchPassageStore(PassageStore):
         found = {}
         for start in range(0, len(ids), 1000):
             with _explained(self._url):
-                reply = self._client.mget(index=self._index, ids=ids[start : start + 1000])
+                reply = self._client.mget(
+                    index=self._index, ids=ids[start : start + 1000], source_excludes=[TITLE_KEY_FIELD]
+                )
             for hit in reply["docs"]:
                 if hit.get("found"):
                     found[hit["_id"]] = Document.from_dict(hit["_source"])
@@ -177,7 +184,13 @@ class ElasticsearchPassageStore(PassageStore):
         :param passages: the passages, each id once.
         :returns: the ids that the server refused, each with the reason.
         """
-        actions = [{"_op_type": "index", "_id": passage.id, "_source": _source(passage)} for passage in passages]
+        actions = []
+        for passage in passages:
+            source = _source(passage)
+            title = passage.meta.get("title")
+            if self._keeps_titles and title is not None and (key := title_key(str(title))):
+                source[TITLE_KEY_FIELD] = key
+            actions.append({"_op_type": "index", "_id": passage.id, "_source": source})
         return self._bulk(actions)
 
     def delete(self, ids: list[str]) -> None:

@@ -58,6 +58,7 @@ def test_searches_title_and_content_summed():
         {
             "index": "towns",
             "size": 3,
+            "_source": {"excludes": ["title_key"]},
             "query": {
                 "multi_match": {"query": "Danube", "type": "most_fields", "fields": ["title^1.25", "content"]},
             },
@@ -156,6 +157,7 @@ def test_takes_only_its_own_store():
 def test_the_mapping_analyses_title_and_content_alike():
     properties = ElasticsearchTitleRetriever.recommended_mapping("german")["properties"]
     assert properties["title"] == properties["content"] == {"type": "text", "analyzer": "german"}
+    assert properties["title_key"]["type"] == "keyword"
 
 
 def test_serialises_without_the_key(monkeypatch):

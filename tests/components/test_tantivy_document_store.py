@@ -534,3 +534,89 @@ class TestWords:
         assert store.analyze("decisiveness") == ["decis"]
         assert store.analyze("decis") != ["decis"]
         assert store.document_frequencies(store.analyze("decisiveness")) == (1, {"decis": 1})
+
+
+@pytest.fixture
+def earlier(tmp_path: Path) -> TantivyDocumentStore:
+    """A store on an index of the format before titles were kept."""
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("id", tokenizer_name="raw", index_option="basic")
+    for field in ("title", "content"):
+        builder.add_text_field(field, tokenizer_name="prefrag", index_option="freq")
+    builder.add_text_field("meta", tokenizer_name="raw", index_option="basic")
+    builder.add_bytes_field("stored", stored=True)
+    path = tmp_path / "earlier"
+    path.mkdir()
+    tantivy.Index(builder.build(), path=str(path))
+    (path / "prefrag-index.json").write_text('{"format": 1, "language": "english"}\n')
+    store = TantivyDocumentStore(path=str(path))
+    store.write_documents([passage("linz", "A town on the Danube.", "Linz", country="at")])
+    return store
+
+
+class TestTitles:
+    def test_are_known_by_their_keys(self, towns):
+        assert towns.known_titles(["linz", "vienna", "Linz", "danube", ""]) == {"linz", "vienna"}
+
+    def test_give_their_passages_best_first_for_a_text(self, store):
+        store.write_documents(
+            [
+                passage("planet", "Close to the sun.", "Mercury (planet)"),
+                passage("element", "A metal that is liquid.", "Mercury (element)"),
+                passage("god", "He carries messages.", "Mercury"),
+                passage("sun", "Mercury is close to it.", "Sun"),
+            ]
+        )
+        found = store.documents_by_title({"mercury": "liquid metals", "sun": "", "moon": "metal"}, per_title=3)
+        assert {key: ids(documents) for key, documents in found.items()} == {
+            "mercury": ["element", *ids(found["mercury"])[1:]],
+            "sun": ["sun"],
+        }
+        assert set(ids(found["mercury"])) == {"planet", "element", "god"}
+        assert found["mercury"][0].score > found["mercury"][1].score == 0
+        assert ids(store.documents_by_title({"mercury": "sun"}, per_title=1)["mercury"]) == ["planet"]
+
+    def test_passages_must_match_the_filters(self, towns):
+        austrian = {"field": "meta.country", "operator": "==", "value": "at"}
+        found = towns.documents_by_title({"linz": "town", "bern": "town"}, filters=austrian)
+        assert {key: ids(documents) for key, documents in found.items()} == {"linz": ["linz"]}
+        with pytest.raises(FilterError):
+            towns.documents_by_title({"linz": ""}, filters={"country": "at"})
+
+    def test_come_and_go_with_their_passages(self, towns):
+        towns.write_documents([passage("linz", "Renamed.", "Lentia")], DuplicatePolicy.OVERWRITE)
+        towns.delete_documents(["bern"])
+        assert towns.known_titles(["linz", "lentia", "bern", "vienna"]) == {"lentia", "vienna"}
+        assert towns.documents_by_title({"linz": "", "bern": ""}) == {}
+
+    def test_of_any_length_and_kind_can_be_kept(self, store):
+        long = "word " * 20_000
+        store.write_documents(
+            [
+                passage("long", "a", long),
+                passage("year", "b", 1984),
+                passage("none", "c"),
+                passage("odd", "d", "\ud800!"),
+            ]
+        )
+        assert store.known_titles(["word " * 19_999 + "word", "1984"]) == {"word " * 19_999 + "word", "1984"}
+        assert store.count_documents() == 4
+
+    def test_an_index_that_does_not_exist_has_none(self, store):
+        assert store.known_titles(["linz"]) == set()
+        assert store.documents_by_title({"linz": ""}) == {}
+
+    def test_per_title_must_be_positive(self, towns):
+        with pytest.raises(ValueError, match="at least 1"):
+            towns.documents_by_title({"linz": ""}, per_title=0)
+
+    def test_an_index_without_them_works_as_before_for_all_else(self, earlier):
+        earlier.write_documents([passage("wels", "A town near Linz.", "Wels")])
+        earlier.delete_documents(["linz"])
+        assert ids(earlier.search("town")) == ["wels"]
+        assert earlier.count_documents() == 1
+
+    def test_an_index_without_them_says_that_it_must_be_made_again(self, earlier):
+        for ask in (lambda: earlier.known_titles([]), lambda: earlier.documents_by_title({"linz": ""})):
+            with pytest.raises(DocumentStoreError, match=r"earlier version.*index the documents again"):
+                ask()

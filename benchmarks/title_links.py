@@ -1,0 +1,217 @@
+"""
+Measures links by title: how often texts mention the title of a gold passage, the time of a question, and their cost.
+
+    python benchmarks/title_links.py [--data FOLDER] [--passages 1000000] [--compared 200000] [--elasticsearch URL]
+
+The corpora and questions are those of `--data` (by default ../shared/data/multihop beside the checkout): a folder a
+dataset, with corpus.jsonl and train.jsonl. The large index holds these passages and copies of them with other words,
+and most of its titles are capitalised words and phrases of the texts: so texts mention many more titles than they do
+in a real corpus. A question means: the question and its first three passages by BM25 as the texts, eight passages
+wanted, the search by BM25 not counted.
+"""
+
+import argparse
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from statistics import mean, median
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(CHECKOUT))
+
+from haystack import Document  # noqa: E402
+from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore  # noqa: E402
+from retrieval import DATASETS, percentile_95, read_questions, repeated, report  # noqa: E402
+
+from components import tantivy_document_store  # noqa: E402
+from components.elasticsearch_title_retriever import ElasticsearchTitleRetriever  # noqa: E402
+from components.index_location import read_passages  # noqa: E402
+from components.tantivy_document_store import TantivyDocumentStore  # noqa: E402
+from components.title_link_retriever import TitleLinkRetriever  # noqa: E402
+from components.title_links import longest_mentions, title_key  # noqa: E402
+from pipelines.passage_stores import URL_VARIABLE, open_passages  # noqa: E402
+
+BATCH = 10_000
+
+
+def main() -> None:
+    """Run the measurements and print each with how it was taken."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
+    parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
+    parser.add_argument("--passages", type=int, default=1_000_000, help="passages of the large index; 0 leaves it out")
+    parser.add_argument(
+        "--compared", type=int, default=200_000, help="passages indexed with and without keys of titles"
+    )
+    parser.add_argument("--elasticsearch", metavar="URL", help="measure this server too")
+    parser.add_argument("--questions-of", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if not options.data.is_dir():
+        parser.error(f"{options.data} does not exist: give the folder of the datasets with --data")
+    questions = {name: read_questions(options.data / name / "train.jsonl")[:100] for name in DATASETS}
+    if options.questions_of:
+        asked = [question["question"] for some in questions.values() for question in some]
+        time_questions("large index", TantivyDocumentStore(path=str(options.questions_of)), asked)
+        report_memory()
+        return
+
+    corpora = {name: list(read_passages(options.data / name / "corpus.jsonl")) for name in DATASETS}
+    everything = [passage for corpus in corpora.values() for passage in corpus]
+    with tempfile.TemporaryDirectory() as folder:
+        for name in DATASETS:
+            mentions_of_gold(name, corpora[name], read_questions(options.data / name / "train.jsonl"))
+            store = TantivyDocumentStore(path=str(Path(folder) / name))
+            store.write_documents(corpora[name])
+            asked = [question["question"] for question in questions[name]]
+            time_questions(name, store, asked)
+            if options.elasticsearch:
+                with_server(options.elasticsearch, name, corpora[name], store, asked)
+        if options.compared:
+            compare(Path(folder), list(islice(renamed(everything), options.compared)))
+        if options.passages:
+            path = Path(folder) / "large"
+            write(TantivyDocumentStore(path=str(path)), islice(renamed(everything), options.passages))
+            report("large index: size", f"{size(path):,.0f} MB", f"{options.passages:,} passages")
+            # A process of its own, as the memory of writing would be counted too.
+            command = [sys.executable, __file__, "--data", str(options.data), "--questions-of", str(path)]
+            subprocess.run(command, check=True)
+
+
+def mentions_of_gold(name: str, corpus: list[Document], questions: list[dict]) -> None:
+    """How often a question, or the text of its first gold passage, mentions the title of another gold passage."""
+    passages = {passage.id: passage for passage in corpus}
+    known = {key_of(passage) for passage in corpus}
+    in_question, in_first, in_either, titles = [], [], [], []
+    for question in questions:
+        first, *others = (passages[passage_id] for passage_id in question["supporting_ids"])
+        gold = {key_of(passage) for passage in others}
+        asked = set(longest_mentions(question["question"], known))
+        told = set(longest_mentions(first.content or "", known)) - {key_of(first)}
+        titles.append(len(told))
+        in_question.append(bool(asked & (gold | {key_of(first)})))
+        if gold:
+            in_first.append(bool(told & gold))
+            in_either.append(bool((told | asked) & gold))
+    how = f"{len(questions)} train questions"
+    report(f"{name}: question mentions a gold title", f"{100 * mean(in_question):.1f}%", how)
+    how = f"{len(in_first)} train questions with several gold passages"
+    report(f"{name}: first gold text mentions another", f"{100 * mean(in_first):.1f}%", how)
+    report(f"{name}: first gold text or question does", f"{100 * mean(in_either):.1f}%", how)
+    report(f"{name}: titles that the first gold text mentions", f"{mean(titles):.2f}", "mean, its own left out")
+
+
+def key_of(passage: Document) -> str:
+    """The key of a passage's title."""
+    return title_key(str(passage.meta["title"]))
+
+
+def time_questions(
+    name: str, store: TantivyDocumentStore, asked: list[str], retriever: TitleLinkRetriever | None = None
+) -> None:
+    """Time the links of questions and their first passages."""
+    retriever = retriever or TitleLinkRetriever(store)
+    given = [(query, store.search(query, top_k=3)) for query in asked]
+    for query, documents in given[:3]:
+        retriever.run(query=query, documents=documents)
+    times, cpu, found = [], [], []
+    for query, documents in given:
+        start, start_cpu = time.perf_counter(), time.process_time()
+        found.append(len(retriever.run(query=query, documents=documents)["documents"]))
+        times.append(time.perf_counter() - start)
+        cpu.append(time.process_time() - start_cpu)
+    how = f"{len(asked)} train questions, one after the other; {mean(found):.1f} passages found, mean"
+    report(f"{name}: links p50", f"{median(times) * 1000:.2f} ms", how)
+    report(f"{name}: links p95", f"{percentile_95(times) * 1000:.2f} ms", how)
+    how = "of this process, whatever else runs here"
+    report(f"{name}: links CPU p50", f"{median(cpu) * 1000:.2f} ms", how)
+    report(f"{name}: links CPU p95", f"{percentile_95(cpu) * 1000:.2f} ms", how)
+
+
+def with_server(url: str, name: str, corpus: list[Document], embedded: TantivyDocumentStore, asked: list[str]) -> None:
+    """Time the same on an index of an Elasticsearch, which is deleted afterwards."""
+    os.environ[URL_VARIABLE] = url
+    index = f"prefrag-benchmark-{uuid.uuid4().hex[:8]}"
+    mapping = ElasticsearchTitleRetriever.recommended_mapping()
+    store = ElasticsearchDocumentStore(hosts=url, index=index, custom_mapping=mapping, request_timeout=60)
+    try:
+        passages = open_passages("elasticsearch", index, make=True)
+        for start in range(0, len(corpus), passages.batch):
+            passages.write(corpus[start : start + passages.batch])
+        passages.finish()
+        time_questions(f"Elasticsearch, {name}", embedded, asked, TitleLinkRetriever(store))
+    finally:
+        store.client.indices.delete(index=index, ignore_unavailable=True)
+
+
+def compare(folder: Path, passages: list[Document]) -> None:
+    """What the keys of titles cost an index: CPU time and bytes, against the format without them."""
+    formats = {"without": tantivy_document_store._FORMAT_WITHOUT_TITLES, "with": tantivy_document_store._FORMAT}
+    seconds: dict[str, list[float]] = {name: [] for name in formats}
+    sizes = {}
+    # By turns, so that whatever else runs here slows both.
+    for turn in range(3):
+        for name, number in formats.items():
+            path = folder / f"{name}-{turn}"
+            tantivy_document_store._FORMAT = number
+            store = TantivyDocumentStore(path=str(path))
+            start = time.process_time()
+            write(store, passages)
+            seconds[name].append(time.process_time() - start)
+            sizes[name] = size(path)
+    how = f"{len(passages):,} passages, {BATCH:,} a write_documents, CPU time, best of 3"
+    rates = {name: len(passages) / min(times) for name, times in seconds.items()}
+    for name, rate in rates.items():
+        report(f"indexing {name} titles", f"{rate:,.0f} passages/s, {sizes[name]:,.1f} MB", how)
+    report("titles: time of indexing", f"{100 * (rates['without'] / rates['with'] - 1):+.1f}%", "ratio of the above")
+    report("titles: size of the index", f"{100 * (sizes['with'] / sizes['without'] - 1):+.1f}%", "ratio of the above")
+
+
+def write(store: TantivyDocumentStore, passages: Iterable[Document]) -> None:
+    """Write passages as `prefrag index` does."""
+    waiting = iter(passages)
+    while some := list(islice(waiting, BATCH)):
+        store.write_documents(some)
+
+
+def renamed(passages: list[Document]) -> Iterator[Document]:
+    """The passages, then copies in other words whose titles are words and phrases of the first texts."""
+    randomness = random.Random(0)
+    texts = [(passage.content or "").split() for passage in passages]
+    for number, passage in enumerate(repeated(passages)):
+        if number < len(passages):
+            yield passage
+            continue
+        words: list[str] = []
+        while not words:
+            text = randomness.choice(texts)
+            start = randomness.randrange(len(text) or 1)
+            if text and text[start][:1].isupper():
+                words = text[start : start + randomness.randint(1, 4)]
+        yield replace(passage, meta={**passage.meta, "title": " ".join(words)})
+
+
+def size(path: Path) -> float:
+    """Megabytes of the files of an index."""
+    return sum(file.stat().st_size for file in path.iterdir()) / 1e6
+
+
+def report_memory() -> None:
+    """What this process holds: of its own, and of the files that the system could take back at any time."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return
+    held = dict(line.split(":", 1) for line in status.read_text().splitlines())
+    for name, field in (("its own", "RssAnon"), ("mapped files", "RssFile")):
+        report(f"memory after the questions, {name}", f"{int(held[field].split()[0]) / 1024:,.0f} MB", field)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""What all requests to Elasticsearch have in common: what to say about failures, and clients of closed event loops."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from elastic_transport import ConnectionError as ServerUnreachable
+from elastic_transport import ConnectionTimeout
+from elasticsearch import ApiError, AsyncElasticsearch, NotFoundError
+from haystack.document_stores.errors import DocumentStoreError
+from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
+
+
+async def ask_async(store: ElasticsearchDocumentStore, request: Callable[[AsyncElasticsearch], Awaitable[Any]]) -> Any:
+    """
+    Send a request through the client of the running event loop.
+
+    :param store: the store whose server is asked.
+    :param request: calls the client that it is given; it may be called twice.
+    :returns: the reply.
+    """
+    client = store.async_client
+    try:
+        return await request(client)
+    except RuntimeError as error:
+        if "loop is closed" not in str(error):
+            raise
+    # The store keeps the client of the event loop that came first; a second asyncio.run needs its own.
+    if store._async_client is client:
+        store._async_client = None
+        with suppress(RuntimeError):
+            await client.close()
+    return await request(store.async_client)
+
+
+@contextmanager
+def explained(store: ElasticsearchDocumentStore) -> Iterator[None]:
+    """
+    Say what to do about the failures of a server.
+
+    :param store: the store whose server is asked.
+    :raises DocumentStoreError: if the server cannot be reached, refuses, or has no such index.
+    """
+    hosts = store._hosts or "http://localhost:9200"
+    try:
+        yield
+    except ConnectionTimeout as error:
+        raise DocumentStoreError(
+            f"Elasticsearch at {hosts} did not answer in time ({error}). Look at its load, or raise "
+            "request_timeout of the ElasticsearchDocumentStore."
+        ) from error
+    except ServerUnreachable as error:
+        raise DocumentStoreError(
+            f"No Elasticsearch answers at {hosts} ({error}). Start it, or set hosts of the "
+            "ElasticsearchDocumentStore to where it runs."
+        ) from error
+    except NotFoundError as error:
+        raise DocumentStoreError(
+            f"Elasticsearch at {hosts} has no index '{store._index}'. Make it with: prefrag index YOUR_FILES "
+            f"--store elasticsearch --index {store._index}"
+        ) from error
+    except ApiError as error:
+        advice = " Check the API key (ELASTIC_API_KEY)." if error.status_code in (401, 403) else ""
+        raise DocumentStoreError(f"Elasticsearch at {hosts} refused the request: {error}.{advice}") from error

@@ -1,0 +1,104 @@
+"""Which titles a text mentions: the key of a title, and the word n-grams of a text that may be one."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Container
+
+MAX_WORDS = 8
+
+# "Mercury (planet)" is Mercury to whoever mentions it.
+_PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
+# A possessive 's is no part of a name; any other apostrophe stands inside a word: "Vienna's", "O'Hara".
+_POSSESSIVE = re.compile(r"(?<=\w)['\u2019\u02bc\u2018`\u00b4]s\b", re.IGNORECASE)
+_APOSTROPHE = re.compile(r"(?<=\w)['\u2019\u02bc\u2018`\u00b4](?=\w)")
+_WORD = re.compile(r"[^\W_]+")
+# Words that begin English sentences more often than they name something, though there are films called "This" and
+# "It". Other languages have no such list here, and their articles count as names where they are titles.
+_FUNCTION_WORDS_OF_ENGLISH = (
+    "a about after all also although am an and any are as at be because been before being between both but by can "
+    "could did do does during each either first for from had has have he her here hers him his how however i if in "
+    "into is it its later many may me more most my no nor not of on one only or other our out over she since so some "
+    "such than that the their them then there these they this those through to two under until up upon was we were "
+    "what when where which while who whom whose why will with would you your"
+)
+_FUNCTION_WORDS = frozenset(_FUNCTION_WORDS_OF_ENGLISH.split())
+
+
+def title_key(title: str) -> str:
+    """
+    The form in which titles are compared: without a closing parenthesis, accents, case, possessive s and punctuation.
+
+    :param title: a title as it stands above a passage.
+    :returns: its words with a space between them; empty for a title without a letter or digit.
+    """
+    words = _words(_PARENTHESIS.sub("", title)) or _words(title)
+    return " ".join(words).casefold()
+
+
+def mentioned_keys(text: str, max_words: int = MAX_WORDS) -> list[str]:
+    """
+    The keys that a text may mention: those of its word n-grams, but for the ones that are hardly ever names.
+
+    One word counts when it is written with a capital letter, is no number and no function word of English, as titles
+    such as "This", "1984" and "Comedy" would otherwise be mentioned by half of all texts. Several words count when
+    they are not all function words, or all have a capital letter ("The Who"). In a text without any capital letter,
+    such as a question typed in a hurry, and in scripts without them, capitals are not asked for.
+
+    :param text: any text.
+    :param max_words: the most words of a key.
+    :returns: each key once, in the order of their places in the text, at one place the longest first.
+    :raises ValueError: if max_words is under 1.
+    """
+    return list(dict.fromkeys(key for _, _, key in _spans(text, max_words)))
+
+
+def longest_mentions(text: str, known: Container[str], max_words: int = MAX_WORDS) -> list[str]:
+    """
+    The titles that a text mentions: the longest known n-grams, so that "New York" is not in "New York City".
+
+    Two that overlap are both mentioned when neither is inside the other.
+
+    :param text: any text.
+    :param known: keys of titles, as `title_key` makes them; asked once for every n-gram.
+    :param max_words: the most words of a key.
+    :returns: each key once, in the order of first mention.
+    :raises ValueError: if max_words is under 1.
+    """
+    mentioned: dict[str, None] = {}
+    end = 0
+    for start, words, key in _spans(text, max_words):
+        # Of two at one place the longer comes first, so what ends no later than one before it lies inside that one.
+        if start + words > end and key in known:
+            mentioned[key] = None
+            end = start + words
+    return list(mentioned)
+
+
+def _spans(text: str, max_words: int) -> list[tuple[int, int, str]]:
+    """The n-grams that may name something: the place of the first word, the number of words, the key."""
+    if max_words < 1:
+        raise ValueError(f"max_words is {max_words}: set it to at least 1.")
+    words = _words(text)
+    lower = [word.casefold() for word in words]
+    no_capitals = text == text.lower()
+    capital = [no_capitals or word != word.lower() or word.lower() == word.upper() for word in words]
+    content = [word not in _FUNCTION_WORDS for word in lower]
+    spans = []
+    for start in range(len(words)):
+        for end in range(min(len(words), start + max_words), start, -1):
+            if end - start == 1:
+                likely = capital[start] and content[start] and not lower[start].isdigit()
+            else:
+                likely = any(content[start:end]) or all(capital[start:end])
+            if likely:
+                spans.append((start, end - start, " ".join(lower[start:end])))
+    return spans
+
+
+def _words(text: str) -> list[str]:
+    if not text.isascii():
+        decomposed = unicodedata.normalize("NFKD", text)
+        text = "".join(character for character in decomposed if not unicodedata.combining(character))
+    return _WORD.findall(_APOSTROPHE.sub("", _POSSESSIVE.sub("", text)))

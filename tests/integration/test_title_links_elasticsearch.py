@@ -1,0 +1,131 @@
+"""Links by title over a real Elasticsearch, beside the embedded index."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from elasticsearch import Elasticsearch
+from haystack import Document
+from haystack.document_stores.errors import DocumentStoreError
+from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
+
+from components.elasticsearch_title_retriever import ElasticsearchTitleRetriever
+from components.index_location import read_passages
+from components.tantivy_document_store import TantivyDocumentStore
+from components.title_link_retriever import TitleLinkRetriever
+from pipelines.passage_stores import open_passages
+
+PASSAGES = [
+    Document(id="bridge", content="It leads to Linz, Upper Austria.", meta={"title": "Nibelungen Bridge"}),
+    Document(id="linz", content="A town with steel works.", meta={"title": "Linz", "country": "at"}),
+    Document(id="linz-rhine", content="A town in Germany.", meta={"title": "Linz (Rhine)", "country": "de"}),
+    Document(id="upper", content="A state.", meta={"title": "Upper Austria", "country": "at"}),
+    Document(id="austria", content="A country.", meta={"title": "Austria", "country": "at"}),
+    Document(id="untitled", content="Nothing."),
+]
+
+
+@pytest.fixture
+def index(elasticsearch_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The name of an index that is deleted afterwards."""
+    monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", elasticsearch_url)
+    name = f"prefrag-test-{uuid.uuid4().hex}"
+    yield name
+    with Elasticsearch(elasticsearch_url) as client:
+        client.indices.delete(index=name, ignore_unavailable=True)
+
+
+@pytest.fixture
+def store(index: str, elasticsearch_url: str) -> Iterator[ElasticsearchDocumentStore]:
+    store = ElasticsearchDocumentStore(
+        hosts=elasticsearch_url, index=index, custom_mapping=ElasticsearchTitleRetriever.recommended_mapping()
+    )
+    yield store
+    store.close()
+
+
+def write(index: str, passages: list[Document]) -> None:
+    passage_store = open_passages("elasticsearch", index, make=True)
+    assert passage_store.write(passages) == {}
+    passage_store.finish()
+
+
+def ids(result: dict[str, list[Document]]) -> list[str]:
+    return [document.id for document in result["documents"]]
+
+
+async def test_finds_what_the_texts_mention(index, store):
+    write(index, PASSAGES)
+    retriever = TitleLinkRetriever(store, per_title=1)
+    found = retriever.run(query="Which steel town does it lead to?", documents=PASSAGES[:1])
+    assert ids(found) == ["linz", "upper"]
+    assert found["documents"][0].meta == PASSAGES[1].meta
+    assert await retriever.run_async(query="Which steel town does it lead to?", documents=PASSAGES[:1]) == found
+    german = {"field": "meta.country", "operator": "==", "value": "de"}
+    assert ids(retriever.run(query="Linz in Austria", filters=german)) == ["linz-rhine"]
+    assert retriever.run(query="Nothing here") == await retriever.run_async(query="Salzburg") == {"documents": []}
+    await store.close_async()
+
+
+def test_titles_come_and_go_with_their_passages(index, store):
+    write(index, PASSAGES)
+    write(index, [Document(id="upper", content="Renamed.", meta={"title": "Land ob der Enns"})])
+    passage_store = open_passages("elasticsearch", index)
+    passage_store.delete(["linz", "linz-rhine"])
+    passage_store.finish()
+    retriever = TitleLinkRetriever(store)
+    assert ids(retriever.run(query="Linz, Upper Austria, Land ob der Enns")) == ["austria", "upper"]
+
+
+def test_the_key_is_no_metadata_of_the_passages(index, store):
+    write(index, PASSAGES)
+    passage_store = open_passages("elasticsearch", index)
+    assert passage_store.by_id(["linz"])["linz"].meta == PASSAGES[1].meta
+    assert ElasticsearchTitleRetriever(store).run(query="steel")["documents"][0].meta == PASSAGES[1].meta
+
+
+async def test_an_index_of_an_earlier_version_works_for_all_else(index, store, elasticsearch_url):
+    mapping = ElasticsearchTitleRetriever.recommended_mapping()
+    del mapping["properties"]["title_key"]
+    with Elasticsearch(elasticsearch_url) as client:
+        client.indices.create(index=index, mappings=mapping)
+    write(index, PASSAGES)
+    [found] = ElasticsearchTitleRetriever(store).run(query="steel")["documents"]
+    assert found.meta == PASSAGES[1].meta
+    retriever = TitleLinkRetriever(store)
+    with pytest.raises(DocumentStoreError, match=r"without keys of titles.*index the documents again"):
+        retriever.run(query="Linz")
+    with pytest.raises(DocumentStoreError, match=r"without keys of titles.*index the documents again"):
+        await retriever.run_async(query="Linz")
+    await store.close_async()
+
+
+def test_one_retriever_serves_one_event_loop_after_another(index, store):
+    write(index, PASSAGES)
+    retriever = TitleLinkRetriever(store)
+
+    async def ask() -> list[str]:
+        return ids(await retriever.run_async(query="Upper Austria"))
+
+    assert [asyncio.run(ask()) for _ in range(3)] == [["upper"]] * 3
+    asyncio.run(store.close_async())
+
+
+def test_finds_what_the_embedded_index_finds(index, store, hotpotqa: Path, tmp_path: Path):
+    passages = list(read_passages(hotpotqa / "corpus.jsonl"))
+    write(index, passages)
+    embedded = TantivyDocumentStore(path=str(tmp_path / "index"))
+    embedded.write_documents(passages)
+    lines = (hotpotqa / "train.jsonl").read_text(encoding="utf-8").splitlines()
+    found = 0
+    for question in [json.loads(line)["question"] for line in lines]:
+        asked = {"query": question, "documents": embedded.search(question, top_k=3), "top_k": 50}
+        expected = set(ids(TitleLinkRetriever(embedded, per_title=10).run(**asked)))
+        assert set(ids(TitleLinkRetriever(store, per_title=10).run(**asked))) == expected
+        found += len(expected)
+    assert found > len(lines)
