@@ -34,7 +34,7 @@ format: $(VENV)/.dev  ## lay the code out
 
 lock: | $(VENV)/bin/python  ## write the lock files anew
 	@$(BIN)/pip install --quiet uv
-	@for part in "requirements.lock:embedded" "requirements-dev.lock:embedded --extra files --extra dev"; do \
+	@for part in "requirements.lock:embedded" "requirements-dev.lock:embedded --extra files --extra evaluation --extra dev"; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \
 	    --extra $${part#*:} pyproject.toml -o $${part%%:*} || exit 1; done
 
