@@ -1,0 +1,227 @@
+"""Corpora in the indexes that an evaluation searches."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from haystack import Document
+from haystack.document_stores.errors import DocumentStoreError
+
+from components.index_location import index_exists, index_path
+from evaluation.datasets import detect, read_passages
+from evaluation.datasets.dataset_file import DatasetFile
+from pipelines import indexing
+from pipelines.indexing import IndexReport, OnProgress, Progress, Skipped
+from pipelines.passage_stores import STORES, open_passages
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+# Part of the names of indexes made of other forms than JSONL: a new way of reading them makes a new index.
+_RECIPE = 1
+_UNFINISHED = ".part"
+
+
+class CorpusIndexes(NamedTuple):
+    """The names of the indexes of a corpus.
+
+    :param local: The one that the local source searches.
+    :param web: The one that stands in for the web; None where there is none.
+    """
+
+    local: str
+    web: str | None
+
+
+def evaluation_indexes(
+    corpus: str | os.PathLike[str],
+    *,
+    split: bool,
+    store: str = "tantivy",
+    web_corpus: str | os.PathLike[str] | None = None,
+    on_progress: OnProgress | None = None,
+    on_skipped: Callable[[Skipped], None] | None = None,
+) -> CorpusIndexes:
+    """Find the indexes of a corpus, and make them when it is new or has changed.
+
+    They are named by what the corpus holds, so each is made once. Making one can be stopped at any time: the next call
+    goes on from there. In tantivy it gets its name only when it is whole; in Elasticsearch every call compares the
+    corpus with what is there.
+
+    :param corpus: A file or folder in one of the forms that ``evaluation.datasets`` reads.
+    :param split: Keep its two simulated sources apart: passages whose ``source`` is ``local`` or ``both`` in the local
+        index, ``web`` or ``both`` in the one for the web. Only the project's own JSONL says so.
+    :param store: ``tantivy`` or ``elasticsearch``.
+    :param web_corpus: A corpus that stands in for the web, in place of a split.
+    :param on_progress: Called after every write.
+    :param on_skipped: Called with every line of JSONL that is passed over while an index is made; by default it is
+        logged.
+    :returns: The names of the indexes.
+    :raises FileNotFoundError: If there is no such corpus.
+    :raises ValueError: If split and web_corpus are both given, the store is unknown, a record of the corpus is not of
+        its form, or an index would have no passage.
+    :raises DocumentStoreError: If the store fails.
+    """
+    if split and web_corpus is not None:
+        raise ValueError("A corpus is split, or has another beside it for the web: not both.")
+    if store not in STORES:
+        raise ValueError(f"There is no store '{store}': choose from {', '.join(STORES)}.")
+    made = [
+        _made(each, split, store, on_progress, on_skipped or _log) for each in (corpus, web_corpus) if each is not None
+    ]
+    return made[0] if web_corpus is None else CorpusIndexes(made[0].local, made[1].local)
+
+
+def index_corpus(
+    corpus: str | os.PathLike[str],
+    *,
+    index: str,
+    store: str = "tantivy",
+    format: str = "auto",
+    split: bool = False,
+    on_progress: OnProgress | None = None,
+) -> IndexReport:
+    """Bring a corpus into an index.
+
+    The index itself says what is there already, so a second call, also after a crash, only does what is missing. Memory
+    does not grow with the corpus.
+
+    :param corpus: A file or folder in one of the forms that ``evaluation.datasets`` reads.
+    :param index: The name of the index; a missing one is made.
+    :param store: ``tantivy`` or ``elasticsearch``.
+    :param format: The form, or ``auto``.
+    :param split: As for ``evaluation_indexes``; the second index has the same name with ``-web``.
+    :param on_progress: Called after every write.
+    :returns: What was done. Of JSONL, lines that cannot be read are in it; of other forms they are errors.
+    :raises FileNotFoundError: If there is no such corpus.
+    :raises ValueError: If store, format or name cannot be, a record is not of its form, or only JSONL can be split.
+    :raises DocumentStoreError: If the store fails. What was reported as written is there.
+    """
+    file = DatasetFile(corpus)
+    name = detect(file.path) if format == "auto" else format
+    if name == "jsonl" and os.path.realpath(file.path).lower().endswith(indexing.CORPUS_SUFFIX):
+        return indexing.index([file.path], index=index, store=store, split_sources=split, on_progress=on_progress)
+    if split:
+        raise ValueError(
+            f"{file.path} is of the format {name} and does not say which of two sources holds a passage, as a "
+            f"{indexing.CORPUS_SUFFIX} corpus with 'source' does. Give another corpus for the web, or do not split it."
+        )
+    return _index_passages(file, name, index, store, on_progress)
+
+
+def _index_passages(
+    file: DatasetFile, format: str, index: str, store: str, on_progress: OnProgress | None
+) -> IndexReport:
+    started = time.perf_counter()
+    report = IndexReport(files=1)
+    size = file.size()
+    real = os.path.realpath(file.path)
+    passages = open_passages(store, index, make=True)
+    try:
+        for batch in _batches(read_passages(file, format), passages.batch):
+            # An id that comes twice among those that are written together would be refused.
+            given = {passage.id: _from(passage, real) for passage in batch}
+            stored = passages.by_id(list(given))
+            changed = [passage for passage in given.values() if not _is_there(passage, stored)]
+            if refused := passages.write(changed):
+                passage_id, reason = next(iter(refused.items()))
+                raise DocumentStoreError(
+                    f"The store refused {len(refused)} passages of {real}, the first of them '{passage_id}' ({reason})."
+                )
+            report.written += len(changed)
+            report.replaced += sum(passage.id in stored for passage in changed)
+            report.unchanged += len(given) - len(changed)
+            if on_progress is not None:
+                on_progress(Progress(real, min(file.position, size), size, report.written, report.unchanged))
+    finally:
+        passages.finish()
+    report.seconds = time.perf_counter() - started
+    return report
+
+
+def _from(passage: Document, corpus: str) -> Document:
+    # What `documents list` and `documents delete` know a passage's corpus by.
+    return Document(id=passage.id, content=passage.content, meta={**passage.meta, "corpus": corpus})
+
+
+def _is_there(passage: Document, stored: dict[str, Document]) -> bool:
+    there = stored.get(passage.id)
+    return there is not None and (there.content, there.meta) == (passage.content, passage.meta)
+
+
+def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    remaining = iter(items)
+    while batch := list(islice(remaining, size)):
+        yield batch
+
+
+def _made(
+    corpus: str | os.PathLike[str],
+    split: bool,
+    store: str,
+    on_progress: OnProgress | None,
+    on_skipped: Callable[[Skipped], None],
+) -> CorpusIndexes:
+    file = DatasetFile(corpus)
+    format = detect(file.path)
+    name = f"corpus-{_fingerprint(file, format)}{'-split' if split else ''}"
+    web = name + indexing.WEB_INDEX_SUFFIX if split else None
+    names = [name] if web is None else [name, web]
+    in_place = store == "tantivy"
+    if in_place and all(index_exists(index_path(each)) for each in names):
+        return CorpusIndexes(name, web)
+
+    making = name + _UNFINISHED if in_place else name
+    report = index_corpus(file.path, index=making, store=store, format=format, split=split, on_progress=on_progress)
+    for skipped in report.skipped:
+        if skipped.line is None:
+            raise ValueError(f"Not all of the corpus could be read: {skipped}.")
+        on_skipped(skipped)
+    if not report.written and not report.unchanged:
+        raise ValueError(f"{file.path} holds no passage.")
+    if in_place:
+        unfinished = {"local": making} if web is None else {"local": making, "web": making + indexing.WEB_INDEX_SUFFIX}
+        for source, part in unfinished.items():
+            if not index_exists(index_path(part)):
+                raise ValueError(f"{file.path} has no passage whose source is {source} or both: do not split it.")
+        for part, whole in zip(unfinished.values(), names, strict=True):
+            _put_in_place(index_path(part), index_path(whole))
+    return CorpusIndexes(name, web)
+
+
+def _log(skipped: Skipped) -> None:
+    logger.warning("Skipped %s", skipped)
+
+
+def _put_in_place(part: Path, whole: Path) -> None:
+    try:
+        part.rename(whole)
+    except OSError:
+        # Another process may have made the same index meanwhile.
+        if not index_exists(whole):
+            raise
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _fingerprint(file: DatasetFile, format: str) -> str:
+    digest = hashlib.sha256()
+    parts = file.parts()
+    for part in parts:
+        with part.open("rb") as content:
+            if parts == [file.path]:
+                digest = hashlib.file_digest(content, "sha256")
+            else:
+                digest.update(f"{part.relative_to(file.path)}\n".encode())
+                digest.update(hashlib.file_digest(content, "sha256").digest())
+    if format != "jsonl":
+        digest.update(f"\n{format} {_RECIPE}".encode())
+    return digest.hexdigest()[:16]

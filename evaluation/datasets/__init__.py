@@ -1,0 +1,136 @@
+"""The published datasets in the one form of the harness: questions, and the passages that go with them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import islice
+from typing import Any
+
+from haystack import Document
+
+from evaluation.datasets import beir, bioasq, dpr, hotpotqa, ircot, jsonl, musique, two_wiki, wiki_paragraphs
+from evaluation.datasets.dataset_file import DatasetFile
+from evaluation.datasets.jsonl import write_jsonl
+from evaluation.question import Question
+
+__all__ = ["FORMATS", "detect", "load_questions", "read_passages", "write_jsonl"]
+
+
+@dataclass(frozen=True)
+class _Format:
+    """A form in which a dataset is published: how to read it, as far as it has questions and passages."""
+
+    questions: Callable[[DatasetFile], Iterator[Question]] | None
+    passages: Callable[[DatasetFile], Iterator[Document]] | None
+    recognises: Callable[[dict[str, Any]], bool] = lambda record: False
+
+
+FORMATS = {
+    "jsonl": _Format(jsonl.questions, jsonl.passages, jsonl.recognises),
+    "hotpotqa": _Format(hotpotqa.questions, hotpotqa.passages, hotpotqa.recognises),
+    "2wikimultihopqa": _Format(two_wiki.questions, two_wiki.passages, two_wiki.recognises),
+    "musique": _Format(musique.questions, musique.passages, musique.recognises),
+    "ircot": _Format(ircot.questions, ircot.passages, ircot.recognises),
+    "bioasq": _Format(bioasq.questions, bioasq.passages),
+    "wiki-paragraphs": _Format(None, wiki_paragraphs.passages, wiki_paragraphs.recognises),
+    "beir": _Format(None, beir.passages, beir.recognises),
+    "dpr": _Format(None, dpr.passages),
+}
+# Passages come with their questions there, so one comes as often as it has questions.
+_REPEATING = ("hotpotqa", "2wikimultihopqa", "musique", "ircot")
+_BIOASQ = re.compile(rb'\s*\{\s*"questions"\s*:')
+_HEAD_BYTES = 4096
+
+
+def load_questions(path: str | os.PathLike[str], format: str = "auto", limit: int | None = None) -> list[Question]:
+    """Read the questions of a file.
+
+    :param path: The file.
+    :param format: One of ``FORMATS``, or ``auto``.
+    :param limit: The most questions to read, from the beginning; None reads all.
+    :returns: The questions, in the order of the file.
+    :raises FileNotFoundError: If there is no such file.
+    :raises ValueError: If the format is unknown or has no questions, a record is not of that form, there is no
+        question, or two have the same id.
+    """
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit must be at least 1, not {limit}.")
+    file = DatasetFile(path)
+    name = detect(path) if format == "auto" else format
+    read = _format(name).questions
+    if read is None:
+        raise ValueError(f"{file.path} is of the format {name}, which has passages and no questions.")
+    questions = list(islice(read(file), limit))
+    if not questions:
+        raise ValueError(f"{file.path} holds no question that can be asked.")
+    seen: set[str] = set()
+    for question in questions:
+        if question.id in seen:
+            raise ValueError(f"{file.path} holds the question '{question.id}' twice.")
+        seen.add(question.id)
+    return questions
+
+
+def read_passages(path: str | os.PathLike[str] | DatasetFile, format: str = "auto") -> Iterator[Document]:
+    """Read the passages of a corpus, or those that a file ships with its questions, one after another.
+
+    Their ids are those that the questions of the dataset name. Memory does not grow with a corpus; of a file of
+    questions, whose passages are given once each, some 100 bytes a passage are kept.
+
+    :param path: The file, or the folder of files.
+    :param format: One of ``FORMATS``, or ``auto``.
+    :returns: The passages, the title in ``meta["title"]``. Where two of them have one id, the first.
+    :raises FileNotFoundError: If there is no such file.
+    :raises ValueError: If the format is unknown or a record is not of that form; the message says which one.
+    """
+    file = path if isinstance(path, DatasetFile) else DatasetFile(path)
+    name = detect(file.path) if format == "auto" else format
+    read = _format(name).passages
+    if read is None:
+        raise ValueError(f"{file.path} is of the format {name}, which has no passages.")
+    passages = read(file)
+    return _distinct(passages) if name in _REPEATING else passages
+
+
+def detect(path: str | os.PathLike[str]) -> str:
+    """Tell the format of a file by its name and its first record.
+
+    :param path: The file or folder.
+    :returns: One of ``FORMATS``.
+    :raises FileNotFoundError: If there is no such file.
+    :raises ValueError: If it is none of them.
+    """
+    file = DatasetFile(path)
+    if file.path.is_dir() or file.is_archive:
+        return "wiki-paragraphs"
+    if file.suffix == ".tsv":
+        return "dpr"
+    with file.open() as stream:
+        head = stream.read(_HEAD_BYTES).removeprefix(b"\xef\xbb\xbf")
+    if _BIOASQ.match(head):
+        return "bioasq"
+    records = file.json_array() if head.lstrip()[:1] == b"[" else file.json_lines()
+    for _, record in islice(records, 1):
+        for name, form in FORMATS.items():
+            if isinstance(record, dict) and form.recognises(record):
+                return name
+    raise ValueError(f"{file.path} is in none of the forms that are read ({', '.join(FORMATS)}); name one if it is.")
+
+
+def _format(name: str) -> _Format:
+    if name not in FORMATS:
+        raise ValueError(f"There is no format '{name}': choose auto or one of {', '.join(FORMATS)}.")
+    return FORMATS[name]
+
+
+def _distinct(passages: Iterable[Document]) -> Iterator[Document]:
+    seen: set[bytes] = set()
+    for passage in passages:
+        digest = blake2b(passage.id.encode(), digest_size=8).digest()
+        if digest not in seen:
+            seen.add(digest)
+            yield passage

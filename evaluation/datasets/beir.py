@@ -1,0 +1,31 @@
+"""A corpus of BEIR as published: ``corpus.jsonl``, a JSON object a line with ``_id``, ``title`` and ``text``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from haystack import Document
+
+from evaluation.datasets.dataset_file import DatasetFile, text_of
+from evaluation.datasets.passage import passage
+
+
+def recognises(record: dict[str, Any]) -> bool:
+    """:returns: Whether the first record of a file is of this form."""
+    return {"_id", "text"} <= record.keys()
+
+
+def passages(file: DatasetFile) -> Iterator[Document]:
+    """Read the passages.
+
+    :param file: The file.
+    :returns: The passages; those without a text are left out, of which some corpora of BEIR have a few.
+    :raises ValueError: If a line has not the published form.
+    """
+    return file.converted(file.json_lines(), _passage, "line")
+
+
+def _passage(record: dict[str, Any]) -> Iterator[Document]:
+    if record["text"].strip():
+        yield passage(text_of(record, "_id"), record.get("title") or "", record["text"])

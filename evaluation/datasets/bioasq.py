@@ -1,0 +1,89 @@
+"""The yes/no questions of BioASQ's task B as published, for example ``training11b.json`` or ``11B1_golden.json``.
+
+A JSON object whose ``questions`` have ``id``, ``body``, ``type``, ``exact_answer``, ``documents`` (addresses of
+abstracts in PubMed) and ``snippets`` (``text``, ``document``). Questions of other types are left out.
+
+The file has no abstracts, only their snippets, so a passage is all snippets of one abstract in the whole file, and its
+id is the abstract's number in PubMed, as in the BioASQ corpus of BEIR. The gold passages of a question are those that
+its snippets are from; without snippets, those it lists. A file has some ten megabytes, and is held as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from haystack import Document
+
+from evaluation.datasets.dataset_file import DatasetFile, text_of
+from evaluation.datasets.dataset_name import BIOASQ
+from evaluation.datasets.passage import passage
+from evaluation.question import Question
+
+YES_NO = "yesno"
+
+
+def questions(file: DatasetFile) -> Iterator[Question]:
+    """Read the yes/no questions.
+
+    :param file: The file.
+    :returns: The questions.
+    :raises ValueError: If one has not the published form, or no answer.
+    """
+    return file.converted(_records(file), _question, "question")
+
+
+def passages(file: DatasetFile) -> Iterator[Document]:
+    """Read the snippets of the yes/no questions, by abstract.
+
+    :param file: The file.
+    :returns: The passages.
+    :raises ValueError: If a question has not the published form.
+    """
+    texts: dict[str, dict[str, None]] = {}
+    for number, text in file.converted(_records(file), _snippets, "question"):
+        texts.setdefault(number, {})[text] = None
+    for number, snippets in texts.items():
+        yield passage(number, f"PMID {number}", " ".join(snippets))
+
+
+def _records(file: DatasetFile) -> Iterator[tuple[int, Any]]:
+    content = file.json()
+    records = content.get("questions") if isinstance(content, dict) else None
+    if not isinstance(records, list):
+        raise ValueError(f"{file.path} is no file of BioASQ's task B: it has no list 'questions'.")
+    for number, record in enumerate(records, start=1):
+        if not isinstance(record, dict) or record.get("type") == YES_NO:
+            yield number, record
+
+
+def _question(record: dict[str, Any]) -> Iterator[Question]:
+    answer = record["exact_answer"]
+    # Some years hold it in a list.
+    answer = answer[0] if isinstance(answer, list) and len(answer) == 1 else answer
+    answer = answer.strip().rstrip(".").lower() if isinstance(answer, str) else answer
+    if answer not in ("yes", "no"):
+        raise ValueError(f"'exact_answer' must be yes or no, not {record['exact_answer']!r}")
+    gold = [number for number, _ in _snippets(record)] or [_number(url) for url in record.get("documents") or ()]
+    ids = tuple(dict.fromkeys(gold))
+    yield Question(
+        id=text_of(record, "id"),
+        question=text_of(record, "body"),
+        answers=(answer,),
+        type=YES_NO,
+        supporting_ids=ids,
+        candidate_ids=ids,
+        dataset=BIOASQ,
+    )
+
+
+def _snippets(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for snippet in record.get("snippets") or ():
+        yield _number(snippet["document"]), text_of(snippet, "text")
+
+
+def _number(url: str) -> str:
+    number = url.rstrip("/").rsplit("/", 1)[-1]
+    if not number:
+        raise ValueError(f"{url!r} is no address of an abstract")
+    return number

@@ -1,0 +1,300 @@
+"""A file of a dataset as it was published: its records one after another, and what is wrong with them."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import os
+import re
+import tarfile
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar, cast
+
+T = TypeVar("T")
+
+MOST_RECORD_BYTES = 10_000_000
+_CHUNK = 1 << 20
+_BLANK = re.compile(r"\s*")
+
+
+class DatasetFile:
+    """A file of a dataset, a folder or an archive of them, and how much of it has been read.
+
+    Files that end in ``.gz`` or ``.bz2`` are unpacked while they are read.
+
+    :param path: The file or folder.
+    :param whole: The folder that it is a part of; what is read here counts there.
+    :raises FileNotFoundError: If there is nothing of that name.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], whole: DatasetFile | None = None):
+        self.path = Path(path).expanduser()
+        self.position = 0
+        self._whole = whole
+        if not self.path.exists():
+            raise FileNotFoundError(f"There is no file or folder {self.path}.")
+
+    @property
+    def is_archive(self) -> bool:
+        """:returns: Whether it is a tar file."""
+        return ".tar" in self.path.suffixes
+
+    @property
+    def suffix(self) -> str:
+        """:returns: The ending of the name that says what is in the file, for example ``.tsv`` of ``x.tsv.gz``."""
+        return next((suffix.lower() for suffix in reversed(self.path.suffixes) if suffix not in (".gz", ".bz2")), "")
+
+    def parts(self) -> list[Path]:
+        """List the files that are read: those of a folder in the order of their names, or the file itself.
+
+        :returns: The files, without hidden ones.
+        """
+        if not self.path.is_dir():
+            return [self.path]
+        return sorted(part for part in self.path.rglob("[!.]*") if part.is_file())
+
+    def size(self) -> int:
+        """:returns: The bytes on disk of all that is read."""
+        return sum(part.stat().st_size for part in self.parts())
+
+    def members(self) -> Iterator[DatasetFile]:
+        """Go through the files of a folder or of an archive.
+
+        :returns: The files, each to be read before the next is asked for; of a plain file itself.
+        :raises ValueError: If an archive cannot be read.
+        """
+        if self.path.is_dir():
+            yield from (DatasetFile(part, self) for part in self.parts())
+        elif self.is_archive:
+            with self.open() as stream:
+                try:
+                    with tarfile.open(fileobj=stream, mode="r|") as archive:
+                        for member in archive:
+                            if packed := archive.extractfile(member):
+                                yield _Member(self.path / member.name, cast(BinaryIO, packed))
+                except tarfile.TarError as error:
+                    raise ValueError(f"{self.path} cannot be unpacked ({error}): fetch it again.") from error
+        else:
+            yield self
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """Open the file and count what is read of it.
+
+        :returns: A context with its bytes, unpacked.
+        :raises ValueError: If it is a folder, or cannot be unpacked.
+        """
+        if self.path.is_dir():
+            raise ValueError(f"{self.path} is a folder: name a file in it.")
+        with self.path.open("rb", buffering=0) as raw, self._explained():
+            yield _unpacked(cast(BinaryIO, io.BufferedReader(_Counted(raw, self))), self.path.name)
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Read line by line.
+
+        :returns: Number, from 1, and bytes of each line that is not blank.
+        :raises ValueError: If a line is longer than a record may be.
+        """
+        with self.open() as stream:
+            number = 0
+            while line := stream.readline(MOST_RECORD_BYTES + 1):
+                number += 1
+                if len(line) > MOST_RECORD_BYTES:
+                    raise self.error("line", number, f"it has more than {MOST_RECORD_BYTES // 10**6} MB")
+                if line.strip():
+                    yield number, line
+
+    def json_lines(self) -> Iterator[tuple[int, Any]]:
+        """Read a JSON value a line.
+
+        :returns: Number of the line, from 1, and its value.
+        :raises ValueError: If a line is no JSON.
+        """
+        for number, line in self.lines():
+            try:
+                value = json.loads(line.decode("utf-8-sig"))
+            except (ValueError, RecursionError) as error:
+                raise self.error("line", number, f"it is not JSON ({error})") from error
+            yield number, value
+
+    def json_array(self) -> Iterator[tuple[int, Any]]:
+        """Read the objects of a JSON array without holding all of them.
+
+        :returns: Number, from 1, and value of each.
+        :raises ValueError: If the file is no array of objects, or breaks off.
+        """
+        with self.open() as stream:
+            text = _JsonText(io.TextIOWrapper(stream, encoding="utf-8-sig"))
+            number = 1
+            try:
+                text.take("[")
+                while text.next() != "]":
+                    if number > 1:
+                        text.take(",")
+                    yield number, text.value()
+                    number += 1
+            except ValueError as error:
+                raise self.error("record", number, str(error)) from error
+
+    def json(self) -> Any:
+        """Read the file as one JSON value.
+
+        :returns: The value.
+        :raises ValueError: If it is no JSON.
+        """
+        with self.open() as stream:
+            try:
+                return json.loads(stream.read().decode("utf-8-sig"))
+            except (ValueError, RecursionError) as error:
+                raise ValueError(f"{self.path} is not JSON ({error}).") from error
+
+    def converted(
+        self, records: Iterable[tuple[int, Any]], convert: Callable[[Any], Iterable[T]], unit: str
+    ) -> Iterator[T]:
+        """Turn records into something else, and say which one could not be turned.
+
+        :param records: Number and value of each.
+        :param convert: What each becomes: none, one or several things.
+        :param unit: What the numbers count, for messages: ``line`` or ``record``.
+        :returns: What they became.
+        :raises ValueError: If a record has not the form that it should have.
+        """
+        for number, record in records:
+            try:
+                things = list(convert(record))
+            except KeyError as error:
+                raise self.error(unit, number, f"it lacks {error}") from error
+            except (TypeError, AttributeError, IndexError) as error:
+                raise self.error(unit, number, f"it has not the published form ({error})") from error
+            except ValueError as error:
+                raise self.error(unit, number, str(error)) from error
+            yield from things
+
+    def count(self, read: int) -> None:
+        """Add to the position.
+
+        :param read: Bytes that were read.
+        """
+        self.position += read
+        if self._whole is not None:
+            self._whole.count(read)
+
+    def error(self, unit: str, number: int, reason: str) -> ValueError:
+        """Say what is wrong with a record.
+
+        :param unit: ``line`` or ``record``.
+        :param number: Which one, from 1.
+        :param reason: What is wrong.
+        :returns: The error to raise.
+        """
+        return ValueError(f"{self.path}, {unit} {number}: {reason}.")
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise ValueError(f"{self.path} cannot be unpacked ({error}): fetch it again.") from error
+        except OSError as error:
+            # The answer of bz2 to what is not its own.
+            if error.errno is None:
+                raise ValueError(f"{self.path} cannot be unpacked ({error}): fetch it again.") from error
+            raise
+
+
+def text_of(record: Any, key: str) -> str:
+    """Get a text that must be there.
+
+    :param record: The record.
+    :param key: The key of the text.
+    :returns: The text, without blanks around it.
+    :raises ValueError: If it is no text, or empty.
+    """
+    value = record[key]
+    if not isinstance(value, str) or not value.strip():
+        raise ValueError(f"'{key}' must be text, and not empty")
+    return value.strip()
+
+
+class _Member(DatasetFile):
+    """A file in an archive."""
+
+    def __init__(self, path: Path, packed: BinaryIO):
+        self.path = path
+        self._packed = packed
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        with self._explained():
+            yield _unpacked(self._packed, self.path.name)
+
+
+class _Counted(io.RawIOBase):
+    """Counts what is read of a file."""
+
+    def __init__(self, raw: io.FileIO, file: DatasetFile):
+        self._raw = raw
+        self._file = file
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = self._raw.readinto(buffer) or 0
+        self._file.count(count)
+        return count
+
+
+def _unpacked(stream: BinaryIO, name: str) -> BinaryIO:
+    if name.endswith(".gz"):
+        return cast(BinaryIO, gzip.GzipFile(fileobj=stream))
+    if name.endswith(".bz2"):
+        return cast(BinaryIO, bz2.BZ2File(stream))
+    return stream
+
+
+class _JsonText:
+    """Reads JSON piece by piece."""
+
+    def __init__(self, text: io.TextIOWrapper):
+        self._text = text
+        self._buffer = ""
+        self._position = 0
+        self._decoder = json.JSONDecoder()
+
+    def next(self) -> str:
+        """:returns: The next character that is not blank; none at the end."""
+        while True:
+            if blank := _BLANK.match(self._buffer, self._position):
+                self._position = blank.end()
+            if self._position < len(self._buffer):
+                return self._buffer[self._position]
+            if not self._more():
+                return ""
+
+    def take(self, character: str) -> None:
+        if self.next() != character:
+            raise ValueError(f"expected '{character}', not {repr(self.next()) if self.next() else 'the end'}")
+        self._position += 1
+
+    def value(self) -> Any:
+        if self.next() != "{":
+            raise ValueError("it is not a JSON object")
+        while True:
+            try:
+                value, self._position = self._decoder.raw_decode(self._buffer, self._position)
+                return value
+            except (ValueError, RecursionError) as error:
+                # What is incomplete cannot be told from what is wrong, but no record is that long.
+                if len(self._buffer) - self._position > MOST_RECORD_BYTES or not self._more():
+                    raise ValueError(f"it is not JSON ({getattr(error, 'msg', error)})") from error
+
+    def _more(self) -> bool:
+        chunk = self._text.read(_CHUNK)
+        self._buffer, self._position = self._buffer[self._position :] + chunk, 0
+        return bool(chunk)

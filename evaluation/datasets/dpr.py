@@ -1,0 +1,49 @@
+"""The Wikipedia of DPR as published: ``psgs_w100.tsv`` or ``psgs_w100.tsv.gz``, 21 million passages of 100 words.
+
+A table with ``id``, ``text`` and ``title``, divided by tabs and quoted as CSV is. Corpora of that form with other
+passages, for example the 24 million of newer dumps, are read alike.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+
+from haystack import Document
+
+from evaluation.datasets.dataset_file import DatasetFile
+from evaluation.datasets.passage import passage
+
+COLUMNS = ["id", "text", "title"]
+
+
+def passages(file: DatasetFile) -> Iterator[Document]:
+    """Read the passages.
+
+    :param file: The file.
+    :returns: The passages.
+    :raises ValueError: If the file has other columns, or a line other than three.
+    """
+    return file.converted(_rows(file), _passage, "line")
+
+
+def _rows(file: DatasetFile) -> Iterator[tuple[int, list[str]]]:
+    with file.open() as stream:
+        rows = csv.reader(io.TextIOWrapper(stream, encoding="utf-8-sig", newline=""), delimiter="\t")
+        number = 1
+        try:
+            if (columns := next(rows, None)) != COLUMNS:
+                raise ValueError(f"expected the columns {', '.join(COLUMNS)}, not {columns}")
+            for row in rows:
+                number = rows.line_num
+                yield number, row
+        except (csv.Error, ValueError) as error:
+            raise file.error("line", rows.line_num or number, str(error)) from error
+
+
+def _passage(row: list[str]) -> Iterator[Document]:
+    if len(row) != len(COLUMNS):
+        raise ValueError(f"expected {len(COLUMNS)} columns, not {len(row)}")
+    number, text, title = row
+    yield passage(number, title, text)

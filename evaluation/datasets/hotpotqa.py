@@ -1,0 +1,77 @@
+"""HotpotQA as published: ``hotpot_dev_distractor_v1.json``, ``hotpot_dev_fullwiki_v1.json`` and the training set.
+
+A JSON array of objects with ``_id``, ``question``, ``answer``, ``type``, ``level``, ``supporting_facts`` (title and
+number of the sentence) and ``context`` (title and sentences of ten passages). The test set has no answers, so it
+cannot be scored here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from haystack import Document
+
+from evaluation.datasets.dataset_file import DatasetFile, text_of
+from evaluation.datasets.dataset_name import HOTPOTQA
+from evaluation.datasets.passage import id_by_title, joined, passage
+from evaluation.question import Question
+
+
+def recognises(record: dict[str, Any]) -> bool:
+    """:returns: Whether the first record of a file is of this form."""
+    return {"_id", "question", "context"} <= record.keys() and "evidences" not in record
+
+
+def questions(file: DatasetFile) -> Iterator[Question]:
+    """Read the questions.
+
+    The gold passages are named by their titles, so in the full-wiki setting they are named also where the context
+    does not hold them.
+
+    :param file: The file.
+    :returns: The questions.
+    :raises ValueError: If a record has not the published form.
+    """
+    return file.converted(file.json_array(), lambda record: [question(record, HOTPOTQA)], "record")
+
+
+def passages(file: DatasetFile) -> Iterator[Document]:
+    """Read the contexts of the questions.
+
+    :param file: The file.
+    :returns: The passages, also those that several questions share.
+    :raises ValueError: If a record has not the published form.
+    """
+    return file.converted(file.json_array(), contexts, "record")
+
+
+def question(record: dict[str, Any], dataset: str) -> Question:
+    """Read a question of HotpotQA, or of a dataset that took its form.
+
+    :param record: The record.
+    :param dataset: The dataset.
+    :returns: The question.
+    :raises ValueError: If it has no answer.
+    """
+    return Question(
+        id=text_of(record, "_id"),
+        question=text_of(record, "question"),
+        answers=(text_of(record, "answer"),),
+        type=str(record.get("type") or ""),
+        supporting_ids=tuple(dict.fromkeys(id_by_title(title) for title, _ in record["supporting_facts"])),
+        candidate_ids=tuple(dict.fromkeys(document.id for document in contexts(record))),
+        dataset=dataset,
+    )
+
+
+def contexts(record: dict[str, Any]) -> Iterator[Document]:
+    """Read the passages of a question.
+
+    :param record: The record.
+    :returns: The passages that have a text.
+    :raises ValueError: If one has no title.
+    """
+    for title, sentences in record["context"]:
+        if text := joined(sentences):
+            yield passage(id_by_title(title), title, text)

@@ -1,0 +1,81 @@
+"""The questions that the IRCoT release drew from HotpotQA, 2WikiMultiHopQA and MuSiQue.
+
+``processed_data/<dataset>/test_subsampled.jsonl`` (500 questions), ``dev_subsampled.jsonl`` (100) and the whole sets: a
+JSON object a line with ``question_id``, ``question_text``, ``answers_objects`` (``spans``, of which each counts as
+right) and ``contexts`` (``idx``, ``title``, ``paragraph_text``, ``is_supporting``). Their passages have the same ids as
+in the dataset's own files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from haystack import Document
+
+from evaluation.datasets.dataset_file import DatasetFile, text_of
+from evaluation.datasets.dataset_name import HOTPOTQA, TWO_WIKI, dataset_name, type_of
+from evaluation.datasets.passage import id_by_text, id_by_title, passage
+from evaluation.question import Question
+
+
+def recognises(record: dict[str, Any]) -> bool:
+    """:returns: Whether the first record of a file is of this form."""
+    return {"question_id", "question_text", "answers_objects"} <= record.keys()
+
+
+def questions(file: DatasetFile) -> Iterator[Question]:
+    """Read the questions.
+
+    :param file: The file; its folder says which dataset it is where the questions do not.
+    :returns: The questions. They have no decomposition and no evidence triples: those files do not hold them.
+    :raises ValueError: If a line has not the published form.
+    """
+    return file.converted(file.json_lines(), partial(_question, file.path), "line")
+
+
+def passages(file: DatasetFile) -> Iterator[Document]:
+    """Read the contexts of the questions.
+
+    :param file: The file.
+    :returns: The passages, also those that several questions share.
+    :raises ValueError: If a line has not the published form.
+    """
+    return file.converted(file.json_lines(), partial(_contexts, file.path), "line")
+
+
+def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
+    question_id = text_of(record, "question_id")
+    spans = [str(span).strip() for answer in record["answers_objects"] for span in answer["spans"]]
+    if not all(spans) or not spans:
+        raise ValueError("'answers_objects' must hold spans that are not empty")
+    contexts = list(_contexts(path, record))
+    flags = {_id(_dataset(path, record), context): context["is_supporting"] for context in record["contexts"]}
+    yield Question(
+        id=question_id,
+        question=text_of(record, "question_text"),
+        answers=tuple(dict.fromkeys(spans)),
+        type=str(record.get("type") or type_of(question_id)),
+        supporting_ids=tuple(passage_id for passage_id, supporting in flags.items() if supporting),
+        candidate_ids=tuple(dict.fromkeys(context.id for context in contexts)),
+        dataset=_dataset(path, record),
+    )
+
+
+def _contexts(path: Path, record: dict[str, Any]) -> Iterator[Document]:
+    dataset = _dataset(path, record)
+    for context in record["contexts"]:
+        if context["paragraph_text"].strip():
+            yield passage(_id(dataset, context), context["title"], context["paragraph_text"])
+
+
+def _id(dataset: str, context: dict[str, Any]) -> str:
+    if dataset in (HOTPOTQA, TWO_WIKI):
+        return id_by_title(context["title"])
+    return id_by_text(context["title"], context["paragraph_text"])
+
+
+def _dataset(path: Path, record: dict[str, Any]) -> str:
+    return str(record.get("dataset") or dataset_name(text_of(record, "question_id"), path))

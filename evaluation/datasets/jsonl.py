@@ -1,0 +1,137 @@
+"""The project's own form: questions and passages as JSON lines.
+
+A question: ``id``, ``question``, ``answers``, and where it has them ``type``, ``supporting_ids``, ``candidate_ids``,
+``decomposition`` (``question``, ``answer``, ``supporting_id``), ``evidence_triples`` and ``dataset``.
+A passage: ``id``, ``title``, ``text``, and ``source`` where a corpus says which of two simulated sources holds it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from haystack import Document
+
+from evaluation.datasets.dataset_file import DatasetFile, text_of
+from evaluation.datasets.dataset_name import BIOASQ, dataset_name
+from evaluation.datasets.passage import passage
+from evaluation.question import Hop, Question
+
+# What the line of a passage says under `source`, which in a document's metadata is where a search found it.
+SPLIT = "source_split"
+
+
+def recognises(record: dict[str, Any]) -> bool:
+    """:returns: Whether the first record of a file is of this form."""
+    return {"id", "question", "answers"} <= record.keys() or ("id" in record and isinstance(record.get("text"), str))
+
+
+def questions(file: DatasetFile) -> Iterator[Question]:
+    """Read the questions.
+
+    :param file: The file; its folder says which dataset it is where the questions do not.
+    :returns: The questions.
+    :raises ValueError: If a line is no question.
+    """
+    return file.converted(file.json_lines(), partial(_question, file.path), "line")
+
+
+def passages(file: DatasetFile) -> Iterator[Document]:
+    """Read the passages.
+
+    :param file: The file.
+    :returns: The passages. What a line says under ``source`` is in ``meta["source_split"]``.
+    :raises ValueError: If a line is no passage.
+    """
+    return file.converted(file.json_lines(), _passage, "line")
+
+
+def write_jsonl(items: Iterable[Question | Document], path: str | os.PathLike[str]) -> int:
+    """Write questions or passages, one after another, so that any number of passages can be converted.
+
+    :param items: The questions or the passages.
+    :param path: The file, which takes the place of an earlier one only when it is whole.
+    :returns: How many were written.
+    :raises OSError: If the file cannot be written.
+    """
+    path = Path(path).expanduser()
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    written = 0
+    try:
+        with part.open("w", encoding="utf-8") as lines:
+            for item in items:
+                record = _of_question(item) if isinstance(item, Question) else _of_passage(item)
+                lines.write(json.dumps(record, ensure_ascii=False) + "\n")
+                written += 1
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    return written
+
+
+def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
+    question_id = text_of(record, "id")
+    answers = _texts(record["answers"], "answers")
+    if not answers:
+        raise ValueError("'answers' is empty")
+    kind = str(record.get("type") or "")
+    yield Question(
+        id=question_id,
+        question=text_of(record, "question"),
+        answers=answers,
+        type=kind,
+        supporting_ids=_texts(record.get("supporting_ids"), "supporting_ids"),
+        candidate_ids=_texts(record.get("candidate_ids"), "candidate_ids"),
+        decomposition=tuple(
+            Hop(str(hop["question"]), str(hop["answer"]), str(hop.get("supporting_id") or ""))
+            for hop in record.get("decomposition") or ()
+        ),
+        evidence_triples=tuple(
+            (str(subject), str(relation), str(value))
+            for subject, relation, value in record.get("evidence_triples") or ()
+        ),
+        dataset=str(record.get("dataset") or dataset_name(question_id, path) or (BIOASQ if kind == "yesno" else "")),
+    )
+
+
+def _texts(values: Any, key: str) -> tuple[str, ...]:
+    if values is None:
+        return ()
+    if not isinstance(values, list) or any(not isinstance(value, str) or not value for value in values):
+        raise ValueError(f"'{key}' must be a list of texts that are not empty")
+    return tuple(values)
+
+
+def _passage(record: dict[str, Any]) -> Iterator[Document]:
+    identity = record["id"] if isinstance(record["id"], str) else str(record["id"])
+    document = passage(identity, record.get("title") or "", text_of(record, "text"))
+    others = {key: value for key, value in record.items() if key not in ("id", "title", "text", "source")}
+    split = {SPLIT: record["source"]} if record.get("source") else {}
+    yield Document(id=document.id, content=document.content, meta={**others, **document.meta, **split})
+
+
+def _of_question(question: Question) -> dict[str, Any]:
+    record = {
+        "id": question.id,
+        "question": question.question,
+        "answers": question.answers,
+        "type": question.type,
+        "supporting_ids": question.supporting_ids,
+        "candidate_ids": question.candidate_ids,
+        "decomposition": [vars(hop) for hop in question.decomposition],
+        "evidence_triples": question.evidence_triples,
+        "dataset": question.dataset,
+    }
+    return {key: value for key, value in record.items() if value}
+
+
+def _of_passage(document: Document) -> dict[str, Any]:
+    meta = dict(document.meta)
+    split = {"source": meta.pop(SPLIT)} if SPLIT in meta else {}
+    return {"id": document.id, "title": meta.pop("title", ""), "text": document.content, **split} | {
+        key: value for key, value in meta.items() if key not in ("id", "text", "source")
+    }

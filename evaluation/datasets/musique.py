@@ -1,0 +1,77 @@
+"""MuSiQue as published: ``musique_ans_v1.0_dev.jsonl``, ``musique_full_v1.0_dev.jsonl`` and the training sets.
+
+A JSON object a line with ``id``, ``question``, ``answer``, ``answer_aliases``, ``answerable``, ``paragraphs`` (``idx``,
+``title``, ``paragraph_text``, ``is_supporting``) and ``question_decomposition`` (``question``, ``answer``,
+``paragraph_support_idx``). In the full version each question comes a second time with a supporting passage taken away
+and ``answerable`` false: no answer to it can be right, so it is left out, while its passages stay in the corpus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from haystack import Document
+
+from evaluation.datasets.dataset_file import DatasetFile, text_of
+from evaluation.datasets.dataset_name import MUSIQUE, type_of
+from evaluation.datasets.passage import id_by_text, passage
+from evaluation.question import Hop, Question
+
+
+def recognises(record: dict[str, Any]) -> bool:
+    """:returns: Whether the first record of a file is of this form."""
+    return {"id", "question", "paragraphs"} <= record.keys()
+
+
+def questions(file: DatasetFile) -> Iterator[Question]:
+    """Read the questions that can be answered.
+
+    :param file: The file.
+    :returns: The questions; the gold passages are in the order of the sub-questions.
+    :raises ValueError: If a line has not the published form.
+    """
+    return file.converted(file.json_lines(), _questions, "line")
+
+
+def passages(file: DatasetFile) -> Iterator[Document]:
+    """Read the paragraphs of all questions.
+
+    :param file: The file.
+    :returns: The passages, also those that several questions share.
+    :raises ValueError: If a line has not the published form.
+    """
+    return file.converted(file.json_lines(), _paragraphs, "line")
+
+
+def _questions(record: dict[str, Any]) -> Iterator[Question]:
+    if record.get("answerable", True) is False:
+        return
+    question_id = text_of(record, "id")
+    ids = {paragraph["idx"]: _id(paragraph) for paragraph in record["paragraphs"]}
+    hops = tuple(
+        Hop(text_of(hop, "question"), text_of(hop, "answer"), ids.get(hop["paragraph_support_idx"], ""))
+        for hop in record["question_decomposition"]
+    )
+    gold = [hop.supporting_id for hop in hops if hop.supporting_id]
+    gold += [_id(paragraph) for paragraph in record["paragraphs"] if paragraph["is_supporting"]]
+    yield Question(
+        id=question_id,
+        question=text_of(record, "question"),
+        answers=tuple(dict.fromkeys((text_of(record, "answer"), *map(str, record.get("answer_aliases") or ())))),
+        type=type_of(question_id),
+        supporting_ids=tuple(dict.fromkeys(gold)),
+        candidate_ids=tuple(dict.fromkeys(ids.values())),
+        decomposition=hops,
+        dataset=MUSIQUE,
+    )
+
+
+def _paragraphs(record: dict[str, Any]) -> Iterator[Document]:
+    for paragraph in record["paragraphs"]:
+        if paragraph["paragraph_text"].strip():
+            yield passage(_id(paragraph), paragraph["title"], paragraph["paragraph_text"])
+
+
+def _id(paragraph: dict[str, Any]) -> str:
+    return id_by_text(paragraph["title"], paragraph["paragraph_text"])

@@ -1,0 +1,73 @@
+"""A passage of a dataset, and the id by which questions and corpora agree on it."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import unicodedata
+from collections.abc import Iterable
+
+from haystack import Document
+
+MOST_ID_BYTES = 512
+
+
+def id_by_title(title: str) -> str:
+    """Name a passage by its title, where the dataset itself does so: HotpotQA and 2WikiMultiHopQA.
+
+    The questions and the dumps of Wikipedia write some titles differently, so entities are resolved, letters composed,
+    and blanks made one.
+
+    :param title: The title.
+    :returns: The id.
+    :raises ValueError: If the title is no text, or empty.
+    """
+    if not isinstance(title, str) or not title.strip():
+        raise ValueError("a title must be text, and not empty")
+    return " ".join(unicodedata.normalize("NFC", html.unescape(title)).split())
+
+
+def id_by_text(title: str, text: str) -> str:
+    """Name a passage by all that it says, where several may share a title: MuSiQue.
+
+    :param title: The title.
+    :param text: The text.
+    :returns: The id: 16 hexadecimal digits.
+    :raises ValueError: If one of them is no text.
+    """
+    if not isinstance(title, str) or not isinstance(text, str):
+        raise ValueError("title and text of a passage must be text")
+    said = f"{title.strip()}\n{text.strip()}".encode()
+    return hashlib.blake2b(said, digest_size=8).hexdigest()
+
+
+def joined(sentences: Iterable[str]) -> str:
+    """Make a text of its sentences; some datasets begin them with a blank, others do not.
+
+    :param sentences: The sentences.
+    :returns: The text.
+    """
+    return " ".join(stripped for sentence in sentences if (stripped := sentence.strip()))
+
+
+def passage(passage_id: str, title: str, text: str, **meta: str) -> Document:
+    """Make a passage.
+
+    :param passage_id: Its id.
+    :param title: Its title; may be empty.
+    :param text: Its text.
+    :param meta: What else is known of it; what is empty is left out.
+    :returns: The passage.
+    :raises ValueError: If id or text is empty, the id too long, or something no text.
+    """
+    for name, value in (("id", passage_id), ("title", title), ("text", text)):
+        if not isinstance(value, str):
+            raise ValueError(f"'{name}' of a passage must be text")
+        # Half of a surrogate pair cannot be written down.
+        value.encode()
+    if not 0 < len(passage_id.encode()) <= MOST_ID_BYTES:
+        raise ValueError(f"the id of a passage must have 1 to {MOST_ID_BYTES} bytes")
+    if not text.strip():
+        raise ValueError(f"the passage '{passage_id}' has no text")
+    named = {"title": title.strip(), **meta}
+    return Document(id=passage_id, content=text.strip(), meta={key: value for key, value in named.items() if value})

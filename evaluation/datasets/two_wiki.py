@@ -1,0 +1,68 @@
+"""2WikiMultiHopQA as published: ``dev.json`` and ``train.json``, of ``data.zip`` or ``data_ids_april7.zip``.
+
+The form of HotpotQA, and ``evidences`` (subject, relation, object). The second archive adds ``answer_id`` and the file
+``id_aliases.json``: a JSON object a line with ``Q_id``, ``aliases`` and ``demonyms``. Where that file lies beside the
+questions, the other names of an answer count as right, as in the dataset's evaluation script of version 1.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from haystack import Document
+
+from evaluation.datasets import hotpotqa
+from evaluation.datasets.dataset_file import DatasetFile
+from evaluation.datasets.dataset_name import TWO_WIKI
+from evaluation.question import Question
+
+ALIASES = "id_aliases.json"
+
+
+def recognises(record: dict[str, Any]) -> bool:
+    """:returns: Whether the first record of a file is of this form."""
+    return {"_id", "question", "context", "evidences"} <= record.keys()
+
+
+def questions(file: DatasetFile) -> Iterator[Question]:
+    """Read the questions.
+
+    :param file: The file. The aliases beside it are held in memory.
+    :returns: The questions.
+    :raises ValueError: If a record or a line of the aliases has not the published form.
+    """
+    aliases = _aliases(file)
+    return file.converted(file.json_array(), lambda record: [_question(record, aliases)], "record")
+
+
+def passages(file: DatasetFile) -> Iterator[Document]:
+    """Read the contexts of the questions.
+
+    :param file: The file.
+    :returns: The passages, also those that several questions share.
+    :raises ValueError: If a record has not the published form.
+    """
+    return hotpotqa.passages(file)
+
+
+def _question(record: dict[str, Any], aliases: dict[str, list[str]]) -> Question:
+    question = hotpotqa.question(record, TWO_WIKI)
+    triples = tuple((str(subject), str(relation), str(value)) for subject, relation, value in record["evidences"])
+    others = aliases.get(record.get("answer_id") or "", ())
+    return replace(question, answers=tuple(dict.fromkeys((*question.answers, *others))), evidence_triples=triples)
+
+
+def _aliases(file: DatasetFile) -> dict[str, list[str]]:
+    path = file.path.parent / ALIASES
+    if not path.is_file():
+        return {}
+    beside = DatasetFile(path)
+    return dict(beside.converted(beside.json_lines(), _names, "line"))
+
+
+def _names(record: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:
+    names = [str(name) for name in (*record["aliases"], *record["demonyms"])]
+    if names:
+        yield str(record["Q_id"]), names

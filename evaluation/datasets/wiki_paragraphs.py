@@ -1,0 +1,49 @@
+"""The first paragraph of every article of a Wikipedia, as HotpotQA and 2WikiMultiHopQA publish them.
+
+HotpotQA: ``enwiki-20171001-pages-meta-current-withlinks-abstracts.tar.bz2``, as it is or unpacked to its folders of
+``wiki_*.bz2`` (5.2 million articles): a JSON object a line with ``id``, ``url``, ``title`` and ``text``, the sentences.
+2WikiMultiHopQA: ``para_with_hyperlink.jsonl``, with ``id``, ``title`` and ``sentences``. The passages have the ids that
+the questions of the dataset name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from haystack import Document
+
+from evaluation.datasets.dataset_file import DatasetFile, text_of
+from evaluation.datasets.passage import id_by_title, joined, passage
+
+
+def recognises(record: dict[str, Any]) -> bool:
+    """:returns: Whether the first record of a file is of this form."""
+    return "title" in record and isinstance(record.get("sentences", record.get("text")), list)
+
+
+def passages(file: DatasetFile) -> Iterator[Document]:
+    """Read the paragraphs.
+
+    :param file: The folder, the archive, or one file of it.
+    :returns: The passages; articles without a text are left out.
+    :raises ValueError: If a line has not the published form, or there is no such file in the folder.
+    """
+    found = False
+    for member in file.members():
+        if member is file or member.path.suffix == ".bz2":
+            found = True
+            yield from member.converted(member.json_lines(), _paragraph, "line")
+    if not found:
+        raise ValueError(f"{file.path} holds no file that ends in .bz2: name the folder above those of the paragraphs.")
+
+
+def _paragraph(record: dict[str, Any]) -> Iterator[Document]:
+    sentences = record["sentences"] if "sentences" in record else record["text"]
+    if isinstance(sentences, str) or any(not isinstance(sentence, str) for sentence in sentences):
+        raise ValueError(
+            "'text' must be a list of sentences, as in the dump of the abstracts; whole articles are not read"
+        )
+    if text := joined(sentences):
+        title = text_of(record, "title")
+        yield passage(id_by_title(title), title, text, url=str(record.get("url") or ""))

@@ -1,0 +1,72 @@
+"""The yes/no questions of BioASQ."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evaluation.datasets import load_questions, read_passages
+from evaluation.question import Question
+
+FILE = Path(__file__).parent / "published" / "bioasq" / "11B1_golden.json"
+
+
+def test_only_yes_no_questions_are_asked() -> None:
+    first, second = load_questions(FILE)
+    assert first == Question(
+        id="5e47656935b8f0833c000004",
+        question="Is quillase inhibited by brenholmin?",
+        answers=("yes",),
+        type="yesno",
+        # The third abstract has no snippet, and so no text in the file.
+        supporting_ids=("22222222", "11111111"),
+        candidate_ids=("22222222", "11111111"),
+        dataset="bioasq",
+    )
+    assert (second.answers, second.supporting_ids) == (("no",), ("44444444", "22222222"))
+
+
+def test_a_passage_is_all_snippets_of_an_abstract_once() -> None:
+    passages = {passage.id: passage for passage in read_passages(FILE)}
+    assert list(passages) == ["22222222", "11111111", "44444444"]
+    assert passages["22222222"].content == "Brenholmin inhibits quillase in vitro. No other enzyme was affected."
+    assert passages["22222222"].meta == {"title": "PMID 22222222"}
+
+
+def test_without_snippets_the_listed_abstracts_are_the_gold_ones(tmp_path: Path) -> None:
+    record = json.loads(FILE.read_text())["questions"][0]
+    (tmp_path / "b.json").write_text(json.dumps({"questions": [{**record, "snippets": []}]}))
+    assert load_questions(tmp_path / "b.json")[0].supporting_ids == ("11111111", "22222222", "33333333")
+
+
+@pytest.mark.parametrize("answer", ["Yes", "yes.", ["yes"], " YES "])
+def test_the_answer_is_read_however_a_year_writes_it(tmp_path: Path, answer: object) -> None:
+    record = json.loads(FILE.read_text())["questions"][0]
+    (tmp_path / "b.json").write_text(json.dumps({"questions": [{**record, "exact_answer": answer}]}))
+    assert load_questions(tmp_path / "b.json")[0].answers == ("yes",)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"exact_answer": "maybe"}, "'exact_answer' must be yes or no, not 'maybe'"),
+        ({"exact_answer": None}, "'exact_answer' must be yes or no, not None"),
+        ({"exact_answer": [["yes"]]}, "'exact_answer' must be yes or no"),
+        ({"snippets": [{"text": "No address."}]}, "it lacks 'document'"),
+    ],
+)
+def test_a_question_of_another_form_is_named(tmp_path: Path, changes: dict[str, object], reason: str) -> None:
+    other, record = json.loads(FILE.read_text())["questions"][1:]
+    (tmp_path / "b.json").write_text(json.dumps({"questions": [other, {**record, **changes}]}))
+    with pytest.raises(ValueError, match=f"b.json, question 2: {reason}"):
+        load_questions(tmp_path / "b.json")
+
+
+def test_a_test_set_has_no_answers_and_says_so(tmp_path: Path) -> None:
+    record = json.loads(FILE.read_text())["questions"][0]
+    del record["exact_answer"]
+    (tmp_path / "b.json").write_text(json.dumps({"questions": [record]}))
+    with pytest.raises(ValueError, match="question 1: it lacks 'exact_answer'"):
+        load_questions(tmp_path / "b.json")

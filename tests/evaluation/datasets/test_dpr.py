@@ -1,0 +1,52 @@
+"""The Wikipedia of DPR."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluation.datasets import read_passages
+
+FILE = Path(__file__).parent / "published" / "dpr" / "psgs_w100.tsv"
+WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), min_size=1).filter(str.strip)
+
+
+def test_passages_are_unquoted() -> None:
+    first, second = read_passages(FILE)
+    assert (first.id, first.content) == ("1", 'Ada Quill was called "the clock lady" by all.')
+    assert (second.meta["title"], second.content) == ("Brenholm", "It has 4,120 inhabitants.")
+
+
+def test_the_packed_file_is_read_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "psgs_w100.tsv.gz").write_bytes(gzip.compress(FILE.read_bytes()))
+    assert list(read_passages(tmp_path / "psgs_w100.tsv.gz")) == list(read_passages(FILE))
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [("3\tonly two", "expected 3 columns, not 2"), ("3\t \tTitle", "has no text"), ("\ttext\tTitle", "1 to 512 bytes")],
+)
+def test_a_line_of_another_form_is_named(tmp_path: Path, line: str, reason: str) -> None:
+    (tmp_path / "p.tsv").write_text(FILE.read_text() + line + "\n")
+    with pytest.raises(ValueError, match=f"p.tsv, line 4: .*{reason}"):
+        list(read_passages(tmp_path / "p.tsv"))
+
+
+def test_other_columns_are_named(tmp_path: Path) -> None:
+    (tmp_path / "p.tsv").write_text("id\ttitle\ttext\n")
+    with pytest.raises(ValueError, match="line 1: expected the columns id, text, title"):
+        list(read_passages(tmp_path / "p.tsv"))
+
+
+@given(st.lists(st.tuples(st.integers(1), WORDS, WORDS), max_size=5))
+def test_what_was_written_is_read(tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[int, str, str]]) -> None:
+    path = tmp_path_factory.mktemp("dpr") / "p.tsv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, delimiter="\t").writerows([("id", "text", "title"), *rows])
+    found = [(passage.id, passage.content, passage.meta["title"]) for passage in read_passages(path)]
+    assert found == [(str(number), text.strip(), title.strip()) for number, text, title in rows]

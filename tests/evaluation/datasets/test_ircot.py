@@ -1,0 +1,44 @@
+"""The questions that the IRCoT release drew."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evaluation.datasets import load_questions
+
+FOLDER = Path(__file__).parent / "published" / "ircot"
+
+
+@pytest.mark.parametrize(("dataset", "kind"), [("hotpotqa", "bridge"), ("2wikimultihopqa", ""), ("musique", "2hop")])
+def test_a_question_of_each_dataset(dataset: str, kind: str) -> None:
+    [question] = load_questions(FOLDER / dataset / "test_subsampled.jsonl")
+    assert (question.dataset, question.type) == (dataset, kind)
+    assert question.answers == (("Brenholm",) if dataset == "2wikimultihopqa" else ("4,120",))
+    assert len(question.supporting_ids) == 2
+    assert set(question.supporting_ids) < set(question.candidate_ids)
+
+
+def test_every_span_counts_as_right_once(tmp_path: Path) -> None:
+    record = json.loads((FOLDER / "hotpotqa" / "test_subsampled.jsonl").read_text())
+    record["answers_objects"] = [{"spans": ["4,120", "4120"]}, {"spans": ["4,120"]}]
+    (tmp_path / "i.jsonl").write_text(json.dumps(record))
+    assert load_questions(tmp_path / "i.jsonl")[0].answers == ("4,120", "4120")
+
+
+@pytest.mark.parametrize("answers", [[], [{"spans": []}], [{"spans": [""]}]])
+def test_a_question_without_an_answer_is_named(tmp_path: Path, answers: list[object]) -> None:
+    record = json.loads((FOLDER / "hotpotqa" / "test_subsampled.jsonl").read_text())
+    (tmp_path / "i.jsonl").write_text(json.dumps({**record, "answers_objects": answers}))
+    with pytest.raises(ValueError, match=r"i.jsonl, line 1: 'answers_objects' must hold spans"):
+        load_questions(tmp_path / "i.jsonl")
+
+
+def test_the_folder_says_which_dataset_it_is_where_the_ids_do_not(tmp_path: Path) -> None:
+    record = json.loads((FOLDER / "2wikimultihopqa" / "test_subsampled.jsonl").read_text())
+    file = tmp_path / "2wikimultihopqa" / "dev_subsampled.jsonl"
+    file.parent.mkdir()
+    file.write_text(json.dumps({**record, "question_id": "odd"}))
+    assert load_questions(file)[0].dataset == "2wikimultihopqa"

@@ -1,0 +1,148 @@
+"""The project's own form."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from haystack import Document
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluation.datasets import load_questions, read_passages, write_jsonl
+from evaluation.question import Hop, Question
+
+FOLDER = Path(__file__).parent / "published" / "own" / "musique"
+WORD = st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda text: text == text.strip() and text != "")
+WORDS = st.lists(WORD, max_size=3).map(tuple)
+QUESTIONS = st.builds(
+    Question,
+    id=WORD,
+    question=WORD,
+    answers=st.lists(WORD, min_size=1, max_size=3).map(tuple),
+    type=st.sampled_from(["", "bridge"]),
+    supporting_ids=WORDS,
+    candidate_ids=WORDS,
+    decomposition=st.lists(st.builds(Hop, WORD, WORD, st.one_of(st.just(""), WORD)), max_size=2).map(tuple),
+    evidence_triples=st.lists(st.tuples(WORD, WORD, WORD), max_size=2).map(tuple),
+    dataset=st.sampled_from(["hotpotqa", "mine"]),
+)
+
+
+def test_a_question_is_read_with_all_it_has() -> None:
+    first, second = load_questions(FOLDER / "dev.jsonl")
+    assert first == Question(
+        id="2hop__89764_827343",
+        question="Where?",
+        answers=("Brenholm", "there"),
+        type="2hop",
+        supporting_ids=("mq-1", "mq-2"),
+        candidate_ids=("mq-1", "mq-2", "mq-3"),
+        decomposition=(Hop("who", "Ada Quill", "mq-1"),),
+        dataset="musique",
+    )
+    assert second.evidence_triples == (("Brenholm", "river", "Sorne"),)
+    assert second.dataset == "musique"
+
+
+@pytest.mark.parametrize(
+    ("question_id", "kind", "folder", "dataset"),
+    [
+        ("5a7f00b455429930675135f1", "", "x", "hotpotqa"),
+        ("9b3d9fa4089d11ebbd78ac1f6bf848b6", "", "x", "2wikimultihopqa"),
+        ("4hop1__709382_146811_31223_91015", "", "bioasq", "musique"),
+        ("55031181e9bde69634000014", "yesno", "x", "bioasq"),
+        ("q1", "", "my-bioasq-questions", "bioasq"),
+        ("q1", "", "x", ""),
+    ],
+)
+def test_the_dataset_is_told_by_the_ids_then_by_the_folder(
+    tmp_path: Path, question_id: str, kind: str, folder: str, dataset: str
+) -> None:
+    file = tmp_path / folder / "q.jsonl"
+    file.parent.mkdir()
+    file.write_text(json.dumps({"id": question_id, "question": "Q?", "answers": ["A"], "type": kind}))
+    assert load_questions(file)[0].dataset == dataset
+
+
+def test_what_a_corpus_says_of_the_sources_stays_usable(tmp_path: Path) -> None:
+    passages = list(read_passages(FOLDER / "corpus.jsonl"))
+    assert [passage.meta["source_split"] for passage in passages] == ["local", "both", "web"]
+    # A document's own `source` is where a search found it.
+    assert all("source" not in passage.meta for passage in passages)
+    assert passages[1].meta["year"] == 1990
+
+    assert write_jsonl(passages, tmp_path / "corpus.jsonl") == 3
+    assert list(read_passages(tmp_path / "corpus.jsonl")) == passages
+    lines = (tmp_path / "corpus.jsonl").read_text().splitlines()
+    assert json.loads(lines[1])["source"] == "both"
+
+
+@given(st.lists(QUESTIONS, min_size=1, max_size=4, unique_by=lambda question: question.id))
+def test_questions_that_are_written_are_read_again(
+    tmp_path_factory: pytest.TempPathFactory, questions: list[Question]
+) -> None:
+    path = tmp_path_factory.mktemp("own") / "q.jsonl"
+    assert write_jsonl(questions, path) == len(questions)
+    assert load_questions(path) == questions
+
+
+@given(st.lists(st.tuples(WORD.filter(lambda word: len(word.encode()) <= 512), WORD, WORD), max_size=4))
+def test_passages_that_are_written_are_read_again(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, str]]
+) -> None:
+    path = tmp_path_factory.mktemp("own") / "c.jsonl"
+    passages = [Document(id=i, content=text, meta={"title": title, "url": "u"}) for i, title, text in rows]
+    write_jsonl(passages, path)
+    assert list(read_passages(path, "jsonl")) == passages
+
+
+def test_another_form_becomes_the_own_one(tmp_path: Path) -> None:
+    published = FOLDER.parents[1] / "musique" / "musique_ans_v1.0_dev.jsonl"
+    write_jsonl(load_questions(published), tmp_path / "dev.jsonl")
+    write_jsonl(read_passages(published), tmp_path / "corpus.jsonl")
+    assert load_questions(tmp_path / "dev.jsonl") == load_questions(published)
+    assert list(read_passages(tmp_path / "corpus.jsonl")) == list(read_passages(published))
+
+
+def test_a_conversion_that_fails_leaves_the_earlier_file(tmp_path: Path) -> None:
+    (tmp_path / "c.jsonl").write_text("earlier")
+    (tmp_path / "broken.tsv").write_text("id\ttext\ttitle\n1\tA text.\tA title\n2\n")
+    with pytest.raises(ValueError, match="line 3"):
+        write_jsonl(read_passages(tmp_path / "broken.tsv"), tmp_path / "c.jsonl")
+    assert (tmp_path / "c.jsonl").read_text() == "earlier"
+    assert {path.name for path in tmp_path.iterdir()} == {"c.jsonl", "broken.tsv"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"answers": []}, "'answers' is empty"),
+        ({"answers": "A"}, "'answers' must be a list of texts"),
+        ({"answers": [""]}, "'answers' must be a list of texts that are not empty"),
+        ({"question": ""}, "'question' must be text, and not empty"),
+        ({"supporting_ids": [1]}, "'supporting_ids' must be a list of texts"),
+        ({"decomposition": [{}]}, "it lacks 'question'"),
+        ({"evidence_triples": [["a", "b"]]}, "not enough values"),
+    ],
+)
+def test_a_question_of_another_form_is_named(tmp_path: Path, changes: dict[str, object], reason: str) -> None:
+    good = {"id": "a", "question": "Q?", "answers": ["A"]}
+    (tmp_path / "q.jsonl").write_text(f"{json.dumps(good)}\n{json.dumps({**good, 'id': 'b', **changes})}\n")
+    with pytest.raises(ValueError, match=f"q.jsonl, line 2: {reason}"):
+        load_questions(tmp_path / "q.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("record", "reason"),
+    [
+        ({"id": "a"}, "it lacks 'text'"),
+        ({"id": "a", "text": " "}, "'text' must be text"),
+        ({"id": "", "text": "t"}, "bytes"),
+    ],
+)
+def test_a_passage_of_another_form_is_named(tmp_path: Path, record: dict[str, str], reason: str) -> None:
+    (tmp_path / "c.jsonl").write_text(json.dumps({"id": "g", "text": "Good."}) + "\n" + json.dumps(record))
+    with pytest.raises(ValueError, match=f"c.jsonl, line 2: .*{reason}"):
+        list(read_passages(tmp_path / "c.jsonl"))

@@ -1,0 +1,54 @@
+"""MuSiQue as published."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evaluation.datasets import load_questions, read_passages
+from evaluation.question import Hop
+
+FOLDER = Path(__file__).parent / "published" / "musique"
+
+
+def test_a_question_has_its_sub_questions_with_their_passages() -> None:
+    question, _ = load_questions(FOLDER / "musique_ans_v1.0_dev.jsonl")
+    passages = {passage.id: passage for passage in read_passages(FOLDER / "musique_ans_v1.0_dev.jsonl")}
+    assert question.dataset == "musique"
+    assert question.type == "2hop"
+    assert question.answers == ("4,120", "4120", "about 4,120")
+    quill, brenholm = question.supporting_ids
+    assert [passages[quill].meta["title"], passages[brenholm].meta["title"]] == ["Ada Quill", "Brenholm"]
+    assert question.decomposition == (
+        Hop("Ada Quill >> place of birth", "Brenholm", quill),
+        Hop("How many people live in #1 ?", "4,120", brenholm),
+    )
+
+
+def test_the_type_tells_the_shape_of_the_question() -> None:
+    assert load_questions(FOLDER / "musique_ans_v1.0_dev.jsonl")[1].type == "3hop1"
+
+
+def test_two_passages_of_one_title_are_kept_apart() -> None:
+    texts = [p.content for p in read_passages(FOLDER / "musique_ans_v1.0_dev.jsonl") if p.meta["title"] == "Sorne"]
+    assert texts == ["The Sorne is a river.", "Sorne is also a brand of watches."]
+
+
+def test_the_full_version_leaves_out_what_cannot_be_answered_and_keeps_its_passages() -> None:
+    assert len(load_questions(FOLDER / "musique_full_v1.0_dev.jsonl")) == 1
+    titles = [passage.meta["title"] for passage in read_passages(FOLDER / "musique_full_v1.0_dev.jsonl")]
+    assert titles == ["Brenholm", "Sorne", "Ada Quill", "Sorne", "Otto Vane"]
+
+
+def test_the_test_set_has_no_answers_and_says_so() -> None:
+    with pytest.raises(ValueError, match=r"line 1: it lacks 'question_decomposition'"):
+        load_questions(FOLDER / "musique_ans_v1.0_test.jsonl")
+
+
+def test_a_broken_line_is_named(tmp_path: Path) -> None:
+    first = json.loads((FOLDER / "musique_ans_v1.0_dev.jsonl").read_text().splitlines()[0])
+    (tmp_path / "m.jsonl").write_text(f"{json.dumps(first)}\n\n{json.dumps(first)[:-9]}\n")
+    with pytest.raises(ValueError, match=r"m.jsonl, line 3: it is not JSON"):
+        load_questions(tmp_path / "m.jsonl")

@@ -1,0 +1,43 @@
+"""2WikiMultiHopQA as published."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from evaluation.datasets import load_questions
+from evaluation.question import Question
+
+FOLDER = Path(__file__).parent / "published" / "2wikimultihopqa"
+
+
+def test_a_question_has_its_evidence_and_the_other_names_of_its_answer() -> None:
+    first, second = load_questions(FOLDER / "dev.json")
+    assert first == Question(
+        id="93402dbc0bdb11eba7f7acde48001122",
+        question="In which town was the builder of the Brenholm tower clock born?",
+        answers=("Brenholm", "Brenholm on the Sorne", "Brenholmer"),
+        type="compositional",
+        supporting_ids=("Ada Quill", "Brenholm"),
+        candidate_ids=("Sorne", "Ada Quill", "Brenholm"),
+        evidence_triples=(
+            ("Brenholm tower clock", "creator", "Ada Quill"),
+            ("Ada Quill", "place of birth", "Brenholm"),
+        ),
+        dataset="2wikimultihopqa",
+    )
+    assert second.answers == ("no",)
+
+
+def test_without_the_file_of_aliases_the_answer_stands_alone(tmp_path: Path) -> None:
+    shutil.copy(FOLDER / "dev.json", tmp_path)
+    assert load_questions(tmp_path / "dev.json")[0].answers == ("Brenholm",)
+
+
+def test_a_broken_line_of_the_aliases_is_named(tmp_path: Path) -> None:
+    shutil.copy(FOLDER / "dev.json", tmp_path)
+    (tmp_path / "id_aliases.json").write_text('{"Q_id": "Q1", "aliases": [], "demonyms": []}\n{"Q_id": "Q2"}\n')
+    with pytest.raises(ValueError, match=r"id_aliases.json, line 2: it lacks 'aliases'"):
+        load_questions(tmp_path / "dev.json")

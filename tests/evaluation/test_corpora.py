@@ -1,0 +1,273 @@
+"""Bringing corpora into the indexes that an evaluation searches."""
+
+from __future__ import annotations
+
+import bz2
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack import Document
+
+import evaluation.corpora
+from components.index_location import data_directory, index_path
+from components.tantivy_document_store import TantivyDocumentStore
+from evaluation.corpora import evaluation_indexes, index_corpus
+from evaluation.datasets import load_questions
+from pipelines.indexing import Progress
+from pipelines.passage_stores import PassageStore
+
+PUBLISHED = Path(__file__).parent / "datasets" / "published"
+OWN = PUBLISHED / "own" / "musique" / "corpus.jsonl"
+DPR = PUBLISHED / "dpr" / "psgs_w100.tsv"
+
+
+def stored(name: str) -> dict[str, Document]:
+    documents = TantivyDocumentStore(path=str(index_path(name))).filter_documents()
+    return {document.id: document for document in documents}
+
+
+def indexes() -> set[str]:
+    return {path.name for path in (data_directory() / "indexes").iterdir()}
+
+
+def table(path: Path, numbers: range, word: str = "text") -> Path:
+    """Writes a corpus in the form of DPR's."""
+    rows = "".join(f"{number}\tThe {word} of passage {number}.\tTitle {number}\n" for number in numbers)
+    path.write_text(f"id\ttext\ttitle\n{rows}")
+    return path
+
+
+@pytest.fixture
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PassageStore, "batch", 10)
+
+
+class TestTheIndexesOfAnEvaluation:
+    def test_a_whole_corpus_is_one_index_with_all_passages(self) -> None:
+        local, web = evaluation_indexes(OWN, split=False)
+        assert web is None
+        assert set(stored(local)) == {"mq-1", "mq-2", "mq-3"}
+
+    def test_a_split_corpus_is_two_and_what_both_sources_hold_is_in_both(self) -> None:
+        local, web = evaluation_indexes(OWN, split=True)
+        assert web is not None
+        assert set(stored(local)) == {"mq-1", "mq-2"}
+        assert set(stored(web)) == {"mq-2", "mq-3"}
+
+    def test_another_corpus_can_stand_in_for_the_web(self) -> None:
+        local, web = evaluation_indexes(OWN, split=False, web_corpus=DPR)
+        assert web is not None
+        assert (len(stored(local)), len(stored(web))) == (3, 2)
+
+    def test_a_corpus_is_split_or_has_another_beside_it(self) -> None:
+        with pytest.raises(ValueError, match="not both"):
+            evaluation_indexes(OWN, split=True, web_corpus=DPR)
+
+    @pytest.mark.parametrize("split", [True, False])
+    def test_a_second_call_uses_them_as_they_are(self, split: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+        first = evaluation_indexes(OWN, split=split)
+        monkeypatch.setattr(evaluation.corpora, "index_corpus", None)
+        assert evaluation_indexes(OWN, split=split) == first
+
+    def test_a_copy_of_the_corpus_has_the_same_index_and_a_changed_one_another(self, tmp_path: Path) -> None:
+        first = evaluation_indexes(OWN, split=False)
+        (tmp_path / "copy.jsonl").write_bytes(OWN.read_bytes())
+        assert evaluation_indexes(tmp_path / "copy.jsonl", split=False) == first
+        (tmp_path / "copy.jsonl").write_text(OWN.read_text() + json.dumps({"id": "mq-4", "text": "One more."}))
+        changed = evaluation_indexes(tmp_path / "copy.jsonl", split=False)
+        assert (len(stored(first.local)), len(stored(changed.local))) == (3, 4)
+
+    def test_the_whole_and_the_split_corpus_do_not_share_an_index(self) -> None:
+        whole, split = evaluation_indexes(OWN, split=False), evaluation_indexes(OWN, split=True)
+        assert len({whole.local, split.local, split.web}) == 3
+
+    def test_nothing_unfinished_is_left(self) -> None:
+        local, web = evaluation_indexes(OWN, split=True)
+        assert indexes() == {local, web}
+
+    def test_two_that_make_the_same_index_at_once_both_get_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def meanwhile(*given: Any, **more: Any) -> Any:
+            report = index_corpus(*given, **more)
+            monkeypatch.setattr(evaluation.corpora, "index_corpus", index_corpus)
+            evaluation_indexes(OWN, split=True)
+            # What a process still writes when another has put the index in its place.
+            return index_corpus(*given, **more) and report
+
+        monkeypatch.setattr(evaluation.corpora, "index_corpus", meanwhile)
+        local, web = evaluation_indexes(OWN, split=True)
+        assert indexes() == {local, web}
+        assert (len(stored(local)), len(stored(str(web)))) == (2, 2)
+
+    def test_a_split_half_in_place_is_finished(self) -> None:
+        local, web = evaluation_indexes(OWN, split=True)
+        # Stopped between the two.
+        index_path(local).rename(index_path(f"{local}.part"))
+        assert evaluation_indexes(OWN, split=True) == (local, web)
+        assert indexes() == {local, web}
+        assert (len(stored(local)), len(stored(str(web)))) == (2, 2)
+
+    @pytest.mark.parametrize(("source", "missing"), [("local", "web"), ("web", "local")])
+    def test_a_corpus_of_one_source_is_not_split(self, tmp_path: Path, source: str, missing: str) -> None:
+        (tmp_path / "c.jsonl").write_text(json.dumps({"id": "a", "text": "T", "source": source}))
+        with pytest.raises(ValueError, match=f"no passage whose source is {missing} or both: do not split it"):
+            evaluation_indexes(tmp_path / "c.jsonl", split=True)
+
+    def test_a_corpus_that_says_nothing_of_sources_is_not_split(self, tmp_path: Path) -> None:
+        (tmp_path / "c.jsonl").write_text(json.dumps({"id": "a", "text": "T"}))
+        with pytest.raises(ValueError, match="'source' must be local, web or both"):
+            evaluation_indexes(tmp_path / "c.jsonl", split=True)
+        with pytest.raises(ValueError, match="format dpr and does not say which of two sources"):
+            evaluation_indexes(DPR, split=True)
+
+    def test_a_corpus_without_a_passage_is_named(self, tmp_path: Path) -> None:
+        with pytest.raises(ValueError, match="p.tsv holds no passage"):
+            evaluation_indexes(table(tmp_path / "p.tsv", range(0)), split=False)
+        with pytest.raises(ValueError, match="there is no passage in it"):
+            evaluation_indexes(PUBLISHED / "own" / "musique" / "dev.jsonl", split=False)
+
+    def test_what_is_passed_over_is_told_once(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+        (tmp_path / "c.jsonl").write_text(OWN.read_text() + "broken\n")
+        skipped: list[Any] = []
+        with caplog.at_level(logging.WARNING):
+            evaluation_indexes(tmp_path / "c.jsonl", split=True)
+            assert "c.jsonl, line 4: it is not JSON" in caplog.text
+            caplog.clear()
+            evaluation_indexes(tmp_path / "c.jsonl", split=False, on_skipped=skipped.append)
+            evaluation_indexes(tmp_path / "c.jsonl", split=False, on_skipped=skipped.append)
+        assert [line.line for line in skipped] == [4]
+        assert not caplog.text
+
+    def test_an_unknown_store_is_named(self) -> None:
+        with pytest.raises(ValueError, match="no store 'lucene': choose from tantivy, elasticsearch"):
+            evaluation_indexes(OWN, split=False, store="lucene")
+
+    def test_a_missing_corpus_is_named(self) -> None:
+        with pytest.raises(FileNotFoundError, match="no file or folder .*nowhere"):
+            evaluation_indexes("nowhere.jsonl", split=False)
+
+
+class TestACorpusInAPublishedForm:
+    @pytest.mark.parametrize(
+        ("file", "passages"),
+        [
+            ("own/musique/corpus.jsonl", 3),
+            ("hotpotqa/hotpot_dev_distractor_v1.json", 5),
+            ("2wikimultihopqa/dev.json", 4),
+            ("2wikimultihopqa/para_with_hyperlink.jsonl", 2),
+            ("musique/musique_full_v1.0_dev.jsonl", 5),
+            ("ircot/musique/test_subsampled.jsonl", 4),
+            ("bioasq/11B1_golden.json", 3),
+            ("beir/corpus.jsonl", 2),
+            ("dpr/psgs_w100.tsv", 2),
+        ],
+    )
+    def test_its_passages_are_in_the_index_once(self, file: str, passages: int) -> None:
+        report = index_corpus(PUBLISHED / file, index="test")
+        assert (report.written, report.unchanged, len(stored("test"))) == (passages, 0, passages)
+        report = index_corpus(PUBLISHED / file, index="test")
+        assert (report.written, report.unchanged) == (0, passages)
+
+    def test_the_gold_passages_of_its_questions_are_found(self) -> None:
+        file = PUBLISHED / "hotpotqa" / "hotpot_dev_distractor_v1.json"
+        local, _ = evaluation_indexes(file, split=False)
+        question = load_questions(file)[0]
+        found = TantivyDocumentStore(path=str(index_path(local))).search(question.question, top_k=1)
+        assert found[0].id in question.supporting_ids
+        assert found[0].meta["corpus"] == os.path.realpath(file)
+
+    def test_a_folder_is_a_corpus(self, tmp_path: Path) -> None:
+        article = {"id": "12", "url": "u", "title": "Ada Quill", "text": ["She was a clockmaker."]}
+        (tmp_path / "AA").mkdir()
+        (tmp_path / "AA" / "wiki_00.bz2").write_bytes(bz2.compress(json.dumps(article).encode()))
+        first, _ = evaluation_indexes(tmp_path, split=False)
+        assert set(stored(first)) == {"Ada Quill"}
+        (tmp_path / "AA" / "wiki_01.bz2").write_bytes(bz2.compress(json.dumps({**article, "title": "B"}).encode()))
+        second, _ = evaluation_indexes(tmp_path, split=False)
+        assert set(stored(second)) == {"Ada Quill", "B"}
+
+    def test_a_changed_passage_takes_the_place_of_the_earlier_one(self, tmp_path: Path) -> None:
+        index_corpus(table(tmp_path / "p.tsv", range(3)), index="test")
+        report = index_corpus(table(tmp_path / "p.tsv", range(3), "new text"), index="test")
+        assert (report.written, report.replaced) == (3, 3)
+        assert stored("test")["0"].content == "The new text of passage 0."
+
+    @pytest.mark.usefixtures("small_batches")
+    def test_progress_tells_what_is_safe(self, tmp_path: Path) -> None:
+        seen: list[Progress] = []
+        written: list[int] = []
+
+        def note(progress: Progress) -> None:
+            seen.append(progress)
+            written.append(len(stored("test")))
+
+        file = table(tmp_path / "p.tsv", range(25))
+        index_corpus(file, index="test", on_progress=note)
+        assert [progress.written for progress in seen] == written == [10, 20, 25]
+        assert seen[-1].bytes_done == seen[-1].bytes_total == file.stat().st_size
+
+    @pytest.mark.usefixtures("small_batches")
+    def test_a_broken_record_is_named_and_what_was_before_it_is_safe(self, tmp_path: Path) -> None:
+        file = table(tmp_path / "p.tsv", range(25))
+        file.write_text(file.read_text() + "25\tno title\n")
+        with pytest.raises(ValueError, match=r"p\.tsv, line 27: expected 3 columns, not 2"):
+            evaluation_indexes(file, split=False)
+        [unfinished] = indexes()
+        assert len(stored(unfinished)) == 20
+
+    @pytest.mark.usefixtures("small_batches")
+    def test_passages_are_read_as_they_are_written(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        ahead = 0
+        read = 0
+
+        def passages(*_: Any) -> Iterator[Document]:
+            nonlocal read
+            for number in range(100):
+                read += 1
+                yield Document(id=str(number), content="A text.")
+
+        def note(progress: Progress) -> None:
+            nonlocal ahead
+            ahead = max(ahead, read - progress.written)
+
+        monkeypatch.setattr(evaluation.corpora, "read_passages", passages)
+        index_corpus(table(tmp_path / "p.tsv", range(1)), index="test", on_progress=note)
+        assert (read, ahead) == (100, 0)
+
+
+@pytest.mark.parametrize("form", ["tsv", "jsonl"])
+def test_after_a_kill_the_next_call_does_only_what_is_missing(tmp_path: Path, form: str) -> None:
+    if form == "tsv":
+        corpus = table(tmp_path / "c.tsv", range(40))
+    else:
+        corpus = tmp_path / "c.jsonl"
+        corpus.write_text("".join(json.dumps({"id": str(i), "text": f"Passage {i}."}) + "\n" for i in range(40)))
+    killed = """
+import os, signal, sys
+from evaluation.corpora import evaluation_indexes
+from pipelines.passage_stores import PassageStore
+PassageStore.batch = 10
+def stop(progress):
+    if progress.written >= 20:
+        os.kill(os.getpid(), signal.SIGKILL)
+evaluation_indexes(sys.argv[1], split=False, on_progress=stop)
+"""
+    root = Path(__file__).parents[2]
+    done = subprocess.run([sys.executable, "-c", killed, str(corpus)], cwd=root, timeout=120, check=False)
+    assert done.returncode == -signal.SIGKILL
+    [unfinished] = indexes()
+    assert unfinished.endswith(".part")
+    assert len(stored(unfinished)) == 20
+
+    last: list[Progress] = []
+    local, _ = evaluation_indexes(corpus, split=False, on_progress=last.append)
+    assert (last[-1].written, last[-1].unchanged) == (20, 20)
+    assert len(stored(local)) == 40
+    assert indexes() == {local}

@@ -1,0 +1,39 @@
+"""An evaluation's corpora in a real Elasticsearch; PREFRAG_TEST_ELASTICSEARCH_URL says where one is."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from pathlib import Path
+
+import pytest
+from elasticsearch import Elasticsearch
+
+from evaluation.corpora import evaluation_indexes
+from pipelines.indexing import Progress
+
+
+@pytest.mark.parametrize("form", ["tsv", "jsonl"])
+def test_a_corpus_is_indexed_once(
+    tmp_path: Path, form: str, elasticsearch_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", elasticsearch_url)
+    corpus = tmp_path / f"c.{form}"
+    # The name of the index comes from the content, which is of this test alone.
+    text = f"A square in {uuid.uuid4().hex}."
+    if form == "tsv":
+        corpus.write_text(f"id\ttext\ttitle\n1\t{text}\tKarlsplatz\n2\t{text}\tStephansplatz\n")
+    else:
+        corpus.write_text("".join(json.dumps({"id": i, "text": text, "source": "both"}) + "\n" for i in range(2)))
+    last: list[Progress] = []
+    found: list[str] = []
+    with Elasticsearch(elasticsearch_url) as client:
+        try:
+            names = evaluation_indexes(corpus, split=form == "jsonl", store="elasticsearch", on_progress=last.append)
+            found = [name for name in names if name is not None]
+            assert [client.count(index=name)["count"] for name in found] == [2] * len(found)
+            assert last[-1].written == 2 * len(found)
+            again = evaluation_indexes(corpus, split=form == "jsonl", store="elasticsearch", on_progress=last.append)
+            assert (again, last[-1].written) == (names, 0)
+        finally:
+            client.options(ignore_status=404).indices.delete(index=",".join(found) or "none")
