@@ -228,16 +228,25 @@ class Setup:
         experiment = self.experiment
         if experiment.corpus is None:
             return None, None
-        from evaluation.corpora import evaluation_indexes
+        from rich.console import Console
 
-        made = evaluation_indexes(
-            experiment.corpus,
-            split=bool(self.split),
-            web_corpus=experiment.web_corpus,
-            on_skipped=lambda skipped: logger.warning("Skipped %s", skipped),
-        )
+        from evaluation.corpora import evaluation_indexes
+        from pipelines.indexing_bar import indexing_bar
+
+        split = bool(self.split)
+        with indexing_bar(Console(stderr=True)) as on_progress:
+            made = evaluation_indexes(
+                experiment.corpus,
+                split=split,
+                web_corpus=experiment.web_corpus,
+                on_progress=on_progress,
+                on_skipped=lambda skipped: logger.warning("Skipped %s", skipped),
+            )
+            if self.store == "elasticsearch":
+                there = evaluation_indexes(
+                    experiment.corpus, split=split, store="elasticsearch", on_progress=on_progress
+                )
         if self.store == "elasticsearch":
-            there = evaluation_indexes(experiment.corpus, split=bool(self.split), store="elasticsearch")
             # What stands in for the web is on disk all the same.
             return there.local, made.web or made.local
         return made.local, made.web or made.local

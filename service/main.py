@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import os
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,7 +30,6 @@ EXIT_CODES = (
 )
 DEBUG_VARIABLE = "PREFRAG_DEBUG"
 DEMO_QUESTIONS = Path(__file__).resolve().parent.parent / "demo" / "questions.jsonl"
-_HASH_BLOCK = 1 << 20
 
 app = typer.Typer(
     name="prefrag",
@@ -371,35 +368,13 @@ def _demo_question() -> str:
 
 def _corpus_index(corpus: Path) -> str:
     """:returns: The name of the index of a corpus file, made when the file is new or has changed."""
-    from components.index_location import index_exists, index_path
+    from evaluation.corpora import evaluation_indexes
 
-    if not corpus.is_file():
-        raise FileNotFoundError(f"There is no corpus {corpus}.")
-    digest = hashlib.sha256()
-    with corpus.open("rb") as file:
-        while block := file.read(_HASH_BLOCK):
-            digest.update(block)
-    name = f"corpus-{digest.hexdigest()[:16]}"
-    if index_exists(index_path(name)):
-        return name
-
-    from pipelines import indexing
-
-    # Made apart and moved into place as a whole, so that a second command never sees half of it.
-    making = f"{name}.{os.getpid()}"
-    try:
-        with _progress() as on_progress:
-            report = indexing.index([corpus], index=making, on_progress=on_progress)
-        for skipped in report.skipped:
-            _console(stderr=True).print(f"Skipped {skipped}", markup=False, style="yellow")
-        if not report.written:
-            raise ValueError(f"{corpus} holds no passage that can be read.")
-        index_path(making).rename(index_path(name))
-    except OSError:
-        if not index_exists(index_path(name)):
-            raise
-    finally:
-        shutil.rmtree(index_path(making), ignore_errors=True)
+    skipped: list[indexing.Skipped] = []
+    with _progress() as on_progress:
+        name = evaluation_indexes(corpus, split=False, on_progress=on_progress, on_skipped=skipped.append).local
+    for each in skipped:
+        _console(stderr=True).print(f"Skipped {each}", markup=False, style="yellow")
     return name
 
 
@@ -529,31 +504,11 @@ def _left_house(result: dict[str, Any]) -> str:
 # Indexing
 
 
-@contextmanager
-def _progress() -> Iterator[Any]:
-    """Give a function that shows how far an indexing is."""
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+def _progress() -> Any:
+    """:returns: See :func:`pipelines.indexing_bar.indexing_bar`, on stderr."""
+    from pipelines.indexing_bar import indexing_bar
 
-    columns = (
-        TextColumn("{task.fields[name]}"),
-        BarColumn(),
-        DownloadColumn(),
-        TextColumn("{task.fields[passages]}"),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=_console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None, name="", passages="")
-
-        def show(progress: indexing.Progress) -> None:
-            bar.update(
-                task,
-                completed=progress.bytes_done,
-                total=progress.bytes_total,
-                name=Path(progress.path).name,
-                passages=f"{progress.written + progress.unchanged:,} passages",
-            )
-
-        yield show
+    return indexing_bar(_console(stderr=True))
 
 
 def _report(report: indexing.IndexReport, index: str) -> int:
