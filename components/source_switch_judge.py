@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from haystack import component, default_from_dict, default_to_dict
@@ -13,9 +14,10 @@ from components.json_reply import object_schema, read_boolean, read_object, resp
 from components.model_call import ChatGenerator, ModelCall, Prepared, passages
 from components.prompt_template import prompt_path
 from components.state import Action, State, Verdict
+from components.switch_classifier import SwitchClassifier
 
-Judge = Literal["auto", "model", "coverage"]
-JUDGES = ("auto", "model", "coverage")
+Judge = Literal["auto", "model", "coverage", "classifier", "cascade"]
+JUDGES = ("auto", "model", "coverage", "classifier", "cascade")
 _SCHEMA = object_schema(analysis={"type": "string", "maxLength": 600}, status={"enum": ["True", "False"]})
 
 
@@ -27,7 +29,9 @@ class SourceSwitchJudge:
 
     With ``judge="model"`` a language model compares the new passages with the observed ones, as in the paper. With
     ``judge="coverage"`` the passages are kept when the best of them covers at least ``coverage_threshold`` of what the
-    observed ones leave uncovered of the question: for models too small to judge.
+    observed ones leave uncovered of the question. With ``judge="classifier"`` small trees estimate how likely one of
+    the passages is new and needed, in milliseconds: for models too small to judge, or too slow. With
+    ``judge="cascade"`` the trees decide where they are sure, and the model where they are not.
 
     With ``switch_at="next_step"`` everything is kept, and the verdict on what the preferred source found steers the
     search after it, through a :class:`~components.preference_selector.PreferenceSelector`: the retrieval adjustment
@@ -41,6 +45,10 @@ class SourceSwitchJudge:
         term_statistics: TermStatistics | None = None,
         judge: Judge = "auto",
         coverage_threshold: float = 0.22,
+        classifier: SwitchClassifier | None = None,
+        classifier_threshold: float = 0.5,
+        unsure_from: float = 0.2,
+        unsure_to: float = 0.8,
         judge_first_step: bool = False,
         on_unparsable: Literal["switch", "keep"] = "switch",
         prompt: str = "source_switch_judge",
@@ -50,12 +58,17 @@ class SourceSwitchJudge:
     ):
         """
         :param sources: The names of the sources: one ``switch_`` output each, tried in this order.
-        :param chat_generator: The model that judges; needed for ``model``.
-        :param term_statistics: Gives ``coverage`` the analysis and the frequencies of words: the embedded store, or the
-            Elasticsearch retriever; without one all words of four letters and more weigh the same.
-        :param judge: ``model``, ``coverage``, or ``auto``: the model, but coverage for the embedded one, which judges
-            at chance.
+        :param chat_generator: The model that judges; needed for ``model`` and ``cascade``.
+        :param term_statistics: Gives ``coverage`` and ``classifier`` the analysis and the frequencies of words: the
+            embedded store, or the Elasticsearch retriever; without one all words of four letters and more weigh the
+            same.
+        :param judge: ``model``, ``coverage``, ``classifier``, ``cascade``, or ``auto``: the model, but the classifier
+            for the embedded one, which judges at chance, and where there is no model.
         :param coverage_threshold: The share, 0 to 1, from which coverage keeps.
+        :param classifier: The trees; by default those that are shipped.
+        :param classifier_threshold: The probability, 0 to 1, from which the classifier keeps.
+        :param unsure_from: The probability above which ``cascade`` asks the model.
+        :param unsure_to: The probability from which it does not any more.
         :param judge_first_step: Judge the first retrieval too. The authors do not, as nothing has been observed yet.
         :param on_unparsable: What happens when the model's verdict cannot be read.
         :param prompt: A prompt file.
@@ -69,10 +82,16 @@ class SourceSwitchJudge:
             raise ValueError("`sources` is empty: name the sources between which to switch.")
         if judge not in JUDGES:
             raise ValueError(f"judge is '{judge}': set it to one of {', '.join(JUDGES)}.")
-        if judge == "model" and chat_generator is None:
-            raise ValueError("judge: model needs a `chat_generator`; or set judge to coverage.")
-        if not 0 <= coverage_threshold <= 1:
-            raise ValueError(f"coverage_threshold is {coverage_threshold}: set it between 0 and 1.")
+        if judge in ("model", "cascade") and chat_generator is None:
+            raise ValueError(f"judge: {judge} needs a `chat_generator`; or set judge to classifier.")
+        for name, threshold in (
+            ("coverage_threshold", coverage_threshold),
+            ("classifier_threshold", classifier_threshold),
+        ):
+            if not 0 <= threshold <= 1:
+                raise ValueError(f"{name} is {threshold}: set it between 0 and 1.")
+        if not 0 <= unsure_from <= unsure_to <= 1:
+            raise ValueError(f"unsure_from is {unsure_from} and unsure_to {unsure_to}: set 0 <= from <= to <= 1.")
         if on_unparsable not in ("switch", "keep"):
             raise ValueError(f"on_unparsable is '{on_unparsable}': set it to switch or keep.")
         if switch_at not in ("this_step", "next_step"):
@@ -83,12 +102,17 @@ class SourceSwitchJudge:
         self.term_statistics = term_statistics
         self.judge = judge
         self.coverage_threshold = coverage_threshold
+        self.classifier = classifier
+        self.classifier_threshold = classifier_threshold
+        self.unsure_from = unsure_from
+        self.unsure_to = unsure_to
         self.judge_first_step = judge_first_step
         self.on_unparsable = on_unparsable
         self.prompt = prompt
         self.generation_kwargs = generation_kwargs
         self.switch_at = switch_at
         self.enabled = enabled
+        self._trees = classifier if classifier is not None else SwitchClassifier()
         self._call = ModelCall("judge", chat_generator, generation_kwargs) if chat_generator is not None else None
         # What only steers the next step has nowhere to switch to now.
         switches = self.sources if switch_at == "this_step" else []
@@ -104,6 +128,10 @@ class SourceSwitchJudge:
             term_statistics=self.term_statistics,
             judge=self.judge,
             coverage_threshold=self.coverage_threshold,
+            classifier=self.classifier,
+            classifier_threshold=self.classifier_threshold,
+            unsure_from=self.unsure_from,
+            unsure_to=self.unsure_to,
             judge_first_step=self.judge_first_step,
             on_unparsable=self.on_unparsable,
             prompt=self.prompt,
@@ -118,8 +146,16 @@ class SourceSwitchJudge:
         return default_from_dict(cls, data)
 
     def warm_up(self) -> None:
-        """Load or connect the model, if one judges."""
-        if self._call is not None and self.enabled and self._judge() == "model":
+        """
+        Load or connect what judges.
+
+        :raises TreesMissing: When the classifier judges and has no trees.
+        """
+        if not self.enabled:
+            return
+        if self._judge() in ("classifier", "cascade"):
+            self._trees.warm_up()
+        if self._call is not None and self._judge() in ("model", "cascade"):
             self._call.warm_up()
 
     def run(self, state: State) -> dict[str, State]:
@@ -131,11 +167,11 @@ class SourceSwitchJudge:
         if self._passes(state):
             return {"kept": state}
         verdict = self._at_once(state)
-        if verdict is None and self._judge() == "coverage":
-            verdict = self._covered(state)
-        if verdict is None:
+        if verdict is None and self._judge() != "model":
+            verdict = self._computed(state)
+        if verdict is None or self._is_unsure(verdict):
             text, state = self._asked().send(self._prepare(state))
-            verdict = self._read(text, state)
+            verdict = self._read(text, state, verdict)
         return self._route(verdict, state)
 
     async def run_async(self, state: State) -> dict[str, State]:
@@ -143,22 +179,22 @@ class SourceSwitchJudge:
         if self._passes(state):
             return {"kept": state}
         verdict = self._at_once(state)
-        if verdict is None and self._judge() == "coverage":
+        if verdict is None and self._judge() != "model":
             # The statistics may be a server's.
-            verdict = await asyncio.to_thread(self._covered, state)
-        if verdict is None:
+            verdict = await asyncio.to_thread(self._computed, state)
+        if verdict is None or self._is_unsure(verdict):
             text, state = await self._asked().send_async(self._prepare(state))
-            verdict = self._read(text, state)
+            verdict = self._read(text, state, verdict)
         return self._route(verdict, state)
 
     def _judge(self) -> Judge:
         if self.judge != "auto":
             return self.judge
-        return "coverage" if self._call is None or self._call.is_embedded else "model"
+        return "classifier" if self._call is None or self._call.is_embedded else "model"
 
     def _asked(self) -> ModelCall:
         if self._call is None:
-            raise ValueError("judge: model needs a `chat_generator`; or set judge to coverage.")
+            raise ValueError(f"judge: {self.judge} needs a `chat_generator`; or set judge to classifier.")
         return self._call
 
     def _passes(self, state: State) -> bool:
@@ -189,6 +225,29 @@ class SourceSwitchJudge:
         if not self.judge_first_step and not any(earlier.searches for earlier in state.steps[:-1]):
             return Verdict(True, "first_step", "Nothing has been observed to compare with.")
         return None
+
+    def _computed(self, state: State) -> Verdict:
+        return self._covered(state) if self._judge() == "coverage" else self._classified(state)
+
+    def _classified(self, state: State) -> Verdict:
+        search = state.step.searches[-1]
+        earlier = sum(step.action is Action.SEARCH and bool(step.searches) for step in state.steps[:-1])
+        probability = self._trees.probability(
+            state.question, search.query, search.documents, state.observed, earlier, self.term_statistics
+        )
+        return Verdict(
+            probability >= self.classifier_threshold,
+            "classifier",
+            f"A passage that is new and needed is among them with a probability of {probability:.0%} "
+            f"(kept from {self.classifier_threshold:.0%}).",
+            score=round(probability, 4),
+        )
+
+    def _is_unsure(self, verdict: Verdict) -> bool:
+        """:returns: Whether the model has to be asked all the same."""
+        if self.judge != "cascade" or verdict.judged_by != "classifier" or verdict.score is None:
+            return False
+        return self.unsure_from < verdict.score < self.unsure_to
 
     def _covered(self, state: State) -> Verdict:
         new = state.step.searches[-1].documents
@@ -221,7 +280,12 @@ class SourceSwitchJudge:
             response_format=response_format("verdict", _SCHEMA),
         )
 
-    def _read(self, text: str, state: State) -> Verdict:
+    def _read(self, text: str, state: State, computed: Verdict | None = None) -> Verdict:
+        verdict = self._verdict(text, state)
+        # What the classifier was unsure of says why the model was asked.
+        return verdict if computed is None else replace(verdict, score=computed.score)
+
+    def _verdict(self, text: str, state: State) -> Verdict:
         values = read_object(text) or {}
         analysis = str(values.get("analysis") or "")
         if state.settings.fidelity == "authors-code":

@@ -21,6 +21,7 @@ from components.self_reflector import Reflection, SelfReflector
 from components.source_switch_judge import SourceSwitchJudge
 from components.state import Fidelity, State
 from components.state_builder import StateBuilder
+from components.switch_classifier import SwitchClassifier
 from components.tantivy_bm25_retriever import TantivyBM25Retriever
 from components.tantivy_document_store import TantivyDocumentStore
 from components.title_match_ranker import TitleMatchRanker
@@ -101,7 +102,7 @@ def build_prefrag(
 
     :param sources: The sources, the preferred one first; by default the embedded index and the web.
     :param chat_generator: The reasoner's model; by default the one of the environment.
-    :param judge: The judge; by default one for these sources, by model or by coverage.
+    :param judge: The judge; by default one for these sources, by model or by classifier.
     :param tools: The actions that the reasoner may take: name, description, source; by default one search engine, or
         one action a source where the model chooses.
     :param reply_format: See :class:`~components.reasoner.Reasoner`.
@@ -177,6 +178,24 @@ def build_prefrag(
     pipeline.connect("forced.state", "finish.value")
     pipeline.connect("finish.value", "answer.state")
     return pipeline
+
+
+def build_prefrag_classifier(sources: Sequence[RetrievalSource] | None = None, **settings: Any) -> Any:
+    """Wire PrefRAG with small trees in the place of the model that judges.
+
+    :param sources: See :func:`build_prefrag`.
+    :param settings: See :func:`build_prefrag`.
+    :returns: The pipeline.
+    """
+    sources = list(sources or [local_source(), web_source()])
+    judge = SourceSwitchJudge(
+        [source.name for source in sources],
+        term_statistics=getattr(sources[0].retriever, "document_store", None),
+        judge="classifier",
+        classifier=SwitchClassifier(),
+        generation_kwargs=SAMPLING,
+    )
+    return build_prefrag(sources, judge=judge, **settings)
 
 
 def build_prefrag_direct(sources: Sequence[RetrievalSource] | None = None, **settings: Any) -> Any:

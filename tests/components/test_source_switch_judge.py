@@ -10,6 +10,7 @@ import pytest
 
 from components.source_switch_judge import SourceSwitchJudge
 from components.state import Action, RunError, State, Step, Verdict
+from components.switch_classifier import SwitchClassifier
 from components.tantivy_document_store import TantivyDocumentStore
 from tests.components.samples import answer_step, document, found, kinds, observed_step, search_step, state
 from tests.fakes import CALLS, ScriptedChatGenerator
@@ -39,7 +40,11 @@ class TestInit:
         ("changes", "message"),
         [
             ({"judge": "oracle"}, "judge is 'oracle': set it to one of auto, model, coverage"),
-            ({"judge": "model"}, "needs a `chat_generator`; or set judge to coverage"),
+            ({"judge": "model"}, "judge: model needs a `chat_generator`; or set judge to classifier"),
+            ({"judge": "cascade"}, "judge: cascade needs a `chat_generator`; or set judge to classifier"),
+            ({"classifier_threshold": 50}, "classifier_threshold is 50: set it between 0 and 1"),
+            ({"unsure_from": 0.9}, "unsure_from is 0.9 and unsure_to 0.8"),
+            ({"unsure_to": 1.1}, "unsure_from is 0.2 and unsure_to 1.1"),
             ({"coverage_threshold": 22}, "set it between 0 and 1"),
             ({"coverage_threshold": -0.1}, "set it between 0 and 1"),
             ({"on_unparsable": "ask"}, "set it to switch or keep"),
@@ -282,14 +287,10 @@ class TestCoverage:
         # "built" is covered, so four words are open, of which the new passage covers the yard.
         reached = state(FIRST, SECOND, question="Aurora, built: yard, prize, harbour?")
 
-        name, _, verdict = judged(reached, coverage_threshold=threshold)
+        name, _, verdict = judged(reached, judge="coverage", coverage_threshold=threshold)
 
         assert (name, verdict.judged_by, verdict.score) == (output, "coverage", 0.25)
         assert "25%" in verdict.analysis
-
-    def test_of_auto_is_the_embedded_models_way(self):
-        assert judged(JUDGED, TRUE, model={"is_embedded": True})[2].judged_by == "coverage"
-        assert "judge" not in CALLS
 
     def test_may_be_chosen_over_a_model(self):
         assert judged(JUDGED, TRUE, judge="coverage")[2].judged_by == "coverage"
@@ -307,7 +308,7 @@ class TestCoverage:
 
         reached = state(FIRST, search_step("b", found(document("beta", content="The yard"))))
 
-        weighted = judge(term_statistics=Statistics())
+        weighted = judge(term_statistics=Statistics(), judge="coverage")
         for output in (weighted.run(reached), await weighted.run_async(reached)):
             verdict = output["kept"].step.verdict
             assert verdict is not None
@@ -315,7 +316,100 @@ class TestCoverage:
             assert verdict.score > 0.8
 
 
-def test_warms_up_a_model_only_where_it_judges():
+class Trees(SwitchClassifier):
+    """Trees that say what a test wants, and keep what they were asked."""
+
+    def __init__(self, probability: float):
+        super().__init__()
+        self._probability = probability
+
+    def probability(self, *asked: Any) -> float:
+        CALLS.setdefault("trees", []).append(asked)
+        return self._probability
+
+    def warm_up(self) -> None:
+        CALLS.setdefault("warmed", []).append("trees")
+
+
+class TestClassifier:
+    @pytest.mark.parametrize(("probability", "output"), [(0.6, "kept"), (0.5, "kept"), (0.49, "switch_web")])
+    def test_keeps_from_the_threshold_on(self, probability: float, output: str):
+        name, after, verdict = judged(JUDGED, judge="classifier", classifier=Trees(probability))
+
+        assert (name, verdict.judged_by, verdict.score) == (output, "classifier", probability)
+        assert f"{probability:.0%}" in verdict.analysis
+        assert after.events[0].data["judged_by"] == "classifier"
+
+    def test_has_a_threshold_of_its_own(self):
+        assert judged(JUDGED, judge="classifier", classifier=Trees(0.6), classifier_threshold=0.7)[0] == "switch_web"
+
+    def test_is_asked_about_the_new_passages_and_those_shown_before(self):
+        corrected = Step(Action.UNREADABLE, reply="?")
+
+        judged(state(FIRST, corrected, SECOND), judge="classifier", classifier=Trees(0.6))
+
+        [(question, query, new, observed, step, _)] = CALLS["trees"]
+        assert (question, query, step) == (JUDGED.question, SECOND.searches[0].query, 1)
+        assert [document.id for document in (*new, *observed)] == ["beta", "alpha"]
+
+    async def test_gives_the_same_without_blocking(self):
+        output = await judge(judge="classifier", classifier=Trees(0.1)).run_async(JUDGED)
+
+        assert set(output) == {"switch_web"}
+
+    def test_of_auto_is_the_embedded_models_way(self):
+        _, _, verdict = judged(JUDGED, TRUE, model={"is_embedded": True}, classifier=Trees(0.3))
+
+        assert verdict.judged_by == "classifier"
+        assert "judge" not in CALLS
+
+    def test_of_auto_judges_where_there_is_no_model(self):
+        assert judged(JUDGED, classifier=Trees(0.3))[2].judged_by == "classifier"
+
+    def test_of_auto_leaves_it_to_the_model_of_a_server(self):
+        assert judged(JUDGED, TRUE, classifier=Trees(0.3))[2].judged_by == "model"
+
+    def test_that_is_shipped_needs_no_setting(self):
+        pytest.importorskip("xgboost")
+
+        verdict = judged(JUDGED, judge="classifier")[2]
+
+        assert verdict.score is not None
+        assert 0 < verdict.score < 1
+
+    def test_of_ones_own_survives_serialisation(self):
+        whole = judge(judge="classifier", classifier=SwitchClassifier("own.json"), classifier_threshold=0.6)
+
+        loaded = SourceSwitchJudge.from_dict(whole.to_dict())
+
+        assert loaded.to_dict() == whole.to_dict()
+        assert isinstance(loaded.classifier, SwitchClassifier)
+        assert loaded.classifier.model == "own.json"
+
+
+class TestCascade:
+    @pytest.mark.parametrize(("probability", "output"), [(0.8, "kept"), (0.95, "kept"), (0.2, "switch_web")])
+    def test_asks_no_model_where_the_trees_are_sure(self, probability: float, output: str):
+        name, _, verdict = judged(JUDGED, "!not to be asked", judge="cascade", classifier=Trees(probability))
+
+        assert (name, verdict.judged_by) == (output, "classifier")
+
+    @pytest.mark.parametrize(("reply", "output"), [(TRUE, "kept"), (FALSE, "switch_web")])
+    async def test_asks_the_model_where_they_are_not(self, reply: str, output: str):
+        unsure = judge(reply, judge="cascade", classifier=Trees(0.6))
+
+        for name, after in [*unsure.run(JUDGED).items(), *(await unsure.run_async(JUDGED)).items()]:
+            verdict = after.step.verdict
+            assert verdict is not None
+            assert (name, verdict.judged_by, verdict.score) == (output, "model", 0.6)
+
+    def test_has_limits_of_its_own(self):
+        narrow = {"unsure_from": 0.5, "unsure_to": 0.5}
+
+        assert judged(JUDGED, TRUE, judge="cascade", classifier=Trees(0.6), **narrow)[2].judged_by == "classifier"
+
+
+def test_warms_up_only_what_judges():
     class Cold(ScriptedChatGenerator):
         def warm_up(self) -> None:
             CALLS.setdefault("warmed", []).append(self.name)
@@ -323,6 +417,7 @@ def test_warms_up_a_model_only_where_it_judges():
     SourceSwitchJudge(["local"], chat_generator=Cold([TRUE], "coverage"), judge="coverage").warm_up()
     SourceSwitchJudge(["local"], chat_generator=Cold([TRUE], "model")).warm_up()
     SourceSwitchJudge(["local"], chat_generator=Cold([TRUE], "off"), enabled=False).warm_up()
-    SourceSwitchJudge(["local"]).warm_up()
+    SourceSwitchJudge(["local"], classifier=Trees(0.5)).warm_up()
+    SourceSwitchJudge(["local"], Cold([TRUE], "both"), judge="cascade", classifier=Trees(0.5)).warm_up()
 
-    assert CALLS["warmed"] == ["model"]
+    assert CALLS["warmed"] == ["model", "trees", "trees", "both"]

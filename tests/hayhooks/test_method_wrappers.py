@@ -17,6 +17,7 @@ NAMES = [
     "vanilla_mix",
     "react",
     "react_mix",
+    "prefrag_classifier",
     "prefrag_direct",
     "prefrag_without_preference",
     "prefrag_without_reflection",

@@ -9,6 +9,7 @@ import pytest
 
 from pipelines import load
 from pipelines.prefrag import (
+    build_prefrag_classifier,
     build_prefrag_direct,
     build_prefrag_without_preference,
     build_prefrag_without_reflection,
@@ -23,6 +24,7 @@ BUILDERS: dict[str, Callable[[], Any]] = {
     "vanilla_mix": build_vanilla_mix,
     "react": build_react,
     "react_mix": build_react_mix,
+    "prefrag_classifier": build_prefrag_classifier,
     "prefrag_direct": build_prefrag_direct,
     "prefrag_without_preference": build_prefrag_without_preference,
     "prefrag_without_reflection": build_prefrag_without_reflection,
@@ -69,3 +71,15 @@ def test_only_direct_says_which_source_is_preferred(name: str, says: bool):
     tools = load(name).to_dict()["components"]["reasoner"]["init_parameters"]["tools"]
 
     assert any("prefer" in tool["description"].lower() for tool in tools) is says
+
+
+def test_the_classifier_takes_the_place_of_the_judges_model_and_of_nothing_else():
+    prefrag, classifier = graph(load("prefrag")), graph(load("prefrag_classifier"))
+
+    changed = {"judge", "classifier", "chat_generator"}
+    for data in (prefrag, classifier):
+        parameters = data["components"]["judge"]["init_parameters"]
+        data["components"]["judge"]["init_parameters"] = {
+            name: value for name, value in parameters.items() if name not in changed
+        }
+    assert classifier == prefrag

@@ -1,0 +1,139 @@
+"""
+Measures the judge's small trees beside coverage on the dev questions: accuracy with intervals, area under the curve.
+
+    python benchmarks/judge.py [--data FOLDER] [--seed 7] [--elsewhere]
+
+The steps are those of runs over the two simulated sources of each corpus (its field `source`), asked as the simulated
+reader asks, with a perfect judge, top-5 of 50 candidates behind the title ranker, at most three searches a question.
+"First kept" are runs as the pipelines make them, which keep what the first search finds. Intervals are of 1,000
+bootstrap samples of questions. The trees are trained on the train questions of all datasets, so the shipped file is
+what comes out for seed 7; `--elsewhere` also trains them once without each dataset.
+"""
+
+import argparse
+import os
+import random
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(CHECKOUT))
+
+from scipy.stats import mannwhitneyu  # noqa: E402
+
+from components.boosted_trees import BoostedTrees  # noqa: E402
+from components.judge_features import as_row, judge_features  # noqa: E402
+from training.dataset import Dataset  # noqa: E402
+from training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources  # noqa: E402
+from training.judge_classifier.training import COVERAGE_THRESHOLD, TrainingStep, fit, training_steps  # noqa: E402
+
+DATASETS = ("hotpotqa", "musique", "2wikimultihopqa", "bioasq")
+SAMPLES = 1_000
+Numbers = Callable[[Sequence[JudgedStep]], list[float]]
+
+
+def main() -> None:
+    """Run the measurements and print each with how it was taken."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
+    parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
+    parser.add_argument("--seed", type=int, default=7, help="of the training and of the bootstrap")
+    parser.add_argument("--elsewhere", action="store_true", help="also train without the dataset that is measured")
+    options = parser.parse_args()
+    if not options.data.is_dir():
+        parser.error(f"{options.data} does not exist: give the folder of the datasets with --data")
+
+    def dataset(name: str, part: str) -> Dataset:
+        return Dataset(options.data / name / f"{part}.jsonl", options.data / name / "corpus.jsonl")
+
+    taught = {name: list(training_steps(dataset(name, "train"), options.seed)) for name in DATASETS}
+    trees = trained([step for steps in taught.values() for step in steps], options.seed)
+    measured = {name: dev_steps(dataset(name, "dev"), options.seed) for name in DATASETS}
+    for name, runs in measured.items():
+        for kind, steps in runs.items():
+            for part, chosen in (("all steps", steps), ("after the first", [one for one in steps if one.step])):
+                title = f"{name}, {kind}, {part}"
+                report(title, "coverage", chosen, lambda found: [one.coverage for one in found], COVERAGE_THRESHOLD)
+                report(title, "classifier", chosen, by(trees), 0.5, options.seed)
+    if options.elsewhere:
+        for name, runs in measured.items():
+            others = [step for other, steps in taught.items() if other != name for step in steps]
+            apart = trained(others, options.seed)
+            for kind, steps in runs.items():
+                report(f"{name}, {kind}, all steps", "trained elsewhere", steps, by(apart), 0.5, options.seed)
+    timed(dataset("musique", "dev"), trees, options.seed)
+
+
+def dev_steps(dataset: Dataset, seed: int) -> dict[str, list[JudgedStep]]:
+    """The steps of both kinds of runs."""
+    questions, passages = dataset.read()
+    texts = {passage.id: passage for passage in passages}
+    with two_sources(passages, seed) as sources:
+        return {
+            "judged": list(simulated_steps(questions, sources, texts)),
+            "first kept": list(simulated_steps(questions, sources, texts, judge_first_step=False)),
+        }
+
+
+def trained(steps: Sequence[TrainingStep], seed: int) -> BoostedTrees:
+    """Trees as `prefrag train judge` makes them."""
+    return BoostedTrees(fit(steps, seed))
+
+
+def by(trees: BoostedTrees) -> Numbers:
+    """What trees say of steps."""
+    return lambda steps: trees.probabilities([as_row(one.features) for one in steps])
+
+
+def report(
+    title: str, judge: str, steps: Sequence[JudgedStep], number: Numbers, threshold: float, seed: int = 7
+) -> None:
+    """Print one judge's accuracy and area under the curve on some steps."""
+    scores = number(steps)
+    right = [one.keep == (score >= threshold) for one, score in zip(steps, scores, strict=True)]
+    low, high = interval(steps, right, seed)
+    kept = [score for one, score in zip(steps, scores, strict=True) if one.keep]
+    switched = [score for one, score in zip(steps, scores, strict=True) if not one.keep]
+    area = mannwhitneyu(kept, switched).statistic / (len(kept) * len(switched)) if kept and switched else float("nan")
+    print(
+        f"{title:45} {judge:18} n {len(steps):4}  keep {len(kept) / len(steps):.2f}  "
+        f"accuracy {sum(right) / len(right):.3f} [{low:.3f}, {high:.3f}]  area {area:.3f}",
+        flush=True,
+    )
+
+
+def interval(steps: Sequence[JudgedStep], right: Sequence[bool], seed: int) -> tuple[float, float]:
+    """The middle 95% of the accuracies of bootstrap samples of questions."""
+    of_question: dict[str, list[bool]] = {}
+    for one, correct in zip(steps, right, strict=True):
+        of_question.setdefault(one.question_id, []).append(correct)
+    groups = list(of_question.values())
+    draw = random.Random(seed)
+    accuracies = []
+    for _ in range(SAMPLES):
+        sample = draw.choices(groups, k=len(groups))
+        accuracies.append(sum(map(sum, sample)) / sum(map(len, sample)))
+    accuracies.sort()
+    return accuracies[int(0.025 * SAMPLES)], accuracies[int(0.975 * SAMPLES) - 1]
+
+
+def timed(dataset: Dataset, trees: BoostedTrees, seed: int) -> None:
+    """Print the time of a verdict over the embedded index: features of five new and ten shown passages, and trees."""
+    questions, passages = dataset.read()
+    with two_sources(passages, seed) as sources:
+        wall, work = [], []
+        for question in questions:
+            new, shown = sources.local.search(question.question, 5), sources.web.search(question.question, 10)
+            started, worked = time.perf_counter(), time.process_time()
+            features = judge_features(question.question, question.question, new, shown, 1, sources.local)
+            trees.probabilities([as_row(features)])
+            wall.append((time.perf_counter() - started) * 1000)
+            work.append((time.process_time() - worked) * 1000)
+    print(f"a verdict: {median(wall):.1f} ms, CPU {median(work):.1f} ms (median of {len(wall)}, five new, ten shown)")
+
+
+if __name__ == "__main__":
+    main()

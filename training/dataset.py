@@ -1,0 +1,133 @@
+"""Questions with their gold passages, and the corpus that holds them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from haystack import Document
+
+from components.index_location import resolve_index
+from components.tantivy_document_store import TantivyDocumentStore
+from evaluation.datasets import load_questions, read_passages
+from evaluation.question import Question
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What a small part is trained on.
+
+    :param questions: The file of the questions.
+    :param corpus: The file of the passages; None where they are in an index already.
+    :param index: The name of that index.
+    """
+
+    questions: Path
+    corpus: Path | None
+    index: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Dataset:
+        """Read a command line's ``QUESTIONS:CORPUS`` or ``QUESTIONS:INDEX``.
+
+        :param text: Two paths with a colon between them, or a path and the name of an index.
+        :returns: The dataset.
+        :raises ValueError: When there are not two.
+        :raises FileNotFoundError: When one of them is absent.
+        """
+        # A path may hold colons itself, so the split is where both halves are files.
+        places = [place for place, sign in enumerate(text) if sign == ":" and 0 < place < len(text) - 1]
+        if not places:
+            raise ValueError(
+                f"'{text}' names no two files: give QUESTIONS.jsonl:CORPUS.jsonl, or QUESTIONS.jsonl:INDEX."
+            )
+        halves = [(Path(text[:place]).expanduser(), Path(text[place + 1 :]).expanduser()) for place in places]
+        for questions, corpus in halves:
+            if questions.exists() and corpus.exists():
+                return cls(questions, corpus)
+            if questions.exists() and _is_index(str(corpus)):
+                return cls(questions, None, str(corpus))
+        absent = next(path for path in halves[0] if not path.exists())
+        raise FileNotFoundError(
+            f"There is no file {absent}, nor an index of that name: '{text}' has to be QUESTIONS.jsonl:CORPUS.jsonl, "
+            "or QUESTIONS.jsonl:INDEX."
+        )
+
+    @property
+    def name(self) -> str:
+        """:returns: What it is called in a report: the folder and the name of its questions."""
+        return f"{self.questions.parent.name}/{self.questions.stem}"
+
+    def read(self, at_least: int = 1) -> tuple[list[Question], list[Document]]:
+        """Read questions and passages.
+
+        :param at_least: How many questions with gold passages there have to be.
+        :returns: The questions that have gold passages, and all passages.
+        :raises FileNotFoundError: When a file is absent.
+        :raises ValueError: When a file cannot be read, there are too few questions, or a gold passage is absent.
+        """
+        questions = self._questions(at_least)
+        if self.corpus is None:
+            passages = list(TantivyDocumentStore(index=self.index).iterate_documents())
+        else:
+            passages = list(read_passages(self.corpus))
+        self._check(questions, {passage.id for passage in passages})
+        return questions, passages
+
+    @contextmanager
+    def indexed(self, at_least: int = 1) -> Iterator[tuple[list[Question], TantivyDocumentStore]]:
+        """Read the questions, and have the passages in an index, which is deleted again where it was made for this.
+
+        :param at_least: How many questions with gold passages there have to be.
+        :returns: The questions that have gold passages, and the index.
+        :raises FileNotFoundError: When a file or the index is absent.
+        :raises ValueError: When a file cannot be read, there are too few questions, or a gold passage is absent.
+        """
+        if self.corpus is None:
+            questions, store = self._questions(at_least), TantivyDocumentStore(index=self.index)
+            gold = {passage for question in questions for passage in question.supporting_ids}
+            self._check(questions, {passage.id for passage in store.documents_by_id(sorted(gold))})
+            yield questions, store
+            return
+        with tempfile.TemporaryDirectory(prefix="prefrag-") as folder:
+            questions, passages = self.read(at_least)
+            store = TantivyDocumentStore(path=folder)
+            store.write_documents(passages)
+            yield questions, store
+
+    def _questions(self, at_least: int) -> list[Question]:
+        questions = [question for question in load_questions(self.questions) if question.supporting_ids]
+        if len(questions) < at_least:
+            raise ValueError(
+                f"{self.questions} has {len(questions)} questions with gold passages (`supporting_ids`): "
+                f"training needs at least {at_least}."
+            )
+        return questions
+
+    def _check(self, questions: list[Question], held: set[str]) -> None:
+        absent = list(_absent(questions, held))
+        if absent:
+            question, passage = absent[0]
+            place = f"The index '{self.index}'" if self.corpus is None else str(self.corpus)
+            raise ValueError(
+                f"{place} lacks {len(absent)} gold passages of {self.questions}, the first of them '{passage}' "
+                f"of question '{question}': give the corpus of these questions."
+            )
+
+
+def _is_index(name: str) -> bool:
+    try:
+        resolve_index(name)
+    except (FileNotFoundError, ValueError):
+        return False
+    return True
+
+
+def _absent(questions: list[Question], held: set[str]) -> Iterator[tuple[str, str]]:
+    for question in questions:
+        for passage in question.supporting_ids:
+            if passage not in held:
+                yield question.id, passage

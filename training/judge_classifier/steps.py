@@ -1,0 +1,159 @@
+"""The steps of runs with a perfect judge: what the trees learn from, and what they are measured on."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from haystack import Document
+
+from components.coverage import passage_text, uncovered_share_covered
+from components.judge_features import judge_features
+from components.retrieval_source import RetrievalSource
+from components.tantivy_bm25_retriever import TantivyBM25Retriever
+from components.tantivy_document_store import TantivyDocumentStore
+from components.title_match_ranker import TitleMatchRanker
+from evaluation.datasets.jsonl import SPLIT
+from evaluation.question import Question
+from evaluation.simulated_reader.gold import GoldQuestion, Passage, spoken
+from evaluation.simulated_reader.policy import queries
+
+# How a corpus that does not say which source holds a passage is shared out, by weight.
+_SHARES = {"local": 2, "web": 1, "both": 1}
+
+
+@dataclass(frozen=True)
+class JudgedStep:
+    """A search of the preferred source, and whether it was worth keeping.
+
+    :param question_id: The question of the run.
+    :param step: How many searches went before.
+    :param features: See :func:`~components.judge_features.judge_features`.
+    :param coverage: What ``judge: coverage`` would compare with its threshold, 0 to 1.
+    :param keep: Whether a gold passage that had not been shown is among those found.
+    """
+
+    question_id: str
+    step: int
+    features: dict[str, float]
+    coverage: float
+    keep: bool
+
+
+@dataclass(frozen=True)
+class TwoSources:
+    """The indexes of the two sources of a corpus.
+
+    :param local: The preferred one.
+    :param web: The one to which the judge switches.
+    """
+
+    local: TantivyDocumentStore
+    web: TantivyDocumentStore
+
+    def swapped(self) -> TwoSources:
+        """:returns: The same with the web as the preferred source."""
+        return TwoSources(self.web, self.local)
+
+
+@contextmanager
+def two_sources(passages: Sequence[Document], seed: int) -> Iterator[TwoSources]:
+    """Index a corpus as two sources that each hold what the other lacks.
+
+    :param passages: The passages; ``meta["source_split"]`` says where one belongs: ``local``, ``web`` or ``both``.
+    :param seed: Draws where passages belong that do not say so.
+    :returns: A context with the indexes, which are gone after it.
+    :raises ValueError: When a source would be empty.
+    """
+    draw = random.Random(seed)
+    drawn = draw.choices(list(_SHARES), weights=list(_SHARES.values()), k=len(passages))
+    held = [str(passage.meta.get(SPLIT) or share) for passage, share in zip(passages, drawn, strict=True)]
+    with tempfile.TemporaryDirectory(prefix="prefrag-train-") as folder:
+        stores = {}
+        for side in ("local", "web"):
+            store = TantivyDocumentStore(path=str(Path(folder) / side))
+            own = [passage for passage, share in zip(passages, held, strict=True) if share in (side, "both")]
+            if not own:
+                raise ValueError(f"No passage of the corpus is in the source '{side}': both need some (`source`).")
+            store.write_documents(own)
+            stores[side] = store
+        yield TwoSources(**stores)
+
+
+def simulated_steps(
+    questions: Sequence[Question],
+    sources: TwoSources,
+    texts: dict[str, Document],
+    *,
+    plain: bool = False,
+    judge_first_step: bool = True,
+    top_k: int = 5,
+    most: int = 3,
+) -> Iterator[JudgedStep]:
+    """Run questions as the simulated reader asks them, and keep what a perfect judge sees.
+
+    Each search is of the preferred source. If a gold passage that had not been shown is among those found they are
+    shown, otherwise what the other source finds is. A run ends when all gold passages have been shown.
+
+    :param questions: The questions, with gold passages.
+    :param sources: Where to search.
+    :param texts: The gold passages by their id.
+    :param plain: Ask without the sub-questions or facts of the dataset: the question, then with the title of a gold
+        passage that was shown.
+    :param judge_first_step: False keeps what the first search finds, as the pipelines do; it is still given here.
+    :param top_k: Passages a search.
+    :param most: Searches a question.
+    :returns: The steps, question after question.
+    """
+    local, web = _searching(sources.local, top_k), _searching(sources.web, top_k)
+    for question in questions:
+        asked = replace(question, decomposition=(), evidence_triples=()) if plain else question
+        needed = frozenset(question.supporting_ids)
+        gold = GoldQuestion(
+            asked,
+            tuple(
+                Passage(key, str(texts[key].meta.get("title") or ""), texts[key].content or "")
+                for key in dict.fromkeys(question.supporting_ids)
+            ),
+        )
+        observed: dict[str, Document] = {}
+        tried: set[str] = set()
+        for step in range(most):
+            shown = needed & observed.keys()
+            seen = " ".join(map(passage_text, observed.values()))
+            query = next((query for query in queries(gold, shown, seen) if spoken(query) not in tried), None)
+            if shown == needed or query is None:
+                break
+            tried.add(spoken(query))
+            found = local.run(query=query)["documents"]
+            keep = any(document.id in needed - shown for document in found)
+            if found:
+                before = list(observed.values())
+                yield JudgedStep(
+                    question.id,
+                    step,
+                    judge_features(question.question, query, found, before, step, sources.local),
+                    uncovered_share_covered(question.question, before, found, sources.local),
+                    keep,
+                )
+            if not (keep or (step == 0 and not judge_first_step and found)):
+                found = web.run(query=query)["documents"] or found
+            for document in found:
+                observed.setdefault(document.id, document)
+
+
+def _searching(store: TantivyDocumentStore, top_k: int) -> RetrievalSource:
+    """:returns: A source that finds and sorts as the pipelines' embedded one does."""
+    return RetrievalSource(
+        "local",
+        TantivyBM25Retriever(store),
+        ranker=TitleMatchRanker(),
+        candidates=50,
+        top_k=top_k,
+        timeout=60.0,
+        strict=True,
+    )

@@ -1,0 +1,193 @@
+"""Trains the trees behind ``judge: classifier`` and says what they gain."""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from components.judge_features import FEATURES, as_row
+from training.dataset import Dataset
+from training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources
+
+FEWEST_QUESTIONS = 25
+COVERAGE_THRESHOLD = 0.22
+# Chosen by cross-validation on the training questions of the four shared datasets; the result hardly depends on them.
+SETTINGS: dict[str, Any] = {
+    "objective": "binary:logistic",
+    "tree_method": "hist",
+    "max_depth": 4,
+    "eta": 0.05,
+    "subsample": 0.8,
+    "colsample_bytree": 0.5,
+    "min_child_weight": 6,
+    "lambda": 2,
+    "nthread": 1,
+}
+ROUNDS = 200
+_HELD_BACK = 0.2
+
+
+@dataclass(frozen=True)
+class TrainingStep:
+    """A step and how it is used.
+
+    :param dataset: The name of its dataset.
+    :param step: The step.
+    :param measures: Whether it is of a run as it would be served, and so may measure; the others only teach.
+    """
+
+    dataset: str
+    step: JudgedStep
+    measures: bool
+
+
+@dataclass(frozen=True)
+class HeldBack:
+    """What trees without the held-back questions of a dataset say of those.
+
+    :param dataset: The name of the dataset.
+    :param steps: How many steps they have.
+    :param coverage: The share, 0 to 1, of them that ``judge: coverage`` decides rightly.
+    :param classifier: The share that the trees decide rightly.
+    """
+
+    dataset: str
+    steps: int
+    coverage: float
+    classifier: float
+
+
+@dataclass(frozen=True)
+class JudgeTraining:
+    """What came of a training.
+
+    :param output: The file of the trees, which were then trained on all questions.
+    :param questions: How many questions there were.
+    :param steps: How many steps the trees were trained on.
+    :param held_back: The measurement before that, a dataset each.
+    :param seconds: How long all of it took.
+    """
+
+    output: Path
+    questions: int
+    steps: int
+    held_back: tuple[HeldBack, ...]
+    seconds: float
+
+
+def train_judge(
+    datasets: Sequence[Dataset], output: Path, seed: int = 7, on_progress: Callable[[str], None] | None = None
+) -> JudgeTraining:
+    """Train the trees on the steps of simulated runs; the same files and seed give the same trees.
+
+    :param datasets: What to train on: each its own corpus.
+    :param output: The file to write, JSON; one that is there is replaced when the training is over.
+    :param seed: Of all draws.
+    :param on_progress: Called with what is being done.
+    :returns: What came of it.
+    :raises FileNotFoundError: When a file, or the folder of the output, is absent.
+    :raises ValueError: When a file cannot be read, there are too few questions, gold passages are absent, or all steps
+        have the same verdict.
+    """
+    started = time.perf_counter()
+    output = Path(output).expanduser()
+    if not output.parent.is_dir():
+        raise FileNotFoundError(f"There is no folder {output.parent}: make it, or name another file.")
+    if not datasets:
+        raise ValueError("There is nothing to train on: give at least one dataset.")
+    tell = on_progress or (lambda _: None)
+    steps: list[TrainingStep] = []
+    questions = 0
+    held: set[tuple[str, str]] = set()
+    for dataset in datasets:
+        tell(f"Running the questions of {dataset.name}")
+        own = list(training_steps(dataset, seed))
+        asked = sorted({one.step.question_id for one in own})
+        random.Random(seed).shuffle(asked)
+        held |= {(dataset.name, key) for key in asked[: math.ceil(_HELD_BACK * len(asked))]}
+        questions += len(asked)
+        steps += own
+    tell("Training the trees")
+    rest = [one for one in steps if (one.dataset, one.step.question_id) not in held]
+    back = [one for one in steps if one.measures and (one.dataset, one.step.question_id) in held]
+    trees = fit(rest, seed)
+    measured = tuple(
+        _measured(name, [one for one in back if one.dataset == name], trees)
+        for name in dict.fromkeys(one.dataset for one in back)
+    )
+    part = output.with_name(f".{output.stem}.{os.getpid()}.json")
+    try:
+        fit(steps, seed).save_model(part)
+        part.replace(output)
+    finally:
+        part.unlink(missing_ok=True)
+    return JudgeTraining(output, questions, len(steps), measured, time.perf_counter() - started)
+
+
+def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
+    """Run the questions of a dataset, each way that teaches something.
+
+    They are asked with their sub-questions, where they have some, and without; and of either source as the preferred
+    one, so that what one source lacks the other shows.
+
+    :param dataset: The dataset.
+    :param seed: Shares out a corpus that does not say which source holds a passage.
+    :returns: The steps.
+    :raises FileNotFoundError: When a file is absent.
+    :raises ValueError: When a file cannot be read, or not be trained on.
+    """
+    questions, passages = dataset.read(at_least=FEWEST_QUESTIONS)
+    texts = {passage.id: passage for passage in passages}
+    divided = any(question.decomposition or question.evidence_triples for question in questions)
+    with two_sources(passages, seed) as sources:
+        for swapped in (False, True):
+            for plain in (False, True) if divided else (False,):
+                preferred = sources.swapped() if swapped else sources
+                for step in simulated_steps(questions, preferred, texts, plain=plain):
+                    yield TrainingStep(dataset.name, step, measures=not swapped and not plain)
+
+
+def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
+    """Train trees.
+
+    :param steps: What to learn from; a dataset counts by the root of its number of steps.
+    :param seed: Of the draws of rows and columns.
+    :returns: The trees, an ``xgboost.Booster``.
+    :raises ValueError: When all steps have the same verdict.
+    """
+    import numpy as np
+    import xgboost
+
+    labels = [one.step.keep for one in steps]
+    if len(set(labels)) < 2:
+        verdict = "keeps" if any(labels) else "switches"
+        raise ValueError(
+            f"In all {len(labels)} steps a perfect judge {verdict}: there is nothing to learn. Give questions of which "
+            "one source holds some gold passages and lacks others."
+        )
+    sizes = {name: sum(one.dataset == name for one in steps) for name in {one.dataset for one in steps}}
+    scale = math.sqrt(len(steps) / len(sizes))
+    matrix = xgboost.DMatrix(
+        np.asarray([as_row(one.step.features) for one in steps], dtype=np.float32),
+        label=np.asarray(labels, dtype=np.float32),
+        weight=np.asarray([scale / math.sqrt(sizes[one.dataset]) for one in steps], dtype=np.float32),
+        feature_names=list(FEATURES),
+        nthread=1,
+    )
+    return xgboost.train({**SETTINGS, "seed": seed}, matrix, ROUNDS)
+
+
+def _measured(name: str, steps: Sequence[TrainingStep], trees: Any) -> HeldBack:
+    import numpy as np
+
+    rows = np.asarray([as_row(one.step.features) for one in steps], dtype=np.float32)
+    kept = trees.inplace_predict(rows) >= 0.5
+    right = [one.step.keep == bool(verdict) for one, verdict in zip(steps, kept, strict=True)]
+    covered = [one.step.keep == (one.step.coverage >= COVERAGE_THRESHOLD) for one in steps]
+    return HeldBack(name, len(steps), sum(covered) / len(steps), sum(right) / len(steps))
