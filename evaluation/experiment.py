@@ -145,7 +145,7 @@ class Setup:
         self.local, self.second = self._indexes()
         self._indexed_vectors(block)
         self.block = _rewritten(block, self._changed)
-        self.llm = self._llm()
+        self.llm = self._llm(block)
         self._prepare_recording()
 
     @property
@@ -364,7 +364,26 @@ class Setup:
 
     # What is told
 
-    def _llm(self) -> dict[str, Any]:
+    def _llm(self, pipeline: Block) -> dict[str, Any]:
+        """:returns: The model that is asked, also where the pipeline names one of its own."""
+        experiment = self.experiment
+        own = [block for block in _generators(pipeline) if block["type"] != _CHAT_MODEL]
+        only_own = own and not any(block["type"] == _CHAT_MODEL for block in _blocks(pipeline))
+        if own and (experiment.llm == SIMULATED or (only_own and experiment.llm is not None)):
+            raise ValueError(
+                f"The pipeline {self.name} names a model of its own ({_class(own[0])}), which llm does not replace: "
+                f"put {_CHAT_MODEL} in its place, or leave llm out."
+            )
+        reader = next((block for block in own if block["type"] == _SIMULATED_READER), None)
+        if reader is not None:
+            set_there = reader.get("init_parameters") or {}
+            return {"kind": SIMULATED, **{key: set_there.get(key) or default for key, default in self._rates().items()}}
+        if only_own:
+            return {"kind": _class(own[0]), "model": (own[0].get("init_parameters") or {}).get("model")}
+        llm = self._served()
+        return {**llm, "own": [_class(block) for block in own]} if own else llm
+
+    def _served(self) -> dict[str, Any]:
         experiment = self.experiment
         if experiment.llm == SIMULATED:
             return {"kind": SIMULATED, **self._rates()}
@@ -454,6 +473,20 @@ def _blocks(value: Any) -> list[Block]:
 
     _rewritten(value, take)
     return found
+
+
+def _generators(value: Any) -> list[Block]:
+    """:returns: The models that the parts of a pipeline ask."""
+    found: list[Block] = []
+    for block in _blocks(value):
+        generator: Any = (block.get("init_parameters") or {}).get("chat_generator")
+        if _is_block(generator) and generator["type"] != _RECORDED and generator not in found:
+            found.append(generator)
+    return found
+
+
+def _class(block: Block) -> str:
+    return str(block["type"]).rpartition(".")[2]
 
 
 def _is_external(retriever: Any) -> bool:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 from rich.progress import track
 
 from pipelines.loading import find, names, read
@@ -117,6 +118,63 @@ def evaluate(cell: Cell, output: Path, concurrency: int) -> dict[str, Any]:
     ).metrics
 
 
+def dataset_folders(given: list[Path], questions: str) -> list[Path]:
+    """
+    Find datasets.
+
+    :param given: Folders of datasets, or folders that hold some.
+    :param questions: The file of questions that each must have, without its ending.
+    :returns: The folders with a corpus and such a file, by name.
+    :raises typer.BadParameter: When there is none.
+    """
+    folders = sorted(
+        folder
+        for path in given
+        for folder in ([path] if (path / "corpus.jsonl").is_file() else path.iterdir())
+        if (folder / "corpus.jsonl").is_file() and (folder / f"{questions}.jsonl").is_file()
+    )
+    if not folders:
+        raise typer.BadParameter(f"No folder there holds a corpus.jsonl and a {questions}.jsonl.")
+    return folders
+
+
+def evaluate_all(
+    wanted: list[Cell], output: Path, *, processes: int = 2, concurrency: int = 4
+) -> dict[Cell, dict[str, Any]]:
+    """
+    Make evaluations in several processes.
+
+    :param wanted: Which.
+    :param output: The folder of all.
+    :param processes: Evaluations made at the same time.
+    :param concurrency: Questions of one evaluation at the same time.
+    :returns: The metrics of each, in the order given.
+    """
+    done: dict[Cell, dict[str, Any]] = {}
+    # Not forked: the store and the event loop have threads.
+    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
+        running = {pool.submit(evaluate, cell, output, concurrency): cell for cell in wanted}
+        bar = track(as_completed(running), total=len(running), description="Evaluating", console=Console(stderr=True))
+        for future in bar:
+            done[running[future]] = future.result()
+    return {cell: done[cell] for cell in wanted}
+
+
+def print_table(done: dict[Cell, dict[str, Any]]) -> None:
+    """
+    Print one line an evaluation, as a Markdown table.
+
+    :param done: The metrics of each.
+    """
+    head = ("dataset", "pipeline", "k", "judge error", "distraction", "seed", "n", *_COLUMNS)
+    print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
+    for cell, metrics in done.items():
+        name = Path(cell.pipeline).stem
+        settings = (cell.dataset.name, name, cell.top_k, cell.judge_error, cell.distraction, cell.seed, metrics["n"])
+        values = [f"{metrics[key]:.2f}" if metrics.get(key) is not None else "-" for key in _COLUMNS]
+        print("| " + " | ".join(map(str, (*settings, *values))) + " |")
+
+
 def main(
     datasets: Annotated[list[Path], typer.Argument(help="Folders of datasets, or a folder that holds them.")],
     output: Annotated[Path, typer.Option(help="Where the evaluations go.")],
@@ -133,14 +191,7 @@ def main(
     concurrency: Annotated[int, typer.Option(help="Questions of one evaluation at the same time.")] = 4,
 ) -> None:
     """Evaluate every combination and print a table."""
-    folders = sorted(
-        folder
-        for given in datasets
-        for folder in ([given] if (given / "corpus.jsonl").is_file() else given.iterdir())
-        if (folder / f"{questions}.jsonl").is_file()
-    )
-    if not folders:
-        raise typer.BadParameter(f"No folder there holds a corpus.jsonl and a {questions}.jsonl.")
+    folders = dataset_folders(datasets, questions)
     chosen = pipeline or [name for name in names() if not any(word in name for word in _LEFT_OUT)]
     wanted = list(
         cells(
@@ -154,19 +205,7 @@ def main(
             split,
         )
     )
-    done: dict[Cell, dict[str, Any]] = {}
-    # Not forked: the store and the event loop have threads.
-    with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
-        running = {pool.submit(evaluate, cell, output, concurrency): cell for cell in wanted}
-        for future in track(as_completed(running), total=len(running), description="Evaluating"):
-            done[running[future]] = future.result()
-    head = ("dataset", "pipeline", "k", "judge error", "distraction", "seed", "n", *_COLUMNS)
-    print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
-    for cell in wanted:
-        settings = (cell.dataset.name, cell.pipeline, cell.top_k, cell.judge_error, cell.distraction, cell.seed)
-        metrics = done[cell]
-        values = [f"{metrics[key]:.2f}" if metrics.get(key) is not None else "-" for key in _COLUMNS]
-        print("| " + " | ".join(map(str, (*settings, metrics["n"], *values))) + " |")
+    print_table(evaluate_all(wanted, output, processes=processes, concurrency=concurrency))
 
 
 if __name__ == "__main__":

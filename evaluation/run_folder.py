@@ -22,8 +22,8 @@ class RunFolder:
     def __init__(self, path: Path):
         self.path = path
 
-    def open(self, config: Mapping[str, Any]) -> None:
-        """Make the folder a run's, or make sure that it is.
+    def check(self, config: Mapping[str, Any]) -> None:
+        """Make sure that the folder is a run's, or may become one; nothing is written.
 
         :param config: The settings of the run.
         :raises ValueError: When the folder holds a run with other settings; the message names them.
@@ -42,8 +42,20 @@ class RunFolder:
                 )
         elif (self.path / PREDICTIONS).exists():
             raise ValueError(f"{self.path} holds predictions without a {CONFIG}: choose another output folder.")
-        self.path.mkdir(parents=True, exist_ok=True)
-        self._write(CONFIG, config)
+
+    def open(self, config: Mapping[str, Any]) -> None:
+        """Make the folder a run's.
+
+        :param config: The settings of the run.
+        :raises ValueError: When there can be no such folder.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._write(CONFIG, config)
+        except OSError as error:
+            raise ValueError(
+                f"Nothing can be written to {self.path} ({error}): choose another output folder."
+            ) from error
 
     def predictions(self, ids: Collection[str]) -> list[dict[str, Any]]:
         """Read what is done; a last line that was never finished is cut off.
@@ -65,6 +77,7 @@ class RunFolder:
             try:
                 prediction = json.loads(line)
                 done[prediction["id"]] = prediction
+                _check(prediction)
             except (ValueError, TypeError, KeyError) as error:
                 raise ValueError(
                     f"{path}, line {number}, is no prediction ({error}): delete the line; its question is asked again."
@@ -127,6 +140,13 @@ def _replace(path: Path, text: str) -> None:
 
 def _line(prediction: Mapping[str, Any]) -> str:
     return json.dumps(prediction, ensure_ascii=False, default=str) + "\n"
+
+
+def _check(prediction: Mapping[str, Any]) -> None:
+    """:raises ValueError: When a part is missing or is not of its kind."""
+    for key, kind in (("question", str), ("answers", list), ("scores", dict), ("result", dict)):
+        if not isinstance(prediction.get(key), kind):
+            raise ValueError(f"its '{key}' is no {kind.__name__}")
 
 
 def _plain(value: Any) -> Any:

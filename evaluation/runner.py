@@ -20,7 +20,7 @@ from components.recording import NotRecorded
 from evaluation.experiment import Experiment, Setup
 from evaluation.question import Question
 from evaluation.run_folder import RunFolder
-from pipelines.asking import RunFailed, portal, ask_async
+from pipelines.asking import RunFailed, ask_async, portal
 
 DEADLINE_SECONDS = 600.0
 
@@ -92,6 +92,9 @@ def run(
     asked = _questions(questions if file is None else file, format, limit)
     with Console(stderr=True, quiet=not progress).status("preparing the pipeline and its indexes"):
         setup = Setup(pipeline, Experiment(**replaced), file)
+    if prices is not None:
+        # What is wrong with them is better known before the first question than after the last.
+        _priced(prices, setup.config)
     config = {
         **setup.config,
         "dataset": asked[0].dataset or (file.resolve().parent.name if file is not None else "questions"),
@@ -275,7 +278,7 @@ def _done(
     folder: RunFolder, config: Mapping[str, Any], asked: Sequence[Question], retry_failed: bool
 ) -> list[dict[str, Any]]:
     """:returns: What earlier calls have done and this one need not."""
-    folder.open(config)
+    folder.check(config)
     by_id = {question.id: question for question in asked}
     done = folder.predictions(by_id)
     for prediction in done:
@@ -283,6 +286,8 @@ def _done(
             raise ValueError(
                 f"In {folder.path} the id '{prediction['id']}' is of another question: choose another output folder."
             )
+    # Only now: a call that is refused leaves the settings of the run as they are.
+    folder.open(config)
     if retry_failed and any(prediction.get("error") for prediction in done):
         done = [prediction for prediction in done if not prediction.get("error")]
         folder.rewrite(done)
@@ -298,6 +303,12 @@ def _summarise(
 
     metrics = summarise(predictions, prices, config["llm"].get("model"))
     return json.loads(json.dumps(metrics))
+
+
+def _priced(prices: Mapping[str, Any], config: Mapping[str, Any]) -> None:
+    from evaluation.metrics.prices import Prices
+
+    Prices.from_dict(prices).cost([{}], config["llm"].get("model"))
 
 
 def _cause(error: BaseException, kind: type[BaseException]) -> BaseException | None:

@@ -11,7 +11,6 @@ holds the answer; here the web should be asked, and the answer found.
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -56,6 +55,18 @@ def shares(predictions: Iterable[Mapping[str, Any]], unfavourable: frozenset[str
     }
 
 
+def mixed(noise: Path, output: Path) -> Path:
+    """
+    :param noise: A corpus.
+    :param output: Where the runs go; the mixture stays with them, since their settings name it.
+    :returns: The company's documents and those of the corpus in one file.
+    """
+    output.mkdir(parents=True, exist_ok=True)
+    file = output / "company.jsonl"
+    file.write_bytes((SCENARIO / "company.jsonl").read_bytes().rstrip(b"\n") + b"\n" + noise.read_bytes())
+    return file
+
+
 def main(
     output: Annotated[Path, typer.Option(help="Where the runs go, one folder a method.")],
     method: Annotated[
@@ -72,31 +83,28 @@ def main(
     import evaluation
 
     unfavourable = unfavourable_ids()
+    if llm == "simulated":
+        print("SIMULATED: a reader that knows the gold passages stood in for a language model.\n")
     print("| method | " + " | ".join(f"{kind}: {what}" for kind in KINDS for what in _TOLD) + " |")
     print("|---|" + "---:|" * (len(KINDS) * len(_TOLD)))
-    with tempfile.TemporaryDirectory() as folder:
-        company = SCENARIO / "company.jsonl"
-        if noise is not None:
-            mixed = Path(folder) / "company.jsonl"
-            mixed.write_bytes(company.read_bytes() + noise.read_bytes())
-            company = mixed
-        for name in method or METHODS:
-            run = evaluation.run(
-                name,
-                SCENARIO / "questions.jsonl",
-                output=output / name,
-                corpus=company,
-                web_corpus=SCENARIO / "web.jsonl",
-                llm=llm,
-                top_k=top_k,
-                progress=False,
-                judge_error=judge_error,
-            )
-            cells = []
-            for kind in KINDS:
-                told = shares((line for line in run.predictions if line["type"] == kind), unfavourable)
-                cells += [f"{told[what]:.0f}%" for what in _TOLD]
-            print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+    company = SCENARIO / "company.jsonl" if noise is None else mixed(noise, output)
+    for name in method or METHODS:
+        run = evaluation.run(
+            name,
+            SCENARIO / "questions.jsonl",
+            output=output / name,
+            corpus=company,
+            web_corpus=SCENARIO / "web.jsonl",
+            llm=llm,
+            top_k=top_k,
+            progress=False,
+            judge_error=judge_error,
+        )
+        cells = []
+        for kind in KINDS:
+            told = shares((line for line in run.predictions if line["type"] == kind), unfavourable)
+            cells += [f"{told[what]:.0f}%" for what in _TOLD]
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
 
 _TOLD = ("web", "unfavourable", "asked_web", "acc")

@@ -133,6 +133,14 @@ class Run:
         return DASH if split is None else "split by source" if split else "whole"
 
     @property
+    def passages(self) -> tuple[str, str]:
+        """:returns: What it searched, and what stood in for the web beside it; empty where config.json does not say."""
+        # Without a corpus of the run, the names of the indexes alone say what was searched.
+        indexes = ", ".join(str(index) for index in self.config.get("indexes") or () if index)
+        corpus = str(self.config.get("corpus") or indexes)
+        return corpus, "" if self.config.get("split") else str(self.config.get("web") or "")
+
+    @property
     def order(self) -> tuple[Any, ...]:
         """:returns: Where it stands in a table."""
         group = next((number for number, name in enumerate(_ORDER) if self.method.startswith(name)), len(_ORDER))

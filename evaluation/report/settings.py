@@ -96,6 +96,16 @@ def differing(run: Run, other: Run) -> tuple[str, ...]:
         "judge error": run.judge_error != other.judge_error,
         "top-k": None not in (run.top_k, other.top_k) and run.top_k != other.top_k,
         "retriever": None not in (run.retriever, other.retriever) and run.retriever != other.retriever,
+        "corpus": _differ(run.passages[0], other.passages[0]),
+        "web": _differ(run.passages[1], other.passages[1]),
+        "store": _differ(run.config.get("store"), other.config.get("store")),
+        "pipeline file": run.method == other.method
+        and _differ(run.config.get("pipeline_sha256"), other.config.get("pipeline_sha256")),
         "split of the corpus": DASH not in (run.corpus, other.corpus) and run.corpus != other.corpus,
     }
     return tuple(name for name, differs in found.items() if differs)
+
+
+def _differ(one: object, another: object) -> bool:
+    """:returns: Whether both are known and are not the same."""
+    return bool(one and another) and one != another

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evaluation.report.comparison import Interval
@@ -381,11 +381,29 @@ def _table(
     return Table(
         id,
         title,
-        note,
+        " ".join([note, *_unlike(runs)]),
         tuple((dataset, len(shown)) for dataset, shown in by_dataset.items()),
         tuple(column.measure.title for shown in by_dataset.values() for column in shown),
         tuple(rows),
     )
+
+
+def _unlike(runs: Sequence[Run]) -> Iterator[str]:
+    """:returns: What makes the lines of a table less than comparable, in sentences."""
+    of_dataset: dict[str, list[Run]] = {}
+    for run in runs:
+        of_dataset.setdefault(run.dataset, []).append(run)
+    asked = sorted(name for name, held in of_dataset.items() if len({frozenset(run.predictions) for run in held}) > 1)
+    if asked:
+        yield f"Not all lines are over the same questions ({', '.join(asked)}): see the paired comparisons."
+    searched = sorted(
+        name for name, held in of_dataset.items() if len({run.passages[0] for run in held if run.passages[0]}) > 1
+    )
+    if searched:
+        yield f"Not all lines searched the same corpus ({', '.join(searched)}): see what was run."
+    whole = sorted({run.method for run in runs if run.config.get("split") is False})
+    if whole and any(run.config.get("split") for run in runs):
+        yield f"Each source holds the whole corpus in runs of {', '.join(whole)}; in others it is split between two."
 
 
 def _best(by_dataset: Mapping[str, list[_Column]], lines: _Lines) -> dict[tuple[str, str], float | None]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evaluation.controllability.measure import KINDS, SCENARIO, shares, unfavourable_ids
+from evaluation.controllability.measure import KINDS, SCENARIO, mixed, shares, unfavourable_ids
 
 
 def lines(name: str) -> list[dict[str, Any]]:
@@ -58,3 +59,16 @@ class TestShares:
 
     def test_no_runs_give_no_shares(self):
         assert shares([], frozenset())["web"] == pytest.approx(0.0)
+
+
+def test_the_mixture_with_another_corpus_stays_with_the_runs_so_that_they_can_be_taken_up(tmp_path: Path):
+    noise = tmp_path / "noise.jsonl"
+    noise.write_text('{"id": "n1", "text": "Noise."}\n')
+
+    first = mixed(noise, tmp_path / "runs").read_bytes()
+    again = mixed(noise, tmp_path / "runs")
+
+    assert (again, again.read_bytes()) == (tmp_path / "runs" / "company.jsonl", first)
+    assert [json.loads(line)["id"] for line in first.splitlines()] == [
+        *(passage["id"] for passage in lines("company.jsonl")), "n1",
+    ]  # fmt: skip

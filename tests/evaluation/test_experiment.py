@@ -53,6 +53,17 @@ def setup(pipeline: Any = "prefrag", questions: Path | None = None, **settings: 
     return Setup(pipeline, Experiment(**settings), questions)
 
 
+def own_model(folder: Path, kind: str, **parameters: Any) -> Path:
+    """:returns: A pipeline that asks a model of its own."""
+    data = yaml.safe_load(read(find("vanilla_mix")))
+    for block in data["components"].values():
+        if "chat_generator" in (block.get("init_parameters") or {}):
+            block["init_parameters"]["chat_generator"] = {"type": kind, "init_parameters": parameters}
+    file = folder / "own_model.yaml"
+    file.write_text(yaml.safe_dump(data), encoding="utf-8")
+    return file
+
+
 def blocks(value: Any, kind: str) -> list[dict[str, Any]]:
     """:returns: The parameters of every block of a class, wherever it stands."""
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
@@ -221,6 +232,27 @@ class TestModel:
             assert ready.config["simulated"]
             with ready.environment():
                 assert isinstance(ready.build().get_component("reasoner").chat_generator, SimulatedReader)
+
+    def test_a_simulated_reader_that_the_pipeline_names_itself_is_told_as_one(
+        self, corpus: Path, dev: Path, tmp_path: Path
+    ):
+        reader = {"questions": str(dev), "corpus": str(corpus), "judge_error": 0.2, "seed": 3}
+        config = setup(own_model(tmp_path, "evaluation.simulated_reader.reader.SimulatedReader", **reader)).config
+
+        assert config["simulated"]
+        assert config["llm"] == {
+            **{"kind": "simulated", "judge_error": 0.2, "reflection_error": 0.0, "distraction": 0.0, "seed": 3}
+        }
+
+    def test_a_model_that_the_pipeline_names_itself_is_told_and_never_as_simulated(
+        self, corpus: Path, dev: Path, tmp_path: Path
+    ):
+        pipeline = own_model(tmp_path, "haystack.components.generators.chat.openai.OpenAIChatGenerator", model="large")
+
+        assert setup(pipeline).config["llm"] == {"kind": "OpenAIChatGenerator", "model": "large"}
+        for llm in ("simulated", "embedded", "http://localhost:9/v1"):
+            with pytest.raises(ValueError, match=r"a model of its own \(OpenAIChatGenerator\), which llm does not"):
+                setup(pipeline, dev, corpus=corpus, llm=llm)
 
     def test_the_simulated_reader_needs_its_files(self, corpus: Path, dev: Path):
         for files in ({"questions": dev}, {"corpus": corpus}):
@@ -408,12 +440,12 @@ class TestRecording:
 
         assert set(CALLS) == {"local"}
 
-    def test_is_not_continued_with_another_model(self, scripted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-        self.run(scripted, record=tmp_path / "kept.jsonl")
+    def test_is_not_continued_with_another_model(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        setup(record=tmp_path / "kept.jsonl")
         monkeypatch.setenv("PREFRAG_LLM_BASE_URL", "http://localhost:9/v1")
 
         with pytest.raises(ValueError, match="holds replies of another model"):
-            self.run(scripted, record=tmp_path / "kept.jsonl")
+            setup(record=tmp_path / "kept.jsonl")
 
     def test_of_something_else_cannot_be_replayed(self, scripted: Path, tmp_path: Path):
         (tmp_path / "kept.jsonl").write_text("\n", encoding="utf-8")

@@ -255,6 +255,7 @@ class TestResuming:
 
         with pytest.raises(ValueError, match="is of the question 'q.', which is not asked now: raise the limit"):
             run(boxes, output=output, limit=2)
+        assert read(output, "config.json")["limit"] == 4, "a call that is refused changes nothing"
 
     def test_another_setting_is_refused_by_name(self, boxes: Path, output: Path):
         run(boxes, output=output)
@@ -286,6 +287,30 @@ class TestResuming:
         with pytest.raises(ValueError, match=r"line 1, is no prediction .*: delete the line"):
             run(boxes, output=output)
 
+    @pytest.mark.parametrize("part", ["question", "answers", "scores", "result"])
+    def test_a_line_of_another_form_is_named(self, boxes: Path, output: Path, part: str):
+        run(boxes, output=output)
+        first, *rest = lines(output)
+        changed = [{**first, part: 5}, *rest]
+        (output / "predictions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in changed))
+
+        with pytest.raises(ValueError, match=rf"line 1, is no prediction \(its '{part}' is no"):
+            run(boxes, output=output)
+
+    def test_a_folder_that_cannot_be_made_is_refused_before_a_question_is_asked(self, boxes: Path, tmp_path: Path):
+        (tmp_path / "file").write_text("mine")
+
+        for taken in (tmp_path / "file", tmp_path / "file" / "below"):
+            with pytest.raises(ValueError, match=r"Nothing can be written to .*: choose another output folder"):
+                run(boxes, output=taken)
+        assert "asked" not in CALLS
+
+    def test_prices_that_cannot_be_read_are_refused_before_a_question_is_asked(self, boxes: Path, output: Path):
+        prices: dict[str, Any] = {"large": {"prompt_per_million": 1}}
+        with pytest.raises(ValueError, match="lacks 'completion_per_million'"):
+            run(boxes, output=output, prices=prices)
+        assert "asked" not in CALLS
+
     def test_a_folder_of_something_else_is_left_alone(self, boxes: Path, output: Path):
         output.mkdir(parents=True)
         (output / "predictions.jsonl").write_text("mine\n")
@@ -300,7 +325,7 @@ def test_whatever_is_left_of_the_predictions_can_be_read(tmp_path_factory: pytes
     folder = RunFolder(tmp_path_factory.mktemp("run"))
     folder.open({"pipeline": "boxes"})
     for number in range(4):
-        folder.add({"id": f"q{number}", "result": {"answer": text}})
+        folder.add({"id": f"q{number}", "question": "", "answers": [], "scores": {}, "result": {"answer": text}})
     path = folder.path / "predictions.jsonl"
     path.write_bytes(path.read_bytes()[:cut])
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from evaluation.report.runs import read_runs
-from evaluation.report.settings import by_setting
+from evaluation.report.settings import by_setting, differing
 from tests.evaluation.report.run_folders import SIMULATED, predictions, write_run
 
 
@@ -28,3 +31,34 @@ def test_a_top_k_that_a_method_has_for_itself_is_not_shared(tmp_path: Path) -> N
 
     assert (setting.text, len(runs)) == ("k 5", 3)
     assert "k 5" not in setting.known
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({}, ()),
+        ({"corpus": "half.jsonl"}, ("corpus",)),
+        ({"split": False, "web": "other.jsonl"}, ("split of the corpus",)),
+        ({"store": "elasticsearch"}, ("store",)),
+        ({"pipeline_sha256": "edited"}, ("pipeline file",)),
+    ],
+)
+def test_what_two_runs_searched_and_ran_is_among_what_they_differ_in(
+    tmp_path: Path, changed: dict[str, Any], named: tuple[str, ...]
+) -> None:
+    told = {"store": "tantivy", "pipeline_sha256": "as shipped"}
+    write_run(tmp_path / "a", predictions(2, 4), **told)
+    write_run(tmp_path / "b", predictions(2, 4), **{**told, **changed})
+
+    one, another = read_runs([tmp_path])
+
+    assert differing(one, another) == named
+
+
+def test_two_stand_ins_for_the_web_differ(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(2, 4), split=False, web="web.jsonl")
+    write_run(tmp_path / "b", predictions(2, 4), split=False, web="other.jsonl")
+
+    one, another = read_runs([tmp_path])
+
+    assert differing(one, another) == ("web",)

@@ -40,6 +40,20 @@ def test_overall_has_methods_by_datasets(tmp_path: Path) -> None:
     assert not table.rows[2].cells[0].best
 
 
+def test_what_makes_lines_less_than_comparable_is_said_below_the_title(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(20))
+    write_run(tmp_path / "b", predictions(20), pipeline="mspr")
+    assert "Not all" not in tables(tmp_path)["overall"].note
+    write_run(tmp_path / "c", predictions(20, 30), pipeline="react", split=False)
+    write_run(tmp_path / "d", predictions(20), pipeline="vanilla_mix", corpus="half.jsonl")
+
+    note = tables(tmp_path)["overall"].note
+
+    assert "Not all lines are over the same questions (musique)" in note
+    assert "Not all lines searched the same corpus (musique)" in note
+    assert "Each source holds the whole corpus in runs of react;" in note
+
+
 def test_a_method_without_retrieval_stands_with_the_others(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(30))
     write_run(tmp_path / "b", predictions(20), pipeline="no_retrieval", retriever=None)
