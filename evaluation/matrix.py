@@ -11,7 +11,6 @@ there already are not made again. Ends with one line an evaluation, as a Markdow
 from __future__ import annotations
 
 import itertools
-import json
 import multiprocessing
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -89,22 +88,19 @@ def cells(
 
 def evaluate(cell: Cell, output: Path, concurrency: int) -> dict[str, Any]:
     """
-    Make one evaluation, or read it where it is there.
+    Make one evaluation; one that is there already is only read, and refused if the pipeline has changed since.
 
     :param cell: Which.
     :param output: The folder of all.
     :param concurrency: Questions asked at the same time.
     :returns: Its metrics.
     """
-    folder = output / cell.folder
-    if (folder / "metrics.json").is_file():
-        return dict(json.loads((folder / "metrics.json").read_text(encoding="utf-8")))
     from evaluation.runner import run
 
     return run(
         cell.pipeline,
         cell.dataset / f"{cell.questions}.jsonl",
-        output=folder,
+        output=output / cell.folder,
         corpus=cell.dataset / "corpus.jsonl",
         llm="simulated",
         split=cell.split,
@@ -166,6 +162,7 @@ def print_table(done: dict[Cell, dict[str, Any]]) -> None:
 
     :param done: The metrics of each.
     """
+    print("SIMULATED: these numbers compare ways of retrieving; no language model has answered.\n")
     head = ("dataset", "pipeline", "k", "judge error", "distraction", "seed", "n", *_COLUMNS)
     print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
     for cell, metrics in done.items():
