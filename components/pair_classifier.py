@@ -10,14 +10,17 @@ from typing import Any, Literal, get_args
 
 from haystack import Document, component, default_from_dict, default_to_dict
 
+from components.pair_scorer import Pair, PairScorer
 from components.query_doc_concat import first_not_held
-from components.transformer_pair_scorer import Pair, PairScorer, TransformerPairScorer
+from components.transformer_pair_scorer import TransformerPairScorer
+from components.tree_pair_scorer import TreePairScorer
 
-Selection = Literal["cis", "cfs"]
+Engine = Literal["trees", "transformer"]
+Selection = Literal["cis", "cfs", "fill"]
 Drop = Literal["second_stage", "any"]
 Accept = Literal["first", "all"]
 
-_ENGINES: dict[str, Callable[[], PairScorer]] = {"transformer": TransformerPairScorer}
+_ENGINES: dict[str, Callable[[], PairScorer]] = {"trees": TreePairScorer, "transformer": TransformerPairScorer}
 
 
 @component
@@ -25,14 +28,14 @@ class PairClassifier:
     """Selects documents in pairs: a pair is positive when both are needed to answer (section 2.2.2 of DR-RAG).
 
     *Classifier Inverse Selection* fills the context to ``k`` documents and then drops the redundant ones; *Classifier
-    Forward Selection* adds to the first stage only what the classifier accepts. Both may give fewer than ``k``.
+    Forward Selection* adds to the first stage only what the classifier accepts. Both may give fewer than ``k``. Beyond
+    the paper, *fill* ranks the documents of both stages by the best pair that each is in, and gives ``k`` of them.
 
     ```python
     from haystack import Document
     from components.pair_classifier import PairClassifier
-    from components.transformer_pair_scorer import TransformerPairScorer
 
-    classifier = PairClassifier(TransformerPairScorer("models/pairs"), selection="cfs", k=4)
+    classifier = PairClassifier(selection="fill", k=4)
     first, second = Document(content="Heiberg's son was Johan."), Document(content="Johan married Johanne.")
     print(classifier.run("Who married Heiberg's son?", [first], [[first, second]])["documents"])
     ```
@@ -40,25 +43,31 @@ class PairClassifier:
 
     def __init__(
         self,
-        engine: PairScorer | Literal["transformer"] = "transformer",
+        engine: PairScorer | Engine = "trees",
         selection: Selection = "cfs",
         k: int = 6,
         threshold: float = 0.5,
         drop: Drop = "second_stage",
         accept: Accept = "first",
         lookahead: int = 3,
+        rank_weight: float = 0.05,
     ):
         """
-        :param engine: What scores pairs: ``transformer``, or any object with the method of :class:`PairScorer`.
-        :param selection: ``cis`` or ``cfs``.
+        :param engine: What scores pairs: ``trees`` (those that are shipped), ``transformer``, or any object with the
+            method of :class:`~components.pair_scorer.PairScorer`.
+        :param selection: ``cis``, ``cfs`` or ``fill``.
         :param k: The most documents to give, the first stage's among them.
-        :param threshold: The score, from 0 to 1, from which a pair is positive.
+        :param threshold: The score, from 0 to 1, from which a pair is positive; ``fill`` does not need it.
         :param drop: What ``cis`` may drop: ``second_stage`` documents that are positive with none of the first stage
             (equation 3), or ``any`` document that is positive with no other (the prose of 2.2.2).
         :param accept: How many of a second-stage list ``cfs`` takes: the ``first`` accepted (equation 4), or ``all``
             (algorithm 1). Both stop at ``k``.
         :param lookahead: How many of each second-stage list ``cfs`` scores together before it looks whether one is
-            accepted: a larger number makes fewer and larger batches, and more pairs.
+            accepted: a larger number makes fewer and larger batches, and more pairs. An engine that wants all pairs
+            together gets them.
+        :param rank_weight: What ``fill`` adds to the first document of the first stage, half of it to the second, a
+            third to the third. Where no pair is likely, as in a corpus unlike those of the training, the first
+            stage's order decides; next to a likely pair it is nothing.
         :raises ValueError: When a setting makes no sense.
         """
         if isinstance(engine, str):
@@ -78,6 +87,8 @@ class PairClassifier:
             raise ValueError(f"k is {k} and lookahead {lookahead}: set each to at least 1.")
         if not 0 < threshold < 1:
             raise ValueError(f"threshold is {threshold}: set it between 0 and 1.")
+        if not 0 <= rank_weight < math.inf:
+            raise ValueError(f"rank_weight is {rank_weight}: set it to 0 or more.")
         self.engine = engine
         self.selection = selection
         self.k = k
@@ -85,6 +96,7 @@ class PairClassifier:
         self.drop = drop
         self.accept = accept
         self.lookahead = lookahead
+        self.rank_weight = rank_weight
 
     def to_dict(self) -> dict[str, Any]:
         """:returns: The component as plain values."""
@@ -97,6 +109,7 @@ class PairClassifier:
             drop=self.drop,
             accept=self.accept,
             lookahead=self.lookahead,
+            rank_weight=self.rank_weight,
         )
 
     @classmethod
@@ -108,7 +121,7 @@ class PairClassifier:
         """
         Load the classifier.
 
-        :raises ClassifierMissing: when there is none, before anything is retrieved for it.
+        :raises FileNotFoundError: when there is none, before anything is retrieved for it.
         """
         if hasattr(self.engine, "warm_up"):
             self.engine.warm_up()
@@ -122,10 +135,10 @@ class PairClassifier:
         :param documents: The documents of the first stage, best first.
         :param candidates: The second-stage list of each of them, best first.
         :param k: The most documents to give, in place of the component's own.
-        :returns: ``documents``: the selected ones, those of the first stage in front. ``pairs``: what the classifier
-            said, as ``documents`` (two ids), ``score`` and ``positive``.
+        :returns: ``documents``: the selected ones, those of the first stage in front; with ``fill`` the best in front.
+            ``pairs``: what the classifier said, as ``documents`` (two ids), ``score`` and ``positive``.
         :raises ValueError: When there is not one list a document, ``k`` is under 1, or the engine's scores do not fit.
-        :raises ClassifierMissing: When there is no trained classifier.
+        :raises FileNotFoundError: When there is no trained classifier.
         """
         k = self.k if k is None else k
         if k < 1:
@@ -139,7 +152,9 @@ class PairClassifier:
             unique.setdefault(document.id, (document, found))
         documents, candidates = [one for one, _ in unique.values()], [found for _, found in unique.values()]
         verdicts = _Verdicts(query, self.engine, self.threshold)
-        select = self._inverse if self.selection == "cis" else self._forward
+        select = {"cis": self._inverse, "cfs": self._forward, "fill": self._fill}[self.selection]
+        if getattr(self.engine, "together", False):
+            verdicts.ask(all_pairs(documents, candidates))
         selected = select(documents, candidates, k, verdicts)
         return {"documents": selected, "pairs": verdicts.to_list()}
 
@@ -174,6 +189,14 @@ class PairClassifier:
                 return context
             verdicts.ask(unknown)
 
+    def _fill(
+        self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
+    ) -> list[Document]:
+        pairs = all_pairs(documents, candidates)
+        verdicts.ask(pairs)
+        scores = [verdicts.score(*pair) for pair in pairs]
+        return by_best_pair(documents, pairs, scores, self.rank_weight)[:k]
+
     def _walk(
         self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
     ) -> tuple[list[Document], list[Pair]]:
@@ -198,6 +221,42 @@ class PairClassifier:
         return list(context.values()), unknown
 
 
+def all_pairs(documents: Sequence[Document], candidates: Sequence[Sequence[Document]]) -> list[Pair]:
+    """Pair the documents of two stages.
+
+    :param documents: The documents of the first stage.
+    :param candidates: The second-stage list of each of them.
+    :returns: Each document of the first stage with each of its list, and with each other one of the first stage.
+    """
+    return [
+        (first, second)
+        for first, found in zip(documents, candidates, strict=True)
+        for second in {document.id: document for document in (*found, *documents)}.values()
+        if second.id != first.id
+    ]
+
+
+def by_best_pair(
+    documents: Sequence[Document], pairs: Sequence[Pair], scores: Sequence[float], rank_weight: float
+) -> list[Document]:
+    """Rank the documents of both stages by the best pair that each is in.
+
+    :param documents: The documents of the first stage, best first.
+    :param pairs: All pairs.
+    :param scores: The score of each pair, 0 to 1.
+    :param rank_weight: See :class:`PairClassifier`.
+    :returns: The documents, best first.
+    """
+    found = {document.id: document for document in (*documents, *(one for pair in pairs for one in pair))}
+    best = dict.fromkeys(found, 0.0)
+    for pair, score in zip(pairs, scores, strict=True):
+        for document in pair:
+            best[document.id] = max(best[document.id], score)
+    for place, document in enumerate(documents, start=1):
+        best[document.id] += rank_weight / place
+    return sorted(found.values(), key=lambda document: -best[document.id])
+
+
 class _Verdicts:
     """What the classifier has said of the pairs of one question; no pair is scored twice."""
 
@@ -210,8 +269,11 @@ class _Verdicts:
     def known(self, first: Document, second: Document) -> bool:
         return (first.id, second.id) in self._scores
 
+    def score(self, first: Document, second: Document) -> float:
+        return self._scores[first.id, second.id]
+
     def positive(self, first: Document, second: Document) -> bool:
-        return self._scores[first.id, second.id] >= self._threshold
+        return self.score(first, second) >= self._threshold
 
     def ask(self, pairs: Sequence[Pair]) -> None:
         new = {(first.id, second.id): (first, second) for first, second in pairs if not self.known(first, second)}

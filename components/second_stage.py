@@ -128,28 +128,60 @@ class SecondStage:
         return [deep.with_last(query=query) for query in queries]
 
     def _gathered(self, state: State, answered: Sequence[State]) -> tuple[State, list[list[Document]]]:
-        before, told = len(state.step.searches), len(state.events)
-        searches: tuple[Search, ...] = state.step.searches
-        events = state.events
-        for one in answered:
-            searches += one.step.searches[before:]
-            events += one.events[told:]
-        state = replace(state.with_last(searches=searches), events=events)
-        return state, [list(search.documents) for search in searches[before:]]
+        before = len(state.step.searches)
+        state = with_searches(state, answered)
+        return state, [list(search.documents) for search in state.step.searches[before:]]
 
     def _selected(
         self, state: State, documents: list[Document], pairs: Sequence[dict[str, Any]] = (), seconds: float = 0.0
     ) -> State:
-        state = state.with_event(
-            "selection",
-            method="qdc" if self.classifier is None else self.classifier.selection,
-            documents=[document.meta.get("title") or document.id for document in documents],
-            pairs=list(pairs),
-            seconds=round(seconds, 4),
-        )
-        source = "+".join(dict.fromkeys(str(document.meta["source"]) for document in documents)) or None
-        return observed(state, documents, source)
+        method = "qdc" if self.classifier is None else self.classifier.selection
+        return with_selection(state, method, documents, pairs, seconds)
 
     def _failed(self, state: State, error: Exception) -> RunError:
-        state = state.with_event("error", caller="pair classifier", message=str(error))
-        return RunError(str(error), state)
+        return classifier_failed(state, error)
+
+
+def with_searches(state: State, answered: Sequence[State]) -> State:
+    """Add what several sources, asked at the same time, have found.
+
+    :param state: The state before they were asked.
+    :param answered: The state that each gave back.
+    :returns: The state with their searches and their traces, in order.
+    """
+    before, told = len(state.step.searches), len(state.events)
+    searches: tuple[Search, ...] = state.step.searches
+    events = state.events
+    for one in answered:
+        searches += one.step.searches[before:]
+        events += one.events[told:]
+    return replace(state.with_last(searches=searches), events=events)
+
+
+def with_selection(
+    state: State, method: str, documents: list[Document], pairs: Sequence[dict[str, Any]] = (), seconds: float = 0.0
+) -> State:
+    """Make the selected documents the observation.
+
+    :param state: The state after the retrieval.
+    :param method: How they were selected, for the trace.
+    :param documents: The selected documents, each with its ``source``.
+    :param pairs: What the classifier said.
+    :param seconds: How long it took.
+    :returns: The state with the observation.
+    """
+    state = state.with_event(
+        "selection",
+        method=method,
+        documents=[document.meta.get("title") or document.id for document in documents],
+        pairs=list(pairs),
+        seconds=round(seconds, 4),
+    )
+    source = "+".join(dict.fromkeys(str(document.meta["source"]) for document in documents)) or None
+    return observed(state, documents, source)
+
+
+def classifier_failed(state: State, error: Exception) -> RunError:
+    """:returns: The end of a run whose classifier has failed, with the state that it had reached."""
+    state = state.with_event("error", caller="pair classifier", message=str(error))
+    return RunError(str(error), state)

@@ -52,6 +52,8 @@ _LONGEST_TOKEN = 255
 _LONGEST_TERM = 200
 _WRITER_MEMORY = 100_000_000
 _LOCK_POLL_SECONDS = 0.05
+# Words whose document frequency is kept; some megabytes.
+_MOST_REMEMBERED = 100_000
 
 
 class TantivyDocumentStore:
@@ -278,10 +280,17 @@ class TantivyDocumentStore:
         opened = self._open()
         if opened is None:
             return 0, dict.fromkeys(words, 0)
+        remembered = opened.frequencies
         searcher = opened.searcher()
+        if opened.frequencies is not remembered:
+            # The index has changed just now.
+            remembered = {}
         total = searcher.num_docs
         frequencies = {}
         for word in words:
+            if word in remembered:
+                frequencies[word] = remembered[word]
+                continue
             # Stemming a stem can change it again, so what is a term of the index already is left alone.
             known = any(searcher.doc_freq(field, _text(word)) for field in _TEXT_FIELDS)
             tokens = [_text(word)] if known else opened.analyzer.analyze(_text(word))
@@ -304,6 +313,8 @@ class TantivyDocumentStore:
             )
             result: Any = searcher.search(query, limit=1, count=True)
             frequencies[word] = result.count  # missing in the type stubs
+            if len(remembered) < _MOST_REMEMBERED:
+                remembered[word] = result.count
         return total, frequencies
 
     def analyze(self, text: str) -> list[str]:
@@ -433,6 +444,8 @@ class _OpenIndex:
         self.schema = self._index.schema
         self._reload_lock = threading.Lock()
         self._seen: tuple[int, int, int] | None = None
+        # In how many documents words are, as far as it has been asked; another index on disk, another dictionary.
+        self.frequencies: dict[str, int] = {}
 
     def searcher(self) -> tantivy.Searcher:
         """The index as it is on disk now."""
@@ -445,6 +458,7 @@ class _OpenIndex:
                     self._index.reload()
                 except ValueError as error:
                     raise DocumentStoreError(f"The index {self.path} cannot be read: {error}") from error
+                self.frequencies = {}
                 self._seen = current
         return self._index.searcher()
 
@@ -725,6 +739,8 @@ def _text(text: str) -> str:
 
 def _term(text: str) -> str:
     """An exact term for any string."""
+    if text.isascii() and len(text) <= _LONGEST_TERM:
+        return text
     encoded = text.encode("utf-8", "surrogatepass")
     if len(encoded) <= _LONGEST_TERM and b"\xed" not in encoded:
         return text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Container
+from functools import lru_cache
 
 MAX_WORDS = 8
 
@@ -14,6 +15,7 @@ _PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
 _POSSESSIVE = re.compile(r"(?<=\w)['\u2019\u02bc\u2018`\u00b4]s\b", re.IGNORECASE)
 _APOSTROPHE = re.compile(r"(?<=\w)['\u2019\u02bc\u2018`\u00b4](?=\w)")
 _WORD = re.compile(r"[^\W_]+")
+_APOSTROPHES = ("'", "\u2019", "\u02bc", "\u2018", "`", "\u00b4")
 # Words that begin English sentences more often than they name something, though there are films called "This" and
 # "It". Other languages have no such list here, and their articles count as names where they are titles.
 _FUNCTION_WORDS_OF_ENGLISH = (
@@ -33,8 +35,17 @@ def title_key(title: str) -> str:
     :param title: a title as it stands above a passage.
     :returns: its words with a space between them; empty for a title without a letter or digit.
     """
-    words = _words(_PARENTHESIS.sub("", title)) or _words(title)
-    return " ".join(words).casefold()
+    return comparable(_PARENTHESIS.sub("", title)) or comparable(title)
+
+
+def comparable(text: str) -> str:
+    """
+    A text in the form of keys: a title that it mentions stands in it as `title_key` gives it.
+
+    :param text: any text.
+    :returns: its words with a space between them.
+    """
+    return " ".join(_words(text)).casefold()
 
 
 def mentioned_keys(text: str, max_words: int = MAX_WORDS) -> list[str]:
@@ -76,7 +87,9 @@ def longest_mentions(text: str, known: Container[str], max_words: int = MAX_WORD
     return list(mentioned)
 
 
-def _spans(text: str, max_words: int) -> list[tuple[int, int, str]]:
+# A text is gone through for what it may mention, and again for what it does.
+@lru_cache(maxsize=64)
+def _spans(text: str, max_words: int) -> tuple[tuple[int, int, str], ...]:
     """The n-grams that may name something: the place of the first word, the number of words, the key."""
     if max_words < 1:
         raise ValueError(f"max_words is {max_words}: set it to at least 1.")
@@ -94,11 +107,13 @@ def _spans(text: str, max_words: int) -> list[tuple[int, int, str]]:
                 likely = any(content[start:end]) or all(capital[start:end])
             if likely:
                 spans.append((start, end - start, " ".join(lower[start:end])))
-    return spans
+    return tuple(spans)
 
 
 def _words(text: str) -> list[str]:
     if not text.isascii():
         decomposed = unicodedata.normalize("NFKD", text)
         text = "".join(character for character in decomposed if not unicodedata.combining(character))
-    return _WORD.findall(_APOSTROPHE.sub("", _POSSESSIVE.sub("", text)))
+    if any(sign in text for sign in _APOSTROPHES):
+        text = _APOSTROPHE.sub("", _POSSESSIVE.sub("", text))
+    return _WORD.findall(text)

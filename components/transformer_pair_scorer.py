@@ -7,37 +7,14 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
-from haystack import Document, default_from_dict, default_to_dict
+from haystack import default_from_dict, default_to_dict
 
 from components.coverage import passage_text
-
-Pair = tuple[Document, Document]
+from components.pair_scorer import ClassifierMissing, Pair
 
 CLASSIFIER_VARIABLE = "PREFRAG_PAIR_CLASSIFIER"
-
-
-class PairScorer(Protocol):
-    """What says whether two documents are needed together; it may have ``warm_up``, ``to_dict`` and ``from_dict``."""
-
-    def score(self, question: str, pairs: list[Pair]) -> list[float]:
-        """
-        Score all pairs of a question.
-
-        :param question: The question.
-        :param pairs: Two documents each; of a pair from two stages, the first stage's is the first.
-        :returns: For each pair, in order, how likely it is from 0 to 1 that both are needed (equation 2 of DR-RAG).
-        """
-
-
-class ClassifierMissing(FileNotFoundError):
-    """There is no trained classifier, or no package that runs it; the message says what to do."""
-
-    def __init__(self, reason: str):
-        super().__init__(
-            f"{reason} The pipeline dr_rag_qdc needs no classifier: it retrieves in two stages and selects by rank."
-        )
 
 
 class TransformerPairScorer:

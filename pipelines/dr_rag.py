@@ -6,16 +6,23 @@ from typing import Any, Literal
 
 from components.answer_composer import AnswerComposer
 from components.chat_model import ChatModel
+from components.coverage import TermStatistics
 from components.follow_up_rewriter import FollowUpRewriter
+from components.linked_retrieval import LinkedRetrieval
 from components.model_call import ChatGenerator
+from components.open_question_query import OpenQuestionQuery
 from components.pair_classifier import PairClassifier
+from components.pair_scorer import PairScorer
 from components.query_doc_concat import QueryDocConcat
 from components.question_as_query import QuestionAsQuery
 from components.reasoner import Reasoner
 from components.retrieval_source import RetrievalSource
 from components.second_stage import SecondStage
 from components.state_builder import StateBuilder
-from components.transformer_pair_scorer import PairScorer, TransformerPairScorer
+from components.tantivy_bm25_retriever import TantivyBM25Retriever
+from components.tantivy_document_store import TantivyDocumentStore
+from components.title_link_retriever import TitleLinkRetriever
+from components.tree_pair_scorer import TreePairScorer
 from pipelines.loading import Pipeline
 from pipelines.prefrag import SAMPLING, local_source
 
@@ -37,10 +44,10 @@ def build_dr_rag(
 ) -> Any:
     """Wire DR-RAG (figure 2 and section 2.2 of the paper).
 
-    :param selection: ``qdc`` selects by rank and needs no classifier; ``cis`` and ``cfs`` need a trained one.
+    :param selection: ``qdc`` selects by rank, ``cis`` and ``cfs`` by a classifier.
     :param source: The first stage; by default the embedded index.
     :param second_source: The second stage; by default as the first.
-    :param engine: The classifier; by default a transformer that ``PREFRAG_PAIR_CLASSIFIER`` names.
+    :param engine: The classifier; by default the trees that are shipped, with the words of the source's store.
     :param chat_generator: The model; by default the one of the environment.
     :param reply_format: See :class:`~components.reasoner.Reasoner`.
     :param k: The most documents that the model is given.
@@ -58,21 +65,92 @@ def build_dr_rag(
     model = chat_generator if chat_generator is not None else ChatModel(role="llm")
     classifier = None
     if selection != "qdc":
-        engine = TransformerPairScorer() if engine is None else engine
+        if engine is None:
+            engine = TreePairScorer(term_statistics=_term_statistics(source))
         classifier = PairClassifier(engine, selection, k, threshold, drop, accept)
 
-    pipeline = Pipeline(max_runs_per_component=100)
-    external = list(dict.fromkeys(one.name for one in (source, second_source) if one.external))
-    pipeline.add_component(
-        "start",
-        StateBuilder(names, source.name, external, top_k=k, max_steps=0, max_supplements=0),
-    )
-    pipeline.add_component("rewriter", FollowUpRewriter(model))
-    pipeline.add_component("query", QuestionAsQuery())
+    pipeline = _start(names, source.name, _external([source, second_source]), k, model)
     pipeline.add_component(source.name, source)
     pipeline.add_component(
         "second_stage", SecondStage(second_source, QueryDocConcat(), classifier, k1, second_stage_depth)
     )
+    pipeline.connect("query.state", f"{source.name}.query")
+    pipeline.connect(f"{source.name}.state", "second_stage.state")
+    return _finish(pipeline, "second_stage", source.name, model, reply_format)
+
+
+def build_dr_rag_linked(
+    selection: Literal["fill", "cfs", "cis"] = "fill",
+    source: RetrievalSource | None = None,
+    links: RetrievalSource | None = None,
+    *,
+    engine: PairScorer | None = None,
+    chat_generator: ChatGenerator | None = None,
+    reply_format: str = "auto",
+    k: int = 6,
+    first_stage_depth: int = 6,
+    second_stage_depth: int = 8,
+    threshold: float = 0.5,
+    rank_weight: float = 0.05,
+) -> Any:
+    """Wire DR-RAG with the mentions of titles as further candidates.
+
+    :param selection: ``fill`` gives the k documents of the best pairs; ``cfs`` and ``cis`` choose as in the paper.
+    :param source: What is searched by words; by default the embedded index.
+    :param links: What is searched by titles; by default the same index.
+    :param engine: The classifier; by default the trees that are shipped, with the words of the source's store.
+    :param chat_generator: The model; by default the one of the environment.
+    :param reply_format: See :class:`~components.reasoner.Reasoner`.
+    :param k: The most documents that the model is given.
+    :param first_stage_depth: See :class:`~components.linked_retrieval.LinkedRetrieval`.
+    :param second_stage_depth: See :class:`~components.linked_retrieval.LinkedRetrieval`.
+    :param threshold: The score from which a pair is positive.
+    :param rank_weight: See :class:`~components.pair_classifier.PairClassifier`.
+    :returns: The pipeline.
+    :raises ValueError: When a setting makes no sense, or the source's store cannot look up titles.
+    """
+    if source is None:
+        source = RetrievalSource("local", TantivyBM25Retriever(TantivyDocumentStore()))
+    if links is None:
+        store = getattr(source.retriever, "document_store", None)
+        titles = TitleLinkRetriever(store)  # type: ignore[arg-type]
+        links = RetrievalSource(source.name, titles, external=source.external)
+    model = chat_generator if chat_generator is not None else ChatModel(role="llm")
+    statistics = _term_statistics(source)
+    engine = TreePairScorer(term_statistics=statistics) if engine is None else engine
+    classifier = PairClassifier(engine, selection, k, threshold, rank_weight=rank_weight)
+
+    names = list(dict.fromkeys([source.name, links.name]))
+    pipeline = _start(names, source.name, _external([source, links]), k, model)
+    pipeline.add_component(
+        "retrieval",
+        LinkedRetrieval(
+            source,
+            links,
+            classifier,
+            QueryDocConcat(),
+            OpenQuestionQuery(statistics),
+            first_stage_depth,
+            second_stage_depth,
+        ),
+    )
+    pipeline.connect("query.state", "retrieval.state")
+    return _finish(pipeline, "retrieval", source.name, model, reply_format)
+
+
+def _start(names: list[str], preferred: str, external: list[str], k: int, model: ChatGenerator) -> Any:
+    """:returns: A pipeline as far as the query."""
+    pipeline = Pipeline(max_runs_per_component=100)
+    pipeline.add_component("start", StateBuilder(names, preferred, external, top_k=k, max_steps=0, max_supplements=0))
+    pipeline.add_component("rewriter", FollowUpRewriter(model))
+    pipeline.add_component("query", QuestionAsQuery())
+    pipeline.connect("start.state", "rewriter.state")
+    pipeline.connect("rewriter.state", "query.state")
+    return pipeline
+
+
+def _finish(pipeline: Any, retrieval: str, local: str, model: ChatGenerator, reply_format: str) -> Any:
+    """:returns: The pipeline with the one call to the model, behind the component that has retrieved."""
     pipeline.add_component(
         "reasoner",
         Reasoner(
@@ -84,12 +162,18 @@ def build_dr_rag(
             self_evaluation=False,
         ),
     )
-    pipeline.add_component("answer", AnswerComposer(source.name))
-
-    pipeline.connect("start.state", "rewriter.state")
-    pipeline.connect("rewriter.state", "query.state")
-    pipeline.connect("query.state", f"{source.name}.query")
-    pipeline.connect(f"{source.name}.state", "second_stage.state")
-    pipeline.connect("second_stage.state", "reasoner.state")
+    pipeline.add_component("answer", AnswerComposer(local))
+    pipeline.connect(f"{retrieval}.state", "reasoner.state")
     pipeline.connect("reasoner.state", "answer.state")
     return pipeline
+
+
+def _external(sources: list[RetrievalSource]) -> list[str]:
+    return list(dict.fromkeys(source.name for source in sources if source.external))
+
+
+def _term_statistics(source: RetrievalSource) -> TermStatistics | None:
+    """:returns: What of the source knows its words: its store, or the retriever itself."""
+    store = getattr(source.retriever, "document_store", None)
+    known = (part for part in (store, source.retriever) if hasattr(part, "document_frequencies"))
+    return next(known, None)  # type: ignore[return-value]

@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components.pair_classifier import PairClassifier
-from components.transformer_pair_scorer import ClassifierMissing, Pair
+from components.pair_scorer import ClassifierMissing, Pair
+from components.tree_pair_scorer import TreePairScorer
 
 
 class FakeEngine:
@@ -301,3 +302,56 @@ def test_without_a_trained_classifier_it_says_what_works():
 
 def test_an_engine_needs_no_warm_up():
     PairClassifier(FakeEngine()).warm_up()
+
+
+# Fill, which is not in the paper
+
+
+def filled(positive: str, documents: str, *candidates: str, **settings: Any) -> str:
+    return chosen(FakeEngine(*positive.split()), documents, *candidates, selection="fill", **settings)
+
+
+@pytest.mark.parametrize(
+    ("positive", "k", "context"),
+    [
+        pytest.param("bz", 2, "bz", id="the documents of the best pair"),
+        pytest.param("bz", 3, "bza", id="then what the first stage found first"),
+        pytest.param("", 3, "abx", id="where no pair is likely, the first stage's order"),
+        pytest.param("ax bz", 6, "abxzyw", id="k of them where there are so many"),
+        pytest.param("ab", 2, "ab", id="two documents of the first stage are a pair too"),
+    ],
+)
+def test_fill_ranks_by_the_best_pair(positive: str, k: int, context: str):
+    assert filled(positive, "ab", "xy", "zw", k=k) == context
+
+
+def test_fill_gives_the_only_document_there_is():
+    assert filled("", "a", "") == "a"
+    assert filled("", "") == ""
+
+
+def test_the_weight_of_the_first_stage_can_be_taken_away():
+    settings = {"selection": "fill", "k": 1}
+    engine = FakeEngine()
+    engine.score = lambda question, pairs: [0.04 if pair[1].id == "y" else 0.0 for pair in pairs]  # type: ignore[method-assign]
+
+    assert chosen(engine, "ab", "xy", "", **settings) == "a"
+    assert chosen(engine, "ba", "", "xy", **settings, rank_weight=0) == "a"
+    assert chosen(engine, "ab", "xy", "", **{**settings, "k": 2}, rank_weight=0) == "ay"
+
+
+def test_an_engine_that_wants_all_pairs_together_gets_them_in_one_call():
+    engine = FakeEngine("ay", "bz")
+    engine.together = True  # type: ignore[attr-defined]
+
+    assert chosen(engine, "ab", "xy", "zw", selection="cfs", lookahead=1) == "abyz"
+    assert engine.calls == [["ax", "ay", "ab", "bz", "bw", "ba"]]
+
+
+def test_the_shipped_trees_are_the_default():
+    assert isinstance(PairClassifier().engine, TreePairScorer)
+
+
+def test_a_negative_weight_of_the_first_stage_is_refused():
+    with pytest.raises(ValueError, match="rank_weight is -1"):
+        PairClassifier(rank_weight=-1)

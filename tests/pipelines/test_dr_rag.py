@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 import yaml
-from hayhooks.server.exceptions import PipelineWrapperError
 from hayhooks.server.utils.module_loader import create_pipeline_wrapper_instance, load_pipeline_module
 from haystack import Document, default_from_dict, default_to_dict
 
 import pipelines
+from components.pair_scorer import ClassifierMissing
 from components.state import Event
 from components.tantivy_bm25_retriever import TantivyBM25Retriever
 from components.tantivy_document_store import TantivyDocumentStore
-from components.transformer_pair_scorer import ClassifierMissing
+from components.tree_pair_scorer import TreePairScorer
 from pipelines import RunFailed
-from pipelines.dr_rag import build_dr_rag
+from pipelines.dr_rag import build_dr_rag, build_dr_rag_linked
 from pipelines.loading import Pipeline, find, read
 from service.trace_text import trace_text
 from tests.fakes import CALLS
@@ -36,6 +36,9 @@ DOCUMENTS = {
     "fern": "Led by Ben.",
     "gulf": "Led by Cyd.",
 }
+
+
+TRANSFORMER = {"type": "components.transformer_pair_scorer.TransformerPairScorer", "init_parameters": {}}
 
 
 class KnownPairs:
@@ -60,6 +63,7 @@ def scripted(
     name: str,
     *replies: str,
     positive: list[list[str]] | None = None,
+    engine: dict[str, Any] | None = None,
     documents: dict[str, str] = DOCUMENTS,
     first_error: str | None = None,
     second_error: str | None = None,
@@ -77,6 +81,7 @@ def scripted(
         components[block]["init_parameters"]["chat_generator"] = model(*replies)
     if positive is not None:
         engine = {"type": f"{__name__}.KnownPairs", "init_parameters": {"positive": positive}}
+    if engine is not None:
         second["classifier"]["init_parameters"]["engine"] = engine
     for block, settings in (changes or {}).items():
         components[block]["init_parameters"] |= settings
@@ -209,8 +214,8 @@ async def test_a_second_stage_that_fails_leaves_the_first():
 
 
 @pytest.mark.parametrize("name", ["dr_rag_cis", "dr_rag_cfs"])
-async def test_without_a_trained_classifier_the_pipeline_says_so_and_offers_qdc(name: str):
-    pipeline = scripted(name, "Ada")
+async def test_without_a_trained_transformer_the_pipeline_says_so_and_offers_qdc(name: str):
+    pipeline = scripted(name, "Ada", engine=TRANSFORMER)
 
     with pytest.raises(ClassifierMissing, match=r"PREFRAG_PAIR_CLASSIFIER.*dr_rag_qdc"):
         await pipelines.ask_async(pipeline, QUESTION)
@@ -273,11 +278,75 @@ def wrapper(name: str) -> Any:
     return create_pipeline_wrapper_instance(load_pipeline_module(name, folder, package_name=f"served_{name}"))
 
 
-def test_the_wrapper_serves_it():
-    assert wrapper("dr_rag_qdc").name == "dr_rag_qdc"
+@pytest.mark.parametrize("name", [*NAMES, "dr_rag_linked"])
+def test_the_wrapper_serves_it(name: str):
+    assert wrapper(name).name == name
 
 
 @pytest.mark.parametrize("name", ["dr_rag_cis", "dr_rag_cfs"])
-def test_without_a_classifier_it_is_not_served_and_says_why(name: str):
-    with pytest.raises(PipelineWrapperError, match="PREFRAG_PAIR_CLASSIFIER"):
-        wrapper(name)
+def test_the_shipped_trees_are_the_classifier_and_weigh_words_as_the_index_does(name: str):
+    pipeline = pipelines.load(name)
+
+    second_stage = pipeline.get_component("second_stage")
+    engine = second_stage.classifier.engine
+    assert isinstance(engine, TreePairScorer)
+    assert engine.model is None
+    assert engine.term_statistics.to_dict() == second_stage.source.retriever.document_store.to_dict()
+
+
+# Over words and titles
+
+
+PASSAGES = {
+    "Aurora (ship)": "Aurora is a schooner of 1901. Its keel was laid at Brennan Yard, and it sank in a storm.",
+    "Brennan Yard": "Brennan Yard is a company in Kilmore. Ada Holm started it with her brothers.",
+    "Kilmore": "Kilmore is a village in the west, known for its salmon.",
+    **{f"Storm {n}": f"The storm of 19{n} sank a schooner." for n in range(10, 30)},
+}
+
+
+def linked(tmp_path: Path, *replies: str, **settings: Any) -> Any:
+    """The shipped pipeline over an index of its own, with a model that replies from a script."""
+    store = TantivyDocumentStore(path=str(tmp_path / "index"))
+    store.write_documents([Document(id=key, content=text, meta={"title": key}) for key, text in PASSAGES.items()])
+    data = yaml.safe_load(read(find("dr_rag_linked")))
+    components = data["components"]
+    retrieval = components["retrieval"]["init_parameters"]
+    for source in ("source", "links"):
+        retriever = retrieval[source]["init_parameters"]["retriever"]["init_parameters"]
+        retriever["document_store"] = store.to_dict()
+    retrieval["classifier"]["init_parameters"] |= settings
+    retrieval["classifier"]["init_parameters"]["engine"]["init_parameters"]["term_statistics"] = store.to_dict()
+    for block in ("rewriter", "reasoner"):
+        components[block]["init_parameters"]["chat_generator"] = model(*replies)
+    return Pipeline.loads(Pipeline.loads(yaml.safe_dump(data)).dumps())
+
+
+def test_the_linked_builder_and_the_yaml_describe_the_same_graph():
+    assert graph(build_dr_rag_linked()) == graph(pipelines.load("dr_rag_linked"))
+
+
+def test_the_linked_builder_and_the_yaml_have_the_same_settings():
+    built, shipped = build_dr_rag_linked().to_dict(), pipelines.load("dr_rag_linked").to_dict()
+
+    assert built["components"]["retrieval"] == shipped["components"]["retrieval"]
+
+
+@pytest.mark.parametrize("selection", ["fill", "cfs"])
+async def test_a_link_leads_to_what_no_word_of_the_question_does(tmp_path: Path, selection: str):
+    pipeline = linked(tmp_path, "Ada Holm", selection=selection, threshold=0.2)
+
+    result = await pipelines.ask_async(pipeline, "Who founded the shipbuilder of the schooner Aurora?", top_k=3)
+
+    assert result["answer"] == "Ada Holm"
+    assert {"Aurora (ship)", "Brennan Yard"} <= {document["id"] for document in result["documents"]}
+    assert {document["source"] for document in result["documents"]} == {"local"}
+    assert result["usage"]["calls"] == {"reasoner": 1}
+
+
+async def test_the_linked_pipeline_tells_its_searches_and_its_selection(tmp_path: Path):
+    outputs = [one async for one in pipelines.stream(linked(tmp_path, "Ada"), "Who sank the Aurora?")]
+
+    events = [event for event in outputs if isinstance(event, Event)]
+    assert {event.kind for event in events} >= {"found", "selection", "observation"}
+    assert all("\n" not in trace_text(event) for event in events)

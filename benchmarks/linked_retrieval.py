@@ -1,0 +1,147 @@
+"""
+Measures the retrieval of `dr_rag_linked`: recall of gold passages, what it costs, and how it carries over.
+
+    python benchmarks/linked_retrieval.py [--data FOLDER] [--seeds 5] [--model FILE]
+
+The datasets are those of `--data` (by default ../shared/data/multihop beside the checkout): a folder each, with
+corpus.jsonl, train.jsonl and dev.jsonl. Trees are trained on the train questions and measured on the dev questions, for
+each seed anew: on all datasets, without the one that is measured, and with all corpora in one index. Recall is in
+percent, the mean over questions; of a question with more than k gold passages k can be found. Then, with the shipped
+trees or those of `--model`, the documents and the recall of each way to select, and the time of a question.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import mean, median, pstdev
+from typing import Any
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(CHECKOUT))
+# One question at a time is measured on one core.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from components.pair_classifier import PairClassifier  # noqa: E402
+from components.question_as_query import QuestionAsQuery  # noqa: E402
+from components.state_builder import StateBuilder  # noqa: E402
+from components.tantivy_document_store import TantivyDocumentStore  # noqa: E402
+from components.tree_pair_scorer import TreePairScorer  # noqa: E402
+from evaluation.datasets import load_questions, read_passages  # noqa: E402
+from evaluation.question import Question  # noqa: E402
+from training.pair_classifier import Pool, fit, pools, recall  # noqa: E402
+from training.pair_classifier.pool import linked_retrieval  # noqa: E402
+
+DATASETS = ("hotpotqa", "musique", "2wikimultihopqa", "bioasq")
+DEPTHS = (3, 4, 5, 6)
+
+
+def main() -> None:
+    """Run the measurements and print each with how it was taken."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
+    parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
+    parser.add_argument("--seeds", type=int, default=5, help="trainings that are averaged")
+    parser.add_argument("--model", help="trees for the selections and the times, in place of the shipped ones")
+    options = parser.parse_args()
+    if not options.data.is_dir():
+        parser.error(f"{options.data} does not exist: give the folder of the datasets with --data")
+
+    with tempfile.TemporaryDirectory() as folder:
+        stores = {name: TantivyDocumentStore(path=str(Path(folder) / name)) for name in DATASETS}
+        everything = TantivyDocumentStore(path=str(Path(folder) / "everything"))
+        for name, store in stores.items():
+            passages = list(read_passages(options.data / name / "corpus.jsonl"))
+            store.write_documents(passages)
+            everything.write_documents(passages)
+        dev_questions = {name: load_questions(options.data / name / "dev.jsonl") for name in DATASETS}
+        train, dev, in_one = {}, {}, {}
+        for name, store in stores.items():
+            train[name] = list(pools(name, load_questions(options.data / name / "train.jsonl"), store))
+            dev[name] = list(pools(name, dev_questions[name], store))
+            in_one[name] = list(pools(name, dev_questions[name], everything))
+
+        seeds = range(options.seeds)
+        on_all = [fit([pool for pools in train.values() for pool in pools], seed) for seed in seeds]
+        heading = " / ".join(str(k) for k in DEPTHS)
+        print(f"Recall at {heading}, {options.seeds} seeds (and the spread, one standard deviation, at 5)")
+        for name in DATASETS:
+            others = [pool for other in DATASETS if other != name for pool in train[other]]
+            without = [fit(others, seed) for seed in seeds]
+            print(f"{name}: {len(dev[name])} dev questions, {stores[name].count_documents():,} passages")
+            print(f"  BM25                           {bm25(dev[name])}")
+            print(f"  trees                          {averaged(dev[name], on_all)}")
+            print(f"  trees that never saw {name:9.9} {averaged(dev[name], without)}")
+            print(
+                f"  BM25, all corpora in one index {bm25(in_one[name])}   ({everything.count_documents():,} passages)"
+            )
+            print(f"  trees, the same                {averaged(in_one[name], on_all)}", flush=True)
+        for name in DATASETS:
+            selections(name, dev_questions[name], stores[name], options.model)
+        for name in DATASETS:
+            times(name, dev_questions[name], stores[name], options.model)
+        times("bioasq, one index", dev_questions["bioasq"], everything, options.model)
+
+
+def bm25(gathered: Sequence[Pool]) -> str:
+    """What the question itself retrieves."""
+    shares = [
+        100 * mean(len(p.gold & {d.id for d in p.documents[:k]}) / min(k, len(p.gold)) for p in gathered)
+        for k in DEPTHS
+    ]
+    return " / ".join(f"{share:.1f}" for share in shares)
+
+
+def averaged(gathered: Sequence[Pool], boosters: Sequence[Any]) -> str:
+    """The mean over several trees."""
+    shares = {k: [100 * recall(gathered, booster, k)[1] for booster in boosters] for k in DEPTHS}
+    return f"{' / '.join(f'{mean(of):.1f}' for of in shares.values())} (± {pstdev(shares[5]):.1f})"
+
+
+def selections(name: str, questions: Sequence[Question], store: TantivyDocumentStore, model: str | None) -> None:
+    """How many documents each selection gives, and with what recall."""
+    engine = TreePairScorer(model, store)
+    for selection, k in (("fill", 4), ("fill", 6), ("cfs", 4), ("cfs", 6), ("cis", 6)):
+        retrieval = linked_retrieval(store, PairClassifier(engine, selection, k))  # type: ignore[arg-type]
+        start = StateBuilder(["local"], "local", top_k=k)
+        given, found = [], []
+        for question in questions:
+            state = QuestionAsQuery().run(start.run(question.question)["state"])["state"]
+            documents = retrieval.run(state)["state"].step.documents
+            gold = set(question.supporting_ids)
+            given.append(len(documents))
+            found.append(len(gold & {document.id for document in documents}) / min(k, len(gold)))
+        print(f"{name}: {selection}, k {k}: {mean(given):.1f} documents, recall {100 * mean(found):.1f}", flush=True)
+
+
+def times(name: str, questions: Sequence[Question], store: TantivyDocumentStore, model: str | None) -> None:
+    """Milliseconds of a question: retrieval of both stages, and selection."""
+    retrieval = linked_retrieval(store, PairClassifier(TreePairScorer(model, store), "fill", 5))
+    retrieval.warm_up()
+    start = StateBuilder(["local"], "local", top_k=5)
+    wall, worked, gathered = [], [], []
+    for question in questions:
+        state = QuestionAsQuery().run(start.run(question.question)["state"])["state"]
+        began, cpu = time.perf_counter(), time.process_time()
+        retrieval.gather(state)
+        middle = time.perf_counter()
+        retrieval.run(state)
+        gathered.append(1000 * (middle - began))
+        wall.append(1000 * (time.perf_counter() - middle))
+        worked.append(1000 * (time.process_time() - cpu))
+    # The processor's time holds both calls.
+    share = [cpu * whole / (whole + part) for cpu, whole, part in zip(worked, wall, gathered, strict=True)]
+    print(
+        f"{name}: {median(wall):.1f} ms a question (median; fastest {min(wall):.1f}, slowest {max(wall):.1f}), of which"
+        f" retrieval {median(gathered):.1f}; processor {median(share):.1f}",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()

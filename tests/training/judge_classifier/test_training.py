@@ -1,0 +1,156 @@
+"""From questions and a corpus to trees that judge."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from components.switch_classifier import SwitchClassifier
+from evaluation.question import Question
+from tests.components.samples import document
+from training.dataset import Dataset
+from training.judge_classifier import train_judge
+from training.judge_classifier.steps import simulated_steps, two_sources
+
+pytest.importorskip("xgboost")
+
+TOWNS = [a + b + c for a in ("Bel", "Cor", "Dun") for b in ("ba", "mo", "ri", "sa") for c in ("den", "lo", "wick")]
+
+
+def town(name: str, source: str) -> dict[str, Any]:
+    return {"id": name, "title": name, "text": f"{name} is a town on the river {name[::-1].title()}.", "source": source}
+
+
+def river(name: str, source: str) -> dict[str, Any]:
+    title = name[::-1].title()
+    return {"id": f"r-{name}", "title": title, "text": f"{title} is a river of many miles.", "source": source}
+
+
+def written(
+    folder: Path, count: int = 30, sources: tuple[str, ...] = ("local", "web"), needs_river: bool = True
+) -> Dataset:
+    towns = TOWNS[:count]
+    questions = [
+        {
+            "id": f"q-{name}",
+            "question": f"How long is the river of {name}?",
+            "answers": ["many miles"],
+            "supporting_ids": [name, f"r-{name}"] if needs_river else [name],
+        }
+        for name in towns
+    ]
+    corpus = [
+        passage
+        for place, name in enumerate(towns)
+        for passage in (
+            town(name, sources[place % len(sources)]),
+            river(name, sources[(place // 2) % len(sources)]),
+        )
+    ]
+    for name, records in (("questions", questions), ("corpus", corpus)):
+        text = "".join(json.dumps(record) + "\n" for record in records)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    return Dataset(folder / "questions.jsonl", folder / "corpus.jsonl")
+
+
+class TestSteps:
+    QUESTION = Question("q", "How long is the river of Alpha?", ("9 miles",), supporting_ids=("alpha", "beta"))
+    ALPHA = document("alpha", content="Alpha is a town on the river Beta.")
+    BETA = document("beta", content="Beta is a river of 9 miles.")
+
+    def steps(self, local: list[Any], web: list[Any], **settings: Any) -> list[tuple[int, bool]]:
+        passages = [
+            document(one.id, content=one.content, source_split=split)
+            for split, group in (("local", local), ("web", web))
+            for one in group
+        ]
+        texts = {one.id: one for one in passages}
+        with two_sources(passages, seed=1) as sources:
+            return [(one.step, one.keep) for one in simulated_steps([self.QUESTION], sources, texts, **settings)]
+
+    def test_end_when_all_gold_passages_have_been_shown(self):
+        other = document("gamma", content="Gamma is a hill.")
+
+        assert self.steps([self.ALPHA, self.BETA], [other]) == [(0, True)]
+
+    def test_a_false_shows_what_the_other_source_found(self):
+        found = self.steps([document("gamma", content="The river of Gamma."), self.BETA], [self.ALPHA], top_k=1)
+
+        assert found[0] == (0, False)
+        assert found[-1] == (2, True)
+
+    def test_the_first_search_may_be_kept_whatever_it_found(self):
+        local, web = [document("gamma", content="How long is the river of Gamma?")], [self.ALPHA, self.BETA]
+
+        kept = self.steps(local, web, top_k=1, judge_first_step=False)
+
+        assert kept[0] == (0, False)
+        assert all(not keep for _, keep in kept)
+
+    def test_a_source_without_a_passage_is_refused(self):
+        with pytest.raises(ValueError, match="in the source 'web'"):
+            self.steps([self.ALPHA, self.BETA], [])
+
+
+def test_the_same_seed_gives_the_same_file_and_another_one_another(tmp_path: Path):
+    dataset = written(tmp_path)
+    first, again, other = (tmp_path / f"{name}.json" for name in ("first", "again", "other"))
+
+    trained = train_judge([dataset], first, seed=3)
+    train_judge([dataset], again, seed=3)
+    train_judge([dataset], other, seed=4)
+
+    assert first.read_bytes() == again.read_bytes() != other.read_bytes()
+    assert (trained.output, trained.questions) == (first, 30)
+    assert [part.dataset for part in trained.held_back] == [dataset.name]
+    assert sorted(file.name for file in tmp_path.glob("*.json")) == ["again.json", "first.json", "other.json"]
+
+
+def test_the_trees_judge(tmp_path: Path):
+    train_judge([written(tmp_path)], tmp_path / "trees.json")
+
+    found = [document("Zelden", content="Zelden is a town on the river Nedlez.")]
+    question = "How long is the river of Zelden?"
+
+    assert 0 < SwitchClassifier(str(tmp_path / "trees.json")).probability(question, question, found, [], step=0) < 1
+
+
+def test_a_corpus_that_does_not_say_where_its_passages_are_is_shared_out(tmp_path: Path):
+    dataset = written(tmp_path, sources=("",))
+
+    assert train_judge([dataset], tmp_path / "trees.json").steps > 30
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"count": 20}, "needs at least 25"), ({"sources": ("both",), "needs_river": False}, "nothing to learn")],
+)
+def test_what_cannot_be_learned_from_is_told_and_nothing_is_written(
+    tmp_path: Path, settings: dict[str, Any], message: str
+):
+    with pytest.raises(ValueError, match=message):
+        train_judge([written(tmp_path, **settings)], tmp_path / "trees.json")
+
+    assert not list(tmp_path.glob("*.json"))
+
+
+def test_a_folder_that_is_absent_is_told_before_the_work(tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match="There is no folder"):
+        train_judge([written(tmp_path)], tmp_path / "nowhere" / "trees.json")
+
+
+def test_the_command_says_what_came_of_it(tmp_path: Path):
+    from training.commands import train
+
+    dataset = written(tmp_path)
+    arguments = ["judge", "--dataset", f"{dataset.questions}:{dataset.corpus}", "--output", str(tmp_path / "t.json")]
+
+    result = CliRunner().invoke(train, arguments)
+
+    assert result.exit_code == 0, result.output
+    assert "Trained on 30 questions" in result.output
+    assert (tmp_path / "t.json").is_file()

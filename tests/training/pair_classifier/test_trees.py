@@ -1,0 +1,179 @@
+"""From questions and a corpus to trees that choose passages together."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from haystack import Document
+from typer.testing import CliRunner
+
+from components.pair_classifier import PairClassifier
+from components.pair_features import pair_features
+from components.question_as_query import QuestionAsQuery
+from components.state_builder import StateBuilder
+from components.tantivy_document_store import TantivyDocumentStore
+from components.tree_pair_scorer import TreePairScorer
+from pipelines import indexing
+from training.commands import train
+from training.dataset import Dataset
+from training.pair_classifier import fit, pools, recall, train_pairs
+from training.pair_classifier.pool import linked_retrieval
+
+pytest.importorskip("xgboost")
+
+TOWNS = [a + b + c for a in ("Bel", "Cor", "Dun") for b in ("ba", "mo", "ri", "sa") for c in ("den", "lo", "wick")]
+NOISE = ("mill", "bridge", "harvest", "winter", "market", "chapel", "meadow", "orchard")
+
+
+def river(town: str) -> str:
+    return town[::-1].title()
+
+
+def written(folder: Path, count: int = 30, gold: int = 2, corpus: bool = True) -> Dataset:
+    """Questions on the river of a town, which a passage on the town names, between passages that name the town."""
+    draw = random.Random(1)
+    questions, passages = [], []
+    for town in TOWNS[:count]:
+        passages += [
+            {
+                "id": town,
+                "title": town,
+                "text": f"{town} lies on the river {river(town)}, with a {draw.choice(NOISE)}.",
+            },
+            {"id": f"r-{town}", "title": river(town), "text": f"Of {draw.choice(NOISE)} and many miles."},
+            *(
+                {"id": f"n-{town}-{n}", "title": f"The {word} {n}", "text": f"A long {word} by a river, near {town}."}
+                for n, word in enumerate(draw.sample(NOISE, 4))
+            ),
+        ]
+        asked = f"How long is the river of {town}?"
+        supporting = [town, f"r-{town}", f"n-{town}-1"][:gold]
+        questions.append({"id": f"q-{town}", "question": asked, "answers": ["long"], "supporting_ids": supporting})
+    for name, records in (("questions", questions), ("corpus", passages)):
+        text = "".join(json.dumps(record) + "\n" for record in records)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    return Dataset(folder / "questions.jsonl", folder / "corpus.jsonl")
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Dataset:
+    return written(tmp_path)
+
+
+def test_trees_learn_which_passages_belong_together(dataset: Dataset, tmp_path: Path):
+    trained = train_pairs([dataset], tmp_path / "trees.json")
+
+    [measured] = trained.held_back
+    assert (trained.questions, measured.questions) == (30, 30)
+    assert measured.after > 0.95 > measured.before
+    first, second, other = (
+        {"title": "Aldham", "text": "Aldham lies on the river Wensum."},
+        {"title": "Wensum", "text": "Of winter and many miles."},
+        {"title": "The mill", "text": "A long mill by a river, near Aldham."},
+    )
+    town, water, mill = (Document(content=one["text"], meta={"title": one["title"]}) for one in (first, second, other))
+    scores = TreePairScorer(str(tmp_path / "trees.json")).score(
+        "How long is the river of Aldham?", [(town, water), (town, mill)]
+    )
+    assert scores[0] > 0.5 > scores[1]
+
+
+def test_the_same_seed_gives_the_same_file_and_another_one_another(dataset: Dataset, tmp_path: Path):
+    files = [tmp_path / f"{name}.json" for name in ("one", "two", "three")]
+    for file, seed in zip(files, (1, 1, 2), strict=True):
+        train_pairs([dataset], file, seed)
+
+    one, two, three = (file.read_bytes() for file in files)
+    assert one == two != three
+    assert sorted(file.name for file in tmp_path.glob("*.json")) == ["one.json", "three.json", "two.json"]
+
+
+def test_training_and_serving_count_the_same(dataset: Dataset):
+    class Recorder:
+        together = True
+
+        def __init__(self, store: TantivyDocumentStore):
+            self.store = store
+            self.rows: Any = None
+
+        def score(self, question: str, pairs: Any) -> list[float]:
+            self.rows = pair_features(question, pairs, self.store)
+            return [0.0] * len(pairs)
+
+    with dataset.indexed() as (questions, store):
+        engine = Recorder(store)
+        served = linked_retrieval(store, PairClassifier(engine, "fill"))
+        for question, pool in zip(questions[:3], pools("rivers", questions[:3], store), strict=True):
+            state = StateBuilder(["local"], "local").run(question.question)["state"]
+            served.run(QuestionAsQuery().run(state)["state"])
+            assert np.array_equal(engine.rows, pool.features)
+            assert pool.labels.sum() > 0
+
+
+def test_recall_counts_at_most_as_many_as_are_looked_at(dataset: Dataset):
+    with dataset.indexed() as (questions, store):
+        gathered = list(pools("rivers", questions, store))
+    booster = fit(gathered, seed=1)
+
+    before, after = recall(gathered, booster, k=1)
+
+    assert 0 <= before <= 1
+    assert after > 0.95
+
+
+def test_questions_with_one_gold_passage_teach_nothing(tmp_path: Path):
+    with pytest.raises(ValueError, match="never two gold passages together"):
+        train_pairs([written(tmp_path, gold=1)], tmp_path / "trees.json")
+    assert not (tmp_path / "trees.json").exists()
+
+
+def test_a_corpus_of_gold_passages_alone_teaches_nothing(dataset: Dataset):
+    with dataset.indexed() as (questions, store):
+        gathered = [pool for pool in pools("rivers", questions, store) if pool.pairs]
+    for pool in gathered:
+        pool.labels[:] = 1
+
+    with pytest.raises(ValueError, match="only gold passages"):
+        fit(gathered, seed=1)
+
+
+def test_too_few_questions_are_refused(tmp_path: Path):
+    with pytest.raises(ValueError, match="24 questions .* at least 25"):
+        train_pairs([written(tmp_path, count=24)], tmp_path / "trees.json")
+
+
+def test_a_folder_that_is_absent_is_told_before_the_work(dataset: Dataset, tmp_path: Path):
+    with pytest.raises(FileNotFoundError, match="There is no folder"):
+        train_pairs([dataset], tmp_path / "gone" / "trees.json")
+
+
+def test_the_command_trains_on_files_and_on_an_index(dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path / "data"))
+    indexing.index([tmp_path / "corpus.jsonl"], index="rivers")
+    outputs = []
+    for corpus in (dataset.corpus, "rivers"):
+        file = tmp_path / f"{len(outputs)}.json"
+        called = CliRunner().invoke(
+            train, ["pairs", "--dataset", f"{dataset.questions}:{corpus}", "--output", str(file)], terminal_width=200
+        )
+        assert called.exit_code == 0, called.output
+        assert "(30 questions)" in called.output
+        outputs.append(file)
+
+    assert all(file.stat().st_size > 1000 for file in outputs)
+
+
+def test_a_gold_passage_that_the_index_lacks_is_named(
+    dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path / "data"))
+    (tmp_path / "few.jsonl").write_text('{"id": "Belbaden", "title": "B", "text": "b"}\n', encoding="utf-8")
+    indexing.index([tmp_path / "few.jsonl"], index="few")
+
+    with pytest.raises(ValueError, match=r"index 'few' lacks 59 gold passages"):
+        train_pairs([Dataset.parse(f"{dataset.questions}:few")], tmp_path / "trees.json")
