@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from evaluation import commands
+import evaluation.commands
+import training.commands
 
 # Everything heavy is imported where it is used, so that help comes at once.
 if TYPE_CHECKING:
@@ -43,6 +44,13 @@ documents = typer.Typer(
     help="List and delete what an index holds.", epilog=EXIT_CODES, no_args_is_help=True, pretty_exceptions_enable=False
 )
 app.add_typer(documents, name="documents")
+train = typer.Typer(
+    help="Train the small learned parts on questions with their gold passages.",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(train, name="train")
 
 
 class Store(StrEnum):
@@ -583,8 +591,10 @@ def _fail(message: object, code: int) -> NoReturn:
     raise typer.Exit(code)
 
 
-for _command in (commands.evaluate, commands.report):
+for _command in (evaluation.commands.evaluate, evaluation.commands.report):
     app.command(epilog=EXIT_CODES)(_errors()(_command))
+for _command in (training.commands.pairs, training.commands.judge):
+    train.command(epilog=EXIT_CODES)(_errors()(_command))
 
 
 def main() -> None:

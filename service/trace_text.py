@@ -17,6 +17,9 @@ _JUDGED_BY = {
     "no_other_source": "no other source may be searched",
 }
 
+# What these would say is said already.
+_NOT_JUDGED = ("first_step", "nothing_found", "no_other_source")
+
 
 def trace_text(event: Event) -> str:
     """Say one event of a trace in one line.
@@ -68,7 +71,9 @@ def _verdict(data: Mapping[str, Any]) -> str:
     words = "keep what was found" if kept else "switch to another source"
     why = _JUDGED_BY.get(judged_by, judged_by)
     unread = "" if data.get("parsed", True) else ", its reply could not be read"
-    analysis = data.get("analysis") if judged_by in ("model", "coverage", "classifier") or judged_by not in _JUDGED_BY else ""
+    analysis = (
+        data.get("analysis") if judged_by in ("model", "coverage", "classifier") or judged_by not in _JUDGED_BY else ""
+    )
     return f"Verdict: {words} ({why}{unread})" + (f". {analysis}" if analysis else "")
 
 

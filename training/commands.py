@@ -7,21 +7,9 @@ from typing import Annotated
 
 import typer
 
+
 # Everything heavy is imported where it is used, so that help comes at once.
-train = typer.Typer(
-    help="Train the small learned parts on questions with gold passages.",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-)
-
-
-@train.callback()
-def _train() -> None:
-    """Train the small learned parts on questions with gold passages."""
-
-
-@train.command("judge")
-def train_judge(
+def judge(
     dataset: Annotated[
         list[str],
         typer.Option(metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions and their corpus; may be given again."),
@@ -46,8 +34,7 @@ def train_judge(
     )
 
 
-@train.command("pairs")
-def train_pairs(
+def pairs(
     dataset: Annotated[
         list[str],
         typer.Option(

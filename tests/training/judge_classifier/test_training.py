@@ -144,7 +144,7 @@ def test_a_folder_that_is_absent_is_told_before_the_work(tmp_path: Path):
 
 
 def test_the_command_says_what_came_of_it(tmp_path: Path):
-    from training.commands import train
+    from service.main import train
 
     dataset = written(tmp_path)
     arguments = ["judge", "--dataset", f"{dataset.questions}:{dataset.corpus}", "--output", str(tmp_path / "t.json")]

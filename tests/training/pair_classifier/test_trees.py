@@ -19,7 +19,7 @@ from components.state_builder import StateBuilder
 from components.tantivy_document_store import TantivyDocumentStore
 from components.tree_pair_scorer import TreePairScorer
 from pipelines import indexing
-from training.commands import train
+from service.main import train
 from training.dataset import Dataset
 from training.pair_classifier import fit, pools, recall, train_pairs
 from training.pair_classifier.pool import linked_retrieval
