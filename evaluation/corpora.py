@@ -18,6 +18,7 @@ from haystack.document_stores.errors import DocumentStoreError
 from components.index_location import index_exists, index_path
 from evaluation.datasets import detect, read_passages
 from evaluation.datasets.dataset_file import DatasetFile
+from evaluation.index_lock import index_lock
 from pipelines import indexing
 from pipelines.indexing import IndexReport, OnProgress, Progress, Skipped
 from pipelines.passage_stores import STORES, open_passages
@@ -54,8 +55,8 @@ def evaluation_indexes(
     """Find the indexes of a corpus, and make them when it is new or has changed.
 
     They are named by what the corpus holds, so each is made once. Making one can be stopped at any time: the next call
-    goes on from there. In tantivy it gets its name only when it is whole; in Elasticsearch every call compares the
-    corpus with what is there.
+    goes on from there, and one that comes while another process makes it waits for that. In tantivy it gets its name
+    only when it is whole; in Elasticsearch every call compares the corpus with what is there.
 
     :param corpus: A file or folder in one of the forms that ``evaluation.datasets`` reads.
     :param split: Keep its two simulated sources apart: passages whose ``source`` is ``local`` or ``both`` in the local
@@ -68,7 +69,7 @@ def evaluation_indexes(
     :returns: The names of the indexes.
     :raises FileNotFoundError: If there is no such corpus.
     :raises ValueError: If split and web_corpus are both given, the store is unknown, a record of the corpus is not of
-        its form, or an index would have no passage.
+        its form, an index would have no passage, or another process takes hours to make it.
     :raises DocumentStoreError: If the store fails.
     """
     if split and web_corpus is not None:
@@ -116,6 +117,22 @@ def index_corpus(
             f"{indexing.CORPUS_SUFFIX} corpus with 'source' does. Give another corpus for the web, or do not split it."
         )
     return _index_passages(file, name, index, store, on_progress)
+
+
+def absent_passages(ids: Iterable[str], indexes: Iterable[tuple[str, str]]) -> set[str]:
+    """Tell which passages are nowhere.
+
+    :param ids: Their ids.
+    :param indexes: The store and the name of each index to look in.
+    :returns: The ids that none of them holds.
+    :raises FileNotFoundError: If there is no such index.
+    :raises DocumentStoreError: If the store fails.
+    """
+    absent = set(ids)
+    for store, index in dict.fromkeys(indexes):
+        if absent:
+            absent -= open_passages(store, index).by_id(sorted(absent)).keys()
+    return absent
 
 
 def _index_passages(
@@ -176,26 +193,39 @@ def _made(
     name = f"corpus-{_fingerprint(file, format)}{'-split' if split else ''}"
     web = name + indexing.WEB_INDEX_SUFFIX if split else None
     names = [name] if web is None else [name, web]
-    in_place = store == "tantivy"
-    if in_place and all(index_exists(index_path(each)) for each in names):
-        return CorpusIndexes(name, web)
 
-    making = name + _UNFINISHED if in_place else name
-    report = index_corpus(file.path, index=making, store=store, format=format, split=split, on_progress=on_progress)
-    for skipped in report.skipped:
-        if skipped.line is None:
-            raise ValueError(f"Not all of the corpus could be read: {skipped}.")
-        on_skipped(skipped)
-    if not report.written and not report.unchanged:
-        raise ValueError(f"{file.path} holds no passage.")
-    if in_place:
-        unfinished = {"local": making} if web is None else {"local": making, "web": making + indexing.WEB_INDEX_SUFFIX}
-        for source, part in unfinished.items():
-            if not index_exists(index_path(part)):
-                raise ValueError(f"{file.path} has no passage whose source is {source} or both: do not split it.")
-        for part, whole in zip(unfinished.values(), names, strict=True):
-            _put_in_place(index_path(part), index_path(whole))
+    def index_into(index: str) -> None:
+        report = index_corpus(file.path, index=index, store=store, format=format, split=split, on_progress=on_progress)
+        for skipped in report.skipped:
+            if skipped.line is None:
+                raise ValueError(f"Not all of the corpus could be read: {skipped}.")
+            on_skipped(skipped)
+        if not report.written and not report.unchanged:
+            raise ValueError(f"{file.path} holds no passage.")
+
+    if store != "tantivy":
+        index_into(name)
+        return CorpusIndexes(name, web)
+    if _are_there(names):
+        return CorpusIndexes(name, web)
+    with index_lock(name):
+        # Another process may have made them while this one waited.
+        if not _are_there(names):
+            making = name + _UNFINISHED
+            index_into(making)
+            unfinished = {"local": making}
+            if web is not None:
+                unfinished["web"] = making + indexing.WEB_INDEX_SUFFIX
+            for source, part in unfinished.items():
+                if not index_exists(index_path(part)):
+                    raise ValueError(f"{file.path} has no passage whose source is {source} or both: do not split it.")
+            for part, whole in zip(unfinished.values(), names, strict=True):
+                _put_in_place(index_path(part), index_path(whole))
     return CorpusIndexes(name, web)
+
+
+def _are_there(names: Iterable[str]) -> bool:
+    return all(index_exists(index_path(name)) for name in names)
 
 
 def _log(skipped: Skipped) -> None:
@@ -206,7 +236,7 @@ def _put_in_place(part: Path, whole: Path) -> None:
     try:
         part.rename(whole)
     except OSError:
-        # Another process may have made the same index meanwhile.
+        # An earlier call may have been stopped between the two, or there are no locks here.
         if not index_exists(whole):
             raise
         shutil.rmtree(part, ignore_errors=True)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from haystack.core.errors import DeserializationError, PipelineError
 from components.index_location import INDEX_VARIABLE, WEB_INDEX_VARIABLE
 from components.recording import Entry, NotRecorded, Recording
 from components.state_builder import WEB_SWITCH, web_is_off
+from evaluation.question import Question
 from pipelines.loading import Pipeline, find, read
 
 logger = logging.getLogger(__name__)
@@ -37,6 +38,7 @@ _ELASTICSEARCH = "components.elasticsearch_title_retriever.ElasticsearchTitleRet
 _ELASTICSEARCH_STORE = "haystack_integrations.document_stores.elasticsearch.document_store.ElasticsearchDocumentStore"
 _WEB = "components.web_retriever.WebRetriever"
 _VECTORS = "components.vector_retriever.VectorRetriever"
+_JUDGE = "components.source_switch_judge.SourceSwitchJudge"
 # What the retriever of the preferred source is called in `config.json`.
 _RETRIEVERS = {
     "HybridRetriever": "hybrid",
@@ -45,6 +47,10 @@ _RETRIEVERS = {
     "ElasticsearchTitleRetriever": "bm25",
     "WebRetriever": "web",
 }
+# Variables that change what a run does and are told nowhere else: what a pipeline's YAML reads is part of its digest.
+_MODEL_VARIABLES = tuple(f"PREFRAG_{role}_{name}" for role in ("LLM", "JUDGE") for name in ("CONTEXT", "STRUCTURED"))
+_INDEX_VARIABLES = (INDEX_VARIABLE, WEB_INDEX_VARIABLE, WEB_SWITCH)
+_PART_VARIABLES = ("PREFRAG_PAIR_CLASSIFIER",)
 # Haystack 3 builds only components of modules that it is told to trust.
 _ALLOWLIST = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
 
@@ -124,13 +130,15 @@ class Setup:
     :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
     :param experiment: What is replaced.
     :param questions: The file of the questions, where they come from one; the simulated reader needs it.
+    :param format: The form of that file, see :func:`evaluation.datasets.load_questions`.
     :raises FileNotFoundError: When there is no such pipeline, corpus or recording.
     :raises ValueError: When the pipeline cannot be read, or the recording is of something else.
     """
 
-    def __init__(self, pipeline: Any, experiment: Experiment, questions: Path | None = None):
+    def __init__(self, pipeline: Any, experiment: Experiment, questions: Path | None = None, format: str = "auto"):
         self.experiment = experiment
         self.questions = questions
+        self.format = format
         self.name = _name(pipeline)
         # A loaded pipeline in which nothing is replaced is run as it is.
         self._as_it_is = pipeline if experiment == Experiment() and not isinstance(pipeline, str | Path) else None
@@ -144,6 +152,8 @@ class Setup:
         self.store = "elasticsearch" if inside else experiment.store or "tantivy"
         self.local, self.second = self._indexes()
         self._indexed_vectors(block)
+        # What is searched in the place of an outside or a second source, once there is one.
+        self.web: str | None = None
         self.block = _rewritten(block, self._changed)
         self.llm = self._llm(block)
         self._prepare_recording()
@@ -153,22 +163,53 @@ class Setup:
         """:returns: What `config.json` says of the pipeline."""
         experiment = self.experiment
         start = self.block.get("components", {}).get("start", {}).get("init_parameters", {})
-        web = experiment.web or experiment.web_corpus or (experiment.corpus if self.split else None)
         return {
             "pipeline": self.name,
             "pipeline_sha256": self._digest,
             "sources": self.sources,
             "corpus": None if experiment.corpus is None else str(experiment.corpus),
-            "web": None if web is None or not self.sources else str(web),
+            "web": self.web,
             "split": self.split,
             "indexes": [self.local, self.second],
             "top_k": start.get("top_k"),
             "store": self.store,
             "retriever": self._retriever(),
             "llm": self.llm,
+            "judged": self._judged(),
+            "environment": self._variables(),
             "simulated": self.llm.get("kind") == SIMULATED,
             "replayed": None if experiment.replay is None else str(experiment.replay),
         }
+
+    def gold_missing(self, questions: Sequence[Question]) -> dict[str, int] | None:
+        """Count the gold passages that no retrieval can find, because no index holds them.
+
+        :param questions: The questions.
+        :returns: ``questions`` that lack one or more, and ``passages``; None where ids tell nothing: without a corpus
+            of the run, without a source, and beside the real web.
+        :raises ValueError: When all of them are missing.
+        """
+        experiment = self.experiment
+        wanted = {passage for question in questions for passage in question.supporting_ids}
+        if experiment.corpus is None or experiment.web is not None or not self.sources or not wanted:
+            return None
+        from evaluation.corpora import absent_passages
+
+        # What stands in for the web is on disk, whatever the store.
+        indexes = [(store, name) for store, name in ((self.store, self.local), ("tantivy", self.second)) if name]
+        absent = absent_passages(wanted, indexes)
+        corpora = " or ".join(str(corpus) for corpus in (experiment.corpus, experiment.web_corpus) if corpus)
+        if absent == wanted:
+            raise ValueError(
+                f"None of the {len(wanted)} gold passages is in {corpora}: give the corpus of these questions."
+            )
+        lacking = sum(not absent.isdisjoint(question.supporting_ids) for question in questions)
+        if absent:
+            logger.warning(
+                "%s of %s gold passages are not in %s and cannot be found: %s of %s questions lack one or more.",
+                *(len(absent), len(wanted), corpora, lacking, len(questions)),
+            )
+        return {"questions": lacking, "passages": len(absent)}
 
     def build(self) -> Any:
         """Build the pipeline and warm it up; within :meth:`environment`.
@@ -289,6 +330,7 @@ class Setup:
         external = bool(parameters.get("external")) or _is_external(parameters.get("retriever"))
         if external and experiment.corpus is not None and experiment.web is None:
             # Still a source outside by name, so that its passages are cited as such; its queries stay in the house.
+            self.web = str(experiment.web_corpus or experiment.corpus)
             search = parameters["retriever"]
             if search["type"] == _WEB:
                 search = search["init_parameters"]["search"]
@@ -296,12 +338,14 @@ class Setup:
             return {**parameters, "retriever": {"type": _WEB, "init_parameters": stand_in}}
         if external:
             if experiment.web is not None:
+                self.web = experiment.web
                 parameters = {**parameters, "retriever": _without_stand_in(parameters["retriever"])}
             if self._recording:
                 # A replay that finds a gap is none; what failed when it was recorded fails again and is survived.
                 strict = {"strict": True} if experiment.replay is not None else {}
                 return {**parameters, "recording": self._recording, **strict}
         elif parameters.get("name") != self.preferred and self.second is not None and len(self.sources) > 1:
+            self.web = str(experiment.web_corpus or experiment.corpus)
             return dict(_rewritten(parameters, self._in_second_index))
         return parameters
 
@@ -330,6 +374,7 @@ class Setup:
                 "type": _SIMULATED_READER,
                 "init_parameters": {
                     "questions": str(self.questions),
+                    "format": self.format,
                     "corpus": [str(corpus) for corpus in corpora if corpus is not None],
                     **self._rates(),
                 },
@@ -418,6 +463,29 @@ class Setup:
                     f"{experiment.record} holds replies of another model ({json.dumps(kept.facts)}, now "
                     f"{json.dumps(self.llm)}): record to another file."
                 )
+
+    def _judged(self) -> bool:
+        """:returns: Whether a model judges what was found, so that its errors matter."""
+        # `auto` does not ask the embedded model.
+        asking = ("model", "cascade") if self._judge_is_embedded() else ("model", "cascade", "auto")
+        judges = [block.get("init_parameters") or {} for block in _blocks(self.block) if block["type"] == _JUDGE]
+        return any(
+            judge.get("enabled", True) and judge.get("chat_generator") and judge.get("judge", "auto") in asking
+            for judge in judges
+        )
+
+    def _judge_is_embedded(self) -> bool:
+        return self.llm.get("kind") == EMBEDDED and "judge" not in self.llm
+
+    def _variables(self) -> dict[str, str]:
+        """:returns: The variables of the environment that change the run."""
+        experiment = self.experiment
+        names = [*_PART_VARIABLES]
+        if experiment.replay is None and self.llm.get("kind") != SIMULATED:
+            names += _MODEL_VARIABLES
+        if experiment.corpus is None:
+            names += _INDEX_VARIABLES
+        return {name: value for name in names if (value := os.environ.get(name, "").strip())}
 
     def _retriever(self) -> str | None:
         components: Mapping[str, Any] = self.block.get("components", {})

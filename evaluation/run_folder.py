@@ -10,7 +10,7 @@ from typing import Any
 
 PREDICTIONS, METRICS, CONFIG = "predictions.jsonl", "metrics.json", "config.json"
 # What a run may go on with where it was stopped with another value.
-FREE = ("concurrency", "deadline", "haystack_version", "limit", "retries", "started")
+FREE = ("concurrency", "deadline", "gold_missing", "haystack_version", "limit", "retries", "started")
 
 
 class RunFolder:
@@ -30,10 +30,11 @@ class RunFolder:
         """
         before = self._config()
         if before is not None:
+            # What only one of them names, another version of the project has not told or tells otherwise.
             differing = [
-                f"{key} was {_told(before.get(key))} and is now {_told(config.get(key))}"
-                for key in sorted({*before, *config})
-                if key not in FREE and before.get(key) != _plain(config.get(key))
+                f"{key} was {_told(before[key])} and is now {_told(config[key])}"
+                for key in sorted(before.keys() & config.keys())
+                if key not in FREE and before[key] != _plain(config[key])
             ]
             if differing:
                 raise ValueError(

@@ -17,12 +17,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from components.recording import NotRecorded
-from evaluation.experiment import Experiment, Setup
+from evaluation.experiment import SIMULATED, Experiment, Setup
 from evaluation.question import Question
 from evaluation.run_folder import RunFolder
 from pipelines.asking import RunFailed, ask_async, portal
 
 DEADLINE_SECONDS = 600.0
+# With all that are asked at once: so many questions that find no server are enough to know that there is none.
+_FURTHER_UNREACHED = 5
 
 
 @dataclass(frozen=True)
@@ -84,14 +86,17 @@ def run(
     :param replaced: What of the pipeline is replaced, see :class:`~evaluation.experiment.Experiment`.
     :returns: The predictions, the metrics and the settings.
     :raises FileNotFoundError: When a file is absent.
-    :raises ValueError: When a setting makes no sense, or the folder holds a run with others.
+    :raises ValueError: When a setting makes no sense, the folder holds a run with others, or the corpus is not that of
+        the questions.
+    :raises ConnectionError: When the first questions all fail because a server cannot be reached.
     """
     if concurrency < 1 or retries < 0 or deadline <= 0 or (limit is not None and limit < 1):
         raise ValueError("concurrency and limit must be at least 1, retries at least 0 and deadline over 0.")
     file = Path(questions).expanduser() if isinstance(questions, str | Path) else None
     asked = _questions(questions if file is None else file, format, limit)
     with Console(stderr=True, quiet=not progress).status("preparing the pipeline and its indexes"):
-        setup = Setup(pipeline, Experiment(**replaced), file)
+        setup = Setup(pipeline, Experiment(**replaced), file, format)
+        gold_missing = setup.gold_missing(asked)
     if prices is not None:
         # What is wrong with them is better known before the first question than after the last.
         _priced(prices, setup.config)
@@ -99,6 +104,7 @@ def run(
         **setup.config,
         "dataset": asked[0].dataset or (file.resolve().parent.name if file is not None else "questions"),
         "questions": None if file is None else str(file),
+        "gold_missing": gold_missing,
         "limit": limit,
         "deadline": deadline,
         "concurrency": concurrency,
@@ -110,7 +116,7 @@ def run(
     done = [] if folder is None else _done(folder, config, asked, retry_failed)
     pending = [question for question in asked if question.id not in {prediction["id"] for prediction in done}]
     with setup.environment(), _bar(len(asked), done, progress) as bar:
-        asking = _Asking(setup.build() if pending else None, retries, deadline, contents)
+        asking = _Asking(setup.build() if pending else None, retries, deadline, contents, config["simulated"])
 
         async def ask_all() -> None:
             await asking.ask_all(pending, concurrency, keep)
@@ -137,30 +143,52 @@ class _Asking:
     :param retries: Further attempts at a question.
     :param deadline: Seconds an attempt may take.
     :param contents: Keep the text of documents.
+    :param simulated: Whether no language model takes part.
     """
 
-    def __init__(self, pipeline: Any, retries: int, deadline: float, contents: bool):
+    def __init__(self, pipeline: Any, retries: int, deadline: float, contents: bool, simulated: bool):
         self.pipeline = pipeline
         self.retries = retries
         self.deadline = deadline
         self.contents = contents
+        self.simulated = simulated
+        self._unreached = 0
+        self._reached = False
 
     async def ask_all(self, questions: Iterable[Question], concurrency: int, keep: Any) -> None:
-        """Ask every question; the next one starts whenever one is done."""
+        """Ask every question; the next one starts whenever one is done.
+
+        What cannot go on ends when the questions under way have: cancelled, their tasks would complain on the console.
+        """
         waiting = iter(questions)
+        stopped: list[Exception] = []
 
         async def worker() -> None:
             for question in waiting:
-                keep(await self._prediction(question))
+                if stopped:
+                    break
+                try:
+                    prediction = await self._prediction(question)
+                    keep(prediction)
+                    self._check_reached(prediction, enough=concurrency + _FURTHER_UNREACHED)
+                except Exception as error:
+                    stopped.append(error)
 
-        try:
-            async with asyncio.TaskGroup() as workers:
-                for _ in range(concurrency):
-                    workers.create_task(worker())
-        except ExceptionGroup as errors:
+        async with asyncio.TaskGroup() as workers:
+            for _ in range(concurrency):
+                workers.create_task(worker())
+        if stopped:
             # One of them is enough to say what is wrong.
-            first = errors.exceptions[0]
-            raise first from first.__cause__
+            raise stopped[0]
+
+    def _check_reached(self, prediction: Mapping[str, Any], enough: int) -> None:
+        """:raises ConnectionError: When so many questions have failed for want of a server, and none has not."""
+        self._unreached += not self._reached
+        if not self._reached and self._unreached >= enough:
+            raise ConnectionError(
+                f"The first {self._unreached} questions all failed because a server could not be reached. The last "
+                f"one: {prediction['error']} They are kept as failed: --retry-failed asks them again."
+            )
 
     async def _prediction(self, question: Question) -> dict[str, Any]:
         from evaluation.metrics import score
@@ -185,6 +213,7 @@ class _Asking:
             "supporting_ids": list(question.supporting_ids),
             "dataset": question.dataset,
             "seconds": round(seconds, 4),
+            "simulated": self.simulated,
             "error": error,
             "scores": scores,
             "result": result,
@@ -192,8 +221,11 @@ class _Asking:
 
     async def _attempt(self, question: Question) -> tuple[dict[str, Any], str | None]:
         try:
-            return await ask_async(self.pipeline, question.question, deadline=self.deadline), None
+            result = await ask_async(self.pipeline, question.question, deadline=self.deadline)
+            self._reached = True
+            return result, None
         except Exception as error:
+            self._reached = self._reached or not _is_unreached(error)
             if missing := _cause(error, NotRecorded):
                 raise ValueError(
                     f"Question '{question.id}' ({question.question}) cannot be replayed. {missing}. Replay with the "
@@ -216,11 +248,19 @@ class _Bar:
         self._values: dict[str, list[float]] = {}
         self._errors = 0
         self._task = bar.add_task("", total=total, scores="")
+        self._told = False
         for prediction in done:
-            self.show(prediction)
+            self._count(prediction)
 
     def show(self, prediction: Mapping[str, Any]) -> None:
-        """Count one more prediction."""
+        """Count one more prediction; what the first one failed of is told."""
+        if prediction.get("error") and not self._told and not self._bar.disable:
+            self._told = True
+            told = f"Question '{prediction['id']}' failed: {prediction['error']}"
+            self._bar.console.print(told, style="red", markup=False, highlight=False)
+        self._count(prediction)
+
+    def _count(self, prediction: Mapping[str, Any]) -> None:
         scores = prediction.get("scores") or {}
         counts = (prediction.get("result") or {}).get("counts") or {}
         shown = {name: 100 * scores[name] for name in ("acc", "f1", "recall") if name in scores}
@@ -301,17 +341,29 @@ def _summarise(
 ) -> dict[str, Any]:
     from evaluation.metrics import summarise
 
-    metrics = summarise(predictions, prices, config["llm"].get("model"))
-    return json.loads(json.dumps(metrics))
+    metrics = summarise(predictions, prices, _charged(config))
+    return json.loads(json.dumps({"simulated": config["simulated"], **metrics}))
 
 
 def _priced(prices: Mapping[str, Any], config: Mapping[str, Any]) -> None:
     from evaluation.metrics.prices import Prices
 
-    Prices.from_dict(prices).cost([{}], config["llm"].get("model"))
+    Prices.from_dict(prices).cost([{}], _charged(config))
 
 
-def _cause(error: BaseException, kind: type[BaseException]) -> BaseException | None:
+def _charged(config: Mapping[str, Any]) -> str | None:
+    """:returns: The model whose price counts; the simulated reader has none."""
+    return SIMULATED if config["simulated"] else config["llm"].get("model")
+
+
+def _is_unreached(error: BaseException) -> bool:
+    """:returns: Whether a server that cannot be reached is behind an error."""
+    import openai
+
+    return _cause(error, (ConnectionError, openai.APIConnectionError)) is not None
+
+
+def _cause(error: BaseException, kind: type[BaseException] | tuple[type[BaseException], ...]) -> BaseException | None:
     link: BaseException | None = error
     while link is not None and not isinstance(link, kind):
         link = link.__cause__

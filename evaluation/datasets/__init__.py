@@ -111,6 +111,8 @@ def detect(path: str | os.PathLike[str]) -> str:
         return "dpr"
     with file.open() as stream:
         head = stream.read(_HEAD_BYTES).removeprefix(b"\xef\xbb\xbf")
+    if not head.strip():
+        raise ValueError(f"{file.path} is empty: give a file that holds questions or passages.")
     if _BIOASQ.match(head):
         return "bioasq"
     records = file.json_array() if head.lstrip()[:1] == b"[" else file.json_lines()

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Literal
 
 import numpy as np
@@ -33,7 +34,7 @@ class Interval:
     """A mean with its interval.
 
     :param mean: The mean.
-    :param low: The 2.5th percentile of the resampled means.
+    :param low: The 2.5th percentile of the resampled means, or Wilson's bound.
     :param high: The 97.5th.
     :param n: Questions.
     """
@@ -131,13 +132,31 @@ def intervals(columns: np.ndarray, resamples: int = RESAMPLES, seed: int = SEED)
 def score_intervals(runs: Iterable[Run]) -> dict[tuple[str, str], Interval]:
     """
     :param runs: Runs.
-    :returns: The interval of each single score, by the run's name and the key of the measure.
+    :returns: The interval of each single score, by the run's name and the key of the measure. Of a share that is 0 or
+        100 for every question, resamples know nothing else, so its interval is Wilson's.
     """
     found: dict[tuple[str, str], Interval] = {}
     for run in runs:
         of_run = intervals(_values(run, list(run.predictions), MEASURES))
-        found |= {(run.name, measure.key): one for measure, one in zip(MEASURES, of_run, strict=True) if one.n}
+        for measure, one in zip(MEASURES, of_run, strict=True):
+            if one.n:
+                certain = measure.kind == "share" and one.low == one.high and one.mean in (0.0, 100.0)
+                found[run.name, measure.key] = wilson(one.mean, one.n) if certain else one
     return found
+
+
+def wilson(percent: float, n: int) -> Interval:
+    """Wilson's interval of a proportion (E. B. Wilson, 1927), which is not empty at its ends.
+
+    :param percent: The proportion, in percent.
+    :param n: Of how many.
+    :returns: The interval, in percent.
+    """
+    share, z = percent / 100, NormalDist().inv_cdf(0.5 + CONFIDENCE / 200)
+    middle = (share + z * z / (2 * n)) / (1 + z * z / n)
+    reach = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
+    # Rounding may leave a trifle beyond the ends.
+    return Interval(percent, 100 * max(0.0, middle - reach), 100 * min(1.0, middle + reach), n)
 
 
 def compare(settings: Mapping[Setting, Sequence[Run]]) -> list[Comparison]:

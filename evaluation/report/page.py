@@ -51,14 +51,18 @@ class Against:
     def brief(self) -> str:
         """:returns: What comes of it for accuracy, as the end of a sentence that begins with the reference."""
         told = []
+        by_construction = [one.other.method for one in self.comparisons if _answers_nothing(one.other)]
         for verdict, words in _BRIEF.items():
             named = [
                 f"{comparison.other.method} ({ACC.text(difference.interval.mean, sign=True)})"
                 for comparison in self.comparisons
                 if (difference := comparison.differences.get(ACC.key)) and difference.verdict == verdict
+                if not _answers_nothing(comparison.other)
             ]
             if named:
                 told.append(f"{words} {', '.join(named)}")
+        if by_construction:
+            told.append(f"is not set against {', '.join(by_construction)}: there the simulated reader is never right")
         return "; ".join(told or ["was not measured"]) + "."
 
 
@@ -108,7 +112,10 @@ def write_report(run_folders: Sequence[Path], output: Path) -> Path:
 
 
 def _against(settings: Mapping[Setting, Sequence[Run]], comparisons: Sequence[Comparison]) -> list[Against]:
-    """:returns: For every setting and dataset with two methods, each against the reference."""
+    """:returns: For every setting and dataset with two methods, each against the reference.
+
+    A method without a judge is in the tables of one setting, and here under every error of the others' judge.
+    """
     by_pair = {(one.run.name, one.other.name): one for one in comparisons}
     by_pair |= {(one.other.name, one.run.name): turned(one) for one in comparisons}
     found: list[Against] = []
@@ -116,12 +123,24 @@ def _against(settings: Mapping[Setting, Sequence[Run]], comparisons: Sequence[Co
         for dataset in sorted({run.dataset for run in runs}):
             held = [run for run in runs if run.dataset == dataset]
             reference = _reference(held)
+            if setting.judge_error is not None:
+                held += [
+                    run
+                    for other, elsewhere in settings.items()
+                    for run in elsewhere
+                    if other != setting and run.dataset == dataset and run.judge_error is None and setting.holds(run)
+                ]
             pairs = [by_pair.get((reference.name, run.name)) for run in held]
             kept = tuple(pair for pair in pairs if pair is not None and "method" in pair.differing)
             if kept:
                 main = dataset not in {one.dataset for one in found}
                 found.append(Against(dataset, setting, reference, kept, main))
     return found
+
+
+def _answers_nothing(run: Run) -> bool:
+    """:returns: Whether its accuracy is 0 by construction: the simulated reader knows nothing that it is not shown."""
+    return run.simulated and run.family == "no_retrieval"
 
 
 def _reference(runs: Sequence[Run]) -> Run:

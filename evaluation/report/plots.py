@@ -98,7 +98,11 @@ def _recall(runs: Sequence[Run], intervals: Intervals) -> Iterator[Plot]:
     known = [run for run in runs if run.value(RECALL) is not None and run.value(DOCUMENTS)]
     groups: dict[tuple[str, str, float | None], list[Run]] = {}
     for run in known:
-        groups.setdefault((run.dataset, run.model, run.judge_error), []).append(run)
+        same = {other.judge_error for other in known if (other.dataset, other.model) == (run.dataset, run.model)}
+        # A method without a judge belongs beside the others, whatever the error of theirs.
+        errors = same - {None} if run.judge_error is None and same != {None} else {run.judge_error}
+        for error in errors:
+            groups.setdefault((run.dataset, run.model, error), []).append(run)
     largest: dict[str, int] = {}
     for (dataset, model, error), shown in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0][0])):
         if len(shown) > 1:

@@ -111,7 +111,9 @@ class Run:
 
     @property
     def judge_error(self) -> float | None:
-        """:returns: The share of verdicts that the simulated judge gets wrong, 0 to 1."""
+        """:returns: The share of verdicts that the simulated judge gets wrong, 0 to 1; None where no model judges."""
+        if self.config.get("judged") is False:
+            return None
         error = self.llm.get("judge_error") if self.simulated else None
         return None if error is None else float(error)
 
@@ -211,6 +213,9 @@ def _read_run(folder: Path, name: str) -> Run:
         )
     else:
         warnings.extend(_contradictions(run))
+    lost = config.get("gold_missing")
+    if isinstance(lost, Mapping) and lost.get("passages"):
+        warnings.append(f"gold passages not in the corpus: {lost['passages']}, of {lost.get('questions')} questions")
     if failed := run.metrics.get("errors"):
         warnings.append(f"questions that failed: {failed}")
     return replace(run, warnings=tuple(warnings))

@@ -45,8 +45,13 @@ class Setting:
 
     def holds(self, run: Run) -> bool:
         """:returns: Whether a run has this setting; what a run has not, such as top-k without retrieval, agrees."""
-        return (self.model, self.judge_error) == (run.model, run.judge_error) and (
-            run.top_k in (None, self.top_k) and run.retriever in (None, self.retriever)
+        return self.model == run.model and all(
+            own in (None, held)
+            for own, held in (
+                (run.judge_error, self.judge_error),
+                (run.top_k, self.top_k),
+                (run.retriever, self.retriever),
+            )
         )
 
 
@@ -54,9 +59,9 @@ def by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
     """Sort runs by their setting.
 
     :param runs: Runs.
-    :returns: The runs of each setting, the one with most runs first. A run that has no top-k or no retriever is with
-        the largest setting that it agrees with. So are methods that were all run with one top-k of their own alone, as
-        DR-RAG's k is another number than PrefRAG's.
+    :returns: The runs of each setting, the one with most runs first. A run that has no judge, no top-k or no retriever
+        is with the largest setting that it agrees with. So are methods that were all run with one top-k of their own
+        alone, as DR-RAG's k is another number than PrefRAG's.
     """
     groups: dict[Setting, list[Run]] = {}
     for run in runs:
@@ -93,7 +98,9 @@ def differing(run: Run, other: Run) -> tuple[str, ...]:
     found = {
         "method": run.family != other.family,
         "model": run.model != other.model,
-        "judge error": run.judge_error != other.judge_error,
+        # A real model's is not known; a method without a judge has none.
+        "judge error": run.simulated != other.simulated
+        or (None not in (run.judge_error, other.judge_error) and run.judge_error != other.judge_error),
         "top-k": None not in (run.top_k, other.top_k) and run.top_k != other.top_k,
         "retriever": None not in (run.retriever, other.retriever) and run.retriever != other.retriever,
         "corpus": _differ(run.passages[0], other.passages[0]),

@@ -166,8 +166,9 @@ def _overall(settings: Settings, intervals: Intervals) -> Table | None:
     return _by_setting(
         "overall",
         "Overall (PrefRAG, tables 1 and 4)",
-        "Scores in percent, their 95% interval below, the best of each column in bold. Avg is the mean of Acc, F1 and "
-        "EM; questions answered with yes or no have Acc alone.",
+        "Scores in percent, their 95% interval below (bootstrap; Wilson's where all questions have 0 or all have 100), "
+        "the best of each column in bold. Avg is the mean of Acc, F1 and EM; questions answered with yes or no have "
+        "Acc alone.",
         settings,
         intervals,
         _scores,

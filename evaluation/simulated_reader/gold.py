@@ -16,7 +16,8 @@ from evaluation.question import Question
 logger = logging.getLogger(__name__)
 
 _WORD = re.compile(r"\w+")
-_HEADER = re.compile(r"^\[(?P<mark>W?\d+)\] (?P<title>.*)$", re.MULTILINE)
+# Before the first passage of a search, text and JSON transcripts have a word on the same line.
+_HEADER = re.compile(r"^(?:Observation: |Passages: )?\[(?P<mark>W?\d+)\] (?P<title>.*)$", re.MULTILINE)
 # Between a title and its text stand the name of the source, a plus in the published code's layout, and a line break.
 _BETWEEN = 80
 
@@ -101,11 +102,12 @@ def _places(passage: Passage, text: str) -> Iterator[str]:
         place = text.find(passage.text, place + 1)
 
 
-def load_gold(questions: Sequence[str], corpus: Sequence[str]) -> Mapping[str, GoldQuestion]:
+def load_gold(questions: Sequence[str], corpus: Sequence[str], format: str = "auto") -> Mapping[str, GoldQuestion]:
     """Read the questions, and of the corpus their gold passages; files that have not changed are read once.
 
     :param questions: Files of questions.
     :param corpus: Files of passages.
+    :param format: The form of the questions, see :func:`evaluation.datasets.load_questions`.
     :returns: The questions by their text.
     :raises FileNotFoundError: When a file is absent.
     :raises ValueError: When a file cannot be read, or the corpus holds none of the gold passages.
@@ -113,14 +115,14 @@ def load_gold(questions: Sequence[str], corpus: Sequence[str]) -> Mapping[str, G
     paths = [Path(file).expanduser() for file in (*questions, *corpus)]
     if absent := next((path for path in paths if not path.exists()), None):
         raise FileNotFoundError(f"There is no file {absent}: the simulated reader needs the questions and the corpus.")
-    return _loaded(tuple(questions), tuple(corpus), tuple(path.stat().st_mtime_ns for path in paths))
+    return _loaded(tuple(questions), tuple(corpus), format, tuple(path.stat().st_mtime_ns for path in paths))
 
 
 @lru_cache(maxsize=4)
 def _loaded(
-    questions: tuple[str, ...], corpus: tuple[str, ...], changed: tuple[int, ...]
+    questions: tuple[str, ...], corpus: tuple[str, ...], format: str, changed: tuple[int, ...]
 ) -> Mapping[str, GoldQuestion]:
-    read = [question for file in questions for question in load_questions(file)]
+    read = [question for file in questions for question in load_questions(file, format=format)]
     wanted = {passage for question in read for passage in question.supporting_ids}
     passages: dict[str, Passage] = {}
     for document in chain.from_iterable(map(read_passages, corpus)):
@@ -134,7 +136,8 @@ def _loaded(
             f"None of the {len(wanted)} gold passages is in {', '.join(corpus)}: give the corpus of these questions."
         )
     if absent := wanted - set(passages):
-        logger.warning("%s of %s gold passages are not in the corpus: they cannot be found.", len(absent), len(wanted))
+        # An evaluation has warned of those of its own questions.
+        logger.info("%s of %s gold passages are not in the corpus: they cannot be found.", len(absent), len(wanted))
     gold: dict[str, GoldQuestion] = {}
     for question in read:
         held = tuple(passages[passage] for passage in question.supporting_ids if passage in passages)

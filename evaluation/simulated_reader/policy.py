@@ -30,7 +30,7 @@ def draw(seed: int, *situation: object) -> float:
     """Draw a number without a generator: the same for the same situation, whoever comes to it and in whatever order.
 
     :param seed: The seed of the run.
-    :param situation: The question, the kind of decision, and what has been shown.
+    :param situation: The question, the kind of decision, and what else it depends on.
     :returns: A number from 0 to below 1.
     """
     digest = blake2b(repr((seed, *situation)).encode(), digest_size=8).digest()

@@ -42,8 +42,10 @@ class SimulatedReader:
     sources, each query goes to the first one offered and, when that brought nothing missing, to the next. It gives no
     citations and never says PARTIALLY CORRECT.
 
-    Every decision is drawn from the seed, the question and what has been shown, so that runs side by side, in whatever
-    order, and different methods in the same situation all see the same luck.
+    Every decision is drawn from the seed and the question, a verdict or a label also from what has been shown, so that
+    runs side by side, in whatever order, and different methods in the same situation all see the same luck. For the
+    answer there is one draw a question: it is spoiled from a certain number of irrelevant passages on, the same one for
+    every method, and asking again or showing more never mends it.
 
     ```python
     from evaluation.simulated_reader import SimulatedReader
@@ -62,16 +64,19 @@ class SimulatedReader:
         seed: int = 0,
         context_window: int = CONTEXT_WINDOW,
         latency: float = 0.0,
+        format: str = "auto",
     ):
         """
         :param questions: The file of the questions, or several.
         :param corpus: The file of the passages, or several; all that any source holds.
         :param judge_error: The chance, 0 to 1, that a verdict on new passages is the wrong one.
         :param reflection_error: The chance, 0 to 1, that the label of an answer is the wrong one.
-        :param distraction: The chance, 0 to 1, that one irrelevant passage shown spoils a right answer.
+        :param distraction: The chance, 0 to 1, that one irrelevant passage shown spoils a right answer: with so many of
+            them it stays right with the chance (1 - distraction) to the power of their number.
         :param seed: Of all draws.
         :param context_window: Tokens that a prompt may have; large, so that nothing is cut.
         :param latency: Seconds that every reply takes.
+        :param format: The form of the questions, see :func:`evaluation.datasets.load_questions`.
         :raises ValueError: For a number out of its range, or no file.
         """
         rates = {"judge_error": judge_error, "reflection_error": reflection_error, "distraction": distraction}
@@ -92,6 +97,7 @@ class SimulatedReader:
         self.seed = seed
         self.context_window = context_window
         self.latency = latency
+        self.format = format
 
     def to_dict(self) -> dict[str, Any]:
         """:returns: The component as plain values."""
@@ -105,6 +111,7 @@ class SimulatedReader:
             seed=self.seed,
             context_window=self.context_window,
             latency=self.latency,
+            format=self.format,
         )
 
     @classmethod
@@ -151,7 +158,7 @@ class SimulatedReader:
         return {"replies": [self._reply(messages, generation_kwargs, tools)]}
 
     def _gold(self) -> Mapping[str, GoldQuestion]:
-        return load_gold(self.questions, self.corpus)
+        return load_gold(self.questions, self.corpus, self.format)
 
     def _reply(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None, tools: list[Tool] | None
@@ -193,13 +200,14 @@ class SimulatedReader:
         # A question that came without an answer has none to give.
         enough = bool(gold.question.answers) and gold.is_enough(shown)
         clear = (1 - self.distraction) ** shown.irrelevant
-        if enough and self._draw(gold, shown, "answer") < clear:
+        if enough and draw(self.seed, gold.question.id, "answer") < clear:
             return gold.question.answers[0]
         return wrong_answer(gold.question, self.seed)
 
     def _label(self, gold: GoldQuestion, shown: Shown, answer: str) -> Label:
         right = is_right(gold.question, answer)
-        if self._draw(gold, shown, "label", right) < self.reflection_error:
+        situation = ("label", right, sorted(shown.gold), shown.irrelevant)
+        if draw(self.seed, gold.question.id, *situation) < self.reflection_error:
             right = not right
         return Label.CORRECT if right else Label.INCORRECT
 
@@ -208,9 +216,6 @@ class SimulatedReader:
         titles = sorted(title for _, title in headers(call.new))
         wrong = draw(self.seed, gold.question.id, "verdict", sorted(shown.gold), titles) < self.judge_error
         return status != wrong
-
-    def _draw(self, gold: GoldQuestion, shown: Shown, *decision: object) -> float:
-        return draw(self.seed, gold.question.id, *decision, sorted(shown.gold), shown.irrelevant)
 
 
 def _wish(call: Call, gold: GoldQuestion, shown: Shown) -> tuple[str, str] | None:

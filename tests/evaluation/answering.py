@@ -47,7 +47,7 @@ class AnsweringChatGenerator:
         question = next(one for one in self.answers if one in (messages[-1].text or ""))
         CALLS.setdefault("asked", []).append(question)
         if CALLS["asked"].count(question) <= self.failures.get(question, 0):
-            raise RuntimeError("the server is down")
+            raise ConnectionError("the server is down")
         meta = {"usage": {"prompt_tokens": 10, "completion_tokens": 2}}
         return {"replies": [ChatMessage.from_assistant(answer(self.answers[question], label=None), meta=meta)]}
 

@@ -97,6 +97,30 @@ class TestEvaluate:
         assert "cost: " in result.stdout
         assert "cost" in json.loads((output / "metrics.json").read_text())
 
+    def test_a_simulated_run_costs_nothing_whatever_the_table_of_prices_names(self, tmp_path: Path, output: Path):
+        corpus, dev, prices = tmp_path / "corpus.jsonl", tmp_path / "dev.jsonl", tmp_path / "prices.json"
+        corpus.write_text(json.dumps({"id": "p", "title": "Box", "text": "A thing.", "source": "both"}))
+        dev.write_text(json.dumps({"id": "q", "question": "What?", "answers": ["thing"], "supporting_ids": ["p"]}))
+        price = {"prompt_per_million": 1000000, "completion_per_million": 0}
+        for table in ({"small": price}, {"small": price, "large": price}):
+            prices.write_text(json.dumps(table))
+            settings = ("--corpus", corpus, "--llm", "simulated", "--prices", prices)
+
+            result = prefrag("evaluate", "--questions", dev, "--output", output, *settings)
+
+            assert result.exit_code == 0, result.output
+            assert "cost: 0.0000; without a price: simulated" in result.stdout
+            metrics = json.loads((output / "metrics.json").read_text())
+            assert (metrics["simulated"], metrics["cost"]["llm"]) == (True, 0)
+
+    def test_an_empty_file_of_questions_is_called_empty(self, tmp_path: Path, output: Path):
+        (tmp_path / "dev.jsonl").write_text("\n")
+
+        result = prefrag("evaluate", "--questions", tmp_path / "dev.jsonl", "--output", output)
+
+        assert result.exit_code == 2
+        assert "dev.jsonl is empty: give a file that holds questions" in " ".join(result.stderr.split())
+
     @pytest.mark.parametrize(
         ("arguments", "code", "message"),
         [

@@ -17,10 +17,12 @@ import pytest
 from haystack import Document
 
 import evaluation.corpora
+import evaluation.index_lock
 from components.index_location import data_directory, index_path
 from components.tantivy_document_store import TantivyDocumentStore
 from evaluation.corpora import evaluation_indexes, index_corpus
 from evaluation.datasets import load_questions
+from evaluation.index_lock import index_lock
 from pipelines.indexing import Progress
 from pipelines.passage_stores import PassageStore
 
@@ -93,7 +95,50 @@ class TestTheIndexesOfAnEvaluation:
         local, web = evaluation_indexes(OWN, split=True)
         assert indexes() == {local, web}
 
-    def test_two_that_make_the_same_index_at_once_both_get_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_two_processes_that_want_the_same_new_index_make_it_once(self, tmp_path: Path) -> None:
+        corpus = table(tmp_path / "c.tsv", range(60))
+        want = """
+import sys
+from evaluation.corpora import evaluation_indexes
+from pipelines.passage_stores import PassageStore
+PassageStore.batch = 10
+def say(progress):
+    print(progress.written, flush=True)
+    if len(sys.argv) > 2:
+        sys.stdin.readline()
+evaluation_indexes(sys.argv[1], split=False, on_progress=say)
+"""
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        root = Path(__file__).parents[2]
+        first = subprocess.Popen(
+            [sys.executable, "-c", want, str(corpus), "slowly"], cwd=root, text=True, bufsize=1, **pipes
+        )
+        with first:
+            assert first.stdout is not None
+            assert first.stdout.readline() == "10\n"
+            second = subprocess.Popen([sys.executable, "-c", want, str(corpus)], cwd=root, text=True, **pipes)
+            with second:
+                assert second.stderr is not None
+                assert "is making the index" in second.stderr.readline()
+                assert len(first.communicate("\n" * 10, timeout=60)[0].split()) == 5
+                told, _ = second.communicate(timeout=60)
+        assert (first.returncode, second.returncode, told) == (0, 0, "")
+        [name] = indexes()
+        assert len(stored(name)) == 60
+
+    def test_the_wait_for_another_has_an_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(evaluation.corpora, "index_lock", lambda name: index_lock(name, wait=0.0))
+        names = evaluation_indexes(OWN, split=False)
+        index_path(names.local).rename(index_path("elsewhere"))
+
+        with index_lock(names.local), pytest.raises(ValueError, match="still making the index .* after 0 seconds"):
+            evaluation_indexes(OWN, split=False)
+
+    def test_where_no_file_can_be_locked_two_that_make_the_same_index_may_both_get_it(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(evaluation.index_lock, "fcntl", None)
+
         def meanwhile(*given: Any, **more: Any) -> Any:
             report = index_corpus(*given, **more)
             monkeypatch.setattr(evaluation.corpora, "index_corpus", index_corpus)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 from pathlib import Path
@@ -13,6 +14,7 @@ import yaml
 import evaluation
 from components.retrieval_source import RetrievalSource
 from components.web_retriever import WebRetriever
+from evaluation.datasets import load_questions
 from evaluation.experiment import Experiment, Setup
 from evaluation.simulated_reader import SimulatedReader
 from pipelines import load
@@ -117,11 +119,12 @@ class TestCorpora:
         assert (ended.config["split"], ended.config["web"]) == (True, str(corpus))
 
     def test_a_pipeline_with_one_source_gets_it_whole(self, corpus: Path, dev: Path):
-        for name, source in (("vanilla_local", "local"), ("vanilla_web", "web")):
+        # What stands in for the web is told wherever something does.
+        for name, source, web in (("vanilla_local", "local", None), ("vanilla_web", "web", str(corpus))):
             ended = evaluation.run(name, dev, corpus=corpus, llm="simulated", progress=False)
 
             assert shown(ended.predictions[0]) >= {("p1", source), ("p2", source)}
-            assert (ended.config["split"], ended.config["web"]) == (False, None)
+            assert (ended.config["split"], ended.config["web"]) == (False, web)
 
     def test_each_can_be_forced(self, corpus: Path, dev: Path):
         ends = {"corpus": corpus, "llm": "simulated", "progress": False}
@@ -130,6 +133,7 @@ class TestCorpora:
         part = evaluation.run("vanilla_web", dev, split=True, **ends)
 
         assert {("p1", "local"), ("p2", "local")} <= shown(whole.predictions[0])
+        assert whole.config["web"] == str(corpus)
         assert ("p1", "web") not in shown(part.predictions[0])
 
     def test_a_corpus_for_the_web_stands_beside_the_whole_one(self, corpus: Path, dev: Path, tmp_path: Path):
@@ -189,6 +193,43 @@ class TestCorpora:
         ready = setup(file, corpus=corpus)
 
         assert blocks(ready.block, "WebRetriever")[0]["index"] == ready.second
+
+    def test_gold_passages_that_no_index_holds_are_counted_and_told(
+        self, corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ):
+        other = {**QUESTION, "id": "q2", "question": "Who built Ardal Light?", "supporting_ids": ["p1", "gone", "lost"]}
+        dev = jsonl(tmp_path / "two.jsonl", QUESTION, other)
+        for settings in ({"llm": "simulated"}, SERVER):
+            counted = setup("prefrag", dev, corpus=corpus, **settings).gold_missing(load_questions(dev))
+
+            assert counted == {"questions": 1, "passages": 2}
+            assert "2 of 4 gold passages are not in" in caplog.text
+            assert "1 of 2 questions lack one or more" in caplog.text
+            caplog.clear()
+        ended = evaluation.run("prefrag", dev, corpus=corpus, llm="simulated", progress=False)
+        assert ended.config["gold_missing"] == {"questions": 1, "passages": 2}
+
+    def test_gold_passages_may_be_in_either_source(self, corpus: Path, dev: Path, tmp_path: Path):
+        asked = load_questions(dev)
+        local, web = jsonl(tmp_path / "local.jsonl", LIGHTHOUSE), jsonl(tmp_path / "web.jsonl", BUILDER)
+        nothing = {"questions": 0, "passages": 0}
+
+        assert setup("prefrag", corpus=corpus).gold_missing(asked) == nothing
+        assert setup("prefrag", corpus=local, web_corpus=web).gold_missing(asked) == nothing
+        assert setup("prefrag", corpus=local, split=False).gold_missing(asked) == {"questions": 1, "passages": 1}
+
+    def test_gold_passages_are_not_counted_where_their_ids_tell_nothing(self, corpus: Path, dev: Path):
+        asked = load_questions(dev)
+
+        assert setup("prefrag").gold_missing(asked) is None
+        assert setup("prefrag", corpus=corpus, web="ddgs").gold_missing(asked) is None
+        assert setup("no_retrieval", corpus=corpus).gold_missing(asked) is None
+
+    def test_the_corpus_of_other_questions_is_refused_before_one_is_asked(self, dev: Path, tmp_path: Path):
+        other = jsonl(tmp_path / "other.jsonl", {**BOTH, "id": "elsewhere"})
+
+        with pytest.raises(ValueError, match=r"None of the 2 gold passages is in .*other.jsonl: give the corpus of"):
+            evaluation.run("prefrag", dev, corpus=other, progress=False, **SERVER)
 
     def test_an_absent_one_is_said(self, tmp_path: Path):
         with pytest.raises(FileNotFoundError, match="nothing.jsonl"):
@@ -253,6 +294,42 @@ class TestModel:
         for llm in ("simulated", "embedded", "http://localhost:9/v1"):
             with pytest.raises(ValueError, match=r"a model of its own \(OpenAIChatGenerator\), which llm does not"):
                 setup(pipeline, dev, corpus=corpus, llm=llm)
+
+    def test_the_simulated_reader_reads_the_questions_in_the_form_that_is_named(self, corpus: Path, dev: Path):
+        ready = Setup("prefrag", Experiment(corpus=corpus, llm="simulated"), dev, "jsonl")
+
+        assert {reader["format"] for reader in blocks(ready.block, "SimulatedReader")} == {"jsonl"}
+
+    def test_whether_a_model_judges_is_told(self, corpus: Path, dev: Path, monkeypatch: pytest.MonkeyPatch):
+        simulated = {"questions": dev, "corpus": corpus, "llm": "simulated"}
+        names = ("prefrag", "mspr", "prefrag_classifier", "vanilla_mix", "prefrag_direct")
+        judged = {name: setup(name, **simulated).config["judged"] for name in names}
+
+        assert judged == dict.fromkeys(names, False) | {"prefrag": True, "mspr": True}
+        assert setup("prefrag", **SERVER).config["judged"]
+        assert not setup("prefrag", llm="embedded").config["judged"], "the embedded model is not asked"
+        monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", "http://localhost:8/v1")
+        assert setup("prefrag").config["judged"]
+
+    def test_variables_that_change_a_run_are_told(self, corpus: Path, dev: Path, monkeypatch: pytest.MonkeyPatch):
+        variables = {
+            "PREFRAG_PAIR_CLASSIFIER": "mine",
+            "PREFRAG_LLM_CONTEXT": "4096",
+            "PREFRAG_WEB": "off",
+        }
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("PREFRAG_LLM_API_KEY", "secret")
+
+        assert setup("prefrag").config["environment"] == variables
+        ready = setup("prefrag", dev, corpus=corpus, llm="simulated")
+        assert ready.config["environment"] == {"PREFRAG_PAIR_CLASSIFIER": "mine"}, "others do not matter there"
+
+    def test_variables_that_the_yaml_reads_are_part_of_its_digest(self, monkeypatch: pytest.MonkeyPatch):
+        before = setup("prefrag_elasticsearch").config["pipeline_sha256"]
+        monkeypatch.setenv("PREFRAG_INDEX", "another")
+
+        assert setup("prefrag_elasticsearch").config["pipeline_sha256"] != before
 
     def test_the_simulated_reader_needs_its_files(self, corpus: Path, dev: Path):
         for files in ({"questions": dev}, {"corpus": corpus}):
@@ -405,6 +482,30 @@ class TestRecording:
 
         with pytest.raises(ValueError, match=r"Question 'hp-1' \(In which year .* does not hold this reply of"):
             self.run(scripted, replay=kept)
+
+    def test_with_a_reply_missing_ends_without_a_complaint_about_the_questions_asked_beside_it(
+        self, corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ):
+        dev = jsonl(
+            tmp_path / "many.jsonl",
+            *(
+                {**QUESTION, "id": f"q{n}", "question": f"Where was builder {n} of Ardal Light born?"}
+                for n in range(12)
+            ),
+        )
+        kept, settings = tmp_path / "kept.jsonl", {"corpus": corpus, "progress": False}
+        evaluation.run("mspr", dev, llm="simulated", record=kept, **settings)
+        lines = kept.read_text(encoding="utf-8").splitlines()
+        replies = [line for line in lines if json.loads(line)["key"].startswith("reply")]
+        left = set(lines) - set(replies[len(replies) // 2 :])
+        kept.write_text("".join(f"{line}\n" for line in lines if line in left), encoding="utf-8")
+
+        with pytest.raises(ValueError, match=r"Question 'q\d+' .* cannot be replayed"):
+            evaluation.run("mspr", dev, replay=kept, concurrency=6, output=tmp_path / "run", **settings)
+        gc.collect()
+        assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []
+        done = (tmp_path / "run" / "predictions.jsonl").read_text(encoding="utf-8").splitlines()
+        assert 0 < len(done) < 12
 
     def test_with_a_search_missing_is_one_too(self, scripted: Path, tmp_path: Path):
         kept = tmp_path / "kept.jsonl"

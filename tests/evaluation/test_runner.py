@@ -64,11 +64,12 @@ class TestRun:
         assert sorted(prediction["id"] for prediction in kept) == sorted(one.id for one in ASKED)
         assert set(kept[0]) == {
             *("id", "question", "answers", "type", "supporting_ids", "dataset"),
-            *("seconds", "error", "scores", "result"),
+            *("seconds", "simulated", "error", "scores", "result"),
         }
         assert kept[0]["seconds"] > 0
         assert kept[0]["result"]["trace"]
         assert read(output, "metrics.json") == ended.metrics
+        assert kept[0]["simulated"] is ended.metrics["simulated"] is False
         config = read(output, "config.json")
         assert config == ended.config
         assert (config["pipeline"], config["dataset"], config["simulated"]) == (str(boxes), "boxes", False)
@@ -188,6 +189,30 @@ class TestQuestionsThatFail:
         assert len(lines(output)) == 12
         assert CALLS["asked"].count(ASKED[0].question) == 1
 
+    def test_tell_the_first_error_once_beside_the_progress(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+        path = pipeline(tmp_path, ASKED, failures={"q1": 9, "q2": 9})
+        run(path, retries=0, concurrency=1, progress=True)
+        told = " ".join(capsys.readouterr().err.split())
+        run(path, retries=0, progress=False)
+
+        assert told.count("Question 'q") == 1
+        assert "Question 'q1' failed: " in told
+        assert "the server is down" in told
+        assert capsys.readouterr().err == ""
+
+    def test_for_want_of_a_server_end_the_run_when_they_are_the_first_and_all(self, tmp_path: Path, output: Path):
+        path = pipeline(tmp_path, ASKED, failures={one.id: 1 for one in ASKED})
+
+        with pytest.raises(ConnectionError, match=r"The first 7 questions all failed .* the server is down.*--retry-"):
+            run(path, retries=0, concurrency=2, output=output)
+        assert 7 <= len(lines(output)) <= 8
+        assert run(path, concurrency=2, output=output, retry_failed=True).metrics["errors"] == 0
+
+    def test_for_want_of_a_server_do_not_end_the_run_once_one_was_answered(self, tmp_path: Path):
+        failures = {one.id: 9 for one in ASKED[1:]}
+
+        assert run(pipeline(tmp_path, ASKED, failures=failures), retries=0, concurrency=1).metrics["errors"] == 11
+
     def test_fail_at_the_deadline(self, boxes: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv(HANG_AFTER, "0")
 
@@ -264,6 +289,14 @@ class TestResuming:
             ValueError, match="other settings: top_k was null and is now 3. Choose another output folder"
         ):
             run(boxes, output=output, top_k=3)
+
+    def test_what_an_earlier_version_did_not_tell_is_no_other_setting(self, boxes: Path, output: Path):
+        run(boxes, output=output, limit=3)
+        config = read(output, "config.json")
+        del config["judged"]
+        (output / "config.json").write_text(json.dumps(config))
+
+        assert run(boxes, output=output, limit=4).metrics["n"] == 4
 
     def test_an_edited_pipeline_is_another_one(self, boxes: Path, output: Path):
         run(boxes, output=output)

@@ -265,6 +265,32 @@ class TestWhatItAnswers:
         assert all(said(reader(distraction=1.0, seed=seed), held).answer == "trees" for seed in range(20))
         assert said(reader(distraction=1.0), noisy).answer != "trees"
 
+    @pytest.mark.parametrize("form", FORMATS)
+    def test_an_irrelevant_passage_counts_wherever_it_stands_in_every_format(self, reader, form: str):
+        for shown in ((["p5", "p1"], ["p2"]), (["p1", "p5"], ["p2"]), (["p1"], ["p5", "p2"]), (["p1"], ["p2", "p5"])):
+            assert said(reader(distraction=1.0), state(FACTS, *shown), form, must_answer=True).answer != "Corvo"
+
+    def test_an_answer_once_spoiled_stays_so_however_much_more_is_shown(self, reader):
+        def right(seed: int, gold: list[str], noise: int) -> bool:
+            held = state(BARE, gold)
+            shown = held.with_last(documents=(*held.step.documents, *map(filler, range(noise))))
+            return said(reader(distraction=0.2, seed=seed), shown, must_answer=True).answer == "trees"
+
+        for seed in range(60):
+            by_noise = [right(seed, ["p5", "p6"], noise) for noise in range(8)]
+            assert by_noise == sorted(by_noise, reverse=True)
+        assert len({right(seed, ["p5", "p6"], 3) for seed in range(60)}) == 2
+
+    def test_methods_that_show_a_question_as_much_noise_get_the_same_answer(self, reader):
+        def answers(*shown: Sequence[str]) -> list[str]:
+            at = state(FACTS, *shown)
+            return [said(reader(distraction=0.4, seed=seed), at, must_answer=True).answer for seed in range(40)]
+
+        one_after_another = answers(["p1", "p5"], ["p2", "p6"])
+
+        assert one_after_another == answers(["p4", "p2", "p1", "p3"])
+        assert len(set(one_after_another)) > 1
+
     @given(
         st.lists(st.text(max_size=30).filter(lambda text: any(map(str.isalnum, text))), min_size=1, max_size=6),
         st.integers(0, 9),
@@ -393,6 +419,11 @@ class TestAsComponent:
             SimulatedReader(files["questions"], str(other)).warm_up()
         with pytest.raises(ValueError, match="need a file"):
             SimulatedReader([], files["corpus"])
+
+    def test_the_form_of_the_questions_may_be_named(self, files):
+        with pytest.raises(ValueError, match="expected"):
+            SimulatedReader(**files, format="hotpotqa").warm_up()
+        SimulatedReader(**files, format="jsonl").warm_up()
 
     def test_an_unknown_question_and_an_unknown_prompt_are_told(self, reader):
         with pytest.raises(Exception, match="does not know the question"):

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation.report.comparison import compare, intervals, score_intervals, turned
+from evaluation.report.comparison import compare, intervals, score_intervals, turned, wilson
 from evaluation.report.runs import read_runs
 from evaluation.report.settings import by_setting
-from tests.evaluation.report.run_folders import SIMULATED, predictions, write_run
+from tests.evaluation.report.run_folders import SERVER, SIMULATED, predictions, write_run
 
 
 def test_the_interval_of_a_share_is_close_to_the_normal_one() -> None:
@@ -41,6 +41,29 @@ def test_scipy_gives_the_same_interval() -> None:
     (ours,) = intervals(values.reshape(-1, 1))
 
     assert (ours.low, ours.high) == (pytest.approx(theirs.low, abs=0.02), pytest.approx(theirs.high, abs=0.02))
+
+
+@pytest.mark.parametrize(("percent", "n"), [(0.0, 100), (100.0, 40), (30.0, 50), (0.0, 1)])
+def test_scipy_gives_the_same_interval_of_a_proportion(percent: float, n: int) -> None:
+    from scipy.stats import binomtest
+
+    theirs = binomtest(round(percent * n / 100), n).proportion_ci(0.95, method="wilson")
+
+    ours = wilson(percent, n)
+
+    assert (ours.low, ours.high) == (pytest.approx(100 * theirs.low, abs=1e-9), pytest.approx(100 * theirs.high))
+
+
+def test_nothing_right_or_everything_right_is_not_certain(tmp_path: Path) -> None:
+    write_run(tmp_path / "none", predictions(0))
+    write_run(tmp_path / "all", predictions(40), pipeline="react")
+
+    found = score_intervals(read_runs([tmp_path]))
+
+    none, every = (found[name, "acc"] for name in ("none", "all"))
+    assert (none.low, none.high) == (pytest.approx(0, abs=1e-9), pytest.approx(8.8, abs=0.05))
+    assert (every.low, every.high) == (pytest.approx(91.2, abs=0.05), pytest.approx(100))
+    assert found["none", "total"].low == found["none", "total"].high == 1.0, "a count has no ends"
 
 
 def test_questions_without_a_value_are_out_of_the_mean() -> None:
@@ -138,6 +161,23 @@ def test_what_differs_in_more_than_method_and_retriever_is_not_compared(tmp_path
         frozenset(("k5", "k3")): ("top-k",),
         frozenset(("react_k3", "k3")): ("method", "retriever"),
         frozenset(("erring", "k3")): ("judge error",),
+    }
+
+
+def test_a_method_without_a_judge_is_compared_whatever_the_error_of_the_others(tmp_path: Path) -> None:
+    write_run(tmp_path / "vanilla", predictions(20), pipeline="vanilla_mix", judged=False)
+    write_run(tmp_path / "exact", predictions(20), judged=True)
+    write_run(tmp_path / "erring", predictions(20), judged=True, llm={**SIMULATED, "judge_error": 0.2})
+    write_run(tmp_path / "served", predictions(20), pipeline="vanilla_mix", judged=False, llm=SERVER)
+
+    found = {
+        frozenset((one.run.name, one.other.name)): one.differing for one in compare(by_setting(read_runs([tmp_path])))
+    }
+
+    assert found == {
+        frozenset(("vanilla", "exact")): ("method",),
+        frozenset(("vanilla", "erring")): ("method",),
+        frozenset(("exact", "erring")): ("judge error",),
     }
 
 

@@ -102,6 +102,34 @@ def test_verdicts_stand_in_both(report: tuple[str, str]) -> None:
     assert "worse: more" in page
 
 
+def test_a_method_without_a_judge_is_set_against_the_reference_under_every_judge_error(tmp_path: Path) -> None:
+    for error in (0.0, 0.1, 0.2):
+        write_run(tmp_path / f"{error}", predictions(30), judged=True, llm={**SIMULATED, "judge_error": error})
+    write_run(tmp_path / "vanilla", predictions(10), pipeline="vanilla_mix", judged=False)
+
+    write_report([tmp_path], tmp_path / "out")
+
+    markdown = (tmp_path / "out" / "report.md").read_text()
+    for error in ("0", "0.1", "0.2"):
+        section = markdown.partition(f"### prefrag against each method: musique (judge error {error})")[2]
+        assert "| vanilla_mix | +50.0" in section.partition("###")[0]
+
+
+def test_what_is_wrong_by_construction_is_no_success(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(30))
+    write_run(tmp_path / "b", predictions(20), pipeline="react")
+    write_run(tmp_path / "c", predictions(0), pipeline="no_retrieval", retriever=None)
+    write_run(tmp_path / "served" / "a", predictions(30), llm=SERVER)
+    write_run(tmp_path / "served" / "c", predictions(0), pipeline="no_retrieval", retriever=None, llm=SERVER)
+
+    write_report([tmp_path / name for name in "abc"], tmp_path / "simulated")
+    write_report([tmp_path / "served"], tmp_path / "real")
+
+    brief = (tmp_path / "simulated" / "report.md").read_text().partition("## In brief")[2].partition("##")[0]
+    assert "is higher than that of react (+25.0); is not set against no_retrieval: there the simulated" in brief
+    assert "is higher than that of no_retrieval (+75.0)" in (tmp_path / "real" / "report.md").read_text()
+
+
 def test_every_line_of_a_markdown_table_has_the_same_cells(report: tuple[str, str]) -> None:
     for table in re.findall(r"(?:^\|.*\n)+", report[1], re.MULTILINE):
         assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1

@@ -75,6 +75,16 @@ def test_a_question_that_failed_is_wrong_and_counted(tmp_path: Path) -> None:
     assert run.warnings == ("questions that failed: 1",)
 
 
+def test_gold_passages_that_the_corpus_lacks_are_in_the_note(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(1, 2), gold_missing={"questions": 1, "passages": 2})
+    write_run(tmp_path / "b", predictions(1, 2), gold_missing={"questions": 0, "passages": 0})
+    write_run(tmp_path / "c", predictions(1, 2), gold_missing=None)
+
+    warnings = {run.name: run.warnings for run in read_runs([tmp_path])}
+
+    assert warnings == {"a": ("gold passages not in the corpus: 2, of 1 questions",), "b": (), "c": ()}
+
+
 def test_scores_that_a_line_does_not_have_are_worked_out(tmp_path: Path) -> None:
     lines = [{**prediction("a", True), "scores": {}}]
 

@@ -33,6 +33,15 @@ def test_a_top_k_that_a_method_has_for_itself_is_not_shared(tmp_path: Path) -> N
     assert "k 5" not in setting.known
 
 
+def test_a_method_without_a_judge_stands_with_the_others(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(2, 4), pipeline="vanilla_mix", judged=False)
+    write_run(tmp_path / "b", predictions(2, 4), judged=True, llm={**SIMULATED, "judge_error": 0.2})
+
+    ((setting, runs),) = by_setting(read_runs([tmp_path])).items()
+
+    assert (setting.judge_error, [run.judge_error for run in runs]) == (0.2, [None, 0.2])
+
+
 @pytest.mark.parametrize(
     ("changed", "named"),
     [

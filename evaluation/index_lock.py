@@ -1,0 +1,61 @@
+"""One process at a time makes an index."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO
+
+from components.index_location import data_directory
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+logger = logging.getLogger(__name__)
+
+# A corpus of millions of passages takes most of an hour.
+WAIT_SECONDS = 7_200.0
+_POLL_SECONDS = 0.2
+
+
+@contextmanager
+def index_lock(name: str, wait: float = WAIT_SECONDS) -> Iterator[None]:
+    """Hold the right to make an index; whoever else wants it waits.
+
+    It ends with the process that holds it, however that ends. Where the system locks no files (Windows), nobody waits:
+    two processes must not make one index at the same time there.
+
+    :param name: The name of the index.
+    :param wait: Seconds to wait for another process.
+    :raises ValueError: When another process still makes it after that time.
+    """
+    if fcntl is None:
+        yield
+        return
+    path = data_directory() / "locks" / f"{name}.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # The file stays: were it deleted, one could wait for the old file while another locks a new one.
+    with path.open("ab") as file:
+        if not _locked(file):
+            logger.warning("Another process is making the index %s: waiting until it is there.", name)
+            deadline = time.monotonic() + wait
+            while not _locked(file):
+                if time.monotonic() >= deadline:
+                    raise ValueError(
+                        f"Another process is still making the index {name} after {wait:g} seconds. Wait for it to end, "
+                        "or stop it, and run this again: it goes on from there."
+                    )
+                time.sleep(_POLL_SECONDS)
+        yield
+
+
+def _locked(file: IO[bytes]) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
