@@ -7,7 +7,7 @@ import contextvars
 import inspect
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from typing import Any, Protocol
@@ -53,6 +53,9 @@ class RetrievalSource:
     Given a query it gives documents, like any retriever. Given a :class:`~components.state.State` it asks for what the
     state needs now, and also gives the state back with the search in it, whatever came of it: a failure is an empty
     list and a recorded error.
+
+    A retriever whose ``run`` takes ``question`` and ``observed`` is told the question behind the query and the
+    documents that have been observed, unless the source is external: neither is a query that may leave the house.
 
     ```python
     from components.retrieval_source import RetrievalSource
@@ -206,7 +209,16 @@ class RetrievalSource:
             return _Wish(query, top_k or self.top_k, filters, self._closed(query) if closed else None)
         settings = query.settings
         closed = self.name not in settings.sources or (self.external and web_is_off())
-        return _Wish(query.query, settings.top_k, settings.filters, self._closed(query.query) if closed else None)
+        skipped = self._closed(query.query) if closed else None
+        context = self._context(query)
+        return _Wish(query.query, settings.top_k, settings.filters, skipped, context)
+
+    def _context(self, state: State) -> dict[str, Any]:
+        """:returns: What a retriever may be told besides the query, as far as one of this source takes it."""
+        known = {"question": state.question, "observed": list(state.observed)}
+        providers = [part for part in (self.retriever, self.fallback) if part is not None]
+        taken = {name for part in providers for name in self._accepts[id(part)]}
+        return {} if self.external else {name: value for name, value in known.items() if name in taken}
 
     def _closed(self, query: str) -> Search:
         return Search(self.name, query, skipped=True)
@@ -239,6 +251,7 @@ class RetrievalSource:
             "query": wish.query,
             "top_k": max(self.candidates or 0, wish.top_k),
             "filters": dict(wish.filters) if wish.filters else None,
+            **wish.context,
         }
         names = self._accepts[id(provider)]
         return {name: value for name, value in wanted.items() if name in names and value is not None}
@@ -365,18 +378,27 @@ class RetrievalSource:
 
 
 class _Wish:
-    """What one call asks for; ``closed`` holds the outcome when the source may not be asked."""
+    """What one call asks for; ``closed`` holds the outcome when the source may not be asked.
 
-    def __init__(self, query: str, top_k: int, filters: Any, closed: Search | None):
+    ``context`` is what its retrievers take besides: the ``question`` and what has been ``observed``.
+    """
+
+    def __init__(
+        self, query: str, top_k: int, filters: Any, closed: Search | None, context: Mapping[str, Any] | None = None
+    ):
         self.query = query
         self.top_k = top_k
         self.filters = filters
         self.closed = closed
+        self.context = context or {}
 
     @property
     def content(self) -> tuple[Any, ...]:
         """:returns: What a recording finds the search by."""
-        return self.query, self.top_k, dict(self.filters or {})
+        told: dict[str, Any] = dict(self.context)
+        if "observed" in told:
+            told["observed"] = [document.id for document in told["observed"]]
+        return self.query, self.top_k, dict(self.filters or {}), *([told] if told else [])
 
 
 def accepted(part: Retriever | Ranker) -> set[str]:

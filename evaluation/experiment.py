@@ -45,6 +45,7 @@ _RETRIEVERS = {
     "DenseRetriever": "dense",
     "TantivyBM25Retriever": "bm25",
     "ElasticsearchTitleRetriever": "bm25",
+    "LinkedRetriever": "linked",
     "WebRetriever": "web",
 }
 # Variables that change what a run does and are told nowhere else: what a pipeline's YAML reads is part of its digest.

@@ -10,6 +10,7 @@ there already are not made again. Ends with one line an evaluation, as a Markdow
 
 from __future__ import annotations
 
+import csv
 import itertools
 import multiprocessing
 from collections.abc import Iterator
@@ -27,7 +28,7 @@ from pipelines.loading import find, names, read
 # Those that need a server, an embedding model or a third source.
 _LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources")
 _COLUMNS = (
-    *("acc", "f1", "em", "recall", "documents_per_question", "llm_calls"),
+    *("acc", "f1", "em", "recall", "recall_all", "documents_per_question", "llm_calls"),
     *("total_local", "total_web", "total", "used_local", "used", "forced", "seconds_per_question"),
 )
 
@@ -156,20 +157,27 @@ def evaluate_all(
     return {cell: done[cell] for cell in wanted}
 
 
-def print_table(done: dict[Cell, dict[str, Any]]) -> None:
+def print_table(done: dict[Cell, dict[str, Any]], file: Path | None = None) -> None:
     """
     Print one line an evaluation, as a Markdown table.
 
     :param done: The metrics of each.
+    :param file: Where to write the same as CSV as well.
     """
     print("SIMULATED: these numbers compare ways of retrieving; no language model has answered.\n")
     head = ("dataset", "pipeline", "k", "judge error", "distraction", "seed", "n", *_COLUMNS)
-    print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
+    rows = []
     for cell, metrics in done.items():
         name = Path(cell.pipeline).stem
         settings = (cell.dataset.name, name, cell.top_k, cell.judge_error, cell.distraction, cell.seed, metrics["n"])
         values = [f"{metrics[key]:.2f}" if metrics.get(key) is not None else "-" for key in _COLUMNS]
-        print("| " + " | ".join(map(str, (*settings, *values))) + " |")
+        rows.append([*map(str, settings), *values])
+    print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+    if file is not None:
+        with file.open("w", newline="", encoding="utf-8") as lines:
+            csv.writer(lines).writerows([head, *rows])
 
 
 def main(
@@ -186,6 +194,7 @@ def main(
     split: Annotated[bool | None, typer.Option("--split/--whole", help="As for `prefrag evaluate`.")] = None,
     processes: Annotated[int, typer.Option(help="Evaluations made at the same time.")] = 2,
     concurrency: Annotated[int, typer.Option(help="Questions of one evaluation at the same time.")] = 4,
+    table: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write the table there as well.")] = None,
 ) -> None:
     """Evaluate every combination and print a table."""
     folders = dataset_folders(datasets, questions)
@@ -202,7 +211,7 @@ def main(
             split,
         )
     )
-    print_table(evaluate_all(wanted, output, processes=processes, concurrency=concurrency))
+    print_table(evaluate_all(wanted, output, processes=processes, concurrency=concurrency), table)
 
 
 if __name__ == "__main__":

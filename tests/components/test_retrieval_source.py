@@ -16,7 +16,7 @@ from components.recording import NotRecorded, Recording
 from components.retrieval_source import RetrievalSource
 from components.state import Search
 from components.title_match_ranker import TitleMatchRanker
-from tests.components.samples import QUESTION, answer_step, document, search_step, settings, state
+from tests.components.samples import QUESTION, answer_step, document, observed_step, search_step, settings, state
 from tests.fakes import CALLS, ScriptedRetriever
 
 YEAR = {"field": "meta.year", "operator": ">", "value": 2000}
@@ -275,6 +275,72 @@ class TestArguments:
         source(ScriptedRetriever({}, "local")).run(state(search_step(), filters={}))
 
         assert CALLS["local"][0]["filters"] is None
+
+
+class Aware(Giving):
+    """Takes what is known besides the query."""
+
+    def __init__(self, *documents: Document, errors: tuple[Exception, ...] = ()):
+        super().__init__(*documents, errors=errors)
+        self.told: list[tuple[str | None, list[str] | None]] = []
+
+    def run(self, query: str, question: str | None = None, observed: list[Document] | None = None) -> dict[str, Any]:
+        self.told.append((question, None if observed is None else [one.id for one in observed]))
+        return super().run(query)
+
+
+class TestContext:
+    SECOND_STEP = state(observed_step(document("a"), document("b")), observed_step(document("a")), search_step("yard"))
+
+    async def test_is_the_question_and_what_has_been_observed(self):
+        provider = Aware()
+
+        source(provider).run(self.SECOND_STEP)
+        await source(provider).run_async(self.SECOND_STEP)
+
+        assert provider.told == [(QUESTION, ["a", "b"])] * 2
+
+    def test_is_not_there_for_a_plain_query(self):
+        provider = Aware()
+
+        source(provider).run("yard")
+
+        assert provider.told == [(None, None)]
+
+    def test_goes_to_each_provider_as_far_as_it_takes_it(self):
+        first, second = Aware(errors=(ConnectionError("gone"),)), Giving(document("c"))
+
+        reached = source(first, fallback=second).run(self.SECOND_STEP)
+
+        assert [found.id for found in last_search(reached).documents] == ["c"]
+        assert first.told == [(QUESTION, ["a", "b"])]
+
+    def test_never_goes_to_a_source_outside(self):
+        provider = Aware()
+
+        source(provider, name="web", external=True).run(self.SECOND_STEP)
+
+        assert provider.told == [(None, None)]
+
+    def test_tells_the_searches_of_a_recording_apart(self, tmp_path: Path):
+        kept = tmp_path / "kept.jsonl"
+        first = state(search_step("yard"))
+        recorded = Recording(str(kept), "record")
+        source(Aware(document("early")), recording=recorded).run(first)
+        source(Aware(document("late")), recording=recorded).run(self.SECOND_STEP)
+
+        replayed = source(Aware(), recording=Recording(str(kept), "replay"))
+
+        assert [found.id for found in last_search(replayed.run(first)).documents] == ["early"]
+        assert [found.id for found in last_search(replayed.run(self.SECOND_STEP)).documents] == ["late"]
+
+    def test_does_not_part_those_of_a_retriever_that_does_not_take_it(self, tmp_path: Path):
+        kept = tmp_path / "kept.jsonl"
+        source(Giving(document("a")), recording=Recording(str(kept), "record")).run(state(search_step("yard")))
+
+        replayed = source(Giving(), recording=Recording(str(kept), "replay"))
+
+        assert [found.id for found in last_search(replayed.run(self.SECOND_STEP)).documents] == ["a"]
 
 
 class TestFailures:

@@ -18,6 +18,8 @@ NAMES = [
     "react",
     "react_mix",
     "prefrag_classifier",
+    "prefrag_linked",
+    "mspr_linked",
     "prefrag_direct",
     "prefrag_without_preference",
     "prefrag_without_reflection",

@@ -1,0 +1,49 @@
+"""The pipelines whose preferred source follows titles and knows what has been observed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from components.linked_retriever import LinkedRetriever
+from components.retrieval_source import RetrievalSource
+from components.tantivy_bm25_retriever import TantivyBM25Retriever
+from components.tantivy_document_store import TantivyDocumentStore
+from components.title_link_retriever import TitleLinkRetriever
+from components.title_match_ranker import TitleMatchRanker
+from components.tree_pair_scorer import TreePairScorer
+from pipelines.mspr import build_mspr
+from pipelines.prefrag import build_prefrag, web_source
+
+
+def linked_source(name: str = "local", index: str | None = None) -> RetrievalSource:
+    """The embedded index as a source of linked retrieval, with the paper's title boosts over 50 candidates.
+
+    :param name: The name of the source.
+    :param index: The name of the index; None for ``PREFRAG_INDEX``, else ``default``, else the demo.
+    :returns: The source.
+    """
+    store = TantivyDocumentStore(index=index)
+    linked = LinkedRetriever(
+        TantivyBM25Retriever(store), TitleLinkRetriever(store), TreePairScorer(term_statistics=store)
+    )
+    return RetrievalSource(name, linked, ranker=TitleMatchRanker(), candidates=50)
+
+
+def build_prefrag_linked(source: RetrievalSource | None = None, **settings: Any) -> Any:
+    """Wire PrefRAG with linked retrieval.
+
+    :param source: The preferred source; by default :func:`linked_source`.
+    :param settings: See :func:`~pipelines.prefrag.build_prefrag`.
+    :returns: The pipeline.
+    """
+    return build_prefrag([source or linked_source(), web_source()], **settings)
+
+
+def build_mspr_linked(source: RetrievalSource | None = None, **settings: Any) -> Any:
+    """Wire MSPR with linked retrieval.
+
+    :param source: The local source; by default :func:`linked_source`.
+    :param settings: See :func:`~pipelines.mspr.build_mspr`.
+    :returns: The pipeline.
+    """
+    return build_mspr([source or linked_source(), web_source()], **settings)

@@ -1,0 +1,56 @@
+"""Linked retrieval over a real Elasticsearch."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from elasticsearch import Elasticsearch
+from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
+
+from components.elasticsearch_title_retriever import ElasticsearchTitleRetriever
+from components.linked_retriever import LinkedRetriever
+from components.title_link_retriever import TitleLinkRetriever
+from pipelines.passage_stores import open_passages
+from tests.components.samples import document
+
+PASSAGES = {
+    "Aurora": "The Aurora was a ship that Holm built in 1971.",
+    "Holm": "Their greatest success came in 1974.",
+    "Sea Trophy": "A trophy that shipyards win.",
+}
+
+
+@pytest.fixture
+def store(elasticsearch_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[ElasticsearchDocumentStore]:
+    """An index of the passages that is deleted afterwards."""
+    monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", elasticsearch_url)
+    name = f"prefrag-test-{uuid.uuid4().hex}"
+    passages = open_passages("elasticsearch", name, make=True)
+    assert passages.write([document(title, text) for title, text in PASSAGES.items()]) == {}
+    passages.finish()
+    store = ElasticsearchDocumentStore(
+        hosts=elasticsearch_url, index=name, custom_mapping=ElasticsearchTitleRetriever.recommended_mapping()
+    )
+    yield store
+    store.close()
+    with Elasticsearch(elasticsearch_url) as client:
+        client.indices.delete(index=name, ignore_unavailable=True)
+
+
+async def test_what_an_observed_document_names_is_found_on_both_ways(store: ElasticsearchDocumentStore):
+    retriever = LinkedRetriever(ElasticsearchTitleRetriever(store), TitleLinkRetriever(store))
+    asked = {
+        "query": "trophy",
+        "question": "Who built the Aurora?",
+        "observed": [document("Aurora", PASSAGES["Aurora"])],
+    }
+
+    output = retriever.run(**asked)
+    again = await retriever.run_async(**asked)
+    await store.close_async()
+
+    assert {one.id for one in output["documents"]} == {"Sea Trophy", "Holm"}
+    assert [one.id for one in again["documents"]] == [one.id for one in output["documents"]]
+    assert output["errors"] == again["errors"] == []
