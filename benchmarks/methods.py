@@ -138,6 +138,10 @@ _CHOSEN_AND_REFLECTED = Rule(
     {**CHOSEN, **REFLECTING, **USED},
     (Run(2, 0, 1, 0, 1), Run(3, 0, 1, 1, 2), Run(4, 0, 2, 2, 4), Run(6, 0, 3, 2, 5), Run(5, 0, 2, 1, 3)),
 )
+_PREFRAG = Rule(
+    {**JUDGED, **REFLECTING, **USED},
+    (Run(2, 0, 1, 0, 1), Run(3, 1, 2, 0, 2), Run(4, 1, 3, 1, 4), Run(6, 2, 4, 2, 5), Run(5, 2, 3, 1, 3)),
+)
 _DR_RAG = Rule(
     {"one model call (DR-RAG, 2.2)": lambda result: calls(result) == 1}
     | {"at most k = 6 documents (DR-RAG, table 5)": lambda result: len(result["documents"]) <= 6}
@@ -193,23 +197,29 @@ RULES = {
         },
         (Run(2, 0, 1, 1, 2), Run(3, 0, 2, 2, 4), Run(3, 0, 2, 2, 4), Run(4, 0, 3, 3, 6), Run(5, 0, 3, 3, 6)),
     ),
-    "prefrag": Rule(
-        {**JUDGED, **REFLECTING, **USED},
-        (Run(2, 0, 1, 0, 1), Run(3, 1, 2, 0, 2), Run(4, 1, 3, 1, 4), Run(6, 2, 4, 2, 5), Run(5, 2, 3, 1, 3)),
-    ),
+    "prefrag": _PREFRAG,
     "prefrag_direct": _CHOSEN_AND_REFLECTED,
     "prefrag_without_preference": _CHOSEN_AND_REFLECTED,
     "prefrag_without_reflection": Rule(
         {**JUDGED, **HARD_LIMIT, **USED},
         (Run(2, 0, 1, 0, 1), Run(3, 1, 2, 0, 2), Run(3, 1, 2, 0, 2), Run(4, 2, 3, 1, 3), Run(5, 2, 3, 1, 3)),
     ),
+    "prefrag_linked": _PREFRAG,
+    "prefrag_classifier": Rule(
+        {
+            "no model call for a verdict": lambda result: calls(result, "judge") == 0,
+            **{says: keeps for says, keeps in JUDGED.items() if not says.startswith("one judge call")},
+            **REFLECTING,
+            **USED,
+        }
+    ),
     "mspr": _MSPR,
+    "mspr_linked": _MSPR,
     "dr_rag_qdc": _DR_RAG,
+    "dr_rag_linked": _DR_RAG,
     "dr_rag_cis": _DR_RAG,
     "dr_rag_cfs": _DR_RAG,
 }
-# These need a trained classifier, so they run only when they are named.
-BY_NAME_ONLY = ("dr_rag_cis", "dr_rag_cfs")
 
 
 def questions(count: int, first: int) -> list[tuple[int, str]]:
@@ -333,7 +343,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=20)
     parser.add_argument("--delay-ms", type=float, default=0.0, help="of each reply of the model")
     given = parser.parse_args()
-    names = given.names or [name for name in RULES if name not in BY_NAME_ONLY and name in pipelines.names()]
+    names = given.names or [name for name in RULES if name in pipelines.names()]
     logging.disable(logging.INFO)
     port = free_port()
     model = f"http://127.0.0.1:{port}/v1"
