@@ -528,6 +528,14 @@ class TestWords:
         store.delete_documents(["a"])
         assert store.document_frequencies(["heron"]) == (1, {"heron": 1})
 
+    def test_document_frequencies_are_those_of_the_index_as_it_is_now(self, store):
+        store.write_documents([passage("a", "heron")])
+        assert store.document_frequencies(["heron"]) == (1, {"heron": 1})
+        store.write_documents([passage("b", "heron"), passage("c", "stork")])
+        assert store.document_frequencies(["heron"]) == (3, {"heron": 2})
+        store.delete_documents(["a"])
+        assert store.document_frequencies(["heron"]) == (2, {"heron": 1})
+
     def test_document_frequencies_of_analysed_words(self, store):
         store.write_documents([passage("a", "His decisiveness")])
         # Stemming the stem again would give another word.

@@ -1,0 +1,75 @@
+"""Second-stage queries: what a document leaves open of the question, together with the names that it brings."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from haystack import Document, component, default_from_dict, default_to_dict
+
+from components.coverage import TermStatistics, passage_text, words
+
+_WORD = re.compile(r"\w+")
+
+
+@component
+class OpenQuestionQuery:
+    """Asks on from each document: the next hop is about a name that it brings, and says what it does not.
+
+    :class:`~components.query_doc_concat.QueryDocConcat` asks for what is like question and document, and finds mostly
+    more of the same. Here the words of the question that the document answers to are left out, and so are those of the
+    document that are no names: written without a capital letter or a digit.
+
+    ```python
+    from haystack import Document
+    from components.open_question_query import OpenQuestionQuery
+
+    found = [Document(content="His son Johan Ludvig was a poet.", meta={"title": "Peter Andreas Heiberg"})]
+    print(OpenQuestionQuery().run(query="Who married the son of Peter Andreas Heiberg?", documents=found)["queries"])
+    ```
+    """
+
+    def __init__(self, term_statistics: TermStatistics | None = None, max_names: int | None = 128):
+        """
+        :param term_statistics: What tells that two words are inflections of one: the embedded store, or the
+            Elasticsearch retriever; without it they have to be spelt alike.
+        :param max_names: Words of a document that go into its query; None for all.
+        :raises ValueError: When it is less than one word.
+        """
+        if max_names is not None and max_names < 1:
+            raise ValueError(f"max_names is {max_names}: set it to at least 1, or to null for all.")
+        self.term_statistics = term_statistics
+        self.max_names = max_names
+
+    def to_dict(self) -> dict[str, Any]:
+        """:returns: The component as plain values."""
+        return default_to_dict(self, term_statistics=self.term_statistics, max_names=self.max_names)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> OpenQuestionQuery:
+        """:param data: See :meth:`to_dict`. :returns: The component."""
+        return default_from_dict(cls, data)
+
+    @component.output_types(queries=list[str])
+    def run(self, query: str, documents: list[Document]) -> dict[str, list[str]]:
+        """
+        :param query: The question.
+        :param documents: The documents that it found.
+        :returns: ``queries``, one a document, in their order; the question for one that leaves nothing to ask.
+        """
+        analyze = words if self.term_statistics is None else self.term_statistics.analyze
+        asked = [(word, set(analyze(word))) for word in _WORD.findall(query)]
+        queries = []
+        for document in documents:
+            text = passage_text(document)
+            held = set(analyze(text))
+            # A word that says nothing to the analysis is neither held nor missing: the index does not ask for it.
+            still_open = [word for word, terms in asked if terms - held]
+            names = [word for word in _WORD.findall(text) if word != word.lower() or word[0].isdigit()]
+            queries.append(" ".join([*still_open, *dict.fromkeys(names[: self.max_names])]) or query)
+        return {"queries": queries}
+
+    @component.output_types(queries=list[str])
+    async def run_async(self, query: str, documents: list[Document]) -> dict[str, list[str]]:
+        """As :meth:`run`."""
+        return self.run(query, documents)
