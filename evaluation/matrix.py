@@ -146,14 +146,21 @@ def evaluate_all(
     :param processes: Evaluations made at the same time.
     :param concurrency: Questions of one evaluation at the same time.
     :returns: The metrics of each, in the order given.
+    :raises RuntimeError: When some could not be made, after all others were.
     """
     done: dict[Cell, dict[str, Any]] = {}
+    failed: list[str] = []
     # Not forked: the store and the event loop have threads.
     with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
         running = {pool.submit(evaluate, cell, output, concurrency): cell for cell in wanted}
         bar = track(as_completed(running), total=len(running), description="Evaluating", console=Console(stderr=True))
         for future in bar:
-            done[running[future]] = future.result()
+            if error := future.exception():
+                failed.append(f"{running[future].folder}: {error}")
+            else:
+                done[running[future]] = future.result()
+    if failed:
+        raise RuntimeError("These could not be made:\n" + "\n".join(failed))
     return {cell: done[cell] for cell in wanted}
 
 
