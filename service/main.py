@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -591,10 +591,13 @@ def _fail(message: object, code: int) -> NoReturn:
     raise typer.Exit(code)
 
 
-for _command in (evaluation.commands.evaluate, evaluation.commands.report):
-    app.command(epilog=EXIT_CODES)(_errors()(_command))
-for _command in (training.commands.pairs, training.commands.judge):
-    train.command(epilog=EXIT_CODES)(_errors()(_command))
+_COMMANDS: dict[typer.Typer, list[Callable[..., None]]] = {
+    app: [evaluation.commands.evaluate, evaluation.commands.report],
+    train: [training.commands.pairs, training.commands.judge],
+}
+for _group, _commands in _COMMANDS.items():
+    for _command in _commands:
+        _group.command(epilog=EXIT_CODES)(_errors()(_command))
 
 
 def main() -> None:
