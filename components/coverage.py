@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
 from haystack import Document
 
 
 class TermStatistics(Protocol):
-    """What a document store tells about its words."""
+    """What a document store tells about its words; with `analyze_many`, a list of texts is analysed in one call."""
 
     def analyze(self, text: str) -> list[str]:
         """:returns: The terms of a text as the index holds them."""
@@ -33,6 +33,19 @@ def words(text: str) -> list[str]:
     """:returns: The words of a text in lower case: the analysis where no index offers a better one."""
     found = re.findall(r"\w+", text.lower())
     return [word for word in found if len(word) > 3 and word not in _QUESTION_WORDS]
+
+
+def analyzed(texts: Iterable[str], statistics: TermStatistics | None) -> list[list[str]]:
+    """Analyse texts, all in one call where the statistics can: a server is asked once rather than for each text.
+
+    :param texts: The texts.
+    :param statistics: What analyses them; None takes :func:`words`.
+    :returns: The terms of each text, in order, repetitions included.
+    """
+    if statistics is None:
+        return [words(text) for text in texts]
+    together = getattr(statistics, "analyze_many", None)
+    return list(together(list(texts))) if together else [statistics.analyze(text) for text in texts]
 
 
 def passage_text(document: Document) -> str:
@@ -68,14 +81,11 @@ def uncovered_share_covered(
     :param statistics: See :func:`term_weights`; also analyses the texts.
     :returns: A share from 0 to 1; 0 when the observed passages leave nothing uncovered, or there is no new passage.
     """
-    analyze = statistics.analyze if statistics is not None else words
-    uncovered = set(analyze(question)) - _terms(observed, analyze)
+    texts = [question, *(passage_text(document) for document in (*observed, *new))]
+    asked, *passages = (set(terms) for terms in analyzed(texts, statistics))
+    uncovered = asked.difference(*passages[: len(observed)])
     if not uncovered or not new:
         return 0.0
     weights = term_weights(uncovered, statistics)
-    best = max(sum(weights[term] for term in uncovered & _terms([document], analyze)) for document in new)
+    best = max(sum(weights[term] for term in uncovered & terms) for terms in passages[len(observed) :])
     return best / (sum(weights.values()) or 1.0)
-
-
-def _terms(documents: Iterable[Document], analyze: Callable[[str], list[str]]) -> set[str]:
-    return {term for document in documents for term in analyze(passage_text(document))}

@@ -8,7 +8,7 @@ from typing import Any
 
 from haystack import Document
 
-from components.coverage import TermStatistics, passage_text, term_weights, words
+from components.coverage import TermStatistics, analyzed, passage_text, term_weights
 
 # Of each new passage that has not been shown, the highest value counts: one good passage is enough.
 _OF_PASSAGES = (
@@ -148,12 +148,13 @@ class _Asked:
         observed: Sequence[Document],
         statistics: TermStatistics | None,
     ):
-        analyze = statistics.analyze if statistics is not None else words
-        self.query = set(analyze(query))
-        self.question = set(analyze(question))
-        self.passages = [set(analyze(passage_text(document))) for document in new]
-        self.titles = [set(analyze(_title(document))) for document in new]
-        self.seen = {term for document in observed for term in analyze(passage_text(document))}
+        texts = [query, question]
+        texts += [passage_text(document) for document in (*new, *observed)]
+        texts += [_title(document) for document in new]
+        self.query, self.question, *rest = (set(terms) for terms in analyzed(texts, statistics))
+        shown = len(new) + len(observed)
+        self.passages, self.titles = rest[: len(new)], rest[shown:]
+        self.seen = {term for terms in rest[len(new) : shown] for term in terms}
         self.open_question = self.question - self.seen
         self.open_query = self.query - self.seen
         self.added = self.query - self.question

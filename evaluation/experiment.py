@@ -34,6 +34,7 @@ _RECORDING = "components.recording.Recording"
 _SOURCE = "components.retrieval_source.RetrievalSource"
 _STORE = "components.tantivy_document_store.TantivyDocumentStore"
 _BM25 = "components.tantivy_bm25_retriever.TantivyBM25Retriever"
+_TITLE_LINKS = "components.title_link_retriever.TitleLinkRetriever"
 _ELASTICSEARCH = "components.elasticsearch_title_retriever.ElasticsearchTitleRetriever"
 _ELASTICSEARCH_STORE = "haystack_integrations.document_stores.elasticsearch.document_store.ElasticsearchDocumentStore"
 _WEB = "components.web_retriever.WebRetriever"
@@ -46,6 +47,7 @@ _RETRIEVERS = {
     "TantivyBM25Retriever": "bm25",
     "ElasticsearchTitleRetriever": "bm25",
     "LinkedRetriever": "linked",
+    "LinkedRetrieval": "linked",
     "WebRetriever": "web",
 }
 # Variables that change what a run does and are told nowhere else: what a pipeline's YAML reads is part of its digest.
@@ -65,8 +67,8 @@ class Experiment:
     :param web: ``ddgs`` for the real web.
     :param split: Share the corpus out between the sources by the field ``source`` of its passages; by default where a
         pipeline has a second source and nothing else is given for it.
-    :param store: ``elasticsearch`` puts the corpus there, and retrievers of it in the place of those of the embedded
-        index; pipelines that search Elasticsearch do so without it.
+    :param store: ``elasticsearch`` puts the corpus there, and lets what finds passages by words or titles, and what
+        weighs words, ask it in the place of the embedded index; pipelines that search Elasticsearch do so without it.
     :param llm: ``simulated``, ``embedded`` or the URL of an OpenAI-compatible server; by default the environment's.
     :param model: The model of that server; by default ``PREFRAG_LLM_MODEL``.
     :param top_k: Documents a retrieval.
@@ -286,7 +288,11 @@ class Setup:
             )
             if self.store == "elasticsearch":
                 there = evaluation_indexes(
-                    experiment.corpus, split=split, store="elasticsearch", on_progress=on_progress
+                    experiment.corpus,
+                    split=split,
+                    store="elasticsearch",
+                    web_corpus=experiment.web_corpus,
+                    on_progress=on_progress,
                 )
         if self.store == "elasticsearch":
             # What stands in for the web is on disk all the same.
@@ -314,6 +320,8 @@ class Setup:
             parameters |= {"index": self.local, **({"path": None} if kind == _STORE else {})}
         elif kind == _BM25 and self.store == "elasticsearch":
             return self._elasticsearch()
+        elif kind == _TITLE_LINKS and self.store == "elasticsearch" and parameters["document_store"]["type"] == _STORE:
+            parameters["document_store"] = self._elasticsearch_store()
         elif kind == _SOURCE:
             parameters = self._source(parameters)
         elif kind == _CHAT_MODEL:
@@ -351,14 +359,19 @@ class Setup:
         return parameters
 
     def _elasticsearch(self) -> Block:
+        return {"type": _ELASTICSEARCH, "init_parameters": {"document_store": self._elasticsearch_store()}}
+
+    def _elasticsearch_store(self) -> Block:
         from pipelines.dense_indexing import elasticsearch_store
         from pipelines.passage_stores import DEFAULT_URL, URL_VARIABLE
 
-        store = elasticsearch_store(os.environ.get(URL_VARIABLE) or DEFAULT_URL, self.local or "default")
-        return {"type": _ELASTICSEARCH, "init_parameters": {"document_store": store.to_dict()}}
+        store: Block = elasticsearch_store(
+            os.environ.get(URL_VARIABLE) or DEFAULT_URL, self.local or "default"
+        ).to_dict()
+        return store
 
     def _in_second_index(self, block: Block) -> Block:
-        if block["type"] != _STORE:
+        if block["type"] not in (_STORE, _ELASTICSEARCH_STORE):
             return block
         return {**block, "init_parameters": {**block["init_parameters"], "index": self.second}}
 
@@ -493,7 +506,9 @@ class Setup:
         sources = [block["init_parameters"] for block in components.values() if block["type"] == _SOURCE]
         preferred = next((source for source in sources if source.get("name") == self.preferred), None)
         if preferred is None:
-            return None
+            # DR-RAG's linked retrieval holds its sources inside.
+            kinds = [str(block["type"]).rpartition(".")[2] for block in components.values()]
+            return next((_RETRIEVERS[kind] for kind in kinds if kind in _RETRIEVERS), None)
         kind = str(preferred["retriever"]["type"]).rpartition(".")[2]
         stands_in = kind == "WebRetriever" and preferred["retriever"]["init_parameters"].get("index")
         return "bm25" if stands_in else _RETRIEVERS.get(kind, kind)

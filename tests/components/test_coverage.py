@@ -11,7 +11,7 @@ from haystack import Document
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.coverage import term_weights, uncovered_share_covered, words
+from components.coverage import analyzed, term_weights, uncovered_share_covered, words
 from components.tantivy_document_store import TantivyDocumentStore
 
 
@@ -27,10 +27,42 @@ class Statistics:
         return 10, {word: self.FREQUENCIES[word] for word in words if word in self.FREQUENCIES}
 
 
+class Together(Statistics):
+    """The same, asked for all texts at once."""
+
+    def __init__(self) -> None:
+        self.calls: list[list[str]] = []
+
+    def analyze_many(self, texts: list[str]) -> list[list[str]]:
+        self.calls.append(texts)
+        return [super(Together, self).analyze(text) for text in texts]
+
+    def analyze(self, text: str) -> list[str]:
+        raise AssertionError("Each text is asked for alone.")
+
+
 def share(question: str, observed: Iterable[str], new: Iterable[str], statistics: Statistics | None = None) -> float:
     return uncovered_share_covered(
         question, [Document(content=text) for text in observed], [Document(content=text) for text in new], statistics
     )
+
+
+class TestAnalysis:
+    def test_is_asked_for_all_texts_at_once_where_that_can_be(self):
+        texts, together = ["The Yard", "", "prize prize"], Together()
+
+        assert analyzed(texts, together) == analyzed(texts, Statistics()) == [["the", "yard"], [], ["prize", "prize"]]
+        assert together.calls == [texts]
+
+    def test_without_an_index_takes_the_words_as_they_are(self):
+        assert analyzed(iter(["The yards", "win"]), None) == [["yards"], []]
+
+    def test_in_one_call_gives_the_same_share(self):
+        texts = ("the yard prize", ["the"], ["yard", "prize", "zebra"])
+        together = Together()
+
+        assert share(*texts, together) == share(*texts, Statistics()) > 0
+        assert len(together.calls) == 1
 
 
 class TestWeights:

@@ -1,16 +1,19 @@
 import json
+import re
 from typing import Any
 
 import pytest
 from elastic_transport import ApiResponseMeta, ConnectionTimeout, HttpHeaders, NodeConfig
 from elastic_transport import ConnectionError as ServerUnreachable
-from elasticsearch import AuthenticationException, NotFoundError
+from elasticsearch import AuthenticationException, BadRequestError, NotFoundError
 from haystack import Pipeline
 from haystack.document_stores.errors import DocumentStoreError
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 from haystack.errors import FilterError
 from haystack.utils import Secret
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
+from hypothesis import given
+from hypothesis import strategies as st
 
 from components.elasticsearch_title_retriever import ElasticsearchTitleRetriever
 
@@ -36,6 +39,34 @@ class RecordedClient:
 class RecordedAsyncClient(RecordedClient):
     async def search(self, **request: Any) -> dict[str, Any]:
         return super().search(**request)
+
+
+class Analysis:
+    """Analyses as the server does: words in lower case, offsets in UTF-16 that go on from text to text."""
+
+    def __init__(self, gap: int = 1, most: int = 10_000) -> None:
+        self.indices = self
+        self.gap = gap
+        self.most = most
+        self.requests: list[list[str]] = []
+
+    def analyze(self, *, index: str, field: str, text: list[str], filter_path: str) -> dict[str, Any]:
+        assert (index, field) == ("towns", "content")
+        self.requests.append(text)
+        tokens, start = [], 0
+        for one in text:
+            for word in re.finditer(r"\w+|[^\x00-\uffff]", one):
+                first, last = utf16(one[: word.start()]), utf16(one[: word.end()])
+                token = {"token": word[0].lower(), "start_offset": start + first, "end_offset": start + last}
+                tokens.append(token)
+            start += utf16(one) + self.gap
+        if len(tokens) > self.most:
+            raise refusal(BadRequestError, 400)
+        return {"tokens": tokens} if tokens else {}
+
+
+def utf16(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
 
 
 def store_with(client: RecordedClient | None = None, async_client: RecordedClient | None = None):
@@ -73,6 +104,12 @@ def test_top_k_and_title_boost_are_settings():
     ElasticsearchTitleRetriever(store_with(client), title_boost=2).run(query="Danube", top_k=1)
     assert client.searches[0]["size"] == 1
     assert client.searches[0]["query"]["multi_match"]["fields"] == ["title^2", "content"]
+
+
+def test_a_word_that_comes_twice_counts_once():
+    client = RecordedClient()
+    ElasticsearchTitleRetriever(store_with(client)).run(query="Who built (Vienna)? Vienna, who?\nU.S.A. - U.S.A")
+    assert client.searches[0]["query"]["multi_match"]["query"] == "Who built (Vienna)? U.S.A. -"
 
 
 def test_filters_of_the_run_come_on_top():
@@ -133,6 +170,52 @@ async def test_an_absent_server_is_said_to_be_absent():
         await retriever.run_async(query="Danube")
     await retriever.close_async()
     retriever.close()
+
+
+class TestAnalysisOfManyTexts:
+    TEXTS = ("Squares of Vienna", "", "the", "  ", "!", "a \U0001f600 b\U0001f600", "Linz", "Linz")
+    TOKENS = (
+        ["squares", "of", "vienna"],
+        [],
+        ["the"],
+        [],
+        [],
+        ["a", "\U0001f600", "b", "\U0001f600"],
+        ["linz"],
+        ["linz"],
+    )
+
+    def test_takes_one_request(self):
+        server = Analysis()
+        assert ElasticsearchTitleRetriever(store_with(server)).analyze_many(self.TEXTS) == list(self.TOKENS)
+        assert len(server.requests) == 1
+
+    @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=12), max_size=6))
+    def test_gives_what_each_text_gives_alone(self, texts: list[str]):
+        retriever = ElasticsearchTitleRetriever(store_with(Analysis()))
+        assert retriever.analyze_many(texts) == [retriever.analyze(text) for text in texts]
+
+    def test_asks_for_no_more_than_the_server_analyses_at_once(self):
+        server = Analysis()
+        texts = ["a " * 2_500, "\U0001f600" * 3_000, "b", "c " * 6_000, "d"]
+        found = ElasticsearchTitleRetriever(store_with(server)).analyze_many(texts)
+        assert [len(tokens) for tokens in found] == [2_500, 3_000, 1, 6_000, 1]
+        assert [len(request) for request in server.requests] == [1, 2, 1, 1]
+
+    @pytest.mark.parametrize("server", [Analysis(most=4), Analysis(gap=0), Analysis(gap=100)])
+    def test_asks_for_each_alone_where_together_they_are_refused_or_cannot_be_told_apart(self, server: Analysis):
+        assert ElasticsearchTitleRetriever(store_with(server)).analyze_many(self.TEXTS) == list(self.TOKENS)
+        assert len(server.requests) > 1
+
+    def test_refused_for_a_single_text_is_an_error(self):
+        retriever = ElasticsearchTitleRetriever(store_with(Analysis(most=1)))
+        with pytest.raises(DocumentStoreError, match="refused"):
+            retriever.analyze_many(["Linz", "on the Danube"])
+
+    def test_of_nothing_asks_no_server(self):
+        server = Analysis()
+        assert ElasticsearchTitleRetriever(store_with(server)).analyze_many(["", " "]) == [[], []]
+        assert server.requests == []
 
 
 @pytest.mark.parametrize("filters", [{"operator": "AND"}, "at", {"field": "meta.a", "value": 1}])

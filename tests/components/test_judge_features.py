@@ -28,6 +28,19 @@ class Rare:
         return 100, {word: 1 if word == "yard" else 50 for word in words}
 
 
+class RareTogether(Rare):
+    """The same, asked for all texts at once."""
+
+    calls = 0
+
+    def analyze_many(self, texts: list[str]) -> list[list[str]]:
+        self.calls += 1
+        return [super(RareTogether, self).analyze(text) for text in texts]
+
+    def analyze(self, text: str) -> list[str]:
+        raise AssertionError("Each text is asked for alone.")
+
+
 def features(
     query: str = QUESTION, new: Any = (YARD,), observed: Any = (), step: int = 0, **more: Any
 ) -> dict[str, float]:
@@ -41,6 +54,16 @@ def test_every_feature_has_a_value_whatever_is_missing():
 
             assert tuple(found) == FEATURES
             assert len(as_row(found)) == len(FEATURES)
+
+
+def test_texts_are_analysed_in_one_call_with_the_same_result():
+    for new, observed in (((), ()), ((YARD, AURORA), ()), ((YARD,), (AURORA, YARD))):
+        together = RareTogether()
+
+        found = features("When was the yard Beta founded?", new, observed, statistics=together)
+
+        assert found == features("When was the yard Beta founded?", new, observed, statistics=Rare())
+        assert together.calls == 1
 
 
 def test_a_title_is_found_as_whole_words_without_its_parenthesis():

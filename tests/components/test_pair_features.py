@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,37 @@ def test_nothing_depends_on_the_scores_of_the_retriever_or_the_order_of_the_pair
     ]
     # Of passages that fit equally well the one that comes first is in front.
     assert set(unequal) <= {"fit_rank_a", "fit_rank_b", "chained_rank_b"}
+
+
+class Rare:
+    """Words as they are, the shorter the rarer."""
+
+    def analyze(self, text: str) -> list[str]:
+        return text.lower().replace(".", "").split()
+
+    def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
+        return 100, {word: min(len(word), 100) for word in words}
+
+
+class RareTogether(Rare):
+    """The same, asked for all texts at once."""
+
+    calls = 0
+
+    def analyze_many(self, texts: list[str]) -> list[list[str]]:
+        self.calls += 1
+        return [super(RareTogether, self).analyze(text) for text in texts]
+
+    def analyze(self, text: str) -> list[str]:
+        raise AssertionError("Each text is asked for alone.")
+
+
+def test_texts_are_analysed_in_one_call_with_the_same_result():
+    pairs = [(AURORA, BRENNAN), (AURORA, CHEESE), (BRENNAN, AURORA)]
+    together = RareTogether()
+
+    assert np.array_equal(pair_features(QUESTION, pairs, together), pair_features(QUESTION, pairs, Rare()))
+    assert together.calls == 1
 
 
 def test_no_pairs_no_rows():

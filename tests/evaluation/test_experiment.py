@@ -18,7 +18,7 @@ from evaluation.datasets import load_questions
 from evaluation.experiment import Experiment, Setup
 from evaluation.simulated_reader import SimulatedReader
 from pipelines import load
-from pipelines.loading import find, read
+from pipelines.loading import Pipeline, find, read
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, scripted_yaml, search, verdict
 
@@ -235,7 +235,9 @@ class TestCorpora:
         with pytest.raises(FileNotFoundError, match="nothing.jsonl"):
             setup(corpus=tmp_path / "nothing.jsonl")
 
-    def test_elasticsearch_takes_the_place_of_the_embedded_index(self, corpus: Path, monkeypatch: pytest.MonkeyPatch):
+    @pytest.fixture
+    def stores(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+        """The stores that a corpus is put into, though no server is asked."""
         from evaluation import corpora
 
         make, stores = corpora.evaluation_indexes, []
@@ -245,6 +247,9 @@ class TestCorpora:
             return make(*arguments, **settings)
 
         monkeypatch.setattr(corpora, "evaluation_indexes", made)
+        return stores
+
+    def test_elasticsearch_takes_the_place_of_the_embedded_index(self, corpus: Path, stores: list[str]):
         for name, asked in (("prefrag", {"store": "elasticsearch"}), ("prefrag_elasticsearch", {})):
             stores.clear()
             ready = setup(name, corpus=corpus, **asked, **SERVER)
@@ -257,6 +262,27 @@ class TestCorpora:
             assert (ready.config["store"], ready.config["retriever"]) == ("elasticsearch", "bm25")
             with ready.environment():
                 ready.build()
+
+    @pytest.mark.parametrize("name", ["dr_rag_linked", "prefrag_linked", "mspr_linked"])
+    def test_elasticsearch_also_finds_by_titles_and_weighs_words(self, corpus: Path, stores: list[str], name: str):
+        ready = setup(name, corpus=corpus, store="elasticsearch", **SERVER)
+
+        assert not blocks(ready.block, "TantivyDocumentStore")
+        links = blocks(ready.block, "TitleLinkRetriever")
+        assert {block["document_store"]["init_parameters"]["index"] for block in links} == {ready.local}
+        trees = blocks(ready.block, "TreePairScorer")
+        assert {block["term_statistics"]["type"].rpartition(".")[2] for block in trees} == {
+            "ElasticsearchTitleRetriever"
+        }
+        with ready.environment():
+            Pipeline.from_dict(ready.block)
+
+    def test_a_second_source_of_the_house_has_its_own_index_in_elasticsearch(self, corpus: Path, stores: list[str]):
+        ready = setup("prefrag_three_sources", corpus=corpus, store="elasticsearch", **SERVER)
+
+        archive = ready.block["components"]["archive"]["init_parameters"]
+        assert [store["index"] for store in blocks(archive, "ElasticsearchDocumentStore")] == [ready.second]
+        assert ready.second != ready.local
 
 
 class TestModel:
@@ -422,6 +448,7 @@ class TestPipelines:
         assert retrievers == {"prefrag": "bm25", "prefrag_dense": "dense", "prefrag_hybrid": "hybrid"}
         assert setup("vanilla_web").config["retriever"] == "web"
         assert setup("vanilla_web", corpus=corpus).config["retriever"] == "bm25"
+        assert setup("dr_rag_linked").config["retriever"] == "linked"
         assert setup("no_retrieval").config["retriever"] is None
 
     def test_with_vectors_have_the_corpus_embedded(self, corpus: Path, monkeypatch: pytest.MonkeyPatch):

@@ -15,8 +15,11 @@ from haystack.document_stores.errors import DocumentStoreError
 from haystack.document_stores.types import DuplicatePolicy
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
+from components.coverage import uncovered_share_covered
 from components.elasticsearch_title_retriever import ElasticsearchTitleRetriever
 from components.index_location import read_passages
+from components.judge_features import judge_features
+from components.pair_features import pair_features
 from components.tantivy_bm25_retriever import TantivyBM25Retriever
 from components.tantivy_document_store import TantivyDocumentStore
 from components.title_match_ranker import TitleMatchRanker
@@ -91,6 +94,70 @@ def test_counts_words_as_the_embedded_index_does(towns, tmp_path):
     assert retriever.document_frequencies(words) == embedded.document_frequencies(words)
     assert retriever.document_frequencies([]) == (3, {})
     assert retriever.analyze("The working rivers") == embedded.analyze("The working rivers") == ["work", "river"]
+
+
+# What may shift the place of a text among the others: nothing to index, more than one unit of UTF-16, accents, length.
+TEXTS = (
+    *(
+        "The working rivers",
+        "",
+        "the",
+        "  ",
+        "\U0001f600 rivers \U0001d4b3",
+        "I\u0307stanbul\u2019s nai\u0308ve cats\u2019s",
+    ),
+    *(
+        "\u6771\u4eac\u90fd",
+        "a\x00b\nc\r\n",
+        "\ufb01sh \U00020000",
+        "x" * 300,
+        "Danube " * 3_000,
+        "steel",
+        "steel",
+        "\u200b",
+    ),
+)
+
+
+def test_many_texts_are_analysed_as_each_alone(towns):
+    retriever = ElasticsearchTitleRetriever(towns)
+    alone = [retriever.analyze(text) for text in TEXTS]
+    assert retriever.analyze_many(TEXTS) == alone
+    assert alone[0] == ["work", "river"]
+    assert len(alone[10]) == 3_000
+
+
+def test_a_server_that_analyses_little_at_once_is_asked_more_often(towns):
+    retriever = ElasticsearchTitleRetriever(towns)
+    alone = [retriever.analyze(text) for text in TEXTS[:6]]
+    settings = {"index.analyze.max_token_count": 5}
+    towns.client.indices.put_settings(index=towns._index, settings=settings)
+    assert retriever.analyze_many(TEXTS[:6]) == alone
+
+
+class OneByOne:
+    """The words of an index, each text asked for alone."""
+
+    def __init__(self, retriever: ElasticsearchTitleRetriever) -> None:
+        self.analyze = retriever.analyze
+        self.document_frequencies = retriever.document_frequencies
+
+
+def test_features_are_the_same_however_the_texts_are_analysed(towns):
+    retriever = ElasticsearchTitleRetriever(towns)
+    found = retriever.run(query="danube steel")["documents"]
+    question = "Which town by the Danube has steel works, \U0001f600 Linz or Vienna?"
+    pairs = [(first, second) for first in found for second in found if first is not second]
+    assert len(pairs) == 6
+    together, alone = (
+        (
+            pair_features(question, pairs, statistics).tolist(),
+            judge_features(question, "steel Danube", found[:2], found[1:], 1, statistics),
+            uncovered_share_covered(question, found[:1], found[1:], statistics),
+        )
+        for statistics in (retriever, OneByOne(retriever))
+    )
+    assert together == alone
 
 
 def test_one_retriever_serves_one_event_loop_after_another(towns):
