@@ -136,6 +136,8 @@ class LinkedRetrieval:
         return state, documents, candidates
 
     def _ask(self, asked: Sequence[_Asked]) -> list[State]:
+        if all(source.embedded for source, _ in asked):
+            return [source.run(state)["state"] for source, state in asked]
         with ThreadPoolExecutor(max_workers=max(1, len(asked))) as pool:
             return list(pool.map(lambda one: one[0].run(one[1])["state"], asked))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 
-from components.coverage import TermStatistics, passage_text, words
+from components.coverage import TermStatistics, analyzed, passage_text
 
 _WORD = re.compile(r"\w+")
 
@@ -57,14 +57,12 @@ class OpenQuestionQuery:
         :param documents: The documents that it found.
         :returns: ``queries``, one a document, in their order; the question for one that leaves nothing to ask.
         """
-        analyze = words if self.term_statistics is None else self.term_statistics.analyze
-        asked = [(word, set(analyze(word))) for word in _WORD.findall(query)]
+        asked, texts = _WORD.findall(query), [passage_text(document) for document in documents]
+        terms = [set(found) for found in analyzed([*asked, *texts], self.term_statistics)]
         queries = []
-        for document in documents:
-            text = passage_text(document)
-            held = set(analyze(text))
+        for text, held in zip(texts, terms[len(asked) :], strict=True):
             # A word that says nothing to the analysis is neither held nor missing: the index does not ask for it.
-            still_open = [word for word, terms in asked if terms - held]
+            still_open = [word for word, meant in zip(asked, terms, strict=False) if meant - held]
             names = [word for word in _WORD.findall(text) if word != word.lower() or word[0].isdigit()]
             queries.append(" ".join([*still_open, *dict.fromkeys(names[: self.max_names])]) or query)
         return {"queries": queries}

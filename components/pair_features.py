@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import chain, count, pairwise
 from typing import Any
 
 import numpy as np
 from haystack import Document
 
-from components.coverage import TermStatistics, term_weights, words
+from components.coverage import TermStatistics, analyzed, term_weights
 from components.title_links import comparable, title_key
 
 # A: the passage of the first stage; B: the other. "Below best" compares with the best pair or passage of the question.
@@ -208,7 +209,6 @@ class _Texts:
     """The passages of one question as matrices: a row a passage, a column a word."""
 
     def __init__(self, question: str, pool: Sequence[Document], statistics: TermStatistics | None):
-        analyze = statistics.analyze if statistics is not None else words
         names = [str(document.meta.get("title") or "") for document in pool]
         self.keys = [title_key(name) for name in names]
         self.spoken = [f" {comparable(document.content or '')} " for document in pool]
@@ -217,12 +217,14 @@ class _Texts:
         # Passages without a title have not the same one.
         self.key_numbers = np.array([numbers.get(key, -1 - place) for place, key in enumerate(self.keys)])
 
-        asked = analyze(question)
-        titles, contents = [analyze(name) for name in names], [analyze(one.content or "") for one in pool]
-        column: dict[str, int] = {}
-        asked_numbers = _numbered(asked, column)
-        title_numbers = [_numbered(text, column) for text in titles]
-        content_numbers = [_numbered(text, column) for text in contents]
+        texts = [question, *names, *(document.content or "" for document in pool), *_written_as_names(question)]
+        asked, *rest = analyzed(texts, statistics)
+        titles, contents, named = rest[: len(pool)], rest[len(pool) : 2 * len(pool)], rest[2 * len(pool) :]
+        # The column of each term; a new term gets the next one.
+        column: defaultdict[str, int] = defaultdict(count().__next__)
+        asked_numbers = [column[term] for term in asked]
+        title_numbers = [[column[term] for term in text] for text in titles]
+        content_numbers = [[column[term] for term in text] for text in contents]
         in_title, in_content = (_counts(numbers, len(column)) for numbers in (title_numbers, content_numbers))
         holds = (in_title + in_content) > 0
         is_asked = np.zeros(len(column), bool)
@@ -234,7 +236,8 @@ class _Texts:
         weight_of = term_weights(kept_terms, statistics)
         self.weights = np.array([weight_of[term] for term in kept_terms], np.float32)
         self.asked = is_asked[kept].astype(np.float32)
-        self.names = _written_as_names(question, analyze, kept_terms) * self.asked
+        names_asked = {term for word in named for term in word}
+        self.names = np.array([term in names_asked for term in kept_terms], np.float32) * self.asked
         self.holds = holds[:, kept].astype(np.float32)
         self.titles = (in_title[:, kept] > 0).astype(np.float32)
         # The weight of each word in each passage, whoever asks for it.
@@ -247,13 +250,19 @@ class _Texts:
 
     def _count_phrases(self, asked: Sequence[int], contents: Sequence[Sequence[int]], size: int) -> None:
         """Two words that follow each other in the question, or in several passages."""
-        wanted = {first * size + second for first, second in pairwise(asked)}
-        column: dict[int, int] = {}
-        numbers = [_numbered([x * size + y for x, y in pairwise(text)], column) for text in contents]
-        holds = _counts(numbers, len(column)) > 0
-        is_asked = np.array([phrase in wanted for phrase in column], bool)
-        self.phrases = (holds & is_asked).sum(axis=1) / max(len(wanted), 1)
-        self.other_phrases = holds[:, ~is_asked & (holds.sum(axis=0) > 1)].astype(np.float32)
+        wanted = np.unique([first * size + second for first, second in pairwise(asked)])
+        row, word = _flat(contents)
+        follows = row[1:] == row[:-1]
+        # A number says which phrase stands in which passage, and each is taken once.
+        held = np.unique(((word[:-1] * size + word[1:]) * len(contents) + row[1:])[follows])
+        phrase, row = np.divmod(held, len(contents))
+        is_asked = np.isin(phrase, wanted)
+        self.phrases = np.bincount(row[is_asked], minlength=len(contents)) / max(len(wanted), 1)
+        _, column, passages = np.unique(phrase, return_inverse=True, return_counts=True)
+        shared = ~is_asked & (passages[column] > 1)
+        kept, column = np.unique(phrase[shared], return_inverse=True)
+        self.other_phrases = np.zeros((len(contents), len(kept)), np.float32)
+        self.other_phrases[row[shared], column] = 1
 
 
 class _Mentions:
@@ -287,22 +296,22 @@ def _mentions(texts: _Texts, front: Values) -> _Mentions:
     return _Mentions(np.array(asked, np.float32), by_front, of_front)
 
 
-def _written_as_names(question: str, analyze: Callable[[str], list[str]], terms: Sequence[str]) -> Values:
-    """:returns: 1 for the terms that the question writes with a capital letter or a digit, behind its first word."""
+def _written_as_names(question: str) -> list[str]:
+    """:returns: What the question writes with a capital letter or a digit, behind its first word."""
     found = [match.group() for match in _NAME.finditer(question)]
-    names = {term for word in found if word != word.lower() or word[0].isdigit() for term in analyze(word)}
-    return np.array([term in names for term in terms], np.float32)
+    return [word for word in found if word != word.lower() or word[0].isdigit()]
 
 
-def _numbered(terms: Sequence[Any], column: dict[Any, int]) -> list[int]:
-    """:returns: The column of each term; a new term gets the next one."""
-    return [column.setdefault(term, len(column)) for term in terms]
+def _flat(numbers: Sequence[Sequence[int]]) -> tuple[Values, Values]:
+    """:returns: The row of each number, and the number, one row behind the other."""
+    row = np.repeat(np.arange(len(numbers)), [len(text) for text in numbers])
+    return row, np.fromiter(chain.from_iterable(numbers), np.intp, len(row))
 
 
 def _counts(numbers: Sequence[Sequence[int]], columns: int) -> Values:
     """:returns: How often each column is in each row."""
-    flat = [row * columns + number for row, text in enumerate(numbers) for number in text]
-    counted = np.bincount(np.array(flat, np.intp), minlength=len(numbers) * columns)
+    row, column = _flat(numbers)
+    counted = np.bincount(row * columns + column, minlength=len(numbers) * columns)
     return counted.reshape(len(numbers), columns).astype(np.float32)
 
 

@@ -94,7 +94,8 @@ class RetrievalSource:
             are external whatever stands here.
         :param top_k: Documents given, where the request says nothing.
         :param candidates: Documents asked of the retriever; by default ``top_k``. The paper ranks 50.
-        :param timeout: Seconds that one attempt may take.
+        :param timeout: Seconds that one attempt may take. A retriever whose ``embedded`` is true searches an index
+            in this process, and is not interrupted.
         :param retries: Further attempts after a failure, with a growing random pause between them.
         :param backoff: Seconds on which the pauses are built.
         :param allowed_domains: Keep only documents whose ``url`` is of these domains or below them.
@@ -243,6 +244,11 @@ class RetrievalSource:
         # Who has put a stand-in in the place of the web does not want it asked because the stand-in is broken.
         return providers if self.fallback is None or self._in_house() else [*providers, (self.fallback, 1)]
 
+    @property
+    def embedded(self) -> bool:
+        """:returns: Whether the retriever searches in this process, so that asking in parallel gains nothing."""
+        return bool(getattr(self.retriever, "embedded", False))
+
     def _in_house(self) -> bool:
         return bool(getattr(self.retriever, "stays_in_house", False))
 
@@ -265,7 +271,10 @@ class RetrievalSource:
             try:
                 for attempt in Retrying(**self._policy(attempts)):
                     with attempt:
-                        output = in_thread(provider, arguments).result(timeout=self.timeout)
+                        if getattr(provider, "embedded", False):
+                            output = provider.run(**arguments)
+                        else:
+                            output = in_thread(provider, arguments).result(timeout=self.timeout)
                 documents = self._ranked(wish, _documents(output))
                 seconds = time.perf_counter() - started
                 return self._finished(wish, documents, _name(provider), seconds, left, _survived(output))

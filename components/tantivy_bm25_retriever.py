@@ -24,6 +24,9 @@ class TantivyBM25Retriever:
     ```
     """
 
+    # A search is in this process, and over before a thread could be handed to it.
+    embedded = True
+
     def __init__(
         self, document_store: TantivyDocumentStore, top_k: int = 10, filters: dict[str, Any] | None = None
     ) -> None:

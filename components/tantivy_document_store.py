@@ -54,6 +54,8 @@ _WRITER_MEMORY = 100_000_000
 _LOCK_POLL_SECONDS = 0.05
 # Words whose document frequency is kept; some megabytes.
 _MOST_REMEMBERED = 100_000
+# Documents of one title that are read although not all of them may be wanted.
+_FEW_DOCUMENTS = 16
 
 
 class TantivyDocumentStore:
@@ -257,16 +259,28 @@ class TantivyDocumentStore:
             return {}
         opened.check_titles()
         searcher = opened.searcher()
-        ranking = {text: opened.text_query(text) for text in set(titles.values())}
-        found = {}
+        # Ranking by a long text takes longer than reading documents: titles that have few are asked for together.
+        together: dict[str, dict[str, int]] = {text: {} for text in titles.values()}
+        alone: list[tuple[str, dict[str, int]]] = []
         for key, text in titles.items():
-            has_title = Query.term_query(opened.schema, "title_key", _term(key), "basic")
-            clauses = [(Occur.Must, Query.const_score_query(has_title, 0.0))]
+            documents = searcher.doc_freq("title_key", _term(key))
+            if documents <= max(per_title, _FEW_DOCUMENTS):
+                together[text][key] = documents
+            else:
+                alone.append((text, {key: per_title}))
+        ranking = {text: opened.text_query(text) for text in together}
+        found: dict[str, list[Document]] = {key: [] for key in titles}
+        for text, most in (*together.items(), *alone):
+            if not any(most.values()):
+                continue
+            terms = [Query.term_query(opened.schema, "title_key", _term(key), "basic") for key in most]
+            with_title = Query.boolean_query([(Occur.Should, term) for term in terms])
+            clauses = [(Occur.Must, Query.const_score_query(with_title, 0.0))]
             if (ranked := ranking[text]) is not None:
                 clauses.append((Occur.Should, ranked))
-            if documents := opened.best(searcher, Query.boolean_query(clauses), per_title, filters):
-                found[key] = documents
-        return found
+            for document in opened.best(searcher, Query.boolean_query(clauses), sum(most.values()), filters):
+                found[title_key(str(document.meta["title"]))].append(document)
+        return {key: documents[:per_title] for key, documents in found.items() if documents}
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
         """
@@ -324,9 +338,18 @@ class TantivyDocumentStore:
         :param text: any text.
         :returns: its tokens in order, repetitions included.
         """
+        return self.analyze_many([text])[0]
+
+    def analyze_many(self, texts: Iterable[str]) -> list[list[str]]:
+        """
+        Split texts into tokens, as `analyze` does one.
+
+        :param texts: any texts.
+        :returns: the tokens of each.
+        """
         opened = self._open()
         analyzer = opened.analyzer if opened else text_analyzer(self.language or DEFAULT_LANGUAGE)
-        return analyzer.analyze(_text(text))
+        return [analyzer.analyze(_text(text)) for text in texts]
 
     def write_documents(self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE) -> int:
         """
@@ -477,9 +500,9 @@ class _OpenIndex:
         # twice counts once: counted twice, it costs 3 points of recall at 5 on MuSiQue and gains nothing elsewhere.
         clauses = []
         for token in dict.fromkeys(self.analyzer.analyze(_text(text))):
-            for field, boost in (("title", TITLE_BOOST), ("content", 1.0)):
-                query = Query.term_query(self.schema, field, token, "freq")
-                clauses.append((Occur.Should, Query.boost_query(query, boost)))
+            in_title = Query.term_query(self.schema, "title", token, "freq")
+            clauses.append((Occur.Should, Query.boost_query(in_title, TITLE_BOOST)))
+            clauses.append((Occur.Should, Query.term_query(self.schema, "content", token, "freq")))
         return Query.boolean_query(clauses) if clauses else None
 
     def best(
@@ -544,13 +567,11 @@ class _OpenIndex:
         """Those of the values that a document has as an exact term."""
         searcher = self.searcher()
         found = set()
-        for value in values:
-            term = _term(value)
-            # The frequency is quick but still counts what was deleted, so a hit is looked at again.
-            if searcher.doc_freq(field, term):
-                query = Query.term_query(self.schema, field, term, "basic")
-                if searcher.search(query, limit=1, count=False).hits:
-                    found.add(value)
+        # The frequency is quick but still counts what was deleted, so a hit is looked at again.
+        for value in [value for value in values if searcher.doc_freq(field, _term(value))]:
+            query = Query.term_query(self.schema, field, _term(value), "basic")
+            if searcher.search(query, limit=1, count=False).hits:
+                found.add(value)
         return found
 
     @contextmanager

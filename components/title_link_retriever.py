@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
@@ -100,6 +100,11 @@ class TitleLinkRetriever:
             parameters["document_store"] = kind.from_dict(store)
         return default_from_dict(cls, {**data, "init_parameters": parameters})
 
+    @property
+    def embedded(self) -> bool:
+        """:returns: Whether the titles are looked up in this process, where nothing is to be waited for."""
+        return isinstance(self.document_store, TantivyDocumentStore)
+
     def warm_up(self) -> None:
         """
         Open an on-disk index, so that one that is missing or keeps no titles is told before the first question.
@@ -176,7 +181,7 @@ class TitleLinkRetriever:
     def _possible(self, query: str, documents: Sequence[Document]) -> list[str]:
         """The keys that any of the texts may mention."""
         texts = [query, *(document.content or "" for document in documents)]
-        return list(dict.fromkeys(key for text in texts for key in mentioned_keys(text, self.max_title_words)))
+        return list(dict.fromkeys(chain.from_iterable(mentioned_keys(text, self.max_title_words) for text in texts)))
 
     def _mentioned(
         self, query: str, documents: Sequence[Document], known: set[str], most: int | None

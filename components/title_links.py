@@ -6,16 +6,17 @@ import re
 import unicodedata
 from collections.abc import Container
 from functools import lru_cache
+from itertools import accumulate
 
 MAX_WORDS = 8
 
 # "Mercury (planet)" is Mercury to whoever mentions it.
 _PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
 # A possessive 's is no part of a name; any other apostrophe stands inside a word: "Vienna's", "O'Hara".
-_POSSESSIVE = re.compile(r"(?<=\w)['\u2019\u02bc\u2018`\u00b4]s\b", re.IGNORECASE)
-_APOSTROPHE = re.compile(r"(?<=\w)['\u2019\u02bc\u2018`\u00b4](?=\w)")
+# Each pattern begins with the apostrophe: one that begins by looking behind is tried at every letter.
+_POSSESSIVE = re.compile(r"['\u2019\u02bc\u2018`\u00b4](?<=\w.)[sS]\b")
+_APOSTROPHE = re.compile(r"['\u2019\u02bc\u2018`\u00b4](?<=\w.)(?=\w)")
 _WORD = re.compile(r"[^\W_]+")
-_APOSTROPHES = ("'", "\u2019", "\u02bc", "\u2018", "`", "\u00b4")
 # Words that begin English sentences more often than they name something, though there are films called "This" and
 # "It". Other languages have no such list here, and their articles count as names where they are titles.
 _FUNCTION_WORDS_OF_ENGLISH = (
@@ -98,22 +99,28 @@ def _spans(text: str, max_words: int) -> tuple[tuple[int, int, str], ...]:
     no_capitals = text == text.lower()
     capital = [no_capitals or word != word.lower() or word.lower() == word.upper() for word in words]
     content = [word not in _FUNCTION_WORDS for word in lower]
+    joined = " ".join(lower)
+    # Where the n-grams that begin or end with a word do so in `joined`.
+    ends = list(accumulate(len(word) + 1 for word in lower))
+    begins = [0, *ends]
     spans = []
-    for start in range(len(words)):
-        for end in range(min(len(words), start + max_words), start, -1):
-            if end - start == 1:
-                likely = capital[start] and content[start] and not lower[start].isdigit()
-            else:
-                likely = any(content[start:end]) or all(capital[start:end])
-            if likely:
-                spans.append((start, end - start, " ".join(lower[start:end])))
-    return tuple(spans)
+    next_content = next_small = len(words)
+    # From the last word to the first, so that the next word with content and the next without a capital are known.
+    for start in reversed(range(len(words))):
+        next_content = start if content[start] else next_content
+        next_small = next_small if capital[start] else start
+        begin = begins[start]
+        if capital[start] and content[start] and not lower[start].isdigit():
+            spans.append((start, 1, lower[start]))
+        for end in range(start + 2, min(len(words), start + max_words) + 1):
+            if next_content < end or end <= next_small:
+                spans.append((start, end - start, joined[begin : ends[end - 1] - 1]))
+    return tuple(reversed(spans))
 
 
 def _words(text: str) -> list[str]:
     if not text.isascii():
-        decomposed = unicodedata.normalize("NFKD", text)
-        text = "".join(character for character in decomposed if not unicodedata.combining(character))
-    if any(sign in text for sign in _APOSTROPHES):
-        text = _APOSTROPHE.sub("", _POSSESSIVE.sub("", text))
-    return _WORD.findall(text)
+        text = unicodedata.normalize("NFKD", text)
+        for sign in filter(unicodedata.combining, set(text)):
+            text = text.replace(sign, "")
+    return _WORD.findall(_APOSTROPHE.sub("", _POSSESSIVE.sub("", text)))

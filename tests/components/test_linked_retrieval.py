@@ -103,6 +103,17 @@ def test_the_rest_of_the_question_and_the_names_of_a_document_are_asked_too():
     assert "".join(one.id for one in candidates[1]) == "lk"
 
 
+def test_embedded_sources_find_the_same_one_after_the_other():
+    made = retrieval()
+    for one in (made.source, made.links):
+        one.retriever.embedded = True  # type: ignore[attr-defined]
+
+    reached = made.run(asking())["state"]
+
+    assert [one["query"] for one in made.source.retriever.asked] == ["q", "q ta", "q tb", "q tm"]  # type: ignore[attr-defined]
+    assert shown(reached) == shown(retrieval().run(asking())["state"])
+
+
 def test_every_pair_is_scored_in_one_call():
     engine = Engine()
 

@@ -403,6 +403,24 @@ class TestDeadline:
         assert search.error == "Hanging: no reply within 0.05 s"
         assert search.documents == ()
 
+    def test_takes_a_thread_for_the_call_unless_the_retriever_is_embedded(self):
+        threads = []
+
+        class Telling(Giving):
+            embedded = False
+
+            def run(self, query: str) -> dict[str, Any]:
+                threads.append(threading.current_thread() is threading.main_thread())
+                return super().run(query)
+
+        class Embedded(Telling):
+            embedded = True
+
+        for retriever in (Telling(), Embedded()):
+            source(retriever).run("a")
+
+        assert threads == [False, True]
+
     async def test_ends_an_asynchronous_call_that_hangs(self, hanging: Hanging):
         search = last_search(await source(hanging, timeout=DEADLINE).run_async(state(search_step())))
 

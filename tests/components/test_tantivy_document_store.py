@@ -514,6 +514,7 @@ class TestWords:
         expected = ["run", "heron", "u", "s", "naïv"]
         assert towns.analyze("The Running HERONS of U.S., naïve") == expected
         assert TantivyDocumentStore(path="nowhere").analyze("The Running HERONS of U.S., naïve") == expected
+        assert towns.analyze_many(["The Running HERONS of U.S., naïve", "", "run"]) == [expected, [], ["run"]]
 
     def test_document_frequencies(self, store):
         store.write_documents(
@@ -583,6 +584,16 @@ class TestTitles:
         assert set(ids(found["mercury"])) == {"planet", "element", "god"}
         assert found["mercury"][0].score > found["mercury"][1].score == 0
         assert ids(store.documents_by_title({"mercury": "sun"}, per_title=1)["mercury"]) == ["planet"]
+
+    def test_with_many_passages_and_with_few_are_ranked_alike(self, store):
+        store.write_documents([passage(f"many-{n}", "metal " * n, "Mercury") for n in range(1, 31)])
+        store.write_documents([passage(f"few-{n}", "metal " * n, "Sun") for n in range(1, 6)])
+        found = store.documents_by_title({"sun": "metal", "mercury": "metal"}, per_title=2)
+        assert list(found) == ["sun", "mercury"]
+        for key, documents in found.items():
+            title = {"sun": "Sun", "mercury": "Mercury"}[key]
+            by_words = [one for one in store.search("metal", top_k=40) if one.meta["title"] == title]
+            assert [(one.id, one.score) for one in documents] == [(one.id, one.score) for one in by_words[:2]]
 
     def test_passages_must_match_the_filters(self, towns):
         austrian = {"field": "meta.country", "operator": "==", "value": "at"}
