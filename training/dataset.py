@@ -15,6 +15,8 @@ from components.tantivy_document_store import TantivyDocumentStore
 from evaluation.datasets import load_questions, read_passages
 from evaluation.question import Question
 
+FEWEST_QUESTIONS = 25
+
 
 @dataclass(frozen=True)
 class Dataset:

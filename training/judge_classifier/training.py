@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from components.judge_features import FEATURES, as_row
-from training.dataset import Dataset
+from training.dataset import FEWEST_QUESTIONS, Dataset
 from training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources
+from training.trees_file import output_file, write_trees
 
-FEWEST_QUESTIONS = 25
 COVERAGE_THRESHOLD = 0.22
 # Chosen by cross-validation on the training questions of the four shared datasets; the result hardly depends on them.
 SETTINGS: dict[str, Any] = {
@@ -96,9 +95,7 @@ def train_judge(
         have the same verdict.
     """
     started = time.perf_counter()
-    output = Path(output).expanduser()
-    if not output.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {output.parent}: make it, or name another file.")
+    output = output_file(output)
     if not datasets:
         raise ValueError("There is nothing to train on: give at least one dataset.")
     tell = on_progress or (lambda _: None)
@@ -121,12 +118,7 @@ def train_judge(
         _measured(name, [one for one in back if one.dataset == name], trees)
         for name in dict.fromkeys(one.dataset for one in back)
     )
-    part = output.with_name(f".{output.stem}.{os.getpid()}.json")
-    try:
-        fit(steps, seed).save_model(part)
-        part.replace(output)
-    finally:
-        part.unlink(missing_ok=True)
+    write_trees(fit(steps, seed), output)
     return JudgeTraining(output, questions, len(steps), measured, time.perf_counter() - started)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import random
 import time
 from collections import Counter
@@ -16,10 +15,10 @@ import numpy as np
 
 from components.pair_classifier import PairClassifier, by_best_pair
 from components.pair_features import FEATURES
-from training.dataset import Dataset
+from training.dataset import FEWEST_QUESTIONS, Dataset
 from training.pair_classifier.pool import Pool, pools
+from training.trees_file import output_file, write_trees
 
-FEWEST_QUESTIONS = 25
 # Chosen by cross-validation on the training questions of the four shared datasets; the result hardly depends on them.
 SETTINGS: dict[str, Any] = {
     "objective": "binary:logistic",
@@ -90,9 +89,7 @@ def train_pairs(
         have the same label.
     """
     started = time.perf_counter()
-    output = Path(output).expanduser()
-    if not output.parent.is_dir():
-        raise FileNotFoundError(f"There is no folder {output.parent}: make it, or name another file.")
+    output = output_file(output)
     if not datasets:
         raise ValueError("There is nothing to train on: give at least one dataset.")
     tell = on_progress or (lambda _: None)
@@ -104,12 +101,7 @@ def train_pairs(
     held_back = _held_back(gathered, seed, tell)
     tell("Training on all questions")
     booster = fit(gathered, seed)
-    part = output.with_name(f".{output.stem}.{os.getpid()}.json")
-    try:
-        booster.save_model(part)
-        part.replace(output)
-    finally:
-        part.unlink(missing_ok=True)
+    write_trees(booster, output)
     pairs = sum(len(pool.pairs) for pool in gathered)
     return PairTraining(output, len(gathered), pairs, held_back, time.perf_counter() - started)
 
