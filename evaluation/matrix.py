@@ -172,11 +172,20 @@ def print_table(done: dict[Cell, dict[str, Any]], file: Path | None = None) -> N
     :param file: Where to write the same as CSV as well.
     """
     print("SIMULATED: these numbers compare ways of retrieving; no language model has answered.\n")
-    head = ("dataset", "pipeline", "k", "judge error", "distraction", "seed", "n", *_COLUMNS)
+    head = ("reader", "dataset", "pipeline", "k", "judge error", "distraction", "seed", "n", *_COLUMNS)
     rows = []
     for cell, metrics in done.items():
         name = Path(cell.pipeline).stem
-        settings = (cell.dataset.name, name, cell.top_k, cell.judge_error, cell.distraction, cell.seed, metrics["n"])
+        settings = (
+            "simulated",
+            cell.dataset.name,
+            name,
+            cell.top_k,
+            cell.judge_error,
+            cell.distraction,
+            cell.seed,
+            metrics["n"],
+        )
         values = [f"{metrics[key]:.2f}" if metrics.get(key) is not None else "-" for key in _COLUMNS]
         rows.append([*map(str, settings), *values])
     print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
