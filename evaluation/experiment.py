@@ -54,8 +54,6 @@ _RETRIEVERS = {
 _MODEL_VARIABLES = tuple(f"PREFRAG_{role}_{name}" for role in ("LLM", "JUDGE") for name in ("CONTEXT", "STRUCTURED"))
 _INDEX_VARIABLES = (INDEX_VARIABLE, WEB_INDEX_VARIABLE, WEB_SWITCH)
 _PART_VARIABLES = ("PREFRAG_PAIR_CLASSIFIER",)
-# Haystack 3 builds only components of modules that it is told to trust.
-_ALLOWLIST = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
 
 
 @dataclass(frozen=True)
@@ -223,9 +221,6 @@ class Setup:
         if self._as_it_is is not None:
             self._as_it_is.warm_up()
             return self._as_it_is
-        allowed = [name for name in os.environ.get(_ALLOWLIST, "").split(",") if name]
-        if "evaluation" not in allowed:
-            os.environ[_ALLOWLIST] = ",".join([*allowed, "evaluation"])
         try:
             # It fills the blocks with objects as it goes.
             pipeline = Pipeline.from_dict(_rewritten(self.block, lambda block: block))
