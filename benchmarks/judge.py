@@ -2,12 +2,15 @@
 Measures the judge's small trees beside coverage on the dev questions: accuracy with intervals, area under the curve.
 
     python benchmarks/judge.py [--data FOLDER] [--seed 7] [--elsewhere]
+    python benchmarks/judge.py --model 100
 
 The steps are those of runs over the two simulated sources of each corpus (its field `source`), asked as the simulated
 reader asks, with a perfect judge, top-5 of 50 candidates behind the title ranker, at most three searches a question.
 "First kept" are runs as the pipelines make them, which keep what the first search finds. Intervals are of 1,000
 bootstrap samples of questions. The trees are trained on the train questions of all datasets, so the shipped file is
-what comes out for seed 7; `--elsewhere` also trains them once without each dataset.
+what comes out for seed 7; `--elsewhere` also trains them once without each dataset. `--model` asks instead the language
+model that the environment names (PREFRAG_JUDGE_BASE_URL, PREFRAG_LLM_BASE_URL; without them the embedded one) on so
+many steps of the judged runs of each dataset, with the prompt of the pipelines, and the others on the same steps.
 """
 
 import argparse
@@ -17,15 +20,20 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from statistics import median
+from statistics import mean, median
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
 
 from scipy.stats import mannwhitneyu  # noqa: E402
 
-from components.boosted_trees import BoostedTrees  # noqa: E402
-from components.judge_features import as_row, judge_features  # noqa: E402
+from components.boosted_trees import BoostedTrees, load_trees  # noqa: E402
+from components.chat_model import ChatModel  # noqa: E402
+from components.judge_features import FEATURES, as_row, judge_features  # noqa: E402
+from components.source_switch_judge import SourceSwitchJudge  # noqa: E402
+from components.state import Action, Search, Step, Verdict  # noqa: E402
+from components.state_builder import StateBuilder  # noqa: E402
+from components.switch_classifier import SHIPPED_TREES  # noqa: E402
 from training.dataset import Dataset  # noqa: E402
 from training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources  # noqa: E402
 from training.judge_classifier.training import COVERAGE_THRESHOLD, TrainingStep, fit, training_steps  # noqa: E402
@@ -41,6 +49,7 @@ def main() -> None:
     shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
     parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
     parser.add_argument("--seed", type=int, default=7, help="of the training and of the bootstrap")
+    parser.add_argument("--model", type=int, metavar="STEPS", help="ask the language model on so many steps")
     parser.add_argument("--elsewhere", action="store_true", help="also train without the dataset that is measured")
     options = parser.parse_args()
     if not options.data.is_dir():
@@ -49,6 +58,11 @@ def main() -> None:
     def dataset(name: str, part: str) -> Dataset:
         return Dataset(options.data / name / f"{part}.jsonl", options.data / name / "corpus.jsonl")
 
+    if options.model:
+        for name in DATASETS:
+            steps = dev_steps(dataset(name, "dev"), options.seed)["judged"]
+            ask_model(name, random.Random(options.seed).sample(steps, min(options.model, len(steps))))
+        return
     taught = {name: list(training_steps(dataset(name, "train"), options.seed)) for name in DATASETS}
     trees = trained([step for steps in taught.values() for step in steps], options.seed)
     measured = {name: dev_steps(dataset(name, "dev"), options.seed) for name in DATASETS}
@@ -76,6 +90,33 @@ def dev_steps(dataset: Dataset, seed: int) -> dict[str, list[JudgedStep]]:
             "judged": list(simulated_steps(questions, sources, texts)),
             "first kept": list(simulated_steps(questions, sources, texts, judge_first_step=False)),
         }
+
+
+def ask_model(name: str, steps: Sequence[JudgedStep]) -> None:
+    """Print what the language model says of some steps, beside the others."""
+    model = ChatModel(role="judge", timeout=600.0)
+    judge = SourceSwitchJudge(["local", "web"], model, judge="model", judge_first_step=True)
+    judge.warm_up()
+    verdicts = [verdict(judge, one) for one in steps]
+    print(
+        f"{name}: the model keeps {mean(one.status for one in verdicts):.2f} of {len(steps)} steps, "
+        f"{sum(not one.parsed for one in verdicts)} replies unreadable (taken as False)"
+    )
+    report(name, "model", steps, lambda _: [float(one.status) for one in verdicts], 0.5)
+    report(name, "coverage", steps, lambda found: [one.coverage for one in found], COVERAGE_THRESHOLD)
+    report(name, "shipped classifier", steps, by(load_trees(SHIPPED_TREES, FEATURES)), 0.5)
+
+
+def verdict(judge: SourceSwitchJudge, step: JudgedStep) -> Verdict:
+    """The judge's verdict on a step of a run."""
+    state = StateBuilder(["local", "web"], "local").run(step.question)["state"]
+    if step.observed:
+        state = state.with_step(Step(Action.SEARCH, documents=step.observed, observed=True))
+    search = Search("local", step.query, step.found)
+    state = state.with_step(Step(Action.SEARCH, query=step.query, searches=(search,)))
+    (after,) = judge.run(state).values()
+    assert after.step.verdict is not None
+    return after.step.verdict
 
 
 def trained(steps: Sequence[TrainingStep], seed: int) -> BoostedTrees:

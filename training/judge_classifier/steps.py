@@ -31,14 +31,22 @@ class JudgedStep:
     """A search of the preferred source, and whether it was worth keeping.
 
     :param question_id: The question of the run.
+    :param question: Its text.
     :param step: How many searches went before.
+    :param query: What was asked.
+    :param found: The passages that this gave, best first.
+    :param observed: The passages that had been shown.
     :param features: See :func:`~components.judge_features.judge_features`.
     :param coverage: What ``judge: coverage`` would compare with its threshold, 0 to 1.
     :param keep: Whether a gold passage that had not been shown is among those found.
     """
 
     question_id: str
+    question: str
     step: int
+    query: str
+    found: tuple[Document, ...]
+    observed: tuple[Document, ...]
     features: dict[str, float]
     coverage: float
     keep: bool
@@ -135,7 +143,11 @@ def simulated_steps(
                 before = list(observed.values())
                 yield JudgedStep(
                     question.id,
+                    question.question,
                     step,
+                    query,
+                    tuple(found),
+                    tuple(before),
                     judge_features(question.question, query, found, before, step, sources.local),
                     uncovered_share_covered(question.question, before, found, sources.local),
                     keep,
