@@ -23,6 +23,7 @@ from pydantic import ConfigDict, create_model
 from starlette.middleware import Middleware
 
 from service.folders import served
+from service.openai_protocol import ErrorForm, StreamEnd
 from service.security import ApiKeys, BodyLimit, CancelWhenGone, OpenRoutes, api_keys, deploy_is_open, is_open
 from service.wrapper import BrokenOff
 
@@ -52,10 +53,12 @@ def create_app() -> FastAPI:
     app.title, app.description = "prefrag", "Answers multi-hop questions, your own documents first."
     # Innermost, so that what they refuse still carries the headers of CORS and the id of the request.
     app.user_middleware += [
+        Middleware(ErrorForm),
         Middleware(OpenRoutes, open_deploy=open_deploy),
         Middleware(ApiKeys, keys=keys),
         Middleware(BodyLimit),
         Middleware(CancelWhenGone),
+        Middleware(StreamEnd),
     ]
     app.add_exception_handler(BrokenOff, _broken_off)
     _describe_open_routes_only(app)

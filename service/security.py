@@ -81,7 +81,7 @@ class OpenRoutes:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 404."""
-        if scope["type"] == "http" and not is_open(_path(scope), self.open_deploy):
+        if scope["type"] == "http" and not is_open(path_of(scope), self.open_deploy):
             await _refuse(scope, receive, send, 404, "Not Found")
             return
         await self.app(scope, receive, send)
@@ -100,7 +100,7 @@ class ApiKeys:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 401 or 403."""
-        if scope["type"] == "lifespan" or _path(scope) in _PROBES:
+        if scope["type"] == "lifespan" or path_of(scope) in _PROBES:
             await self.app(scope, receive, send)
         elif not self.keys and not _stays_on_this_machine(scope):
             message = f"Without {KEYS_VARIABLE} this service answers only on and under the names of its own machine."
@@ -201,7 +201,8 @@ class CancelWhenGone:
             work.result()
 
 
-def _path(scope: Scope) -> str:
+def path_of(scope: Scope) -> str:
+    """:param scope: A request. :returns: Its path, without the prefix under which a proxy serves the application."""
     return str(scope["path"]).removeprefix(scope.get("root_path", ""))
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import socket
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+import uvicorn
 from starlette.testclient import TestClient
 
 from service.app import create_app
@@ -40,3 +43,20 @@ def serve(script_pipeline: Callable[..., None]) -> Iterator[Callable[..., TestCl
             return clients.enter_context(TestClient(create_app()))
 
         yield start
+
+
+@contextmanager
+def listening() -> Iterator[str]:
+    """The address of the application, served by uvicorn on a port of its own."""
+    with socket.socket() as port:
+        port.bind(("127.0.0.1", 0))
+        # From here on a client waits for the application rather than being refused.
+        port.listen()
+        server = uvicorn.Server(uvicorn.Config(create_app(), log_config=None))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [port]}, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{port.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(30)
