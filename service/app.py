@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tempfile
 from collections.abc import AsyncIterator
@@ -15,16 +14,21 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from hayhooks.server.app import create_app as create_hayhooks
+from hayhooks.server.app import deploy_files_pipeline, deploy_yaml_pipeline
+from hayhooks.server.exceptions import PipelineModeError
 from hayhooks.server.logger import formatter, log
 from hayhooks.server.pipelines import models
 from hayhooks.server.pipelines.registry import registry
-from hayhooks.settings import StartupDeployStrategy, settings
+from hayhooks.server.utils.deploy_utils import undeploy_pipeline
+from hayhooks.settings import settings
 from pydantic import ConfigDict, create_model
 from starlette.middleware import Middleware
 
-from service.folders import served
+from service.folders import leaves_out, served
 from service.openai_protocol import ErrorForm, StreamEnd
+from service.readiness import outages
 from service.security import ApiKeys, BodyLimit, CancelWhenGone, OpenRoutes, api_keys, deploy_is_open, is_open
+from service.trace_text import one_line
 from service.wrapper import BrokenOff
 
 CORS_VARIABLE = "PREFRAG_CORS_ORIGINS"
@@ -38,14 +42,11 @@ def create_app() -> FastAPI:
     :raises FileNotFoundError: When a pipeline that is to be served does not exist.
     """
     keys, open_deploy = api_keys(), deploy_is_open()
-    folders = served()
-    # Hayhooks serves all that lies in one folder.
-    chosen = tempfile.TemporaryDirectory(prefix="prefrag-served-")
-    for folder in folders:
-        # Copied, because Hayhooks refuses to write through a link where the routes that deploy are open.
-        copy = shutil.copytree if folder.is_dir() else shutil.copy
-        copy(folder, Path(chosen.name) / folder.name)
-    _configure_hayhooks(chosen.name)
+    folders, lenient = served(), leaves_out()
+    # What lies in this folder Hayhooks would load by itself, and only log what failed: it begins empty, for what may be
+    # deployed later.
+    deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
+    _configure_hayhooks(deployed_later.name)
     _configure_log()
     _refuse_unknown_fields()
 
@@ -64,28 +65,53 @@ def create_app() -> FastAPI:
     _describe_open_routes_only(app)
     hayhooks_lifespan = app.router.lifespan_context
 
+    left_out: set[str] = set()
+    down: set[str] = set()
+
+    async def unreachable() -> dict[str, str]:
+        """:returns: What to do about the pipelines whose server does not answer; the log tells when that changes."""
+        found = await outages(_pipelines())
+        for name in sorted(found.keys() - down):
+            log.error("Not ready: {}. {}", name, one_line(found[name].details))
+        for name in sorted(down - found.keys()):
+            log.info("Ready again: {}.", name)
+        down.clear()
+        down.update(found)
+        return {name: outage.advice for name, outage in found.items()}
+
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         try:
             async with hayhooks_lifespan(app):
-                if missing := _not_loaded(folders):
-                    log.error("Not ready: {} did not load, see above.", ", ".join(missing))
+                failed = _deploy(app, folders)
+                if lenient:
+                    for name, outage in (await outages(_pipelines())).items():
+                        undeploy_pipeline(name, app)
+                        failed[name] = outage.details
+                    left_out.update(failed)
+                for name, reason in sorted(failed.items()):
+                    log.error("{}: {}. {}", "Left out" if lenient else "Not ready", name, one_line(reason))
+                await unreachable()
                 if open_deploy:
                     log.warning("The routes that deploy are open: whoever may call them can run any code here.")
                 yield
         finally:
             # The registry is global to the process and would refuse the same names to another application.
             registry.clear()
-            chosen.cleanup()
+            deployed_later.cleanup()
 
     app.router.lifespan_context = lifespan
 
-    @app.get("/ready", tags=["status"], summary="Whether every pipeline has loaded")
+    @app.get("/ready", tags=["status"], summary="Whether every pipeline has loaded and its servers answer")
     async def ready() -> JSONResponse:
         missing = _not_loaded(folders)
-        if missing:
-            return JSONResponse({"status": "not ready", "not_loaded": missing}, 503)
-        return JSONResponse({"status": "ready"})
+        # Without addresses and paths, because it asks for no key: the log has them.
+        lacks = {"not_loaded": [name for name in missing if name not in left_out], "unreachable": await unreachable()}
+        nothing_left = bool(left_out) and not registry.get_names()
+        is_ready = not any(lacks.values()) and not nothing_left
+        told = lacks | {"left_out": [name for name in missing if name in left_out]}
+        status = {"status": "ready" if is_ready else "not ready"}
+        return JSONResponse(status | {key: value for key, value in told.items() if value}, 200 if is_ready else 503)
 
     @app.get("/live", tags=["status"], summary="Whether the process answers")
     async def live() -> dict[str, str]:
@@ -96,8 +122,6 @@ def create_app() -> FastAPI:
 
 def _configure_hayhooks(pipelines_dir: str) -> None:
     settings.pipelines_dir = pipelines_dir
-    # In parallel, one wrapper's imports can disturb another's, which is then left out.
-    settings.startup_deploy_strategy = StartupDeployStrategy.SEQUENTIAL
     settings.cors_allow_origins = [
         origin.strip() for origin in os.environ.get(CORS_VARIABLE, "").split(",") if origin.strip()
     ]
@@ -129,10 +153,37 @@ def _configure_log() -> None:
     log.add(sys.stderr, level=level.upper(), format=formatter, diagnose=False)
 
 
+def _deploy(app: FastAPI, folders: list[Path]) -> dict[str, str]:
+    """:returns: Why those did not load that did not."""
+    failed: dict[str, str] = {}
+    # One after the other: in parallel, one wrapper's imports can disturb another's.
+    for path in folders:
+        try:
+            if path.is_file():
+                deploy_yaml_pipeline(app, path)
+            elif deploy_files_pipeline(app, path) is None:
+                raise ValueError("Its folder holds no file.")
+        except PipelineModeError:
+            raise
+        except Exception as error:
+            # Hayhooks says at which of its steps; the cause is what is wrong.
+            failed[_name(path)] = str(error.__cause__ or error) or type(error).__name__
+    return failed
+
+
 def _not_loaded(folders: list[Path]) -> list[str]:
-    """:returns: The pipelines that were left out at the start, which Hayhooks only logs."""
-    expected = {path.stem if path.is_file() else path.name for path in folders}
-    return sorted(expected - set(registry.get_names()))
+    """:returns: The pipelines that are to be served and are not."""
+    return sorted({_name(path) for path in folders} - set(registry.get_names()))
+
+
+def _name(path: Path) -> str:
+    return path.stem if path.is_file() else path.name
+
+
+def _pipelines() -> dict[str, Any]:
+    """:returns: What is served now, by name, as far as it is a pipeline of Haystack."""
+    found = {name: getattr(registry.get(name), "pipeline", None) for name in registry.get_names()}
+    return {name: pipeline for name, pipeline in found.items() if hasattr(pipeline, "walk")}
 
 
 def _describe_open_routes_only(app: FastAPI) -> None:

@@ -47,3 +47,10 @@ def served() -> list[Path]:
             f"There is no pipeline to serve named {', '.join(unknown)} in {folders}: choose from {', '.join(there)}."
         )
     return [there[name] for name in names]
+
+
+def leaves_out() -> bool:
+    """
+    :returns: Whether what cannot be served is left out, because ``all`` was asked for and nothing by its name.
+    """
+    return os.environ.get(SERVE_VARIABLE, "").strip() == ALL

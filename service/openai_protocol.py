@@ -1,4 +1,4 @@
-"""What clients of the OpenAI protocol expect and Hayhooks does not send: the end of a stream, and errors in its form."""
+"""What OpenAI clients expect and Hayhooks does not send: the end of a stream, and errors in the protocol's form."""
 
 from __future__ import annotations
 

@@ -228,9 +228,12 @@ class TestClient:
     def test_raises_when_a_run_breaks_off(self, script_pipeline: Script):
         script_pipeline("!the model server is down")
 
-        with listening() as address, openai.OpenAI(base_url=f"{address}/v1", api_key="x", max_retries=0) as client:
-            with pytest.raises(openai.InternalServerError, match="the model server is down"):
-                client.chat.completions.create(model="prefrag", messages=MESSAGES)
+        with (
+            listening() as address,
+            openai.OpenAI(base_url=f"{address}/v1", api_key="x", max_retries=0) as client,
+            pytest.raises(openai.InternalServerError, match="the model server is down"),
+        ):
+            client.chat.completions.create(model="prefrag", messages=MESSAGES)
 
 
 def start(type: str, status: int = 200) -> dict[str, Any]:

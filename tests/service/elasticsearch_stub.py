@@ -1,0 +1,55 @@
+"""A server that answers as Elasticsearch does when it is asked whether an index can be searched."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+class Stub:
+    """What the server answers, which a test may change.
+
+    :param status: The status of a search.
+    """
+
+    def __init__(self, status: int = 200):
+        self.status = status
+        self.paths: list[str] = []
+        self.url = ""
+        # Cleared, a search waits.
+        self.answers = threading.Event()
+        self.answers.set()
+
+
+@contextmanager
+def elasticsearch(stub: Stub, port: int = 0) -> Iterator[Stub]:
+    """Serve a stub on a port of this machine."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers.get("content-length") or 0))
+            stub.paths.append(self.path)
+            stub.answers.wait(30)
+            text = json.dumps({"hits": {"hits": []}} if stub.status == 200 else {"error": {"type": "secret_index"}})
+            self.send_response(stub.status)
+            self.send_header("content-type", "application/json")
+            self.send_header("x-elastic-product", "Elasticsearch")
+            self.send_header("content-length", str(len(text)))
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
+        stub.url = f"http://127.0.0.1:{server.server_port}"
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield stub
+        finally:
+            stub.answers.set()
+            server.shutdown()
