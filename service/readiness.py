@@ -61,17 +61,15 @@ async def _outage(store: Any) -> Outage | None:
     from elasticsearch import ApiError, NotFoundError
     from haystack.document_stores.errors import DocumentStoreError
 
-    from components.elasticsearch_requests import ask_async, explained
-
-    def search(client: Any) -> Any:
-        # As a search asks for: a key that may do no more is good enough.
-        once = client.options(request_timeout=DEADLINE_SECONDS, max_retries=0)
-        return once.search(index=store._index, size=0, terminate_after=1)
+    from components.elasticsearch_requests import explained
 
     try:
         with explained(store):
-            async with asyncio.timeout(DEADLINE_SECONDS):
-                await ask_async(store, search)
+            # A client of its own: the searches of the pipeline keep theirs, and nobody else would close it.
+            async with asyncio.timeout(DEADLINE_SECONDS), store._create_async_client() as client:
+                once = client.options(request_timeout=DEADLINE_SECONDS, max_retries=0)
+                # As a search asks for: a key that may do no more is good enough.
+                await once.search(index=store._index, size=0, terminate_after=1)
     except TimeoutError:
         return Outage(_ADVICE["unreachable"], f"no answer within {DEADLINE_SECONDS:g} s")
     except DocumentStoreError as error:
