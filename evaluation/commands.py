@@ -81,6 +81,7 @@ def evaluate(
 ) -> None:
     """Ask a pipeline all questions of a benchmark and measure its answers; a second call goes on with the first."""
     from evaluation.runner import run
+    from pipelines import search_failures
 
     table = None if prices is None else _prices(prices)
     try:
@@ -117,7 +118,11 @@ def evaluate(
         # The interpreter would wait for the thread in which a model still thinks.
         os._exit(INTERRUPTED)
     _tell(ended.config, ended.metrics, output)
-    if ended.metrics["errors"] == ended.metrics["n"]:
+    unsearched = [failed for prediction in ended.predictions if (failed := search_failures(prediction["result"]))]
+    if unsearched:
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in unsearched[0].items())
+        typer.echo(f"  {len(unsearched)} questions could search no source. The first: {reasons}", err=True)
+    if all(prediction["error"] or search_failures(prediction["result"]) for prediction in ended.predictions):
         raise typer.Exit(FAILED)
 
 

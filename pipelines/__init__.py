@@ -5,7 +5,7 @@ import os
 # Questions are private: Haystack's telemetry is off unless somebody switches it on. It reads this when it is imported.
 os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "False")
 
-from pipelines.asking import RunFailed, Wishes, ask, ask_async, stream
+from pipelines.asking import RunFailed, Wishes, ask, ask_async, search_failures, stream
 from pipelines.loading import Pipeline, load, names
 
-__all__ = ["Pipeline", "RunFailed", "Wishes", "ask", "ask_async", "load", "names", "stream"]
+__all__ = ["Pipeline", "RunFailed", "Wishes", "ask", "ask_async", "load", "names", "search_failures", "stream"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from functools import cache
 from typing import Any, TypedDict
 
@@ -127,6 +127,18 @@ def ask(question: str, pipeline: Any = "prefrag", **wishes: Any) -> dict[str, An
         return await ask_async(loaded, question, **wishes)
 
     return portal().call(run)
+
+
+def search_failures(result: Mapping[str, Any]) -> dict[str, str]:
+    """Tell whether an answer stands on nothing because nothing could be searched.
+
+    :param result: The result of a run, or what there is of it.
+    :returns: The last error of each source that was searched, by its name, when every search failed; else nothing.
+    """
+    searches = [event for event in result.get("trace") or () if event.get("kind") == "found"]
+    if any(event.get("titles") or not event.get("error") for event in searches):
+        return {}
+    return {event["source"]: event["error"] for event in searches}
 
 
 @cache

@@ -126,6 +126,11 @@ def ask(
             show.result(result, trace, failure)
         if failure is not None:
             _fail(failure, FAILED)
+        from pipelines import search_failures
+
+        if failed := search_failures(result):
+            reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
+            _fail(f"No source could be searched, so the answer rests on no document. {reasons}", FAILED)
         if not result.get("answer"):
             _fail("The model gave no answer. Ask again, or use a larger model.", FAILED)
 

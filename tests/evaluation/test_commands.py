@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from service.main import app
 from tests.evaluation.answering import HANG_AFTER, pipeline, questions, questions_file
+from tests.pipelines.scripted import answer, scripted_yaml
 
 ASKED = questions(6)
 ROOT = Path(__file__).parents[2]
@@ -86,6 +87,19 @@ class TestEvaluate:
 
         assert (one.exit_code, every.exit_code) == (0, 1)
         assert "1 questions failed and score 0; --retry-failed asks them again" in one.stderr
+
+    @pytest.mark.parametrize(("errors", "code"), [({"local": "the disk is gone"}, 1), ({}, 0)])
+    def test_ends_with_1_when_no_question_could_search_anything(
+        self, tmp_path: Path, file: Path, output: Path, errors: dict[str, str], code: int
+    ):
+        boxes = tmp_path / "boxes.yaml"
+        boxes.write_text(scripted_yaml(answer("a thing"), pipeline="vanilla_local", errors=errors))
+
+        result = prefrag("evaluate", "--pipeline", boxes, "--questions", file, "--output", output)
+
+        assert result.exit_code == code
+        told = "6 questions could search no source. The first: local: ScriptedRetriever: the disk is gone"
+        assert (told in " ".join(result.stderr.split())) is bool(errors)
 
     def test_adds_the_cost_where_there_are_prices(self, tmp_path: Path, file: Path, output: Path):
         prices = tmp_path / "prices.json"

@@ -151,6 +151,37 @@ class TestAskThatFails:
         assert told["steps"][0]["query"] == "alpha"
         assert "down" in told["errors"][-1]
 
+    @pytest.fixture
+    def broken(self, script_pipeline: Callable[..., None]) -> Callable[..., Result]:
+        """Asks a pipeline of which the sources named here fail."""
+
+        def run(*sources: str, **settings: Any) -> Result:
+            errors = {source: f"the {source} is gone" for source in sources}
+            script_pipeline(search("alpha delta"), answer("1974"), errors=errors, **settings)
+            return prefrag("ask", QUESTION)
+
+        return run
+
+    def test_an_answer_without_any_search_that_worked_is_printed_and_ends_with_1(self, broken: Callable[..., Result]):
+        result = broken("local", "web")
+
+        assert result.exit_code == 1
+        assert "Answer: 1974" in result.stdout
+        (told,) = result.stderr.splitlines()
+        assert told.startswith("Error: No source could be searched")
+        assert "the local is gone" in told
+        assert "the web is gone" in told
+
+    @pytest.mark.parametrize("sources", [(), ("local",)])
+    def test_one_source_that_could_be_searched_is_enough(self, broken: Callable[..., Result], sources: tuple[str, ...]):
+        assert broken(*sources).exit_code == 0
+
+    def test_a_search_that_finds_nothing_is_no_failure(self, broken: Callable[..., Result]):
+        assert broken("web", documents={"local": {}, "web": {}}).exit_code == 0
+
+    def test_a_method_that_searches_nothing_cannot_fail_of_it(self, broken: Callable[..., Result]):
+        assert broken("local", "web", pipeline="no_retrieval").exit_code == 0
+
     def test_no_answer_is_a_failure(self, ask: Ask):
         result = ask(script=("nothing", "that", "can", "be", ""))
 
