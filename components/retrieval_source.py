@@ -101,8 +101,8 @@ class RetrievalSource:
         :param allowed_domains: Keep only documents whose ``url`` is of these domains or below them.
         :param denied_domains: Drop documents whose ``url`` is of these domains or below them.
         :param recording: Keeps or plays back what the source gave.
-        :param strict: Raise when every attempt has failed, or the recording does not hold what is replayed, instead of
-            giving an empty list.
+        :param strict: End the run when every attempt has failed, or the recording does not hold what is replayed,
+            instead of giving an empty list. For a preferred source: a broken index then sends no question to the web.
         :raises ValueError: When a number makes no sense or the retriever has no ``run``.
         """
         if not name:
@@ -382,7 +382,8 @@ class RetrievalSource:
         )
         if failed:
             # With the search in it: a query that left the house is told even when the run ends there.
-            raise RunError(failed, state)
+            state = state.with_event("error", caller=f"source '{self.name}'", message=search.error)
+            raise RunError(f"{failed}. It is strict, so the run ends here and asks no other source instead.", state)
         return {"state": state}
 
 

@@ -94,6 +94,21 @@ class TestRun:
         assert [step["query"] for step in body["result"]["steps"]] == ["alpha"]
         assert any(event["kind"] == "found" for event in body["result"]["trace"])
 
+    def test_a_strict_source_that_fails_is_one_too_and_nothing_leaves_the_house(self, serve: Serve):
+        client = serve(search("alpha"), errors={"local": "disk full"}, changes={"local": {"strict": True}})
+
+        response = client.post("/prefrag/run", json=QUESTION)
+
+        assert response.status_code == 502
+        assert "The source 'local' failed: ScriptedRetriever: disk full" in response.json()["detail"]
+        assert "web" not in CALLS
+
+    def test_a_question_that_the_window_cannot_hold_is_one_too(self, serve: Serve):
+        response = serve(answer(), model_settings={"context_window": 400}).post("/prefrag/run", json=QUESTION)
+
+        assert response.status_code == 502
+        assert "PREFRAG_LLM_CONTEXT" in response.json()["detail"]
+
     def test_the_web_that_an_administrator_switched_off_stays_off(self, serve: Serve, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_WEB", "off")
         client = serve()

@@ -1,0 +1,53 @@
+"""A preferred source that fails, and what becomes of the question: through YAML that was loaded, saved and loaded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import pipelines
+from pipelines import RunFailed
+from pipelines.loading import Pipeline
+from tests.fakes import CALLS
+from tests.pipelines.scripted import answer, scripted, search
+
+QUESTION = "In which year did the yard that built alpha win the prize?"
+METHODS = {"prefrag": "Search_Engine", "prefrag_elasticsearch": "Search_Engine", "mspr": "Search_Local"}
+
+
+def broken(method: str, **settings: Any) -> Any:
+    """A pipeline whose local index is gone, and whose model asks twice before it answers."""
+    queries = (search("alpha", tool=METHODS[method]), search("delta", tool=METHODS[method]))
+    changes = {"local": settings, "reviewer": {"enabled": False}} if method == "mspr" else {"local": settings}
+    return scripted(*queries, answer("1974"), pipeline=method, errors={"local": "the index is gone"}, changes=changes)
+
+
+@pytest.mark.parametrize("method", METHODS)
+class TestPreferredSourceThatFails:
+    async def test_ends_the_run_before_anything_leaves_the_house_where_it_is_strict(self, method: str):
+        pipeline = broken(method, strict=True)
+
+        with pytest.raises(RunFailed, match="The source 'local' failed: .*the index is gone.* It is strict") as failure:
+            await pipelines.ask_async(pipeline, QUESTION)
+
+        result = failure.value.result
+        assert "web" not in CALLS
+        assert result["queries_sent_out"] == []
+        assert result["counts"]["total_web"] == 0
+        found, error = result["trace"][-2:]
+        assert (found["kind"], found["source"]) == ("found", "local")
+        assert (error["kind"], error["caller"]) == ("error", "source 'local'")
+        assert "the index is gone" in error["message"]
+
+    async def test_leaves_the_question_to_the_web_by_default(self, method: str):
+        result = await pipelines.ask_async(broken(method), QUESTION)
+
+        assert result["answer"] == "1974"
+        assert len(result["queries_sent_out"]) >= 1
+        assert any("the index is gone" in error for error in result["errors"])
+
+    def test_keeps_its_setting_in_yaml(self, method: str):
+        data = Pipeline.loads(broken(method, strict=True).dumps()).to_dict()
+
+        assert data["components"]["local"]["init_parameters"]["strict"] is True
