@@ -92,8 +92,8 @@ def fit_to_window(
             return Fitted(prompt, cut)
     raise ValueError(
         f"The prompt needs about {tokens(prompt)} tokens without any document, the model's window "
-        f"leaves {room}: ask a shorter question, or set a larger window (PREFRAG_LLM_CONTEXT, or `context_window` in "
-        "the YAML)."
+        f"leaves {room}: ask a shorter question, set a larger window (PREFRAG_LLM_CONTEXT, or `context_window` in the "
+        "YAML), or, where the model's own replies are too long, a smaller max_tokens or max_steps."
     )
 
 

@@ -9,6 +9,7 @@ import pytest
 from haystack.dataclasses import ChatMessage, ChatRole
 
 import pipelines
+from pipelines import RunFailed
 from tests.fakes import CALLS
 from tests.pipelines.replies import FORMATS, Answer, Forced, Search, replying
 from tests.pipelines.scripted import verdict
@@ -121,6 +122,20 @@ async def test_every_document_reaches_the_model_and_every_query_comes_before_it(
     text = all_text(sent()[2])
     places = [text.index(part) for part in (QUESTION, "Alpha was built by Beta.", "Beta is a yard in Gamma.")]
     assert places == sorted(places)
+
+
+@every_format
+@pytest.mark.parametrize("too_long", ["question", "replies"])
+async def test_what_is_too_long_without_any_document_ends_the_run_and_says_what_to_do(form: str, too_long: str):
+    words = "alpha " * 600
+    question, query = (words.strip(), "alpha") if too_long == "question" else (QUESTION, words)
+
+    with pytest.raises(RunFailed, match="reasoner cannot ask its model: .*PREFRAG_LLM_CONTEXT.*max_steps") as failure:
+        await run(form, *[Search(query)] * 3, Answer(), question=question, context_window=1_700)
+
+    result = failure.value.result
+    assert bool(result["steps"]) is (too_long == "replies"), "what was done is kept"
+    assert "reasoner cannot ask" in result["errors"][-1]
 
 
 @every_format
