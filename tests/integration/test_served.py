@@ -95,12 +95,21 @@ def test_streams_over_the_chat_protocol(server: httpx.Client):
 
     with server.stream("POST", "/v1/chat/completions", json=body) as response:
         assert response.status_code == 200
-        chunks = [json.loads(line[len("data: ") :]) for line in response.iter_lines() if line.startswith("data: {")]
+        *lines, end = [line[len("data: ") :] for line in response.iter_lines() if line]
+    chunks = [json.loads(line) for line in lines]
 
+    assert end == "[DONE]"
     deltas = [chunk["choices"][0]["delta"] for chunk in chunks]
     assert any(delta.get("reasoning_content") for delta in deltas[:-1])
     assert deltas[-1]["content"]
     assert chunks[-1]["choices"][0]["finish_reason"] == "stop"
+
+
+def test_errors_have_the_form_of_the_chat_protocol(server: httpx.Client):
+    response = server.post("/v1/chat/completions", json={"model": "other", "messages": []})
+
+    assert response.status_code == 404
+    assert response.json()["error"]["code"] == "model_not_found"
 
 
 def test_asks_for_the_key(server: httpx.Client):
