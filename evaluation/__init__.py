@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from evaluation.question import Hop, Question
+
+# Questions are private: Haystack's telemetry is off unless somebody switches it on. It reads this when it is imported.
+os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "False")
 
 if TYPE_CHECKING:
     from evaluation.runner import Run, run
