@@ -53,8 +53,8 @@ def explained(store: ElasticsearchDocumentStore) -> Iterator[None]:
         ) from error
     except ServerUnreachable as error:
         raise DocumentStoreError(
-            f"No Elasticsearch answers at {hosts} ({error}). Start it, or set hosts of the "
-            "ElasticsearchDocumentStore to where it runs."
+            f"No Elasticsearch answers at {hosts} ({error}). Start it, or set PREFRAG_ELASTICSEARCH_URL "
+            "(`hosts` of the ElasticsearchDocumentStore) to where it runs."
         ) from error
     except NotFoundError as error:
         raise DocumentStoreError(
@@ -62,5 +62,5 @@ def explained(store: ElasticsearchDocumentStore) -> Iterator[None]:
             f"--store elasticsearch --index {store._index}"
         ) from error
     except ApiError as error:
-        advice = " Check the API key (ELASTIC_API_KEY)." if error.status_code in (401, 403) else ""
+        advice = " Check the API key (PREFRAG_ELASTICSEARCH_API_KEY)." if error.status_code in (401, 403) else ""
         raise DocumentStoreError(f"Elasticsearch at {hosts} refused the request: {error}.{advice}") from error

@@ -124,13 +124,15 @@ class StateBuilder:
         :param max_steps: Steps of this run, at most those of the pipeline.
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
         :returns: ``state``, the start of the run.
-        :raises ValueError: When the question is empty or too long, or a wish cannot be granted.
+        :raises ValueError: When the question is empty, too long or no text, or a wish cannot be granted.
         """
         question = question.strip()
         if not question:
             raise ValueError("The question is empty: ask something.")
         if len(question) > MAX_QUESTION_CHARACTERS:
             raise ValueError(f"The question has {len(question)} characters: shorten it to {MAX_QUESTION_CHARACTERS}.")
+        if any("\ud800" <= character <= "\udfff" for character in question):
+            raise ValueError("The question holds half of a surrogate pair, which is no character: send it as UTF-8.")
         settings = self._narrowed(sources, preferred, top_k, max_steps, filters)
         return {"state": State(question, settings, history=_turns(history or ()), started=time.perf_counter())}
 

@@ -150,7 +150,8 @@ def _configure_log() -> None:
     level = os.environ.get("HAYHOOKS_LOG_LEVEL") or "INFO"
     log.configure(patcher=without_request)
     log.remove()
-    log.add(sys.stderr, level=level.upper(), format=formatter, diagnose=False)
+    # Hayhooks' format leaves the traceback of an error out.
+    log.add(sys.stderr, level=level.upper(), format=lambda record: formatter(record) + "{exception}", diagnose=False)
 
 
 def _deploy(app: FastAPI, folders: list[Path]) -> dict[str, str]:

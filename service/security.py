@@ -215,7 +215,10 @@ def _stays_on_this_machine(scope: Scope) -> bool:
     with contextlib.suppress(ValueError):
         if not ipaddress.ip_address(address).is_loopback:
             return False
-    name = urlsplit(f"//{Headers(scope=scope).get('host', '')}").hostname or ""
+    try:
+        name = urlsplit(f"//{Headers(scope=scope).get('host', '')}").hostname or ""
+    except ValueError:
+        return False
     return name == address or is_loopback(name)
 
 

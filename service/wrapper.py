@@ -126,7 +126,10 @@ class ServedPipeline(BasePipelineWrapper):
         if body.get("stream"):
             # Refused here, a bad request still gets its status code; a stream has sent its own long before.
             self._check(question, wishes)
-            include_usage = bool((body.get("stream_options") or {}).get("include_usage"))
+            options = body.get("stream_options") or {}
+            if not isinstance(options, Mapping):
+                raise HTTPException(422, 'stream_options is not an object: give for example {"include_usage": true}.')
+            include_usage = bool(options.get("include_usage"))
             return self._stream(model, question, wishes, include_usage)
         result = await self.run_api_async(question, **wishes)
         return _completion(

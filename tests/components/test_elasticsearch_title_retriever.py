@@ -145,7 +145,7 @@ async def test_a_blank_query_asks_no_server(query):
         (ServerUnreachable("refused"), r"No Elasticsearch answers at http://search.example:9200.*Start it"),
         (ConnectionTimeout("slow"), "request_timeout"),
         (refusal(NotFoundError, 404), r"no index 'towns'.*prefrag index"),
-        (refusal(AuthenticationException, 401), "ELASTIC_API_KEY"),
+        (refusal(AuthenticationException, 401), "PREFRAG_ELASTICSEARCH_API_KEY"),
     ],
 )
 async def test_failures_say_what_to_do(failure, advice):

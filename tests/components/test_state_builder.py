@@ -49,6 +49,10 @@ def test_survives_serialisation():
 
 
 class TestRun:
+    def test_half_a_surrogate_pair_is_no_question(self):
+        with pytest.raises(ValueError, match="send it as UTF-8"):
+            builder().run("Who is \ud83d?")
+
     def test_a_plain_question_has_the_settings_of_the_pipeline(self):
         state = builder().run("  Who?  ")["state"]
 

@@ -114,6 +114,12 @@ class TestStream:
 
 
 class TestRequest:
+    def test_stream_options_that_are_no_object_are_refused(self, serve: Serve):
+        response = serve().post("/v1/chat/completions", json=chat(stream=True, stream_options="include_usage"))
+
+        assert response.status_code == 422
+        assert "stream_options is not an object" in response.text
+
     @pytest.mark.parametrize("stream", [False, True])
     @pytest.mark.parametrize(
         ("fields", "message"),

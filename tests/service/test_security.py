@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from service.security import CancelWhenGone, api_keys, deploy_is_open, is_loopback, is_open
+from service.security import CancelWhenGone, _stays_on_this_machine, api_keys, deploy_is_open, is_loopback, is_open
 
 POST = {"type": "http", "method": "POST", "path": "/prefrag/run", "headers": []}
 
@@ -138,6 +138,13 @@ def test_keys_that_cannot_work_are_refused(monkeypatch: pytest.MonkeyPatch, valu
 
     with pytest.raises(ValueError, match="PREFRAG_API_KEYS"):
         api_keys()
+
+
+@pytest.mark.parametrize("host", ["[", "[::1", "a b", ""])
+def test_a_name_that_is_none_is_not_of_this_machine(host: str):
+    scope = {"type": "http", "server": ("127.0.0.1", 1416), "headers": [(b"host", host.encode())]}
+
+    assert not _stays_on_this_machine(scope)
 
 
 @pytest.mark.parametrize(
