@@ -157,17 +157,17 @@ class PassageVectors:
         try:
             table, known = self._table_and_length()
         except FileNotFoundError:
-            _lancedb().connect(self._folder()).create_table(self._name(), data=rows, exist_ok=False)
+            _lancedb().connect(self.folder).create_table(self._name(), data=rows, exist_ok=False)
             return
         if known != length:
             raise ValueError(
                 f"The vectors of {self.model} had {known} numbers and now have {length}: delete the folder "
-                f"{self._folder()} and embed the passages again."
+                f"{self.folder} and embed the passages again."
             )
         try:
             table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(rows)
         except (RuntimeError, OSError) as error:
-            raise DocumentStoreError(f"The vectors in {self._folder()} cannot be written: {error}") from error
+            raise DocumentStoreError(f"The vectors in {self.folder} cannot be written: {error}") from error
 
     def delete(self, ids: Iterable[str]) -> None:
         """
@@ -201,7 +201,12 @@ class PassageVectors:
             passages = self.document_store.documents_by_id(cosine)
         return [replace(passage, score=cosine[passage.id]) for passage in passages]
 
-    def _folder(self) -> Path:
+    @property
+    def folder(self) -> Path:
+        """
+        :returns: where the tables of all models lie: a folder in that of the index.
+        :raises FileNotFoundError: if the store names an index that does not exist.
+        """
         path = self.document_store.path
         index = Path(path).expanduser().absolute() if path is not None else resolve_index(self.document_store.index)
         return index / "vectors"
@@ -213,7 +218,7 @@ class PassageVectors:
         return self._table_and_length()[0]
 
     def _table_and_length(self) -> tuple[Any, int]:
-        folder, name = self._folder(), self._name()
+        folder, name = self.folder, self._name()
         try:
             # A table that was deleted and made again is another one under the same name.
             identity = (folder / f"{name}.lance").stat().st_ino

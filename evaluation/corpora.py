@@ -18,8 +18,8 @@ from haystack.document_stores.errors import DocumentStoreError
 from components.index_location import index_exists, index_path
 from evaluation.datasets import detect, read_passages
 from evaluation.datasets.dataset_file import DatasetFile
-from evaluation.index_lock import index_lock
 from pipelines import indexing
+from pipelines.index_lock import index_lock
 from pipelines.indexing import IndexReport, OnProgress, Progress, Skipped
 from pipelines.passage_stores import STORES, open_passages
 

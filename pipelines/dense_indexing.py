@@ -7,6 +7,7 @@ import importlib
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Protocol
@@ -21,6 +22,7 @@ from components.elasticsearch_title_retriever import ElasticsearchTitleRetriever
 from components.index_location import DEFAULT_INDEX, resolve_index
 from components.passage_vectors import PassageVectors
 from components.tantivy_document_store import TantivyDocumentStore
+from pipelines.index_lock import index_lock
 from pipelines.passage_stores import DEFAULT_URL, URL_VARIABLE, open_passages
 
 DEFAULT_MODEL = "BAAI/bge-large-en-v1.5"
@@ -103,7 +105,8 @@ def embed_index(
     Passages that are new or changed are embedded and the vectors of those that are gone deleted; the rest is left
     alone. Every 256 passages are on disk before the next are embedded, so a call that was stopped is taken up by the
     next one. Of an on-disk index the vectors lie in a folder beside the texts, a table a model; in Elasticsearch they
-    are a `dense_vector` named `embedding` in the passages themselves, and of one model.
+    are a `dense_vector` named `embedding` in the passages themselves, and of one model. Two processes that embed the
+    same index do so one after the other.
 
     :param index: the name of the index, filled by :func:`pipelines.indexing.index`; `demo` can be embedded too.
     :param store: `tantivy`, `elasticsearch` (at `PREFRAG_ELASTICSEARCH_URL`), or an opened store in place of the name.
@@ -113,12 +116,35 @@ def embed_index(
     :returns: what was done.
     :raises ImportError: if the extra `dense` is not installed.
     :raises FileNotFoundError: if there is no such index.
-    :raises ValueError: if there is no such store, or Elasticsearch holds vectors of another model.
+    :raises ValueError: if there is no such store, Elasticsearch holds vectors of another model, or another process
+        takes hours to embed the index.
     :raises DocumentStoreError: if the store fails. What was reported as done is there.
     """
     started = time.perf_counter()
     if isinstance(store, str):
         store = _opened(store, index)
+    # What is embedded already is looked up behind the lock: another process may have done it while this one waited.
+    with _lock(store, model):
+        report = _brought_in_step(store, model, embedder, on_progress)
+    report.seconds = time.perf_counter() - started
+    return report
+
+
+def _lock(store: TantivyDocumentStore | ElasticsearchDocumentStore, model: str) -> AbstractContextManager[None]:
+    if isinstance(store, TantivyDocumentStore):
+        folder = PassageVectors(store, model).folder.resolve()
+        # Indexes in different folders may have the same name.
+        name = f"{folder.parent.name}-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]}-vectors"
+        return index_lock(name, work=f"embedding the passages of {folder.parent}")
+    return index_lock(f"{store._index}-elasticsearch-vectors", work=f"embedding the Elasticsearch index {store._index}")
+
+
+def _brought_in_step(
+    store: TantivyDocumentStore | ElasticsearchDocumentStore,
+    model: str,
+    embedder: DocumentEmbedder | None,
+    on_progress: Callable[[int, int], None] | None,
+) -> EmbeddingReport:
     target: _Embedded | _Server = (
         _Embedded(store, model) if isinstance(store, TantivyDocumentStore) else _Server(store, model)
     )
@@ -139,7 +165,6 @@ def embed_index(
         if on_progress is not None:
             on_progress(report.embedded + report.unchanged, total)
     target.finish(report)
-    report.seconds = time.perf_counter() - started
     return report
 
 

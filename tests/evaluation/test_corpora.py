@@ -17,12 +17,12 @@ import pytest
 from haystack import Document
 
 import evaluation.corpora
-import evaluation.index_lock
+import pipelines.index_lock
 from components.index_location import data_directory, index_path
 from components.tantivy_document_store import TantivyDocumentStore
 from evaluation.corpora import evaluation_indexes, index_corpus
 from evaluation.datasets import load_questions
-from evaluation.index_lock import index_lock
+from pipelines.index_lock import index_lock
 from pipelines.indexing import Progress
 from pipelines.passage_stores import PassageStore
 
@@ -137,7 +137,7 @@ evaluation_indexes(sys.argv[1], split=False, on_progress=say)
     def test_where_no_file_can_be_locked_two_that_make_the_same_index_may_both_get_it(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(evaluation.index_lock, "fcntl", None)
+        monkeypatch.setattr(pipelines.index_lock, "fcntl", None)
 
         def meanwhile(*given: Any, **more: Any) -> Any:
             report = index_corpus(*given, **more)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,10 @@ from haystack.document_stores.types import DuplicatePolicy
 
 from components.passage_vectors import PassageVectors
 from components.tantivy_document_store import TantivyDocumentStore
+from pipelines import dense_indexing
 from pipelines.dense import dense_source, hybrid_source, query_embedder
 from pipelines.dense_indexing import EmbeddingReport, document_embedder, embed_index
+from pipelines.index_lock import index_lock
 
 MODEL = "letters"
 
@@ -110,6 +113,28 @@ def test_an_embedder_that_gives_no_vectors_is_told(store: TantivyDocumentStore):
 
     with pytest.raises(ValueError, match="Without did not give every document an embedding"):
         embed_index(store=store, model=MODEL, embedder=Without())
+
+
+def test_an_index_is_embedded_by_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(dense_indexing, "index_lock", partial(index_lock, wait=0.0))
+    index, other = (TantivyDocumentStore(path=str(tmp_path / name)) for name in ("index", "other"))
+    for store in (index, other):
+        store.write_documents([Document(id="a", content="a")])
+    asked: list[str] = []
+
+    class Meanwhile:
+        def run(self, documents: list[Document]) -> dict[str, Any]:
+            asked.append(documents[0].id)
+            with pytest.raises(ValueError, match="Another process is still embedding the passages of .*index after 0"):
+                embed_index(store=TantivyDocumentStore(path=str(tmp_path / "index")), model=MODEL, embedder=Embedder())
+            with pytest.raises(RuntimeError, match="out of memory"):
+                embed_index(store=other, model=MODEL, embedder=Embedder(fails_after=0))
+            raise RuntimeError("enough")
+
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="enough"):
+            embed_index(store=index, model=MODEL, embedder=Meanwhile())
+    assert len(asked) == 2, "a process that fails gives the lock back"
 
 
 def test_an_index_that_does_not_exist_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -1,4 +1,4 @@
-"""One process at a time makes an index."""
+"""One process at a time makes or embeds an index."""
 
 from __future__ import annotations
 
@@ -23,31 +23,34 @@ _POLL_SECONDS = 0.2
 
 
 @contextmanager
-def index_lock(name: str, wait: float = WAIT_SECONDS) -> Iterator[None]:
-    """Hold the right to make an index; whoever else wants it waits.
+def index_lock(name: str, wait: float = WAIT_SECONDS, work: str | None = None) -> Iterator[None]:
+    """Hold the right to make or embed an index; whoever else wants it waits.
 
     It ends with the process that holds it, however that ends. Where the system locks no files (Windows), nobody waits:
-    two processes must not make one index at the same time there.
+    two processes must not work on one index at the same time there. Processes with other data directories, or on other
+    machines, know nothing of it.
 
-    :param name: The name of the index.
+    :param name: The name of the lock: that of the index, or one that stands for it and the work on it.
     :param wait: Seconds to wait for another process.
-    :raises ValueError: When another process still makes it after that time.
+    :param work: What is done, for the messages; by default that the index of this name is made.
+    :raises ValueError: When another process is still at it after that time.
     """
     if fcntl is None:
         yield
         return
+    work = work or f"making the index {name}"
     path = data_directory() / "locks" / f"{name}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
     # The file stays: were it deleted, one could wait for the old file while another locks a new one.
     with path.open("ab") as file:
         if not _locked(file):
-            logger.warning("Another process is making the index %s: waiting until it is there.", name)
+            logger.warning("Another process is %s: waiting until it is done.", work)
             deadline = time.monotonic() + wait
             while not _locked(file):
                 if time.monotonic() >= deadline:
                     raise ValueError(
-                        f"Another process is still making the index {name} after {wait:g} seconds. Wait for it to end, "
-                        "or stop it, and run this again: it goes on from there."
+                        f"Another process is still {work} after {wait:g} seconds. Wait for it to end, or stop it, and "
+                        "run this again: it goes on from there."
                     )
                 time.sleep(_POLL_SECONDS)
         yield
