@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 import yaml
 
-from evaluation.matrix import Cell, dataset_folders, evaluate_all, print_table
+from evaluation.matrix import cells, dataset_folders, evaluate_all, print_table
 from pipelines.loading import find, read
 
 _CLASSIFIER = {"type": "components.switch_classifier.SwitchClassifier", "init_parameters": {"model": None}}
@@ -29,8 +29,6 @@ JUDGES: dict[str, dict[str, Any]] = {
     "always_true": {"judge": "classifier", "classifier": _CLASSIFIER, "classifier_threshold": 0.0},
     "always_false": {"judge": "classifier", "classifier": _CLASSIFIER, "classifier_threshold": 1.0},
 }
-# These ask the model, so that its errors matter.
-_ASKING = ("model", "cascade_40_60", "cascade_20_80", "cascade_10_90")
 
 
 def write_pipeline(folder: Path, name: str, settings: dict[str, Any]) -> Path:
@@ -58,13 +56,9 @@ def main(
     processes: Annotated[int, typer.Option(help="Evaluations made at the same time.")] = 2,
 ) -> None:
     """Evaluate PrefRAG under every judge and print a table."""
+    files = [str(write_pipeline(output / "pipelines", name, settings)) for name, settings in JUDGES.items()]
     errors = judge_error or [0.0, 0.1, 0.2]
-    wanted = []
-    for name, settings in JUDGES.items():
-        file = write_pipeline(output / "pipelines", name, settings)
-        for dataset in dataset_folders(datasets, "dev"):
-            for error in errors if name in _ASKING else errors[:1]:
-                wanted.append(Cell(str(file), dataset, "dev", top_k, error, 0.0, 0, None))
+    wanted = list(cells(dataset_folders(datasets, "dev"), files, "dev", [top_k], errors, [0.0], [0], None))
     print_table(evaluate_all(wanted, output, processes=processes))
 
 

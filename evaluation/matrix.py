@@ -23,7 +23,10 @@ import typer
 from rich.console import Console
 from rich.progress import track
 
-from pipelines.loading import find, names, read
+from evaluation.experiment import SIMULATED
+from evaluation.pipeline_blocks import read_pipeline
+from evaluation.run_config import model_judges
+from pipelines.loading import names
 
 # Those that need a server, an embedding model or a third source.
 _LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources")
@@ -64,12 +67,6 @@ class Cell:
         return f"{self.dataset.name}-{self.questions}/{Path(self.pipeline).stem}/{settings}"
 
 
-def has_judge(pipeline: str) -> bool:
-    """:param pipeline: Its name. :returns: Whether the model judges in it, so that errors of the judge matter."""
-    text = read(find(pipeline))
-    return "SourceSwitchJudge" in text and "judge: classifier" not in text
-
-
 def cells(
     datasets: list[Path],
     pipelines: list[str],
@@ -80,9 +77,10 @@ def cells(
     seeds: list[int],
     split: bool | None,
 ) -> Iterator[Cell]:
-    """:returns: Every combination that can differ from the others."""
+    """:returns: Every combination that can differ from the others: errors of the judge only where a model judges."""
     for pipeline in pipelines:
-        errors = judge_errors if has_judge(pipeline) else judge_errors[:1]
+        judged = model_judges(read_pipeline(pipeline), {"kind": SIMULATED})
+        errors = judge_errors if judged else judge_errors[:1]
         for dataset, k, error, distraction, seed in itertools.product(datasets, top_k, errors, distractions, seeds):
             yield Cell(pipeline, dataset, questions, k, error, distraction, seed, split)
 
@@ -103,7 +101,7 @@ def evaluate(cell: Cell, output: Path, concurrency: int) -> dict[str, Any]:
         cell.dataset / f"{cell.questions}.jsonl",
         output=output / cell.folder,
         corpus=cell.dataset / "corpus.jsonl",
-        llm="simulated",
+        llm=SIMULATED,
         split=cell.split,
         top_k=cell.top_k,
         judge_error=cell.judge_error,

@@ -17,9 +17,10 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from components.recording import NotRecorded
-from evaluation.experiment import SIMULATED, Experiment, Setup
+from evaluation.experiment import SIMULATED, Experiment
 from evaluation.question import Question
 from evaluation.run_folder import RunFolder
+from evaluation.setup import Setup
 from pipelines.asking import RunFailed, ask_async, portal
 
 DEADLINE_SECONDS = 600.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +81,19 @@ def load(name: str = "prefrag") -> Any:
     :raises ValueError: When the file is absent or cannot be read as a pipeline; the message says what is wrong.
     """
     path = find(name)
+    return built(lambda: Pipeline.loads(read(path)), str(path))
+
+
+def built(build: Callable[[], Any], name: str) -> Any:
+    """Build a pipeline, and say in words why that cannot be done.
+
+    :param build: Gives the pipeline.
+    :param name: What the pipeline is called in the message.
+    :returns: The Haystack pipeline.
+    :raises ValueError: When it cannot be built, or lacks the components that asking needs.
+    """
     try:
-        pipeline = Pipeline.loads(read(path))
+        pipeline = build()
     except (
         yaml.YAMLError,
         DeserializationError,
@@ -92,9 +104,9 @@ def load(name: str = "prefrag") -> Any:
         ImportError,
         AttributeError,
     ) as error:
-        raise ValueError(f"The pipeline {path} cannot be loaded: {_in_words(error)}") from error
+        raise ValueError(f"The pipeline {name} cannot be loaded: {_in_words(error)}") from error
     if missing := {"start", "answer"} - set(pipeline.graph.nodes):
-        raise ValueError(f"The pipeline {path} has no component {' and no '.join(sorted(missing))}: asking needs both.")
+        raise ValueError(f"The pipeline {name} has no component {' and no '.join(sorted(missing))}: asking needs both.")
     return pipeline
 
 
