@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 PREDICTIONS, METRICS, CONFIG = "predictions.jsonl", "metrics.json", "config.json"
+# Settings that may be files: however one is written, it is the same file.
+PATHS = ("corpus", "pipeline", "questions", "replayed", "web")
 # What a run may go on with where it was stopped with another value.
 FREE = ("concurrency", "deadline", "gold_missing", "haystack_version", "limit", "retries", "started")
 
@@ -34,7 +36,7 @@ class RunFolder:
             differing = [
                 f"{key} was {_told(before[key])} and is now {_told(config[key])}"
                 for key in sorted(before.keys() & config.keys())
-                if key not in FREE and before[key] != _plain(config[key])
+                if key not in FREE and not _is_same(key, before[key], _plain(config[key]))
             ]
             if differing:
                 raise ValueError(
@@ -153,6 +155,12 @@ def _check(prediction: Mapping[str, Any]) -> None:
 def _plain(value: Any) -> Any:
     """:returns: The value as it comes back from the file."""
     return json.loads(json.dumps(value, default=str))
+
+
+def _is_same(key: str, before: Any, now: Any) -> bool:
+    if key in PATHS and isinstance(before, str) and isinstance(now, str):
+        return before == now or Path(before).expanduser().resolve() == Path(now).expanduser().resolve()
+    return bool(before == now)
 
 
 def _told(value: Any) -> str:

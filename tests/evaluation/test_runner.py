@@ -290,6 +290,29 @@ class TestResuming:
         ):
             run(boxes, output=output, top_k=3)
 
+    def test_another_way_to_write_a_path_is_no_other_setting(
+        self, boxes: Path, output: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        file = questions_file(tmp_path / "dev.jsonl", ASKED)
+        (tmp_path / "below").mkdir()
+        monkeypatch.chdir(tmp_path / "below")
+        run(boxes, file, output=output, limit=3)
+
+        run(f"../{boxes.name}", "../dev.jsonl", output=output, limit=4)
+
+        assert len(CALLS["asked"]) == 4
+        config = read(output, "config.json")
+        assert (config["pipeline"], config["questions"]) == (f"../{boxes.name}", "../dev.jsonl"), "told as it was given"
+
+    def test_another_file_of_the_same_name_is_another_setting(self, boxes: Path, output: Path, tmp_path: Path):
+        for folder in ("a", "b"):
+            (tmp_path / folder).mkdir()
+            questions_file(tmp_path / folder / "dev.jsonl", ASKED)
+        run(boxes, tmp_path / "a" / "dev.jsonl", output=output)
+
+        with pytest.raises(ValueError, match="other settings: .*questions was"):
+            run(boxes, tmp_path / "b" / "dev.jsonl", output=output)
+
     def test_what_an_earlier_version_did_not_tell_is_no_other_setting(self, boxes: Path, output: Path):
         run(boxes, output=output, limit=3)
         config = read(output, "config.json")
