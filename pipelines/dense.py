@@ -20,7 +20,8 @@ from components.tantivy_document_store import TantivyDocumentStore
 from components.vector_retriever import VectorRetriever
 from components.web_retriever import WebRetriever
 from pipelines.dense_indexing import DEFAULT_MODEL, DEFAULT_QUERY_PREFIX, elasticsearch_store
-from pipelines.prefrag import SAMPLING, build_prefrag, web_source
+from pipelines.prefrag import build_prefrag, web_source
+from pipelines.sampling import SAMPLING
 
 
 def query_embedder(model: str = DEFAULT_MODEL, prefix: str = DEFAULT_QUERY_PREFIX) -> dict[str, Any]:

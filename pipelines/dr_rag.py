@@ -24,7 +24,8 @@ from components.tantivy_document_store import TantivyDocumentStore
 from components.title_link_retriever import TitleLinkRetriever
 from components.tree_pair_scorer import TreePairScorer
 from pipelines.loading import Pipeline
-from pipelines.prefrag import SAMPLING, local_source
+from pipelines.prefrag import local_source
+from pipelines.sampling import SAMPLING
 
 
 def build_dr_rag(

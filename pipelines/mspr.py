@@ -7,22 +7,19 @@ from typing import Any
 
 from haystack.components.joiners import BranchJoiner
 
-from components.answer_composer import AnswerComposer
 from components.answer_reviewer import AnswerReviewer
 from components.chat_model import ChatModel
-from components.follow_up_rewriter import FollowUpRewriter
 from components.model_call import ChatGenerator
 from components.observation_recorder import ObservationRecorder
 from components.observation_refiner import ObservationRefiner
 from components.preference_router import PreferenceRouter
 from components.preference_selector import PreferenceSelector
-from components.reasoner import Reasoner
 from components.retrieval_source import RetrievalSource
 from components.source_switch_judge import SourceSwitchJudge
 from components.state import State
-from components.state_builder import StateBuilder
-from pipelines.loading import Pipeline
-from pipelines.prefrag import SAMPLING, local_source, web_source
+from pipelines.agent_loop import agent_loop
+from pipelines.prefrag import local_source, web_source
+from pipelines.sampling import SAMPLING
 
 TOOLS: tuple[Mapping[str, Any], ...] = (
     {
@@ -77,30 +74,16 @@ def build_mspr(
         raise ValueError(f"`tools` and `sources` differ in {sorted(unknown)}: give one tool for each source.")
     model = chat_generator if chat_generator is not None else ChatModel(role="llm")
 
-    def reasoner(must_answer: bool) -> Reasoner:
-        return Reasoner(
-            model,
-            reply_format=reply_format,  # type: ignore[arg-type]
-            tools=[dict(tool) for tool in tools],
-            must_answer=must_answer,
-            generation_kwargs=SAMPLING,
-            self_evaluation=False,
-        )
-
-    pipeline = Pipeline(max_runs_per_component=100)
-    pipeline.add_component(
-        "start",
-        StateBuilder(
-            names,
-            names[0],
-            external_sources=[source.name for source in sources if source.external],
-            top_k=top_k,
-            max_steps=max_iterations - 1,
-            max_supplements=max_supplements,
-        ),
+    pipeline = agent_loop(
+        sources,
+        model,
+        tools=tools,
+        reply_format=reply_format,
+        self_evaluation=False,
+        top_k=top_k,
+        max_steps=max_iterations - 1,
+        max_supplements=max_supplements,
     )
-    pipeline.add_component("rewriter", FollowUpRewriter(model))
-    pipeline.add_component("reasoner", reasoner(must_answer=False))
     pipeline.add_component("selector", PreferenceSelector(names, enabled=preference))
     pipeline.add_component("router", PreferenceRouter(names, follow_model=True))
     pipeline.add_component("refiner", ObservationRefiner(model, refine_above, refinement, generation_kwargs=SAMPLING))
@@ -121,19 +104,12 @@ def build_mspr(
     pipeline.add_component(
         "reviewer", AnswerReviewer(names, model, names[min(1, len(names) - 1)], review, generation_kwargs=SAMPLING)
     )
-    pipeline.add_component("forced", reasoner(must_answer=True))
-    pipeline.add_component("answer", AnswerComposer(names[0]))
-    for joiner in ("loop", "found", "finish"):
-        pipeline.add_component(joiner, BranchJoiner(State))
+    pipeline.add_component("found", BranchJoiner(State))
 
-    pipeline.connect("start.state", "rewriter.state")
-    pipeline.connect("rewriter.state", "loop.value")
-    pipeline.connect("loop.value", "reasoner.state")
     pipeline.connect("reasoner.state", "selector.state")
     pipeline.connect("selector.state", "router.state")
     for source in sources:
         name = source.name
-        pipeline.add_component(name, source)
         pipeline.add_component(f"to_{name}", BranchJoiner(State))
         pipeline.connect(f"router.search_{name}", f"to_{name}.value")
         pipeline.connect(f"reviewer.search_{name}", f"to_{name}.value")
@@ -147,6 +123,4 @@ def build_mspr(
     pipeline.connect("router.answered", "reviewer.state")
     pipeline.connect("reviewer.accepted", "finish.value")
     pipeline.connect("router.exhausted", "forced.state")
-    pipeline.connect("forced.state", "finish.value")
-    pipeline.connect("finish.value", "answer.state")
     return pipeline

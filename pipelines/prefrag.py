@@ -9,24 +9,21 @@ from duckduckgo_api_haystack.duckduckgoapi import DuckduckgoApiWebSearch
 from haystack.components.joiners import BranchJoiner
 from haystack_integrations.components.websearch.ddgs import DDGSWebSearch
 
-from components.answer_composer import AnswerComposer
 from components.chat_model import ChatModel
-from components.follow_up_rewriter import FollowUpRewriter
 from components.model_call import ChatGenerator
 from components.observation_recorder import ObservationRecorder
 from components.preference_router import PreferenceRouter
-from components.reasoner import Reasoner
 from components.retrieval_source import RetrievalSource
 from components.self_reflector import Reflection, SelfReflector
 from components.source_switch_judge import SourceSwitchJudge
 from components.state import Fidelity, State
-from components.state_builder import StateBuilder
 from components.switch_classifier import SwitchClassifier
 from components.tantivy_bm25_retriever import TantivyBM25Retriever
 from components.tantivy_document_store import TantivyDocumentStore
 from components.title_match_ranker import TitleMatchRanker
 from components.web_retriever import WebRetriever
-from pipelines.loading import Pipeline
+from pipelines.agent_loop import agent_loop
+from pipelines.sampling import SAMPLING
 
 # Who chooses the source of a step: the judge, after the preferred one was searched; the model, by the name of its
 # action; or nobody, as all are searched at the same time.
@@ -40,7 +37,6 @@ PREFERRING = {
     "and stay with it as long as it helps.",
     "web": "Searches the web. Turn to it only for what the preferred source does not hold.",
 }
-SAMPLING = {"temperature": 0.1, "top_p": 0.9, "max_tokens": 512}
 
 
 def local_source(name: str = "local", index: str | None = None) -> RetrievalSource:
@@ -122,45 +118,21 @@ def build_prefrag(
         tools = search_tools(sources)
     reflects = reflection != "off"
 
-    def reasoner(must_answer: bool) -> Reasoner:
-        return Reasoner(
-            model,
-            reply_format=reply_format,  # type: ignore[arg-type]
-            tools=[dict(tool) for tool in tools] if tools else None,
-            must_answer=must_answer,
-            generation_kwargs=SAMPLING,
-            self_evaluation=reflects,
-        )
-
-    pipeline = Pipeline(max_runs_per_component=100)
-    pipeline.add_component(
-        "start",
-        StateBuilder(
-            names,
-            names[0],
-            external_sources=[source.name for source in sources if source.external],
-            top_k=top_k,
-            max_steps=max_steps,
-            max_supplements=max_supplements if reflects else 0,
-            fidelity=fidelity,
-        ),
+    pipeline = agent_loop(
+        sources,
+        model,
+        tools=tools,
+        reply_format=reply_format,
+        self_evaluation=reflects,
+        top_k=top_k,
+        max_steps=max_steps,
+        max_supplements=max_supplements if reflects else 0,
+        fidelity=fidelity,
     )
-    pipeline.add_component("rewriter", FollowUpRewriter(model))
-    pipeline.add_component("reasoner", reasoner(must_answer=False))
     pipeline.add_component(
         "router", PreferenceRouter(names, follow_model=selection == "model", ask_all=selection == "all")
     )
-    for source in sources:
-        pipeline.add_component(source.name, source)
     pipeline.add_component("recorder", ObservationRecorder(merge=selection == "all"))
-    pipeline.add_component("forced", reasoner(must_answer=True))
-    pipeline.add_component("answer", AnswerComposer(names[0]))
-    for joiner in ("loop", "finish"):
-        pipeline.add_component(joiner, BranchJoiner(State))
-
-    pipeline.connect("start.state", "rewriter.state")
-    pipeline.connect("rewriter.state", "loop.value")
-    pipeline.connect("loop.value", "reasoner.state")
     pipeline.connect("reasoner.state", "router.state")
     if selection == "judge":
         _connect_judged(pipeline, sources, judge)
@@ -175,8 +147,6 @@ def build_prefrag(
     else:
         pipeline.connect("router.answered", "finish.value")
     pipeline.connect("router.exhausted", "forced.state")
-    pipeline.connect("forced.state", "finish.value")
-    pipeline.connect("finish.value", "answer.state")
     return pipeline
 
 

@@ -15,7 +15,8 @@ from components.reasoner import Reasoner
 from components.retrieval_source import RetrievalSource
 from components.state_builder import StateBuilder
 from pipelines.loading import Pipeline
-from pipelines.prefrag import SAMPLING, local_source, web_source
+from pipelines.prefrag import local_source, web_source
+from pipelines.sampling import SAMPLING
 
 
 def build_vanilla(
