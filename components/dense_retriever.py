@@ -10,6 +10,8 @@ from typing import Any, Protocol
 from haystack import Document, component, default_to_dict
 from haystack.core.serialization import component_from_dict, component_to_dict, import_class_by_name
 
+from components.retrieval_source import asked
+
 
 class TextEmbedder(Protocol):
     """Any component with ``text`` -> ``embedding``."""
@@ -150,16 +152,9 @@ class DenseRetriever:
         if not query.strip():
             return {"documents": []}
         embedder: Any = self._embedder or await asyncio.to_thread(self._ready)
-        if hasattr(embedder, "run_async"):
-            embedding = (await embedder.run_async(text=query))["embedding"]
-        else:
-            embedding = (await asyncio.to_thread(embedder.run, text=query))["embedding"]
+        embedding = (await asked(embedder, {"text": query}))["embedding"]
         retriever: Any = self.retriever
-        wanted = {"query_embedding": embedding, "top_k": top_k, "filters": filters}
-        if hasattr(retriever, "run_async"):
-            found = await retriever.run_async(**wanted)
-        else:
-            found = await asyncio.to_thread(retriever.run, **wanted)
+        found = await asked(retriever, {"query_embedding": embedding, "top_k": top_k, "filters": filters})
         return {"documents": found["documents"]}
 
     def _ready(self) -> TextEmbedder:

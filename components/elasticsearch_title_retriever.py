@@ -14,6 +14,7 @@ from haystack_integrations.document_stores.elasticsearch.filters import _normali
 
 from components.elasticsearch_requests import ask_async, explained
 from components.elasticsearch_titles import TITLE_KEY_FIELD
+from components.search_settings import wanted_top_k
 
 _FIELDS = ["title", "content"]
 # The server analyses up to 10,000 tokens a request, and few analyzers make more than one of a character.
@@ -64,12 +65,10 @@ class ElasticsearchTitleRetriever:
             raise ValueError(
                 f"document_store must be an ElasticsearchDocumentStore, not {type(document_store).__name__}."
             )
-        if top_k < 1:
-            raise ValueError(f"top_k must be at least 1, not {top_k}.")
         if title_boost <= 0:
             raise ValueError(f"title_boost must be above 0, not {title_boost}.")
         self.document_store = document_store
-        self.top_k = top_k
+        self.top_k = wanted_top_k(top_k)
         self.title_boost = title_boost
         self.filters = filters
 
@@ -254,9 +253,6 @@ class ElasticsearchTitleRetriever:
         return self.document_store._index
 
     def _request(self, query: str, top_k: int | None, filters: dict[str, Any] | None) -> dict[str, Any]:
-        top_k = self.top_k if top_k is None else top_k
-        if top_k < 1:
-            raise ValueError(f"top_k must be at least 1, not {top_k}.")
         text = {
             "multi_match": {
                 "query": _each_word_once(query),
@@ -267,7 +263,7 @@ class ElasticsearchTitleRetriever:
         clauses = [_normalize_filters(part) for part in (self.filters, filters) if part]
         return {
             "index": self._index,
-            "size": top_k,
+            "size": wanted_top_k(self.top_k, top_k),
             "_source": {"excludes": [TITLE_KEY_FIELD]},
             "query": {"bool": {"must": [text], "filter": clauses}} if clauses else text,
         }

@@ -15,6 +15,7 @@ from haystack.core.serialization import component_from_dict, component_to_dict, 
 from haystack.errors import FilterError
 
 from components.retrieval_source import Retriever, accepted, asked, in_thread, is_web_search
+from components.search_settings import wanted_top_k
 
 logger = logging.getLogger(__name__)
 
@@ -131,7 +132,7 @@ class HybridRetriever:
         :raises FilterError: if a retriever cannot apply the filters.
         :raises RuntimeError: if no retriever gave a reply.
         """
-        top_k = self._wanted(top_k)
+        top_k = wanted_top_k(self.top_k, top_k)
         deadline = time.monotonic() + self.timeout
         running = [
             in_thread(retriever, self._arguments(number, query, top_k, filters))
@@ -160,18 +161,12 @@ class HybridRetriever:
         :raises FilterError: if a retriever cannot apply the filters.
         :raises RuntimeError: if no retriever gave a reply.
         """
-        top_k = self._wanted(top_k)
+        top_k = wanted_top_k(self.top_k, top_k)
         running = [
             asyncio.wait_for(asked(retriever, self._arguments(number, query, top_k, filters)), self.timeout)
             for number, retriever in enumerate(self.retrievers)
         ]
         return self._fused(await asyncio.gather(*running, return_exceptions=True), top_k)
-
-    def _wanted(self, top_k: int | None) -> int:
-        top_k = self.top_k if top_k is None else top_k
-        if top_k < 1:
-            raise ValueError(f"top_k must be at least 1, not {top_k}.")
-        return top_k
 
     def _arguments(self, number: int, query: str, top_k: int, filters: dict[str, Any] | None) -> dict[str, Any]:
         wanted = {"query": query, "top_k": max(self.candidates, top_k), "filters": filters}

@@ -16,6 +16,7 @@ from haystack.errors import FilterError
 from components.coverage import TermStatistics
 from components.pair_scorer import PairScorer
 from components.retrieval_source import Retriever, accepted, asked, is_web_search
+from components.search_settings import wanted_top_k
 from components.tree_pair_scorer import TreePairScorer
 
 logger = logging.getLogger(__name__)
@@ -198,7 +199,7 @@ class LinkedRetriever:
         :raises FilterError: if a part cannot apply the filters.
         :raises FileNotFoundError: if there is no trained classifier.
         """
-        top_k, observed = self._wanted(top_k), observed or []
+        top_k, observed = wanted_top_k(self.top_k, top_k), observed or []
         errors: list[str] = []
         by_words = self.retriever.run(**self._arguments(query, top_k, filters))["documents"]
         mentioned = self._linked(errors, query=query, top_k=self.first_stage_depth, filters=filters)
@@ -219,7 +220,7 @@ class LinkedRetriever:
         observed: list[Document] | None = None,
     ) -> dict[str, Any]:
         """As :meth:`run`, without blocking the event loop."""
-        top_k, observed = self._wanted(top_k), observed or []
+        top_k, observed = wanted_top_k(self.top_k, top_k), observed or []
         errors: list[str] = []
         by_words, mentioned = await asyncio.gather(
             asked(self.retriever, self._arguments(query, top_k, filters)),
@@ -235,12 +236,6 @@ class LinkedRetriever:
             self._ranked, question or query, leading, by_words, [*mentioned, *linked], observed
         )
         return {"documents": documents[:top_k], "errors": errors}
-
-    def _wanted(self, top_k: int | None) -> int:
-        top_k = self.top_k if top_k is None else top_k
-        if top_k < 1:
-            raise ValueError(f"top_k must be at least 1, not {top_k}.")
-        return top_k
 
     def _arguments(self, query: str, top_k: int, filters: dict[str, Any] | None) -> dict[str, Any]:
         wanted = {"query": query, "top_k": max(self.candidates, top_k), "filters": filters}

@@ -5,6 +5,7 @@ from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 
+from components.search_settings import both_filters, wanted_top_k
 from components.tantivy_document_store import TantivyDocumentStore
 
 
@@ -40,10 +41,8 @@ class TantivyBM25Retriever:
         """
         if not isinstance(document_store, TantivyDocumentStore):
             raise ValueError(f"document_store must be a TantivyDocumentStore, not {type(document_store).__name__}.")
-        if top_k < 1:
-            raise ValueError(f"top_k must be at least 1, not {top_k}.")
         self.document_store = document_store
-        self.top_k = top_k
+        self.top_k = wanted_top_k(top_k)
         self.filters = filters
 
     def to_dict(self) -> dict[str, Any]:
@@ -91,10 +90,8 @@ class TantivyBM25Retriever:
         :raises ValueError: if top_k is under 1.
         :raises FilterError: if the filters cannot be understood or applied.
         """
-        top_k = self.top_k if top_k is None else top_k
-        if self.filters and filters:
-            filters = {"operator": "AND", "conditions": [self.filters, filters]}
-        return {"documents": self.document_store.search(query, top_k=top_k, filters=filters or self.filters)}
+        top_k, filters = wanted_top_k(self.top_k, top_k), both_filters(self.filters, filters)
+        return {"documents": self.document_store.search(query, top_k=top_k, filters=filters)}
 
     @component.output_types(documents=list[Document])
     async def run_async(

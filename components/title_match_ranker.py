@@ -6,6 +6,8 @@ from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 
+from components.search_settings import wanted_top_k
+
 # "Million Dollar Legs (1932 film)" is Million Dollar Legs to whoever asks for it.
 _PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
 
@@ -54,9 +56,7 @@ class TitleMatchRanker:
         :param core_inside_query: as `inside_query`, for the same.
         :raises ValueError: if top_k is under 1 or a factor is not above 0.
         """
-        if top_k < 1:
-            raise ValueError(f"top_k must be at least 1, not {top_k}.")
-        self.top_k = top_k
+        self.top_k = wanted_top_k(top_k)
         self.exact = exact
         self.case_insensitive = case_insensitive
         self.inside_query = inside_query
@@ -96,9 +96,7 @@ class TitleMatchRanker:
         :returns: `documents` with their new scores, best first; equal scores stay in the order they came in.
         :raises ValueError: if top_k is under 1.
         """
-        top_k = self.top_k if top_k is None else top_k
-        if top_k < 1:
-            raise ValueError(f"top_k must be at least 1, not {top_k}.")
+        top_k = wanted_top_k(self.top_k, top_k)
         query = query.strip()
         folded = query.casefold()
         scored = []

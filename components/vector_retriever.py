@@ -8,6 +8,7 @@ from typing import Any
 from haystack import Document, component, default_from_dict, default_to_dict
 
 from components.passage_vectors import PassageVectors
+from components.search_settings import both_filters, wanted_top_k
 from components.tantivy_document_store import TantivyDocumentStore
 
 
@@ -43,12 +44,10 @@ class VectorRetriever:
         :param filters: Haystack's filters, which every search obeys; those of a run come on top.
         :raises ValueError: if the store is no `TantivyDocumentStore`, the model has no name or top_k is under 1.
         """
-        if top_k < 1:
-            raise ValueError(f"top_k must be at least 1, not {top_k}.")
         self.vectors = PassageVectors(document_store, model)
         self.document_store = document_store
         self.model = model
-        self.top_k = top_k
+        self.top_k = wanted_top_k(top_k)
         self.filters = filters
 
     def to_dict(self) -> dict[str, Any]:
@@ -102,12 +101,8 @@ class VectorRetriever:
         :raises FileNotFoundError: if the passages are not embedded with this model.
         :raises FilterError: if the filters cannot be understood or applied.
         """
-        top_k = self.top_k if top_k is None else top_k
-        if top_k < 1:
-            raise ValueError(f"top_k must be at least 1, not {top_k}.")
-        if self.filters and filters:
-            filters = {"operator": "AND", "conditions": [self.filters, filters]}
-        return {"documents": self.vectors.search(query_embedding, top_k, filters or self.filters)}
+        top_k, filters = wanted_top_k(self.top_k, top_k), both_filters(self.filters, filters)
+        return {"documents": self.vectors.search(query_embedding, top_k, filters)}
 
     @component.output_types(documents=list[Document])
     async def run_async(

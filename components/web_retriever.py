@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.core.serialization import component_to_dict
 
 from components.index_location import resolve_web_index
-from components.retrieval_source import Retriever, accepted
+from components.retrieval_source import Retriever, accepted, asked
 from components.tantivy_bm25_retriever import TantivyBM25Retriever
 from components.tantivy_document_store import TantivyDocumentStore
 
@@ -84,10 +83,7 @@ class WebRetriever:
     async def run_async(self, query: str, top_k: int = 10) -> dict[str, list[Document]]:
         """As :meth:`run`, without blocking the event loop."""
         chosen = self._chosen()
-        if hasattr(chosen, "run_async"):
-            return {"documents": (await chosen.run_async(query=query, **_count(chosen, top_k)))["documents"]}
-        output = await asyncio.to_thread(chosen.run, query=query, **_count(chosen, top_k))
-        return {"documents": output["documents"]}
+        return {"documents": (await asked(chosen, {"query": query, **_count(chosen, top_k)}))["documents"]}
 
     def _chosen(self) -> Retriever:
         # At every call, as the local store does: a server that started on the demo sees an index made since.
