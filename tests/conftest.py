@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from itertools import count
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,10 +20,19 @@ os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 from tests import fakes  # noqa: E402
 
 
+@pytest.fixture(scope="session")
+def _data_directories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    # To number a folder, pytest reads the names of all that are beside it: thousands, with one a test.
+    folder = tmp_path_factory.mktemp("data")
+    return (folder / str(number) for number in count())
+
+
 @pytest.fixture(autouse=True)
-def _own_surroundings(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+def _own_surroundings(monkeypatch: pytest.MonkeyPatch, _data_directories: Iterator[Path]) -> None:
     for name in list(os.environ):
         if name.startswith(("PREFRAG_", "HAYHOOKS_", "OPENAI_")) and not name.startswith("PREFRAG_TEST_"):
             monkeypatch.delenv(name)
-    monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path_factory.mktemp("data")))
+    data_directory = next(_data_directories)
+    data_directory.mkdir()
+    monkeypatch.setenv("PREFRAG_DATA_DIR", str(data_directory))
     fakes.CALLS.clear()

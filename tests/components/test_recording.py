@@ -8,6 +8,7 @@ import os
 import threading
 from datetime import date
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -187,17 +188,19 @@ class TestRecording:
         assert len(path.read_text().splitlines()) == 1
 
     @given(text=st.text(alphabet=st.characters(exclude_categories=["Cs"])))
-    def test_keeps_any_text(self, tmp_path_factory: pytest.TempPathFactory, text: str):
-        path = tmp_path_factory.mktemp("kept") / "kept.jsonl"
+    def test_keeps_any_text(self, text: str):
         search, call = ("search", "web", text, 5, {}), ("reply", "llm", text)
         one = found(Document(id="a", content=text, meta={"title": text}))
         said = Entry(replies=(ChatMessage.from_assistant(text, tool_calls=[ToolCall("t", {"q": text})]),))
-        recording(path).record(one, *search)  # type: ignore[arg-type]
-        recording(path).record(said, *call)  # type: ignore[arg-type]
-        gc.collect()
+        with TemporaryDirectory() as folder:
+            path = Path(folder, "kept.jsonl")
+            recording(path).record(one, *search)  # type: ignore[arg-type]
+            recording(path).record(said, *call)  # type: ignore[arg-type]
+            # Under a name that no recording of this process has read.
+            again = path.rename(path.with_name("again.jsonl"))
 
-        assert recording(path).play(*search) == one  # type: ignore[arg-type]
-        assert recording(path).play(*call) == said  # type: ignore[arg-type]
+            assert recording(again).play(*search) == one  # type: ignore[arg-type]
+            assert recording(again).play(*call) == said  # type: ignore[arg-type]
 
     @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0c", "\r", "\r\n"])
     def test_keeps_the_line_separators_of_web_pages(self, path: Path, separator: str):

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -377,16 +378,17 @@ class TestResuming:
 
 
 @given(cut=st.integers(0, 400), text=st.text(max_size=20))
-def test_whatever_is_left_of_the_predictions_can_be_read(tmp_path_factory: pytest.TempPathFactory, cut: int, text: str):
-    folder = RunFolder(tmp_path_factory.mktemp("run"))
-    folder.open({"pipeline": "boxes"})
-    for number in range(4):
-        folder.add({"id": f"q{number}", "question": "", "answers": [], "scores": {}, "result": {"answer": text}})
-    path = folder.path / "predictions.jsonl"
-    path.write_bytes(path.read_bytes()[:cut])
+def test_whatever_is_left_of_the_predictions_can_be_read(cut: int, text: str):
+    with TemporaryDirectory() as name:
+        folder = RunFolder(Path(name))
+        folder.open({"pipeline": "boxes"})
+        for number in range(4):
+            folder.add({"id": f"q{number}", "question": "", "answers": [], "scores": {}, "result": {"answer": text}})
+        path = folder.path / "predictions.jsonl"
+        path.write_bytes(path.read_bytes()[:cut])
 
-    kept = folder.predictions({f"q{number}" for number in range(4)})
+        kept = folder.predictions({f"q{number}" for number in range(4)})
 
-    assert [prediction["id"] for prediction in kept] == [f"q{number}" for number in range(len(kept))]
-    assert len(kept) == path.read_bytes().count(b"\n")
-    assert path.read_bytes()[-1:] in (b"", b"\n")
+        assert [prediction["id"] for prediction in kept] == [f"q{number}" for number in range(len(kept))]
+        assert len(kept) == path.read_bytes().count(b"\n")
+        assert path.read_bytes()[-1:] in (b"", b"\n")

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -29,13 +30,13 @@ VALUES = st.recursive(
     st.booleans(),
 )
 def test_an_array_is_read_as_json_does_wherever_it_is_cut(
-    tmp_path_factory: pytest.TempPathFactory, records: list[Any], chunk: int, indent: int | None, ascii_only: bool
+    records: list[Any], chunk: int, indent: int | None, ascii_only: bool
 ) -> None:
-    path = tmp_path_factory.mktemp("array") / "a.json"
     text = json.dumps(records, indent=indent, ensure_ascii=ascii_only)
-    path.write_bytes(text.encode("utf-8", "surrogatepass") if ascii_only else text.encode("utf-8", "replace"))
-    expected = json.loads(path.read_text(encoding="utf-8"))
-    with pytest.MonkeyPatch.context() as patch:
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        path = Path(folder, "a.json")
+        path.write_bytes(text.encode("utf-8", "surrogatepass") if ascii_only else text.encode("utf-8", "replace"))
+        expected = json.loads(path.read_text(encoding="utf-8"))
         patch.setattr(dataset_file, "_CHUNK", chunk)
         assert list(DatasetFile(path).json_array()) == list(enumerate(expected, start=1))
 

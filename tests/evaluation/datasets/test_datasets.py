@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -162,33 +163,31 @@ def test_the_same_passage_has_the_same_text_in_either_release(ircot: str, own: s
     st.sampled_from(sorted(FORMATS)),
     st.booleans(),
 )
-def test_whatever_a_record_holds_it_is_read_or_named(
-    tmp_path_factory: pytest.TempPathFactory, records: list[Any], format: str, array: bool
-) -> None:
-    path = tmp_path_factory.mktemp("any") / "any.json"
+def test_whatever_a_record_holds_it_is_read_or_named(records: list[Any], format: str, array: bool) -> None:
     content = json.dumps(records) if array else "\n".join(map(json.dumps, records))
-    path.write_text(json.dumps({"questions": records}) if format == "bioasq" else content)
-    for read in (load_questions, lambda *given: list(read_passages(*given))):
-        problem = ""
-        try:
-            read(path, format)
-        except ValueError as error:
-            problem = str(error)
-        assert not problem or "any.json" in problem
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "any.json")
+        path.write_text(json.dumps({"questions": records}) if format == "bioasq" else content)
+        for read in (load_questions, lambda *given: list(read_passages(*given))):
+            problem = ""
+            try:
+                read(path, format)
+            except ValueError as error:
+                problem = str(error)
+            assert not problem or "any.json" in problem
 
 
 @settings(max_examples=100)
 @given(
     st.binary(max_size=200), st.sampled_from([".json", ".jsonl", ".tsv", ".tsv.gz", ".json.bz2", ".tar.bz2", ".tar"])
 )
-def test_whatever_a_file_holds_it_is_read_or_named(
-    tmp_path_factory: pytest.TempPathFactory, content: bytes, suffix: str
-) -> None:
-    path = tmp_path_factory.mktemp("any") / f"any{suffix}"
-    path.write_bytes(content)
-    for read in (load_questions, lambda given: list(read_passages(given))):
-        with pytest.raises(ValueError, match="any"):
-            read(path)
+def test_whatever_a_file_holds_it_is_read_or_named(content: bytes, suffix: str) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, f"any{suffix}")
+        path.write_bytes(content)
+        for read in (load_questions, lambda given: list(read_passages(given))):
+            with pytest.raises(ValueError, match="any"):
+                read(path)
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the benchmark data is not on this machine")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import gzip
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
@@ -44,9 +45,10 @@ def test_other_columns_are_named(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1), WORDS, WORDS), max_size=5))
-def test_what_was_written_is_read(tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[int, str, str]]) -> None:
-    path = tmp_path_factory.mktemp("dpr") / "p.tsv"
-    with path.open("w", newline="", encoding="utf-8") as file:
-        csv.writer(file, delimiter="\t").writerows([("id", "text", "title"), *rows])
-    found = [(passage.id, passage.content, passage.meta["title"]) for passage in read_passages(path)]
+def test_what_was_written_is_read(rows: list[tuple[int, str, str]]) -> None:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "p.tsv")
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, delimiter="\t").writerows([("id", "text", "title"), *rows])
+        found = [(passage.id, passage.content, passage.meta["title"]) for passage in read_passages(path)]
     assert found == [(str(number), text.strip(), title.strip()) for number, text, title in rows]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from haystack import Document
@@ -81,21 +82,23 @@ def test_what_a_corpus_says_of_the_sources_stays_usable(tmp_path: Path) -> None:
 
 @given(st.lists(QUESTIONS, min_size=1, max_size=4, unique_by=lambda question: question.id))
 def test_questions_that_are_written_are_read_again(
-    tmp_path_factory: pytest.TempPathFactory, questions: list[Question]
+    questions: list[Question],
 ) -> None:
-    path = tmp_path_factory.mktemp("own") / "q.jsonl"
-    assert write_jsonl(questions, path) == len(questions)
-    assert load_questions(path) == questions
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "q.jsonl")
+        assert write_jsonl(questions, path) == len(questions)
+        assert load_questions(path) == questions
 
 
 @given(st.lists(st.tuples(WORD.filter(lambda word: len(word.encode()) <= 512), WORD, WORD), max_size=4))
 def test_passages_that_are_written_are_read_again(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str, str]]
+    rows: list[tuple[str, str, str]],
 ) -> None:
-    path = tmp_path_factory.mktemp("own") / "c.jsonl"
     passages = [Document(id=i, content=text, meta={"title": title, "url": "u"}) for i, title, text in rows]
-    write_jsonl(passages, path)
-    assert list(read_passages(path, "jsonl")) == passages
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "c.jsonl")
+        write_jsonl(passages, path)
+        assert list(read_passages(path, "jsonl")) == passages
 
 
 def test_another_form_becomes_the_own_one(tmp_path: Path) -> None:

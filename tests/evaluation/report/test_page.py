@@ -39,8 +39,9 @@ class Tags(HTMLParser):
         self._in_data = False
 
 
-@pytest.fixture
-def report(tmp_path: Path) -> tuple[str, str]:
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
+    tmp_path = tmp_path_factory.mktemp("report")
     write_run(tmp_path / "runs" / "a", predictions(35, web=1, question=HOSTILE))
     write_run(tmp_path / "runs" / "b", predictions(10, question=HOSTILE), pipeline="react")
     write_run(tmp_path / "runs" / HOSTILE.replace("/", "") / "c", predictions(20), pipeline="<b>own</b>")
@@ -89,8 +90,10 @@ def test_simulated_runs_are_said_to_be(report: tuple[str, str], tmp_path: Path) 
     served = write_report([tmp_path / "served"], tmp_path / "other").read_text()
     assert "SIMULATED" not in served
 
-    mixed = write_report([tmp_path / "runs", tmp_path / "served"], tmp_path / "mixed").read_text()
-    assert "SIMULATED: 5 of 6 runs did not ask a language model." in mixed
+    for name in ("react", "mspr"):
+        write_run(tmp_path / "simulated" / name, predictions(20), pipeline=name)
+    mixed = write_report([tmp_path / "simulated", tmp_path / "served"], tmp_path / "mixed").read_text()
+    assert "SIMULATED: 2 of 3 runs did not ask a language model." in mixed
 
 
 def test_verdicts_stand_in_both(report: tuple[str, str]) -> None:

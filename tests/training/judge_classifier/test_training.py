@@ -13,7 +13,7 @@ from components.switch_classifier import SwitchClassifier
 from evaluation.question import Question
 from tests.components.samples import document
 from training.dataset import Dataset
-from training.judge_classifier import train_judge
+from training.judge_classifier import JudgeTraining, train_judge
 from training.judge_classifier.steps import simulated_steps, two_sources
 
 pytest.importorskip("xgboost")
@@ -96,27 +96,35 @@ class TestSteps:
             self.steps([self.ALPHA, self.BETA], [])
 
 
-def test_the_same_seed_gives_the_same_file_and_another_one_another(tmp_path: Path):
-    dataset = written(tmp_path)
-    first, again, other = (tmp_path / f"{name}.json" for name in ("first", "again", "other"))
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    return written(tmp_path_factory.mktemp("dataset"))
 
-    trained = train_judge([dataset], first, seed=3)
+
+@pytest.fixture(scope="module")
+def trained(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> JudgeTraining:
+    return train_judge([dataset], tmp_path_factory.mktemp("trained") / "trees.json", seed=3)
+
+
+def test_the_same_seed_gives_the_same_file_and_another_one_another(
+    dataset: Dataset, trained: JudgeTraining, tmp_path: Path
+):
+    again, other = (tmp_path / f"{name}.json" for name in ("again", "other"))
+
     train_judge([dataset], again, seed=3)
     train_judge([dataset], other, seed=4)
 
-    assert first.read_bytes() == again.read_bytes() != other.read_bytes()
-    assert (trained.output, trained.questions) == (first, 30)
+    assert trained.output.read_bytes() == again.read_bytes() != other.read_bytes()
+    assert trained.questions == 30
     assert [part.dataset for part in trained.held_back] == [dataset.name]
-    assert sorted(file.name for file in tmp_path.glob("*.json")) == ["again.json", "first.json", "other.json"]
+    assert sorted(file.name for file in tmp_path.glob("*.json")) == ["again.json", "other.json"]
 
 
-def test_the_trees_judge(tmp_path: Path):
-    train_judge([written(tmp_path)], tmp_path / "trees.json")
-
+def test_the_trees_judge(trained: JudgeTraining):
     found = [document("Zelden", content="Zelden is a town on the river Nedlez.")]
     question = "How long is the river of Zelden?"
 
-    assert 0 < SwitchClassifier(str(tmp_path / "trees.json")).probability(question, question, found, [], step=0) < 1
+    assert 0 < SwitchClassifier(str(trained.output)).probability(question, question, found, [], step=0) < 1
 
 
 def test_a_corpus_that_does_not_say_where_its_passages_are_is_shared_out(tmp_path: Path):
@@ -143,10 +151,9 @@ def test_a_folder_that_is_absent_is_told_before_the_work(tmp_path: Path):
         train_judge([written(tmp_path)], tmp_path / "nowhere" / "trees.json")
 
 
-def test_the_command_says_what_came_of_it(tmp_path: Path):
+def test_the_command_says_what_came_of_it(dataset: Dataset, tmp_path: Path):
     from service.main import train
 
-    dataset = written(tmp_path)
     arguments = ["judge", "--dataset", f"{dataset.questions}:{dataset.corpus}", "--output", str(tmp_path / "t.json")]
 
     result = CliRunner().invoke(train, arguments)

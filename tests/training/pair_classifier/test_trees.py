@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from components.tree_pair_scorer import TreePairScorer
 from pipelines import indexing
 from service.main import train
 from training.dataset import Dataset
-from training.pair_classifier import fit, pools, recall, train_pairs
+from training.pair_classifier import PairTraining, Pool, fit, pools, recall, train_pairs
 from training.pair_classifier.pool import linked_retrieval
 
 pytest.importorskip("xgboost")
@@ -60,14 +61,23 @@ def written(folder: Path, count: int = 30, gold: int = 2, corpus: bool = True) -
     return Dataset(folder / "questions.jsonl", folder / "corpus.jsonl")
 
 
-@pytest.fixture
-def dataset(tmp_path: Path) -> Dataset:
-    return written(tmp_path)
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+    return written(tmp_path_factory.mktemp("dataset"))
 
 
-def test_trees_learn_which_passages_belong_together(dataset: Dataset, tmp_path: Path):
-    trained = train_pairs([dataset], tmp_path / "trees.json")
+@pytest.fixture(scope="module")
+def trained(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> PairTraining:
+    return train_pairs([dataset], tmp_path_factory.mktemp("trained") / "trees.json", seed=7)
 
+
+@pytest.fixture(scope="module")
+def gathered(dataset: Dataset) -> list[Pool]:
+    with dataset.indexed() as (questions, store):
+        return list(pools("rivers", questions, store))
+
+
+def test_trees_learn_which_passages_belong_together(trained: PairTraining):
     [measured] = trained.held_back
     assert (trained.questions, measured.questions) == (30, 30)
     assert measured.after > 0.95 > measured.before
@@ -77,20 +87,21 @@ def test_trees_learn_which_passages_belong_together(dataset: Dataset, tmp_path: 
         {"title": "The mill", "text": "A long mill by a river, near Aldham."},
     )
     town, water, mill = (Document(content=one["text"], meta={"title": one["title"]}) for one in (first, second, other))
-    scores = TreePairScorer(str(tmp_path / "trees.json")).score(
+    scores = TreePairScorer(str(trained.output)).score(
         "How long is the river of Aldham?", [(town, water), (town, mill)]
     )
     assert scores[0] > 0.5 > scores[1]
 
 
-def test_the_same_seed_gives_the_same_file_and_another_one_another(dataset: Dataset, tmp_path: Path):
-    files = [tmp_path / f"{name}.json" for name in ("one", "two", "three")]
-    for file, seed in zip(files, (1, 1, 2), strict=True):
-        train_pairs([dataset], file, seed)
+def test_the_same_seed_gives_the_same_file_and_another_one_another(
+    dataset: Dataset, trained: PairTraining, tmp_path: Path
+):
+    again, other = (tmp_path / f"{name}.json" for name in ("again", "other"))
+    train_pairs([dataset], again, seed=7)
+    train_pairs([dataset], other, seed=2)
 
-    one, two, three = (file.read_bytes() for file in files)
-    assert one == two != three
-    assert sorted(file.name for file in tmp_path.glob("*.json")) == ["one.json", "three.json", "two.json"]
+    assert trained.output.read_bytes() == again.read_bytes() != other.read_bytes()
+    assert sorted(file.name for file in tmp_path.glob("*.json")) == ["again.json", "other.json"]
 
 
 def test_training_and_serving_count_the_same(dataset: Dataset):
@@ -115,9 +126,7 @@ def test_training_and_serving_count_the_same(dataset: Dataset):
             assert pool.labels.sum() > 0
 
 
-def test_recall_counts_at_most_as_many_as_are_looked_at(dataset: Dataset):
-    with dataset.indexed() as (questions, store):
-        gathered = list(pools("rivers", questions, store))
+def test_recall_counts_at_most_as_many_as_are_looked_at(gathered: list[Pool]):
     booster = fit(gathered, seed=1)
 
     before, after = recall(gathered, booster, k=1)
@@ -132,14 +141,11 @@ def test_questions_with_one_gold_passage_teach_nothing(tmp_path: Path):
     assert not (tmp_path / "trees.json").exists()
 
 
-def test_a_corpus_of_gold_passages_alone_teaches_nothing(dataset: Dataset):
-    with dataset.indexed() as (questions, store):
-        gathered = [pool for pool in pools("rivers", questions, store) if pool.pairs]
-    for pool in gathered:
-        pool.labels[:] = 1
+def test_a_corpus_of_gold_passages_alone_teaches_nothing(gathered: list[Pool]):
+    only_gold = [replace(pool, labels=np.ones_like(pool.labels)) for pool in gathered if pool.pairs]
 
     with pytest.raises(ValueError, match="only gold passages"):
-        fit(gathered, seed=1)
+        fit(only_gold, seed=1)
 
 
 def test_too_few_questions_are_refused(tmp_path: Path):
@@ -154,7 +160,7 @@ def test_a_folder_that_is_absent_is_told_before_the_work(dataset: Dataset, tmp_p
 
 def test_the_command_trains_on_files_and_on_an_index(dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path / "data"))
-    indexing.index([tmp_path / "corpus.jsonl"], index="rivers")
+    indexing.index([dataset.corpus], index="rivers")
     outputs = []
     for corpus in (dataset.corpus, "rivers"):
         file = tmp_path / f"{len(outputs)}.json"
