@@ -156,9 +156,10 @@ def index(
     Bring corpora, files and folders into an index.
 
     A JSONL corpus gives a passage a line, known by its `id`: a line that is new or changed is written, lines that
-    left the corpus stay until they are pruned. A text, Markdown, HTML or PDF file is cut into passages when it is new
-    or changed, and they take the place of its earlier ones. A file is known by its real path, however it was reached.
-    Hidden files are left out, and what cannot be read is reported and passed over; its earlier passages stay.
+    left the corpus stay until they are pruned, and one whose id an earlier line or another corpus has is reported and
+    passed over. A text, Markdown, HTML or PDF file is cut into passages when it is new or changed, and they take the
+    place of its earlier ones. A file is known by its real path, however it was reached. Hidden files are left out,
+    and what cannot be read is reported and passed over; its earlier passages stay.
 
     The index itself says what is there already, so a second call, also after a crash, only does what is missing. New
     passages are written before old ones are deleted: at no time is something lost that was there.
@@ -498,6 +499,8 @@ def _index_corpus(file: _File, local: PassageStore, web: PassageStore | None, ta
     )
     batch: dict[str, tuple[int, Document, Any]] = {}
     batch_bytes = position = saved = 0
+    ids = _Ids()
+    others: dict[str, np.ndarray | None] = {}
     try:
         with file.path.open("rb") as lines:
             for number, end, line in _lines(lines):
@@ -506,20 +509,20 @@ def _index_corpus(file: _File, local: PassageStore, web: PassageStore | None, ta
                     passage, source = _passage(line, str(file.path))
                     if web is not None and source not in ("local", "web", "both"):
                         raise _BadLine(f"to split the sources, 'source' must be local, web or both, not {source!r}")
-                    if passage.id in batch:
-                        raise _BadLine(f"the id '{passage.id}' is that of line {batch[passage.id][0]}")
+                    if not ids.add(passage.id):
+                        raise _BadLine(f"the id '{passage.id}' is that of an earlier line: every passage needs its own")
                 except _BadLine as error:
                     tally.skip_line(file.path, number, str(error))
                     continue
                 batch[passage.id] = (number, passage, source)
                 batch_bytes += len(line)
                 if len(batch) >= local.batch or batch_bytes >= _MOST_BATCH_BYTES:
-                    _write_lines(file, batch, local, web, tally)
+                    _write_lines(file, batch, local, web, others, tally)
                     tally.advance(file.path, position - saved)
                     batch, batch_bytes, saved = {}, 0, position
     except OSError as error:
         tally.skip(file.path, f"it cannot be read after byte {position} ({error.strerror})")
-    _write_lines(file, batch, local, web, tally)
+    _write_lines(file, batch, local, web, others, tally)
     tally.advance(file.path, file.size - saved)
 
     if report.written > written or report.unchanged > unchanged:
@@ -540,8 +543,10 @@ def _write_lines(
     batch: dict[str, tuple[int, Document, Any]],
     local: PassageStore,
     web: PassageStore | None,
+    others: dict[str, np.ndarray | None],
     tally: _Tally,
 ) -> None:
+    """:param others: The ids of other corpora, as far as they were needed."""
     report = tally.report
     ids = list(batch)
     for store, own in ((local, ("local", "both")), (web, ("web", "both"))):
@@ -557,6 +562,16 @@ def _write_lines(
                     moved.append(passage_id)
             elif there is not None and (there.content, there.meta) == (passage.content, passage.meta):
                 report.unchanged += 1
+            elif there is not None and _is_of_another(there, str(file.path), others):
+                # Where it says the same, nothing is lost.
+                if (there.content, {**there.meta, "corpus": str(file.path)}) == (passage.content, passage.meta):
+                    report.unchanged += 1
+                    continue
+                reason = (
+                    f"the id '{passage_id}' is that of a passage of {there.meta['corpus']}: give it another id, or "
+                    "delete that corpus from the index first"
+                )
+                tally.skip_line(file.path, batch[passage_id][0], reason)
             else:
                 changed.append(passage)
         refused = store.write(changed)
@@ -568,6 +583,39 @@ def _write_lines(
                 report.replaced += passage.id in stored
         store.delete(moved)
         report.deleted += len(moved)
+
+
+def _is_of_another(passage: Document, corpus: str, others: dict[str, np.ndarray | None]) -> bool:
+    """:returns: Whether another corpus holds a passage still, so that this one may not take its place."""
+    other = passage.meta.get("corpus")
+    if not other or other == corpus or not _is_there(other):
+        return False
+    if other not in others:
+        others[other] = _ids_of(other)
+    known = others[other]
+    return known is None or _holds(known, _digest(passage.id))
+
+
+class _Ids:
+    """The ids that a corpus has had: eight bytes each, because corpora have millions."""
+
+    _MOST_UNSORTED = 500_000
+
+    def __init__(self) -> None:
+        self._sorted = np.empty(0, dtype=np.uint64)
+        self._unsorted: set[int] = set()
+
+    def add(self, passage_id: str) -> bool:
+        """:returns: Whether the id is a new one."""
+        digest = _digest(passage_id)
+        if digest in self._unsorted or _holds(self._sorted, digest):
+            return False
+        self._unsorted.add(digest)
+        if len(self._unsorted) >= self._MOST_UNSORTED:
+            more = np.fromiter(self._unsorted, dtype=np.uint64, count=len(self._unsorted))
+            self._sorted = np.sort(np.concatenate((self._sorted, more)))
+            self._unsorted.clear()
+        return True
 
 
 def _lines(lines: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
@@ -671,17 +719,14 @@ def _prune(store: PassageStore, report: IndexReport) -> None:
             if path not in corpora:
                 corpora[path] = _ids_of(path, report)
             known = corpora[path]
-            if known is not None:
-                digest = np.uint64(_digest(passage.id))
-                position = int(np.searchsorted(known, digest))
-                if position == len(known) or known[position] != digest:
-                    gone.append(passage.id)
+            if known is not None and not _holds(known, _digest(passage.id)):
+                gone.append(passage.id)
     _delete(store, gone)
     report.deleted += len(gone)
     report.pruned += sorted(pruned - set(report.pruned))
 
 
-def _ids_of(corpus: str, report: IndexReport) -> np.ndarray | None:
+def _ids_of(corpus: str, report: IndexReport | None = None) -> np.ndarray | None:
     """Digests of the ids in a corpus, sorted: eight bytes a passage, because corpora have millions."""
     digests = array("Q")
     try:
@@ -693,7 +738,7 @@ def _ids_of(corpus: str, report: IndexReport) -> np.ndarray | None:
                     raise _BadLine(f"line {number}: {error}") from error
     except (_BadLine, OSError) as error:
         skipped = Skipped(corpus, f"it is not pruned, because not all of it can be read ({error})")
-        if skipped not in report.skipped:
+        if report is not None and skipped not in report.skipped:
             report.skipped.append(skipped)
         return None
     return np.sort(np.frombuffer(digests, dtype=np.uint64))
@@ -701,6 +746,11 @@ def _ids_of(corpus: str, report: IndexReport) -> np.ndarray | None:
 
 def _digest(passage_id: str) -> int:
     return int.from_bytes(hashlib.blake2b(passage_id.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+
+
+def _holds(digests: np.ndarray, digest: int) -> bool:
+    position = int(np.searchsorted(digests, np.uint64(digest)))
+    return position < len(digests) and int(digests[position]) == digest
 
 
 def _is_there(path: str) -> bool:

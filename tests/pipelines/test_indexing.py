@@ -101,7 +101,7 @@ class TestACorpus:
             (b'{"id": "x", "text": "t", "n": 1e999}', "1e999 is no number"),
             (b'{"id": "x", "text": "\\uD800"}', "surrogate"),
             (b'{"id": "x", "text": "t", "n": ' + b"[" * 100_000, "not JSON"),
-            (b'{"id": "good", "text": "again"}', "the id 'good' is that of line 1"),
+            (b'{"id": "good", "text": "again"}', "the id 'good' is that of an earlier line"),
         ],
     )
     def test_names_a_line_that_is_no_passage_and_goes_on(self, make: Make, bad: bytes, reason: str) -> None:
@@ -169,6 +169,61 @@ class TestACorpus:
         index([new], prune=True)
 
         assert stored()["a"].meta["corpus"] == str(new)
+
+    @pytest.mark.parametrize("batch", [1, 2, 10_000])
+    def test_with_an_id_twice_keeps_the_first_however_far_apart(
+        self, make: Make, monkeypatch: pytest.MonkeyPatch, batch: int
+    ) -> None:
+        monkeypatch.setattr(PassageStore, "batch", batch)
+        # The ids are sorted away in parts, and looked for among both.
+        monkeypatch.setattr(indexing._Ids, "_MOST_UNSORTED", 2)
+        corpus = make("c.jsonl", line("a", "First.") + line("b", "Second.") + line("c", "Third.") + line("a", "Lost."))
+
+        for _ in range(2):
+            report = index([corpus])
+
+            assert texts() == ["First.", "Second.", "Third."]
+            assert [(skipped.line, skipped.reason.split(":")[0]) for skipped in report.skipped] == [
+                (4, "the id 'a' is that of an earlier line")
+            ]
+        assert (report.written, report.unchanged) == (0, 3)
+
+
+class TestTwoCorporaWithTheSameIds:
+    def test_keep_the_first_and_name_the_other(self, make: Make) -> None:
+        first = make("a.jsonl", line(1, "Alpha.") + line(2, "Beta."))
+        second = make("b.jsonl", line(1, "Gamma.") + line(3, "Delta."))
+
+        for written in (3, 0):
+            report = index([first, second])
+
+            assert texts() == ["Alpha.", "Beta.", "Delta."]
+            assert (report.written, report.replaced) == (written, 0)
+            [skipped] = report.skipped
+            assert (skipped.path, skipped.line) == (str(second), 1)
+            assert f"the id '1' is that of a passage of {first}" in skipped.reason
+
+    def test_that_say_the_same_lose_nothing(self, make: Make) -> None:
+        report = index([make("a.jsonl", line(1)), make("b.jsonl", line(1) + line(2))])
+
+        assert set(stored()) == {"1", "2"}
+        assert (report.written, report.unchanged, report.skipped) == (2, 1, [])
+
+    def test_pass_on_a_line_that_moved_from_one_to_the_other(self, make: Make) -> None:
+        index([make("a.jsonl", line(1, "Alpha.") + line(2))])
+
+        report = index([make("a.jsonl", line(2)), make("b.jsonl", line(1, "Alpha, put right."))], prune=True)
+
+        assert texts() == ["A square in Vienna.", "Alpha, put right."]
+        assert (report.replaced, report.deleted, report.skipped) == (1, 0, [])
+
+    def test_count_a_line_that_cannot_be_read_as_the_one_in_question(self, make: Make) -> None:
+        index([make("a.jsonl", line(1, "Alpha."))])
+
+        report = index([make("a.jsonl", line(1, "Alpha.")[:20]), make("b.jsonl", line(1, "Beta."))])
+
+        assert texts() == ["Alpha."]
+        assert len(report.skipped) == 2
 
 
 class TestSplitSources:
