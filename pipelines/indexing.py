@@ -20,6 +20,7 @@ import numpy as np
 from haystack import Document
 from haystack.document_stores.types import DocumentStore
 
+from components.elasticsearch_titles import TITLE_KEY_FIELD
 from components.index_location import DEFAULT_INDEX
 from pipelines.file_conversion import FORMATS, MOST_BYTES, CannotRead, FileConverter, fingerprint
 from pipelines.passage_stores import PassageStore, open_passages
@@ -38,8 +39,10 @@ _MOST_BATCH_BYTES = 30_000_000
 _FILES_A_LOOKUP = 50
 # So that little work is lost when a long conversion is stopped.
 _MOST_SECONDS_UNSAVED = 5.0
-# Names in a corpus that would be taken for a Haystack document's own, or for what says where a passage is from.
-_RESERVED = frozenset({*Document.__dataclass_fields__, "corpus", "file_path", "file_hash", "split_count"})
+# Names in a corpus that would be taken for a Haystack document's own, or for what indexing writes beside it.
+_RESERVED = frozenset(
+    {*Document.__dataclass_fields__, "corpus", "file_path", "file_hash", "split_count", TITLE_KEY_FIELD}
+)
 
 
 @dataclass(frozen=True)
@@ -637,7 +640,8 @@ def _passage(line: bytes, corpus: str) -> tuple[Document, Any]:
         raise _BadLine(f"it has more than {MOST_LINE_BYTES // 10**6} MB; cut it into passages")
     try:
         text = line.decode("utf-8-sig")
-        passage = json.loads(text, parse_float=_finite, parse_constant=_finite)
+        hook = _no_date if '"__date' in text else None
+        passage = json.loads(text, parse_float=_finite, parse_constant=_finite, object_hook=hook)
     except UnicodeDecodeError as error:
         raise _BadLine(f"it is not UTF-8 ({error})") from error
     except (ValueError, RecursionError) as error:
@@ -672,6 +676,12 @@ def _finite(number: str) -> float:
     value = float(number)
     if not math.isfinite(value):
         raise ValueError(f"{number} is no number that JSON has")
+    return value
+
+
+def _no_date(value: dict[str, Any]) -> dict[str, Any]:
+    if len(value) == 1 and not value.keys().isdisjoint(("__date__", "__datetime__")):
+        raise _BadLine(f"the name '{next(iter(value))}' is how dates are stored: take another, or a plain text")
     return value
 
 

@@ -101,6 +101,8 @@ class TestACorpus:
             (b'{"id": "x", "text": "t", "n": 1e999}', "1e999 is no number"),
             (b'{"id": "x", "text": "\\uD800"}', "surrogate"),
             (b'{"id": "x", "text": "t", "n": ' + b"[" * 100_000, "not JSON"),
+            (b'{"id": "x", "text": "t", "when": {"__date__": "2020-01-01"}}', "'__date__' is how dates are stored"),
+            (b'{"id": "x", "text": "t", "list": [{"__datetime__": 1}]}', "'__datetime__' is how dates are stored"),
             (b'{"id": "good", "text": "again"}', "the id 'good' is that of an earlier line"),
         ],
     )
@@ -137,11 +139,14 @@ class TestACorpus:
         assert (report.files, report.skipped_lines) == (0, 0)
 
     def test_keeps_names_that_would_be_taken_for_the_store_s_own(self, make: Make) -> None:
-        index([make("c.jsonl", line("a", content="x", score=3, file_path="/y", meta={"lang": "de", "id": "z"}))])
+        more = {"content": "x", "score": 3, "file_path": "/y", "title_key": "k", "meta": {"lang": "de", "id": "z"}}
+        corpus = make("c.jsonl", line("a", **more))
+
+        index([corpus])
 
         assert stored()["a"].content == "A square in Vienna."
         assert stored()["a"].score is None
-        expected = {"content_": "x", "score_": 3, "file_path_": "/y", "lang": "de", "id_": "z"}
+        expected = {"content_": "x", "score_": 3, "file_path_": "/y", "title_key_": "k", "lang": "de", "id_": "z"}
         assert expected.items() <= stored()["a"].meta.items()
 
     def test_larger_than_a_batch_is_written_in_parts_and_each_part_is_reported(
