@@ -270,11 +270,12 @@ def prune(index: str = DEFAULT_INDEX, *, store: str | DocumentStore = "tantivy")
     """
     Take out what has lost its origin: passages of files that do not exist any more, and of lines that left a corpus.
 
-    A corpus with a line that cannot be read keeps all its passages, for that line may be one of theirs.
+    A corpus with a line that cannot be read keeps all its passages, for that line may be one of theirs. Where the
+    folder that held all files of the index is gone, nothing is taken out: more likely a drive is not mounted.
 
     :param index: the name of the index.
     :param store: as for `index`.
-    :returns: what went (`deleted`, `pruned`) and which corpora could not be checked (`skipped`).
+    :returns: what went (`deleted`, `pruned`) and what could not be checked (`skipped`).
     :raises FileNotFoundError: if there is no such index.
     :raises DocumentStoreError: if the store fails.
     """
@@ -731,9 +732,28 @@ def _prune(store: PassageStore, report: IndexReport) -> None:
             known = corpora[path]
             if known is not None and not _holds(known, _digest(passage.id)):
                 gone.append(passage.id)
+    if pruned and (missing := _missing_root(files)):
+        reason = (
+            "nothing is pruned, because the folder of all indexed files is not there: is a drive not mounted? If the "
+            "files are gone for good, delete this folder from the index"
+        )
+        report.skipped.append(Skipped(missing, reason))
+        return
     _delete(store, gone)
     report.deleted += len(gone)
     report.pruned += sorted(pruned - set(report.pruned))
+
+
+def _missing_root(files: dict[str, bool]) -> str | None:
+    """The folder that held all files, where it is gone too."""
+    if any(files.values()):
+        return None
+    try:
+        root = os.path.commonpath([os.path.dirname(path) for path in files])
+    except ValueError:
+        # On several drives of Windows.
+        return None
+    return None if _is_there(root) else root
 
 
 def _ids_of(corpus: str, report: IndexReport | None = None) -> np.ndarray | None:

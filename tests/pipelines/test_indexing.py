@@ -461,6 +461,33 @@ class TestPrune:
             patch.setattr(os, "stat", denied)
             assert prune().deleted == 0
 
+    def test_spares_everything_while_the_folder_of_all_files_is_not_there(self, make: Make, tmp_path: Path) -> None:
+        folder = make("sub/a.txt", "A file.").parent.parent
+        make("c.jsonl", line("x"))
+        index([folder])
+        drive = folder.rename(tmp_path / "drive")
+
+        report = prune()
+
+        assert texts() == ["A file.", "A square in Vienna."]
+        assert (report.deleted, report.pruned) == (0, [])
+        [skipped] = report.skipped
+        assert skipped.path == str(folder)
+        assert "not mounted" in skipped.reason
+
+        drive.rename(folder)
+        assert prune().skipped == []
+        folder.rename(drive)
+        assert delete_documents([str(folder)]).passages == 2
+
+    def test_takes_out_a_folder_that_is_gone_while_others_are_there(self, make: Make) -> None:
+        gone = make("sub/a.txt", "A file.")
+        index([gone, make("b.txt", "Stays.")])
+        gone.unlink()
+        gone.parent.rmdir()
+
+        assert prune().pruned == [str(gone)]
+
     def test_spares_what_indexing_did_not_bring(self) -> None:
         TantivyDocumentStore(path=str(index_path("default"))).write_documents([Document(content="By hand.")])
 
