@@ -9,6 +9,9 @@ from typing import Any, Protocol
 
 from haystack import Document, component, default_to_dict
 from haystack.core.serialization import component_from_dict, component_to_dict, import_class_by_name
+from haystack_integrations.components.retrievers.elasticsearch import ElasticsearchEmbeddingRetriever
+
+from components.elasticsearch_filters import refuse_analysed_fields
 
 from components.retrieval_source import asked
 
@@ -129,7 +132,9 @@ class DenseRetriever:
         :param filters: Haystack's filters.
         :returns: `documents` with their score, best first; none for a blank query.
         :raises ImportError: if the embedder's package is not installed.
+        :raises FilterError: if the filters cannot be understood or applied.
         """
+        self._check(filters)
         if not query.strip():
             return {"documents": []}
         embedding = self._ready().run(text=query)["embedding"]
@@ -148,7 +153,9 @@ class DenseRetriever:
         :param filters: Haystack's filters.
         :returns: `documents` with their score, best first; none for a blank query.
         :raises ImportError: if the embedder's package is not installed.
+        :raises FilterError: if the filters cannot be understood or applied.
         """
+        self._check(filters)
         if not query.strip():
             return {"documents": []}
         embedder: Any = self._embedder or await asyncio.to_thread(self._ready)
@@ -156,6 +163,11 @@ class DenseRetriever:
         retriever: Any = self.retriever
         found = await asked(retriever, {"query_embedding": embedding, "top_k": top_k, "filters": filters})
         return {"documents": found["documents"]}
+
+    def _check(self, filters: dict[str, Any] | None) -> None:
+        # The packaged retriever would search with a filter that does not do what it says.
+        if isinstance(self.retriever, ElasticsearchEmbeddingRetriever):
+            refuse_analysed_fields(filters)
 
     def _ready(self) -> TextEmbedder:
         if self._embedder is None:

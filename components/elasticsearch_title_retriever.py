@@ -10,8 +10,8 @@ from elasticsearch import BadRequestError
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.document_stores.errors import DocumentStoreError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
-from haystack_integrations.document_stores.elasticsearch.filters import _normalize_filters
 
+from components.elasticsearch_filters import filter_clause
 from components.elasticsearch_requests import ask_async, explained
 from components.elasticsearch_titles import TITLE_KEY_FIELD
 from components.search_settings import wanted_top_k
@@ -147,7 +147,7 @@ class ElasticsearchTitleRetriever:
         :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
         :returns: `documents` with their score, best first; none for a blank query.
         :raises ValueError: if top_k is under 1.
-        :raises FilterError: if the filters cannot be understood.
+        :raises FilterError: if the filters cannot be understood, or compare titles or texts.
         :raises DocumentStoreError: if the server cannot be reached, refuses, or has no such index.
         """
         request = self._request(query, top_k, filters)
@@ -168,7 +168,7 @@ class ElasticsearchTitleRetriever:
         :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
         :returns: `documents` with their score, best first; none for a blank query.
         :raises ValueError: if top_k is under 1.
-        :raises FilterError: if the filters cannot be understood.
+        :raises FilterError: if the filters cannot be understood, or compare titles or texts.
         :raises DocumentStoreError: if the server cannot be reached, refuses, or has no such index.
         """
         request = self._request(query, top_k, filters)
@@ -260,7 +260,7 @@ class ElasticsearchTitleRetriever:
                 "fields": [f"title^{self.title_boost:g}", "content"],
             }
         }
-        clauses = [_normalize_filters(part) for part in (self.filters, filters) if part]
+        clauses = [filter_clause(part) for part in (self.filters, filters) if part]
         return {
             "index": self._index,
             "size": wanted_top_k(self.top_k, top_k),

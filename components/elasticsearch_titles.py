@@ -8,8 +8,8 @@ from typing import Any
 from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
-from haystack_integrations.document_stores.elasticsearch.filters import _normalize_filters
 
+from components.elasticsearch_filters import filter_clause
 from components.elasticsearch_requests import ask_async, explained
 
 TITLE_KEY_FIELD = "title_key"
@@ -83,7 +83,7 @@ class ElasticsearchTitles:
         :param per_title: the most passages of a title.
         :param filters: Haystack's filters on the metadata.
         :returns: the passages of each title that has some, best BM25 for its text first and with it as their score.
-        :raises FilterError: if the filters cannot be understood.
+        :raises FilterError: if the filters cannot be understood, or compare titles or texts.
         :raises DocumentStoreError: if the server cannot be reached or refuses, or has no such index.
         """
         searches = self._of_titles(titles, per_title, filters)
@@ -122,7 +122,7 @@ class ElasticsearchTitles:
     def _of_titles(
         self, titles: Mapping[str, str], per_title: int, filters: dict[str, Any] | None
     ) -> list[dict[str, Any]]:
-        narrowed = [_normalize_filters(filters)] if filters else []
+        narrowed = [filter_clause(filters)] if filters else []
         searches: list[dict[str, Any]] = []
         for key, text in titles.items():
             ranked = {

@@ -7,6 +7,9 @@ import pytest
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.components.retrievers.in_memory import InMemoryEmbeddingRetriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
+from haystack.errors import FilterError
+from haystack_integrations.components.retrievers.elasticsearch import ElasticsearchEmbeddingRetriever
+from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
 from components.dense_retriever import DenseRetriever
 from components.retrieval_source import RetrievalSource
@@ -115,3 +118,14 @@ def test_saved_and_loaded_in_a_source(monkeypatch: pytest.MonkeyPatch):
     assert RetrievalSource.from_dict(source.to_dict()).to_dict() == source.to_dict()
     assert ids(source.run("bbba", top_k=1)) == ["b"]
     assert source.run("bbba", top_k=1)["documents"][0].embedding is None
+
+
+async def test_a_filter_that_elasticsearch_gets_wrong_is_refused_before_it_is_asked():
+    store = ElasticsearchDocumentStore(hosts="http://search.invalid:9200")
+    retriever = DenseRetriever(LetterEmbedder(), ElasticsearchEmbeddingRetriever(document_store=store))
+    filters = {"field": "meta.title", "operator": "!=", "value": "Linz"}
+
+    with pytest.raises(FilterError, match="meta.title"):
+        retriever.run("a", filters=filters)
+    with pytest.raises(FilterError, match="meta.title"):
+        await retriever.run_async("a", filters=filters)

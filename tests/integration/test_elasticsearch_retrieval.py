@@ -13,10 +13,12 @@ import pytest
 from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 from haystack.document_stores.types import DuplicatePolicy
+from haystack.errors import FilterError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
 from components.coverage import uncovered_share_covered
 from components.elasticsearch_title_retriever import ElasticsearchTitleRetriever
+from components.elasticsearch_titles import ElasticsearchTitles
 from components.index_location import read_passages
 from components.judge_features import judge_features
 from components.pair_features import pair_features
@@ -84,6 +86,17 @@ async def test_filters_and_top_k(towns):
     assert len(ids(retriever.run(query="danube", top_k=1))) == 1
     assert set(ids(await retriever.run_async(query="danube"))) == {"vienna", "linz"}
     await retriever.close_async()
+
+
+def test_a_filter_that_compares_titles_is_refused(towns):
+    retriever = ElasticsearchTitleRetriever(towns)
+    linz = {"field": "meta.title", "operator": "!=", "value": "Linz"}
+    with pytest.raises(FilterError, match="meta.title"):
+        retriever.run(query="danube", filters=linz)
+    with pytest.raises(FilterError, match="meta.title"):
+        ElasticsearchTitles(towns).documents_by_title({"linz": "Linz"}, filters=linz)
+    titled = {"field": "meta.title", "operator": "!=", "value": None}
+    assert len(ids(retriever.run(query="danube", filters=titled))) == 3
 
 
 def test_counts_words_as_the_embedded_index_does(towns, tmp_path):

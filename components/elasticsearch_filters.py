@@ -1,0 +1,47 @@
+"""Haystack's filters as Elasticsearch takes them, without those that it would get wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from haystack.errors import FilterError
+from haystack_integrations.document_stores.elasticsearch.filters import _normalize_filters
+
+_ANALYSED = ("title", "content")
+
+
+def filter_clause(filters: dict[str, Any]) -> dict[str, Any]:
+    """
+    Translate filters.
+
+    :param filters: Haystack's filters.
+    :returns: a clause of a query.
+    :raises FilterError: if they cannot be understood, or compare a title or text.
+    """
+    refuse_analysed_fields(filters)
+    return _normalize_filters(filters)
+
+
+def refuse_analysed_fields(filters: Any) -> None:
+    """
+    Find comparisons of titles and texts: the server would compare their stems, so that `==` finds nothing and `!=`
+    finds what is excluded. Whether there is a title at all, which is a comparison with None, it can tell.
+
+    :param filters: Haystack's filters, however wrong.
+    :raises FilterError: if there is one.
+    """
+    if not isinstance(filters, dict):
+        return
+    conditions = filters.get("conditions")
+    for condition in conditions if isinstance(conditions, list) else ():
+        refuse_analysed_fields(condition)
+    field = filters.get("field")
+    if (
+        isinstance(field, str)
+        and field.removeprefix("meta.") in _ANALYSED
+        and not (filters.get("operator") in ("==", "!=") and filters.get("value") is None)
+    ):
+        raise FilterError(
+            f"Elasticsearch cannot filter by '{field}', which it keeps as the stems of its words: filter by another "
+            "field of the metadata, or give the passages a copy of it under another name."
+        )
