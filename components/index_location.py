@@ -93,12 +93,13 @@ def resolve_index(name: str | None = None) -> Path:
     return path
 
 
-def resolve_web_index(name: str | None = None, *, demo: bool = True) -> Path | None:
+def resolve_web_index(name: str | None = None, *, local: str | None = None, demo: bool = True) -> Path | None:
     """
     Find the index that stands in for the web: the one named, else the one in `PREFRAG_WEB_INDEX`, else, while the
     local index is the demo, the demo's own.
 
     :param name: as in `resolve_index`.
+    :param local: the name that the local index was asked for by, as in `resolve_index`.
     :param demo: whether the demo's own may stand in.
     :returns: the folder of an index that exists, or None when the real web is meant.
     :raises FileNotFoundError: if the index that was asked for by name does not exist.
@@ -107,7 +108,7 @@ def resolve_web_index(name: str | None = None, *, demo: bool = True) -> Path | N
     name = name or os.environ.get(WEB_INDEX_VARIABLE) or None
     if name is not None:
         return resolve_index(name)
-    local = os.environ.get(INDEX_VARIABLE) or None
+    local = local or os.environ.get(INDEX_VARIABLE) or None
     is_demo = local == "demo" or (local is None and not index_exists(index_path(DEFAULT_INDEX)))
     return demo_index("demo-web") if demo and is_demo else None
 

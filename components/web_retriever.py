@@ -23,22 +23,35 @@ class WebRetriever:
 
     external = True
 
-    def __init__(self, search: Retriever, index: str | None = None, demo_stand_in: bool = True):
+    def __init__(
+        self,
+        search: Retriever,
+        index: str | None = None,
+        demo_stand_in: bool = True,
+        local_index: str | None = None,
+    ):
         """
         :param search: The component that searches the web.
         :param index: The name of an index that stands in for the web.
         :param demo_stand_in: Let the demo's own web stand in while the embedded index is the demo; false where the
             house's documents are in another store.
+        :param local_index: The name by which the embedded index is asked for, so that it is known whether that is the
+            demo; None for ``PREFRAG_INDEX``, else ``default``, else the demo.
         """
         self.search = search
         self.index = index
         self.demo_stand_in = demo_stand_in
+        self.local_index = local_index
 
     def to_dict(self) -> dict[str, Any]:
         """:returns: The component as plain values."""
         # Not every component has a `to_dict` of its own, DDGSWebSearch among them.
         return default_to_dict(
-            self, search=component_to_dict(self.search, "search"), index=self.index, demo_stand_in=self.demo_stand_in
+            self,
+            search=component_to_dict(self.search, "search"),
+            index=self.index,
+            demo_stand_in=self.demo_stand_in,
+            local_index=self.local_index,
         )
 
     @classmethod
@@ -87,7 +100,7 @@ class WebRetriever:
 
     def _chosen(self) -> Retriever:
         # At every call, as the local store does: a server that started on the demo sees an index made since.
-        path = resolve_web_index(self.index, demo=self.demo_stand_in)
+        path = resolve_web_index(self.index, local=self.local_index, demo=self.demo_stand_in)
         return self.search if path is None else TantivyBM25Retriever(TantivyDocumentStore(path=str(path)))
 
 

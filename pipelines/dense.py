@@ -94,7 +94,8 @@ def hybrid_source(
 def build_prefrag_dense(source: RetrievalSource | None = None, **settings: Any) -> Any:
     """Wire PrefRAG over vectors.
 
-    :param source: The preferred source; by default :func:`dense_source`.
+    :param source: The preferred source; by default :func:`dense_source`. With one that names its index, pass both to
+        :func:`~pipelines.prefrag.build_prefrag` instead, the web as ``web_source(index)``: it must know that name.
     :param settings: See :func:`~pipelines.prefrag.build_prefrag`.
     :returns: The pipeline.
     """

@@ -32,7 +32,8 @@ def linked_source(name: str = "local", index: str | None = None) -> RetrievalSou
 def build_prefrag_linked(source: RetrievalSource | None = None, **settings: Any) -> Any:
     """Wire PrefRAG with linked retrieval.
 
-    :param source: The preferred source; by default :func:`linked_source`.
+    :param source: The preferred source; by default :func:`linked_source`. With one that names its index, pass both to
+        :func:`~pipelines.prefrag.build_prefrag` instead, the web as ``web_source(index)``: it must know that name.
     :param settings: See :func:`~pipelines.prefrag.build_prefrag`.
     :returns: The pipeline.
     """
@@ -42,7 +43,8 @@ def build_prefrag_linked(source: RetrievalSource | None = None, **settings: Any)
 def build_mspr_linked(source: RetrievalSource | None = None, **settings: Any) -> Any:
     """Wire MSPR with linked retrieval.
 
-    :param source: The local source; by default :func:`linked_source`.
+    :param source: The local source; by default :func:`linked_source`. With one that names its index, pass both to
+        :func:`~pipelines.mspr.build_mspr` instead, the web as ``web_source(index)``: it must know that name.
     :param settings: See :func:`~pipelines.mspr.build_mspr`.
     :returns: The pipeline.
     """

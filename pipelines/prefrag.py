@@ -50,13 +50,18 @@ def local_source(name: str = "local", index: str | None = None) -> RetrievalSour
     return RetrievalSource(name, TantivyBM25Retriever(store), ranker=TitleMatchRanker(), candidates=50)
 
 
-def web_source() -> RetrievalSource:
+def web_source(local_index: str | None = None) -> RetrievalSource:
     """The web through DDGS, with the DuckDuckGo API component as second provider.
 
+    :param local_index: The name given to :func:`local_source`: while that is the demo, so is the web.
     :returns: The source.
     """
     return RetrievalSource(
-        "web", WebRetriever(DDGSWebSearch()), fallback=DuckduckgoApiWebSearch(), external=True, timeout=20.0
+        "web",
+        WebRetriever(DDGSWebSearch(), local_index=local_index),
+        fallback=DuckduckgoApiWebSearch(),
+        external=True,
+        timeout=20.0,
     )
 
 

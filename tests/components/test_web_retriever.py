@@ -21,8 +21,9 @@ def index(name: str, text: str = "The prize went to Delta.") -> None:
     store.write_documents([Document(id=name, content=text, meta={"title": name})])
 
 
-def web(index: str | None = None) -> WebRetriever:
-    return WebRetriever(ScriptedRetriever({"prize": "The web on the prize."}, "outside"), index)
+def web(index: str | None = None, local_index: str | None = None) -> WebRetriever:
+    search = ScriptedRetriever({"prize": "The web on the prize."}, "outside")
+    return WebRetriever(search, index, local_index=local_index)
 
 
 @pytest.fixture(params=["run", "run_async"])
@@ -37,13 +38,13 @@ def ask(request: pytest.FixtureRequest) -> Any:
 
 
 def test_survives_serialisation_with_a_search_that_has_no_way_of_its_own():
-    retriever = WebRetriever(DDGSWebSearch(top_k=3), index="stand-in")
+    retriever = WebRetriever(DDGSWebSearch(top_k=3), index="stand-in", local_index="mydocs")
 
     again = WebRetriever.from_dict(retriever.to_dict())
 
     assert again.to_dict() == retriever.to_dict()
     assert isinstance(again.search, DDGSWebSearch)
-    assert again.index == "stand-in"
+    assert (again.index, again.local_index) == ("stand-in", "mydocs")
 
 
 class TestTheWeb:
@@ -106,6 +107,17 @@ class TestAStandIn:
         await ask(retriever)
         assert not retriever.stays_in_house
         assert len(CALLS["outside"]) == 1
+
+    def test_of_the_demo_is_none_for_an_index_that_the_pipeline_names(self):
+        index("mydocs")
+
+        assert not web(local_index="mydocs").stays_in_house
+
+    def test_of_the_demo_stays_while_the_pipeline_names_the_demo(self, monkeypatch: pytest.MonkeyPatch):
+        index("default")
+        monkeypatch.setenv("PREFRAG_INDEX", "default")
+
+        assert web(local_index="demo").stays_in_house
 
     def test_that_does_not_exist_is_named_at_the_start(self):
         with pytest.raises(FileNotFoundError, match="no index 'stand-in'"):

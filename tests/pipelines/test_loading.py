@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from haystack import Document
 
+from components.index_location import index_path
 from components.retrieval_source import RetrievalSource
+from components.tantivy_document_store import TantivyDocumentStore
 from pipelines import load, names
-from pipelines.loading import Pipeline
+from pipelines.loading import Pipeline, find, read
 from pipelines.prefrag import build_prefrag, local_source, web_source
 
 
@@ -130,6 +134,21 @@ def test_the_elasticsearch_pipeline_differs_from_the_embedded_one_only_in_its_lo
 def test_the_demo_never_stands_in_for_the_web_of_a_house_whose_documents_are_in_elasticsearch():
     assert load("prefrag").get_component("web").retriever.stays_in_house
     assert not load("prefrag_elasticsearch").get_component("web").retriever.stays_in_house
+
+
+EMBEDDED = [name for name in names() if {"&index", "WebRetriever"} <= set(re.split(r"[ .\n]", read(find(name))))]
+
+
+@pytest.mark.parametrize("name", EMBEDDED)
+def test_the_demo_never_stands_in_for_the_web_of_an_index_that_is_named_in_the_yaml(name: str, tmp_path: Path):
+    file = tmp_path / "own.yaml"
+    file.write_text(read(find(name)).replace("index: &index null", "index: &index mydocs"))
+    TantivyDocumentStore(path=str(index_path("mydocs"))).write_documents([Document(content="A passage.")])
+
+    webs = [part for _, part in load(str(file)).walk() if isinstance(part, RetrievalSource) and part.name == "web"]
+
+    assert webs
+    assert not any(source.retriever.stays_in_house for source in webs)
 
 
 @pytest.mark.parametrize("name", names())
