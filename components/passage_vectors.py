@@ -227,14 +227,15 @@ class PassageVectors:
                 f"The passages of the index {folder.parent} are not embedded with {self.model}. Embed them with: "
                 "prefrag index YOUR_FILES --dense"
             ) from None
-        return _opened(folder, name, identity)
+        table = _opened(folder, name, identity)
+        # Not kept with the table: one made again may get the number of the deleted one.
+        return table, table.schema.field("vector").type.list_size
 
 
 @functools.lru_cache(maxsize=16)
-def _opened(folder: Path, name: str, identity: int) -> tuple[Any, int]:
+def _opened(folder: Path, name: str, identity: int) -> Any:
     # No interval: a search sees what another process has written before it.
-    table = _lancedb().connect(folder, read_consistency_interval=timedelta(0)).open_table(name)
-    return table, table.schema.field("vector").type.list_size
+    return _lancedb().connect(folder, read_consistency_interval=timedelta(0)).open_table(name)
 
 
 def _lancedb() -> Any:

@@ -149,6 +149,20 @@ def test_vectors_that_were_deleted_and_made_again_are_found(store: TantivyDocume
     assert ids(vectors.search([1.0, 0.0])) == ["north"]
 
 
+@pytest.mark.parametrize("length", [3, 2, 4])
+def test_vectors_that_were_made_again_with_another_length_are_found(
+    store: TantivyDocumentStore, vectors: PassageVectors, length: int
+):
+    import shutil
+
+    for again in (length, 5):
+        shutil.rmtree(Path(str(store.path)) / "vectors" / f"{vectors._name()}.lance")
+        query = [1.0] + [0.0] * (again - 1)
+        vectors.write(["north", "east"], ["f", "f"], [query, query[::-1]])
+
+        assert ids(vectors.search(query, top_k=1)) == ["north"]
+
+
 async def test_the_retriever_finds_with_its_own_filters_and_those_of_the_run(
     store: TantivyDocumentStore, vectors: PassageVectors
 ):
