@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -71,6 +72,13 @@ def test_variables_of_the_environment_are_put_in(monkeypatch: pytest.MonkeyPatch
     store = local["retriever"]["init_parameters"]["document_store"]["init_parameters"]
     assert store["hosts"] == "http://search.example:9200"
     assert store["index"] == "default"
+
+
+@pytest.mark.parametrize("name", [name for name in names() if "elasticsearch" in name])
+def test_the_name_of_an_index_stays_a_text(name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_INDEX", "007")
+
+    assert '"index": "007"' in json.dumps(load(name).to_dict())
 
 
 def test_a_variable_without_default_that_is_not_set_is_named(tmp_path: Path):
