@@ -279,7 +279,8 @@ class TantivyDocumentStore:
             if (ranked := ranking[text]) is not None:
                 clauses.append((Occur.Should, ranked))
             for document in opened.best(searcher, Query.boolean_query(clauses), sum(most.values()), filters):
-                found[title_key(str(document.meta["title"]))].append(document)
+                # Not found there: an earlier version kept another key for this title.
+                found.get(title_key(str(document.meta["title"])), []).append(document)
         return {key: documents[:per_title] for key, documents in found.items() if documents}
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:

@@ -11,11 +11,11 @@ from itertools import accumulate
 MAX_WORDS = 8
 
 # "Mercury (planet)" is Mercury to whoever mentions it.
-_PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
+_PARENTHESIS = re.compile(r"\s*[(\uff08][^()\uff08\uff09]*[)\uff09]\s*$")
 # A possessive 's is no part of a name; any other apostrophe stands inside a word: "Vienna's", "O'Hara".
 # Each pattern begins with the apostrophe: one that begins by looking behind is tried at every letter.
-_POSSESSIVE = re.compile(r"['\u2019\u02bc\u2018`\u00b4](?<=\w.)[sS]\b")
-_APOSTROPHE = re.compile(r"['\u2019\u02bc\u2018`\u00b4](?<=\w.)(?=\w)")
+_POSSESSIVE = re.compile(r"['\u2019\u02bc\u2018`](?<=\w.)[sS]\b")
+_APOSTROPHE = re.compile(r"['\u2019\u02bc\u2018`](?<=\w.)(?=\w)")
 _WORD = re.compile(r"[^\W_]+")
 # Words that begin English sentences more often than they name something, though there are films called "This" and
 # "It". Other languages have no such list here, and their articles count as names where they are titles.
@@ -120,7 +120,8 @@ def _spans(text: str, max_words: int) -> tuple[tuple[int, int, str], ...]:
 
 def _words(text: str) -> list[str]:
     if not text.isascii():
-        text = unicodedata.normalize("NFKD", text)
+        # An acute accent that stands alone would become a blank.
+        text = unicodedata.normalize("NFKD", text.replace("\u00b4", "'"))
         for sign in filter(unicodedata.combining, set(text)):
             text = text.replace(sign, "")
     return _WORD.findall(_APOSTROPHE.sub("", _POSSESSIVE.sub("", text)))

@@ -585,6 +585,12 @@ class TestTitles:
         assert found["mercury"][0].score > found["mercury"][1].score == 0
         assert ids(store.documents_by_title({"mercury": "sun"}, per_title=1)["mercury"]) == ["planet"]
 
+    def test_under_a_key_that_an_earlier_version_made_are_left_out(self, store, monkeypatch):
+        with monkeypatch.context() as earlier:
+            earlier.setattr("components.tantivy_document_store.title_key", lambda title: "o hara")
+            store.write_documents([passage("actress", "She was Maureen.", "O\u00b4Hara")])
+        assert store.documents_by_title({"o hara": ""}) == {}
+
     def test_with_many_passages_and_with_few_are_ranked_alike(self, store):
         store.write_documents([passage(f"many-{n}", "metal " * n, "Mercury") for n in range(1, 31)])
         store.write_documents([passage(f"few-{n}", "metal " * n, "Sun") for n in range(1, 6)])

@@ -15,6 +15,8 @@ class TestTitleKey:
             ("Ocean's Eleven", "ocean eleven"),
             ("Ocean\u2019s Eleven", "ocean eleven"),
             ("O'Hara", "ohara"),
+            ("O\u00b4Hara\u00b4s House", "ohara house"),
+            ("\u6c34\u661f\uff08\u60d1\u661f\uff09", "\u6c34\u661f"),
             ("Beyonc\u00e9", "beyonce"),
             ("AC/DC", "ac dc"),
             ("  U.S.  Route_66 ", "u s route 66"),
