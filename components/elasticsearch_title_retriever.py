@@ -15,6 +15,7 @@ from components.elasticsearch_filters import filter_clause
 from components.elasticsearch_requests import ask_async, explained
 from components.elasticsearch_titles import TITLE_KEY_FIELD
 from components.search_settings import wanted_top_k
+from components.unicode_form import one_form
 
 _FIELDS = ["title", "content"]
 # The server analyses up to 10,000 tokens a request, and few analyzers make more than one of a character.
@@ -196,6 +197,7 @@ class ElasticsearchTitleRetriever:
         :returns: for each text its tokens in order, repetitions included.
         :raises DocumentStoreError: if the server cannot be reached, refuses, or has no such index.
         """
+        texts = [one_form(text) for text in texts]
         wanted = list(dict.fromkeys(text for text in texts if text.strip()))
         tokens: dict[str, list[str]] = {}
         with explained(self.document_store):
@@ -216,8 +218,8 @@ class ElasticsearchTitleRetriever:
         with explained(self.document_store):
             total = self.document_store.client.count(index=self._index)["count"]
             # Stemming a stem can change it again, so what is a term of the index already is counted as it is.
-            counts = self._counts({word: _as_term(word) for word in words})
-            counts |= self._counts({word: _as_word(word) for word in words if not counts[word]})
+            counts = self._counts({word: _as_term(one_form(word)) for word in words})
+            counts |= self._counts({word: _as_word(one_form(word)) for word in words if not counts[word]})
         return total, counts
 
     def _counts(self, queries: Mapping[str, dict[str, Any]]) -> dict[str, int]:
@@ -255,7 +257,7 @@ class ElasticsearchTitleRetriever:
     def _request(self, query: str, top_k: int | None, filters: dict[str, Any] | None) -> dict[str, Any]:
         text = {
             "multi_match": {
-                "query": _each_word_once(query),
+                "query": _each_word_once(one_form(query)),
                 "type": "most_fields",
                 "fields": [f"title^{self.title_boost:g}", "content"],
             }

@@ -11,6 +11,7 @@ from haystack_integrations.document_stores.elasticsearch import ElasticsearchDoc
 
 from components.elasticsearch_filters import filter_clause
 from components.elasticsearch_requests import ask_async, explained
+from components.unicode_form import one_form
 
 TITLE_KEY_FIELD = "title_key"
 # The server takes up to 65,536 terms a query.
@@ -127,7 +128,7 @@ class ElasticsearchTitles:
         for key, text in titles.items():
             ranked = {
                 "multi_match": {
-                    "query": text,
+                    "query": one_form(text),
                     "type": "most_fields",
                     "fields": [f"title^{self._title_boost:g}", "content"],
                 }

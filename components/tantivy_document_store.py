@@ -27,6 +27,7 @@ from tantivy import Filter, Occur, Query, TextAnalyzer, TextAnalyzerBuilder, Tok
 
 from components.index_location import DEFAULT_INDEX, INDEX_VARIABLE, index_path, resolve_index
 from components.title_links import title_key
+from components.unicode_form import one_form
 
 logger = logging.getLogger(__name__)
 
@@ -756,7 +757,7 @@ def _read(searcher: tantivy.Searcher, address: tantivy.DocAddress, score: float 
 
 def _text(text: str) -> str:
     # A lone surrogate, as some PDF readers give, cannot be encoded.
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+    return text if text.isascii() else one_form(text).encode("utf-8", "replace").decode("utf-8")
 
 
 def _term(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 from haystack import Document, component, default_from_dict, default_to_dict
 
 from components.search_settings import wanted_top_k
+from components.unicode_form import one_form
 
 # "Million Dollar Legs (1932 film)" is Million Dollar Legs to whoever asks for it.
 _PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
@@ -97,12 +98,14 @@ class TitleMatchRanker:
         :raises ValueError: if top_k is under 1.
         """
         top_k = wanted_top_k(self.top_k, top_k)
-        query = query.strip()
+        query = one_form(query.strip())
         folded = query.casefold()
         scored = []
         for document in documents:
             score = 1.0 if document.score is None else document.score
-            scored.append((score * self._boost(str(document.meta.get("title") or ""), query, folded), document))
+            scored.append(
+                (score * self._boost(one_form(str(document.meta.get("title") or "")), query, folded), document)
+            )
         scored.sort(key=lambda pair: pair[0], reverse=True)
         return {"documents": [replace(document, score=score) for score, document in scored[:top_k]]}
 

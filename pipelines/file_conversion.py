@@ -22,6 +22,7 @@ from haystack.components.routers import FileTypeRouter
 from haystack.core.errors import PipelineRuntimeError
 from haystack.dataclasses import ByteStream
 
+from components.unicode_form import one_form
 from pipelines.passage_splitting import split_into_passages
 
 TEXT, MARKDOWN, HTML, PDF = "text/plain", "text/markdown", "text/html", "application/pdf"
@@ -38,7 +39,7 @@ FORMATS = {
 MOST_BYTES = 200_000_000
 
 # Part of every fingerprint: a new way of making passages makes every file a changed one.
-_RECIPE = 1
+_RECIPE = 2
 _CONVERTERS: dict[str, Callable[[], Any]] = {
     TEXT: TextFileToDocument,
     MARKDOWN: lambda: MarkdownToDocument(progress_bar=False, extract_frontmatter=True),
@@ -111,14 +112,16 @@ class FileConverter:
                 raise CannotRead(f"it cannot be converted ({error.__cause__ or error})") from error
         parts: list[Document] = result.get("splitter", {}).get("documents", [])
         found = [
-            (text, page) for text, page in _with_pages([part.content or "" for part in parts], mime_type == PDF) if text
+            (one_form(text), page)
+            for text, page in _with_pages([part.content or "" for part in parts], mime_type == PDF)
+            if text
         ]
         if not found:
             raise CannotRead(_reason(complaints, mime_type))
 
         front_matter = {key: value for key, value in parts[0].meta.items() if _is_simple(value)}
         front_title = front_matter.get("title")
-        title = (front_title if isinstance(front_title, str) else "").strip() or own_title or path.stem
+        title = one_form((front_title if isinstance(front_title, str) else "").strip() or own_title or path.stem)
         file_hash = fingerprint(data)
         stem = hashlib.blake2b(f"{path}\0{file_hash}".encode(), digest_size=12).hexdigest()
         passages = []

@@ -9,6 +9,7 @@ import math
 import os
 import stat
 import time
+import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -668,9 +669,10 @@ def _passage(line: bytes, corpus: str) -> tuple[Document, Any]:
         extra = {**nested, **{key: value for key, value in extra.items() if key != "meta"}}
     meta = {f"{key}_" if key in _RESERVED else key: value for key, value in extra.items()}
     if title is not None:
-        meta["title"] = title
+        meta["title"] = unicodedata.normalize("NFC", title)
     meta["corpus"] = corpus
-    return Document(id=passage_id, content=content, meta=meta), source
+    # The same text in the form in which it is asked for; a store's analyzer need not know that they are.
+    return Document(id=passage_id, content=unicodedata.normalize("NFC", content), meta=meta), source
 
 
 def _finite(number: str) -> float:

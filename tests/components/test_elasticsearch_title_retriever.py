@@ -112,6 +112,12 @@ def test_a_word_that_comes_twice_counts_once():
     assert client.searches[0]["query"]["multi_match"]["query"] == "Who built (Vienna)? U.S.A. -"
 
 
+def test_a_query_is_asked_in_the_form_of_the_passages():
+    client = RecordedClient()
+    ElasticsearchTitleRetriever(store_with(client)).run(query="Ko\u0308ln")
+    assert client.searches[0]["query"]["multi_match"]["query"] == "K\u00f6ln"
+
+
 def test_filters_of_the_run_come_on_top():
     client = RecordedClient()
     ElasticsearchTitleRetriever(store_with(client), filters=AUSTRIAN).run(query="Danube", filters=OLD)

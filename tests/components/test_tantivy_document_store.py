@@ -83,6 +83,17 @@ class TestSearch:
     def test_a_repeated_word_counts_once(self, towns):
         assert towns.search("steel steel Danube") == towns.search("steel Danube")
 
+    def test_letters_with_accents_and_ligatures_are_found_however_they_are_written(self, store):
+        store.write_documents(
+            [passage("apart", "A Bru\u0308cke.", "Ko\u0308penick"), passage("whole", "A Br\u00fccke.", "K\u00f6penick")]
+        )
+        for query in ("K\u00f6penick", "Ko\u0308penick", "br\u00fccke"):
+            assert set(ids(store.search(query))) == {"apart", "whole"}
+            assert store.document_frequencies([query]) == (2, {query: 2})
+        assert store.filter_documents()[0].meta["title"] == "Ko\u0308penick"
+        store.write_documents([passage("printed", "The \ufb01nance o\ufb03ce.")])
+        assert ids(store.search("finance office")) == ids(store.search("\ufb01nance")) == ["printed"]
+
     def test_top_k_cuts(self, towns):
         assert len(towns.search("danube", top_k=2)) == 2
 

@@ -37,6 +37,13 @@ def test_boosts_of_the_paper(title, query, boost):
     assert document.score == pytest.approx(2.0 * boost)
 
 
+@pytest.mark.parametrize(("title", "query"), [("Ko\u0308ln", "K\u00f6ln"), ("K\u00f6ln", "Ko\u0308ln")])
+def test_letters_with_accents_may_be_written_either_way(title, query):
+    [document] = TitleMatchRanker().run(query=query, documents=[candidate(title)])["documents"]
+    assert document.score == 1.5
+    assert document.meta["title"] == title
+
+
 def test_a_boost_can_change_the_order():
     candidates = [candidate("Vienna", 2.1), candidate("Karlsplatz", 2.0)]
     ranked = TitleMatchRanker().run(query="Who designed Karlsplatz?", documents=candidates)["documents"]

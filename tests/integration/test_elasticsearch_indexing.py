@@ -16,6 +16,7 @@ from haystack.utils import Secret
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
 from components.elasticsearch_title_retriever import ElasticsearchTitleRetriever
+from components.elasticsearch_titles import ElasticsearchTitles
 from pipelines import passage_stores
 from pipelines.indexing import delete_documents, index, list_documents, prune
 from pipelines.passage_stores import ElasticsearchPassageStore
@@ -55,6 +56,36 @@ def line(passage_id: str, title: str, text: str, **more: Any) -> str:
 def contents(client: Elasticsearch, name: str) -> dict[str, Any]:
     client.indices.refresh(index=name)
     return {hit["_id"]: hit["_source"] for hit in client.search(index=name, size=1000)["hits"]["hits"]}
+
+
+def test_letters_with_accents_are_found_however_they_are_written(tmp_path: Path, name: str) -> None:
+    (tmp_path / "Ko\u0308penick.txt").write_text("A Bru\u0308cke and an o\ufb03ce.")
+    (tmp_path / "c.jsonl").write_text(line("x", "Ko\u0308penick", "Another Bru\u0308cke."))
+    index([tmp_path], index=name, store="elasticsearch")
+
+    retriever = ElasticsearchTitleRetriever(ElasticsearchDocumentStore(hosts=URL, index=name))
+    for query in ("K\u00f6penick", "Ko\u0308penick", "br\u00fccke"):
+        assert len(retriever.run(query=query)["documents"]) == 2
+        assert retriever.document_frequencies([query]) == (2, {query: 2})
+    assert len(retriever.run(query="office")["documents"]) == 1
+    titles = ElasticsearchTitles(retriever.document_store).documents_by_title({"kopenick": "Bru\u0308cke"})
+    assert all(passage.score > 0 for passage in titles["kopenick"])
+
+
+def test_two_corpora_with_the_same_ids_keep_the_first(tmp_path: Path, name: str) -> None:
+    for corpus, text in (("a.jsonl", "Alpha."), ("b.jsonl", "Beta.")):
+        (tmp_path / corpus).write_text(line("x", "A title", text) + line(corpus, "A title", text))
+
+    for written in (3, 0):
+        report = index([tmp_path], index=name, store="elasticsearch")
+        assert (report.written, len(report.skipped)) == (written, 1)
+        assert str(tmp_path / "a.jsonl") in report.skipped[0].reason
+
+
+def test_a_corpus_with_a_title_key_of_its_own_is_not_written_twice(tmp_path: Path, name: str) -> None:
+    (tmp_path / "c.jsonl").write_text(line("x", "A title", "Alpha.", title_key="mine"))
+
+    assert [index([tmp_path], index=name, store="elasticsearch").written for _ in range(2)] == [1, 0]
 
 
 def test_what_is_indexed_is_found_at_once_by_title_and_stem(folder: Path, name: str) -> None:

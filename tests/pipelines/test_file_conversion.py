@@ -55,6 +55,16 @@ def test_a_byte_order_mark_says_how_a_text_is_encoded(converter: FileConverter, 
     assert passage.content == "Caf\u00e9 on a square."
 
 
+def test_name_and_text_come_with_whole_letters_and_the_path_as_it_is(converter: FileConverter) -> None:
+    path = Path("/notes/Ko\u0308penick.txt")
+
+    [passage] = converter.passages(path, "A Bru\u0308cke and an o\ufb03ce.".encode())
+
+    assert passage.content == "A Br\u00fccke and an office."
+    assert passage.meta["title"] == "K\u00f6penick"
+    assert passage.meta["file_path"] == str(path)
+
+
 @needs_markdown
 @pytest.mark.parametrize(
     ("text", "title"),

@@ -175,6 +175,14 @@ class TestACorpus:
 
         assert stored()["a"].meta["corpus"] == str(new)
 
+    def test_is_found_however_its_accents_are_written(self, make: Make) -> None:
+        corpus = make("c.jsonl", line("a", "Eine Bru\u0308cke.", "Ko\u0308penick"))
+
+        index([corpus])
+
+        assert (stored()["a"].content, stored()["a"].meta["title"]) == ("Eine Br\u00fccke.", "K\u00f6penick")
+        assert index([corpus]).unchanged == 1
+
     @pytest.mark.parametrize("batch", [1, 2, 10_000])
     def test_with_an_id_twice_keeps_the_first_however_far_apart(
         self, make: Make, monkeypatch: pytest.MonkeyPatch, batch: int
