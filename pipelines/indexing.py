@@ -538,7 +538,7 @@ def _index_corpus(file: _File, local: PassageStore, web: PassageStore | None, ta
         first = report.skipped[skipped]
         del report.skipped[skipped:]
         report.skipped_lines = skipped_lines
-        tally.skip(file.path, f"there is no passage in it; line {first.line}: {first.reason}")
+        tally.skip(file.path, f"no line of it was taken; line {first.line}: {first.reason}")
     elif len(report.skipped) == skipped:
         tally.skip(file.path, "it is empty")
 

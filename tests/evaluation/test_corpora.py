@@ -175,7 +175,7 @@ evaluation_indexes(sys.argv[1], split=False, on_progress=say)
     def test_a_corpus_without_a_passage_is_named(self, tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="p.tsv holds no passage"):
             evaluation_indexes(table(tmp_path / "p.tsv", range(0)), split=False)
-        with pytest.raises(ValueError, match="there is no passage in it"):
+        with pytest.raises(ValueError, match="no line of it was taken"):
             evaluation_indexes(PUBLISHED / "own" / "musique" / "dev.jsonl", split=False)
 
     def test_what_is_passed_over_is_told_once(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -133,7 +133,7 @@ class TestACorpus:
         report = index([make("dev.jsonl", '{"id": "q", "question": "Why?"}\n' * 50), make("empty.jsonl", "\n")])
 
         assert [skipped.reason.split(";")[0] for skipped in report.skipped] == [
-            "there is no passage in it",
+            "no line of it was taken",
             "it is empty",
         ]
         assert (report.files, report.skipped_lines) == (0, 0)
