@@ -12,7 +12,6 @@ from haystack.core.serialization import component_from_dict, component_to_dict, 
 from haystack_integrations.components.retrievers.elasticsearch import ElasticsearchEmbeddingRetriever
 
 from components.elasticsearch_filters import refuse_analysed_fields
-
 from components.retrieval_source import asked
 
 
