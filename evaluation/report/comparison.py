@@ -82,6 +82,7 @@ class Comparison:
     :param n: The questions that both have.
     :param only_run: The ids that only the first has, in order.
     :param only_other: The ids that only the other has.
+    :param unlike: The ids under which the two have other questions, or other gold answers.
     :param differing: The things in which the two differ.
     :param differences: First minus other, by the key of the measure; without those that one of the two has not.
     """
@@ -91,6 +92,7 @@ class Comparison:
     n: int
     only_run: tuple[str, ...]
     only_other: tuple[str, ...]
+    unlike: tuple[str, ...]
     differing: tuple[str, ...]
     differences: Mapping[str, Difference]
 
@@ -179,13 +181,23 @@ def compare(settings: Mapping[Setting, Sequence[Run]]) -> list[Comparison]:
     # Pairs over the same questions share their resamples, which take most of the time.
     by_ids: dict[tuple[str, ...], list[tuple[Run, Run]]] = {}
     for run, other in pairs:
-        by_ids.setdefault(tuple(id for id in run.predictions if id in other.predictions), []).append((run, other))
+        by_ids.setdefault(paired_ids(run, other), []).append((run, other))
     found = {
         (comparison.run.name, comparison.other.name): comparison
         for ids, sharing in by_ids.items()
         for comparison in _compare(sharing, ids)
     }
     return [found[run.name, other.name] for run, other in pairs]
+
+
+def paired_ids(run: Run, other: Run) -> tuple[str, ...]:
+    """
+    :param run: A run.
+    :param other: Another one.
+    :returns: The ids under which both have the same question with the same gold answers, in the order of the first.
+    """
+    asked = {id: prediction.asked for id, prediction in other.predictions.items()}
+    return tuple(id for id, prediction in run.predictions.items() if asked.get(id) == prediction.asked)
 
 
 def turned(comparison: Comparison) -> Comparison:
@@ -196,6 +208,7 @@ def turned(comparison: Comparison) -> Comparison:
         comparison.n,
         comparison.only_other,
         comparison.only_run,
+        comparison.unlike,
         comparison.differing,
         {
             key: Difference(difference.measure, Interval(-one.mean, -one.high, -one.low, one.n))
@@ -218,8 +231,9 @@ def _compare(pairs: Sequence[tuple[Run, Run]], ids: tuple[str, ...]) -> list[Com
             run,
             other,
             len(ids),
-            tuple(id for id in run.predictions if id not in common),
-            tuple(id for id in other.predictions if id not in common),
+            tuple(id for id in run.predictions if id not in other.predictions),
+            tuple(id for id in other.predictions if id not in run.predictions),
+            tuple(id for id in run.predictions if id in other.predictions and id not in common),
             differing(run, other),
             {measure.key: Difference(measure, one) for measure in COMPARED for one in (next(every),) if one.n},
         )

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from components.state import Event
-from evaluation.report.comparison import Comparison
+from evaluation.report.comparison import Comparison, paired_ids
 from evaluation.report.runs import Run
 from service.trace_text import trace_text
 
@@ -16,6 +16,8 @@ from service.trace_text import trace_text
 LIMIT = 6_000_000
 # Characters of a thought, an analysis or an answer: enough to see what went wrong.
 _LONGEST = 600
+# Where a question stands among those of its dataset, by what was asked.
+_Numbers = dict[tuple[str, str, tuple[str, ...]], int]
 
 
 def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: int = LIMIT) -> dict[str, Any]:
@@ -28,13 +30,13 @@ def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: in
         question of the dataset), ``pairs`` (run numbers in the given order), ``traces`` (by run number, by question
         number), and ``left_out``, the traces that found no room.
     """
-    datasets: dict[str, dict[str, int]] = {}
+    datasets: dict[str, _Numbers] = {}
     questions: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
         numbers, told = datasets.setdefault(run.dataset, {}), questions.setdefault(run.dataset, [])
         for prediction in run.predictions.values():
-            if prediction.id not in numbers:
-                numbers[prediction.id] = len(told)
+            if prediction.asked not in numbers:
+                numbers[prediction.asked] = len(told)
                 told.append({"id": prediction.id, "q": prediction.question, "gold": list(prediction.answers)})
     of_run = {run.name: number for number, run in enumerate(runs)}
     traces, left_out = _traces(comparisons, of_run, datasets, limit)
@@ -61,29 +63,29 @@ def differing_ids(comparison: Comparison) -> list[str]:
     :returns: The ids of the questions that one of them has right and the other wrong.
     """
     run, other = comparison.run.predictions, comparison.other.predictions
-    return [id for id in run if id in other and {run[id].right, other[id].right} == {True, False}]
+    ids = paired_ids(comparison.run, comparison.other)
+    return [id for id in ids if {run[id].right, other[id].right} == {True, False}]
 
 
-def _right(run: Run, numbers: Mapping[str, int]) -> str:
+def _right(run: Run, numbers: _Numbers) -> str:
     marks = ["-"] * len(numbers)
-    for id, prediction in run.predictions.items():
+    for prediction in run.predictions.values():
         if prediction.right is not None:
-            marks[numbers[id]] = "1" if prediction.right else "0"
+            marks[numbers[prediction.asked]] = "1" if prediction.right else "0"
     return "".join(marks)
 
 
 def _traces(
     comparisons: Sequence[Comparison],
     of_run: Mapping[str, int],
-    datasets: Mapping[str, Mapping[str, int]],
+    datasets: Mapping[str, _Numbers],
     limit: int,
 ) -> tuple[dict[int, dict[int, Any]], int]:
     found: dict[int, dict[int, Any]] = {}
     room, left_out = limit, set[tuple[str, str]]()
     for pair, id in _in_turn(comparisons):
-        wanted = [
-            run for run in (pair.run, pair.other) if datasets[run.dataset][id] not in found.get(of_run[run.name], {})
-        ]
+        number = datasets[pair.run.dataset][pair.run.predictions[id].asked]
+        wanted = [run for run in (pair.run, pair.other) if number not in found.get(of_run[run.name], {})]
         told = [(run, _trace(next(run.full([id])))) for run in wanted] if room > 0 else []
         size = sum(len(json.dumps(trace, ensure_ascii=False).encode()) for _, trace in told)
         if not room or size > room:
@@ -93,7 +95,7 @@ def _traces(
             continue
         room -= size
         for run, trace in told:
-            found.setdefault(of_run[run.name], {})[datasets[run.dataset][id]] = trace
+            found.setdefault(of_run[run.name], {})[number] = trace
     return found, len(left_out)
 
 

@@ -42,6 +42,11 @@ class Prediction:
     offset: int
 
     @property
+    def asked(self) -> tuple[str, str, tuple[str, ...]]:
+        """:returns: What was asked and counts as right; an id alone does not tell the questions of two files apart."""
+        return self.id, self.question, self.answers
+
+    @property
     def right(self) -> bool | None:
         """:returns: Whether the answer counts as right (acc); None when that was not measured."""
         acc = self.values.get(ACC.key)

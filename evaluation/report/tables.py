@@ -394,7 +394,7 @@ def _unlike(runs: Sequence[Run]) -> Iterator[str]:
     of_dataset: dict[str, list[Run]] = {}
     for run in runs:
         of_dataset.setdefault(run.dataset, []).append(run)
-    asked = sorted(name for name, held in of_dataset.items() if len({frozenset(run.predictions) for run in held}) > 1)
+    asked = sorted(name for name, held in of_dataset.items() if len({_asked(run) for run in held}) > 1)
     if asked:
         yield f"Not all lines are over the same questions ({', '.join(asked)}): see the paired comparisons."
     searched = sorted(
@@ -405,6 +405,10 @@ def _unlike(runs: Sequence[Run]) -> Iterator[str]:
     whole = sorted({run.method for run in runs if run.config.get("split") is False})
     if whole and any(run.config.get("split") for run in runs):
         yield f"Each source holds the whole corpus in runs of {', '.join(whole)}; in others it is split between two."
+
+
+def _asked(run: Run) -> frozenset[object]:
+    return frozenset(prediction.asked for prediction in run.predictions.values())
 
 
 def _best(by_dataset: Mapping[str, list[_Column]], lines: _Lines) -> dict[tuple[str, str], float | None]:

@@ -127,6 +127,23 @@ def test_questions_are_paired_by_id_and_the_others_are_named(tmp_path: Path) -> 
     assert comparison.differences["acc"].interval.mean == 0.0
 
 
+def test_another_question_or_other_gold_under_the_same_id_is_not_paired_but_named(tmp_path: Path) -> None:
+    lines = predictions(20)
+    other = [
+        {**lines[0], "question": "Who burnt q000?"},
+        {**lines[1], "answers": ["Alpha"]},
+        *lines[2:],
+    ]
+    write_run(tmp_path / "a", lines)
+    write_run(tmp_path / "b", other, pipeline="react")
+
+    (comparison,) = compare(by_setting(read_runs([tmp_path])))
+
+    assert comparison.n == 38
+    assert comparison.unlike == turned(comparison).unlike == ("q000", "q001")
+    assert (comparison.only_run, comparison.only_other) == ((), ())
+
+
 def test_no_verdict_over_a_handful_of_questions(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(5, 5))
     write_run(tmp_path / "b", predictions(0, 5), pipeline="react")

@@ -26,6 +26,19 @@ def test_only_questions_that_one_alone_has_right_have_traces(tmp_path: Path) -> 
     assert found["left_out"] == 0
 
 
+def test_two_questions_of_one_id_are_two(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", [prediction("x", True, question="Who built it?")])
+    write_run(tmp_path / "b", [prediction("x", False, question="Who burnt it?")], pipeline="react")
+    runs = read_runs([tmp_path])
+    (comparison,) = compare(by_setting(runs))
+
+    found = drill_down(runs, [comparison])
+
+    assert differing_ids(comparison) == []
+    assert [question["q"] for question in found["datasets"]["musique"]] == ["Who burnt it?", "Who built it?"]
+    assert [run["right"] for run in found["runs"]] == ["0-", "-1"]
+
+
 def test_a_trace_tells_each_step_with_its_verdict_and_marks_gold(tmp_path: Path) -> None:
     write_run(tmp_path / "a", [prediction("x", True)])
     write_run(tmp_path / "b", [prediction("x", False)], pipeline="react")

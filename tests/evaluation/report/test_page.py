@@ -153,12 +153,15 @@ def test_plots_take_the_colours_of_the_page(report: tuple[str, str]) -> None:
 def test_unpaired_questions_are_named(tmp_path: Path) -> None:
     lines = predictions(20)
     write_run(tmp_path / "a", lines)
-    write_run(tmp_path / "b", lines[2:], pipeline="react")
+    write_run(tmp_path / "b", [*lines[2:-1], {**lines[-1], "answers": ["Alpha"]}], pipeline="react")
 
-    page = write_report([tmp_path], tmp_path / "out")
+    page = re.sub(r"\s+", " ", write_report([tmp_path], tmp_path / "out").read_text())
 
-    assert "2 only in a (q000, q001)" in re.sub(r"\s+", " ", page.read_text())
-    assert "2 only in the first (q000, q001)" in (tmp_path / "out" / "report.md").read_text()
+    markdown = (tmp_path / "out" / "report.md").read_text()
+    assert "2 only in a (q000, q001)" in page
+    assert "2 only in the first (q000, q001)" in markdown
+    for text in (page, markdown):
+        assert "1 with another question or other gold answers under the same id (q039)" in text
 
 
 def test_the_same_runs_give_the_same_report(tmp_path: Path) -> None:

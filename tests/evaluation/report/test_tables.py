@@ -54,6 +54,13 @@ def test_what_makes_lines_less_than_comparable_is_said_below_the_title(tmp_path:
     assert "Each source holds the whole corpus in runs of react;" in note
 
 
+def test_other_questions_under_the_same_ids_are_said_below_the_title(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(20))
+    write_run(tmp_path / "b", predictions(20, question="Who else?"), pipeline="mspr")
+
+    assert "Not all lines are over the same questions (musique)" in tables(tmp_path)["overall"].note
+
+
 def test_a_method_without_retrieval_stands_with_the_others(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(30))
     write_run(tmp_path / "b", predictions(20), pipeline="no_retrieval", retriever=None)
