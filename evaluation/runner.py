@@ -323,9 +323,16 @@ def _done(
     by_id = {question.id: question for question in asked}
     done = folder.predictions(by_id)
     for prediction in done:
-        if prediction.get("question") != by_id[prediction["id"]].question:
+        question = by_id[prediction["id"]]
+        if prediction["question"] != question.question:
             raise ValueError(
-                f"In {folder.path} the id '{prediction['id']}' is of another question: choose another output folder."
+                f"In {folder.path} the id '{question.id}' is of another question: choose another output folder."
+            )
+        gold = [list(question.answers), list(question.supporting_ids)]
+        if [prediction["answers"], prediction.get("supporting_ids") or []] != gold:
+            raise ValueError(
+                f"In {folder.path} the question '{question.id}' has other gold answers or passages: choose another "
+                "output folder, or the questions of that run to go on with it."
             )
     # Only now: a call that is refused leaves the settings of the run as they are.
     folder.open(config)

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -335,6 +336,15 @@ class TestResuming:
 
         with pytest.raises(ValueError, match="the id 'q0' is of another question"):
             run(boxes, other, output=output)
+
+    @pytest.mark.parametrize("gold", [{"answers": ("a thing",)}, {"supporting_ids": ("p1",)}])
+    def test_other_gold_under_the_same_id_is_refused(self, boxes: Path, output: Path, gold: dict[str, Any]):
+        run(boxes, output=output, limit=4)
+        corrected = [ASKED[0], replace(ASKED[1], **gold), *ASKED[2:]]
+
+        with pytest.raises(ValueError, match="the question 'q1' has other gold answers or passages: choose another"):
+            run(boxes, corrected, output=output)
+        assert len(lines(output)) == 4
 
     def test_a_broken_line_is_named(self, boxes: Path, output: Path):
         run(boxes, output=output)
