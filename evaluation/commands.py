@@ -64,7 +64,7 @@ def evaluate(
     replay: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Play a recording in place of the model and the web.")
     ] = None,
-    retries: Annotated[int, typer.Option(min=0, help="Further attempts at a question whose run failed.")] = 1,
+    retries: Annotated[int, typer.Option(min=0, help="Further attempts at a question whose run breaks off.")] = 1,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Ask again what an earlier call has kept as failed.")
     ] = False,

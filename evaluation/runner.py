@@ -78,8 +78,8 @@ def run(
     :param format: The format of the file, see :func:`evaluation.datasets.load_questions`.
     :param limit: Only the first questions; it may grow from call to call.
     :param concurrency: Questions asked at the same time.
-    :param retries: Further attempts at a question whose run failed; then it is kept as failed and scores 0.
-    :param retry_failed: Ask again what an earlier call has kept as failed.
+    :param retries: Further attempts at a question whose run breaks off; then it is kept as failed and scores 0.
+    :param retry_failed: Ask again what an earlier call has kept as failed, also for want of an answer.
     :param deadline: Seconds that one attempt at a question may take.
     :param contents: Keep the text of the documents in the predictions.
     :param prices: A table of prices, see :func:`evaluation.metrics.summarise`.
@@ -262,12 +262,14 @@ class _Bar:
         self._count(prediction)
 
     def _count(self, prediction: Mapping[str, Any]) -> None:
+        from evaluation.metrics import failed
+
         scores = prediction.get("scores") or {}
         counts = (prediction.get("result") or {}).get("counts") or {}
         shown = {name: 100 * scores[name] for name in ("acc", "f1", "recall") if name in scores}
         for name, value in {**shown, "retrievals": counts.get("total", 0)}.items():
             self._values.setdefault(name, []).append(value)
-        self._errors += bool(prediction.get("error"))
+        self._errors += failed(prediction)
         means = [f"{name} {sum(values) / len(values):.1f}" for name, values in self._values.items()]
         text = ", ".join([*means, *([f"errors {self._errors}"] if self._errors else [])])
         self._bar.update(self._task, advance=1, scores=text)
@@ -319,6 +321,8 @@ def _done(
     folder: RunFolder, config: Mapping[str, Any], asked: Sequence[Question], retry_failed: bool
 ) -> list[dict[str, Any]]:
     """:returns: What earlier calls have done and this one need not."""
+    from evaluation.metrics import failed
+
     folder.check(config)
     by_id = {question.id: question for question in asked}
     done = folder.predictions(by_id)
@@ -336,8 +340,8 @@ def _done(
             )
     # Only now: a call that is refused leaves the settings of the run as they are.
     folder.open(config)
-    if retry_failed and any(prediction.get("error") for prediction in done):
-        done = [prediction for prediction in done if not prediction.get("error")]
+    if retry_failed and any(map(failed, done)):
+        done = [prediction for prediction in done if not failed(prediction)]
         folder.rewrite(done)
     if len(done) < len(asked):
         folder.begin()

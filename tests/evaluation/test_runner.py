@@ -191,6 +191,19 @@ class TestQuestionsThatFail:
         assert len(lines(output)) == 12
         assert CALLS["asked"].count(ASKED[0].question) == 1
 
+    def test_are_those_without_an_answer_as_well(self, boxes: Path, output: Path):
+        run(boxes, output=output)
+        kept = lines(output)
+        kept[1]["result"]["answer"] = " "
+        (output / "predictions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in kept))
+        assert run(boxes, output=output).metrics["errors"] == 1
+        CALLS.clear()
+
+        ended = run(boxes, output=output, retry_failed=True)
+
+        assert CALLS["asked"] == [kept[1]["question"]]
+        assert ended.metrics["errors"] == 0
+
     def test_tell_the_first_error_once_beside_the_progress(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
         path = pipeline(tmp_path, ASKED, failures={"q1": 9, "q2": 9})
         run(path, retries=0, concurrency=1, progress=True)
