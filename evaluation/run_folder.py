@@ -30,7 +30,7 @@ class RunFolder:
         :param config: The settings of the run.
         :raises ValueError: When the folder holds a run with other settings; the message names them.
         """
-        before = self._config()
+        before = self.config()
         if before is not None:
             # What only one of them names, another version of the project has not told or tells otherwise.
             differing = [
@@ -45,6 +45,22 @@ class RunFolder:
                 )
         elif (self.path / PREDICTIONS).exists():
             raise ValueError(f"{self.path} holds predictions without a {CONFIG}: choose another output folder.")
+
+    def config(self) -> dict[str, Any] | None:
+        """
+        :returns: The settings of the run; None where there is none.
+        :raises ValueError: When they cannot be read.
+        """
+        path = self.path / CONFIG
+        if not path.is_file():
+            return None
+        try:
+            config = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"{path} is no JSON ({error}): choose another output folder.") from error
+        if not isinstance(config, dict):
+            raise ValueError(f"{path} is no JSON object: choose another output folder.")
+        return config
 
     def open(self, config: Mapping[str, Any]) -> None:
         """Make the folder a run's.
@@ -118,18 +134,6 @@ class RunFolder:
         :param metrics: The metrics of the whole run.
         """
         self._write(METRICS, metrics)
-
-    def _config(self) -> dict[str, Any] | None:
-        path = self.path / CONFIG
-        if not path.is_file():
-            return None
-        try:
-            config = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise ValueError(f"{path} is no JSON ({error}): choose another output folder.") from error
-        if not isinstance(config, dict):
-            raise ValueError(f"{path} is no JSON object: choose another output folder.")
-        return config
 
     def _write(self, name: str, values: Mapping[str, Any]) -> None:
         _replace(self.path / name, json.dumps(values, ensure_ascii=False, indent=2, default=str) + "\n")

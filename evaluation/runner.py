@@ -116,6 +116,15 @@ def run(
     folder = None if output is None else RunFolder(Path(output).expanduser())
     done = [] if folder is None else _done(folder, config, asked, retry_failed)
     pending = [question for question in asked if question.id not in {prediction["id"] for prediction in done}]
+    kept = config
+    if folder is not None and pending:
+        # Only now: a call that is refused or asks nothing leaves the settings of the run as they are.
+        folder.open(config)
+        if retry_failed:
+            folder.rewrite(done)
+        folder.begin()
+    elif folder is not None:
+        kept = folder.config() or config
     with setup.environment(), _bar(len(asked), done, progress) as bar:
         asking = _Asking(setup.build() if pending else None, retries, deadline, contents, config["simulated"])
 
@@ -134,7 +143,7 @@ def run(
     metrics = _summarise(done, prices, config)
     if folder is not None:
         folder.finish(metrics)
-    return Run(done, metrics, config, None if folder is None else folder.path)
+    return Run(done, metrics, kept, None if folder is None else folder.path)
 
 
 class _Asking:
@@ -338,14 +347,7 @@ def _done(
                 f"In {folder.path} the question '{question.id}' has other gold answers or passages: choose another "
                 "output folder, or the questions of that run to go on with it."
             )
-    # Only now: a call that is refused leaves the settings of the run as they are.
-    folder.open(config)
-    if retry_failed and any(map(failed, done)):
-        done = [prediction for prediction in done if not failed(prediction)]
-        folder.rewrite(done)
-    if len(done) < len(asked):
-        folder.begin()
-    return done
+    return [prediction for prediction in done if not failed(prediction)] if retry_failed else done
 
 
 def _summarise(

@@ -284,6 +284,13 @@ class TestResuming:
         assert run(boxes, output=output).metrics == first.metrics
         assert not CALLS
 
+    def test_a_call_that_asks_nothing_leaves_the_settings_of_the_run(self, boxes: Path, output: Path):
+        first = run(boxes, output=output, concurrency=2)
+
+        ended = run(boxes, output=output, concurrency=8, deadline=5, retry_failed=True)
+
+        assert read(output, "config.json") == ended.config == first.config
+
     def test_the_limit_may_grow_and_the_concurrency_change(self, boxes: Path, output: Path):
         run(boxes, output=output, limit=4)
 
