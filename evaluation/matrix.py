@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import itertools
 import multiprocessing
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
@@ -164,13 +165,13 @@ def evaluate_all(
 
 def print_table(done: dict[Cell, dict[str, Any]], file: Path | None = None) -> None:
     """
-    Print one line an evaluation, as a Markdown table.
+    Print one line an evaluation, as a Markdown table, and on the error stream which of them have failed questions.
 
     :param done: The metrics of each.
     :param file: Where to write the same as CSV as well.
     """
     print("SIMULATED: these numbers compare ways of retrieving; no language model has answered.\n")
-    head = ("reader", "dataset", "pipeline", "k", "judge error", "distraction", "seed", "n", *_COLUMNS)
+    head = ("reader", "dataset", "pipeline", "k", "judge error", "distraction", "seed", "n", "errors", *_COLUMNS)
     rows = []
     for cell, metrics in done.items():
         name = Path(cell.pipeline).stem
@@ -183,12 +184,17 @@ def print_table(done: dict[Cell, dict[str, Any]], file: Path | None = None) -> N
             cell.distraction,
             cell.seed,
             metrics["n"],
+            metrics["errors"],
         )
         values = [f"{metrics[key]:.2f}" if metrics.get(key) is not None else "-" for key in _COLUMNS]
         rows.append([*map(str, settings), *values])
     print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
     for row in rows:
         print("| " + " | ".join(row) + " |")
+    for cell, metrics in done.items():
+        if metrics["errors"]:
+            told = f"{cell.folder}: {metrics['errors']} of {metrics['n']} questions failed and score 0"
+            print(f"{told}; `error` in its predictions.jsonl says why.", file=sys.stderr)
     if file is not None:
         with file.open("w", newline="", encoding="utf-8") as lines:
             csv.writer(lines).writerows([head, *rows])
