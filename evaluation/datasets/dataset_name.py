@@ -17,10 +17,12 @@ _QUESTION_IDS = {
     TWO_WIKI: re.compile(r"[0-9a-f]{12}11eb[0-9a-f]{16}"),
     MUSIQUE: re.compile(r"[2-4]hop\d?__\d+(_\d+)*"),
 }
+_WORD = re.compile(r"[a-z0-9]+")
+_FOLDERS = 2
 
 
 def dataset_name(question_id: str, path: Path) -> str:
-    """Tell a dataset by the ids of its questions, or by the folders that its file is in.
+    """Tell a dataset by the ids of its questions, by a word of its file's name, or by the names of the nearest folders.
 
     :param question_id: The id of the question.
     :param path: The file that it is in.
@@ -29,8 +31,10 @@ def dataset_name(question_id: str, path: Path) -> str:
     for name, pattern in _QUESTION_IDS.items():
         if pattern.fullmatch(question_id):
             return name
-    parts = (path.stem.lower(), *(folder.name.lower() for folder in path.resolve().parents))
-    return next((name for part in parts for name in DATASETS if name in part), "")
+    # The whole name of a folder: `hotpotqa_vs_mine` may hold one's own questions.
+    folders = [folder.name.lower() for folder in path.resolve().parents[:_FOLDERS]]
+    parts = (*_WORD.findall(path.stem.lower()), *folders)
+    return next((part for part in parts if part in DATASETS), "")
 
 
 def type_of(question_id: str) -> str:

@@ -17,7 +17,7 @@ from typing import Any
 from haystack import Document
 
 from evaluation.datasets.dataset_file import DatasetFile, text_of
-from evaluation.datasets.dataset_name import BIOASQ, dataset_name
+from evaluation.datasets.dataset_name import dataset_name
 from evaluation.datasets.passage import passage
 from evaluation.question import Hop, Question
 
@@ -78,12 +78,11 @@ def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
     answers = _texts(record["answers"], "answers")
     if not answers:
         raise ValueError("'answers' is empty")
-    kind = str(record.get("type") or "")
     yield Question(
         id=question_id,
         question=text_of(record, "question"),
         answers=answers,
-        type=kind,
+        type=str(record.get("type") or ""),
         supporting_ids=_texts(record.get("supporting_ids"), "supporting_ids"),
         candidate_ids=_texts(record.get("candidate_ids"), "candidate_ids"),
         decomposition=tuple(
@@ -94,7 +93,7 @@ def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
             (str(subject), str(relation), str(value))
             for subject, relation, value in record.get("evidence_triples") or ()
         ),
-        dataset=str(record.get("dataset") or dataset_name(question_id, path) or (BIOASQ if kind == "yesno" else "")),
+        dataset=str(record.get("dataset") or dataset_name(question_id, path)),
     )
 
 

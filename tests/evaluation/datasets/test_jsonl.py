@@ -53,17 +53,30 @@ def test_a_question_is_read_with_all_it_has() -> None:
         ("5a7f00b455429930675135f1", "", "x", "hotpotqa"),
         ("9b3d9fa4089d11ebbd78ac1f6bf848b6", "", "x", "2wikimultihopqa"),
         ("4hop1__709382_146811_31223_91015", "", "bioasq", "musique"),
-        ("55031181e9bde69634000014", "yesno", "x", "bioasq"),
-        ("q1", "", "my-bioasq-questions", "bioasq"),
+        ("55031181e9bde69634000014", "yesno", "BioASQ", "bioasq"),
+        ("q1", "", "bioasq/v11", "bioasq"),
         ("q1", "", "x", ""),
+        # One's own questions, whatever their type and whatever lies above.
+        ("q1", "yesno", "x", ""),
+        ("q1", "", "hotpotqa_vs_mine", ""),
+        ("q1", "", "bioasq/company/handbook", ""),
     ],
 )
 def test_the_dataset_is_told_by_the_ids_then_by_the_folder(
     tmp_path: Path, question_id: str, kind: str, folder: str, dataset: str
 ) -> None:
     file = tmp_path / folder / "q.jsonl"
-    file.parent.mkdir()
+    file.parent.mkdir(parents=True)
     file.write_text(json.dumps({"id": question_id, "question": "Q?", "answers": ["A"], "type": kind}))
+    assert load_questions(file)[0].dataset == dataset
+
+
+@pytest.mark.parametrize(
+    ("name", "dataset"), [("hotpotqa_dev", "hotpotqa"), ("dev-musique", "musique"), ("mymusiques", "")]
+)
+def test_a_word_of_the_file_name_tells_the_dataset_too(tmp_path: Path, name: str, dataset: str) -> None:
+    file = tmp_path / f"{name}.jsonl"
+    file.write_text(json.dumps({"id": "q1", "question": "Q?", "answers": ["A"]}))
     assert load_questions(file)[0].dataset == dataset
 
 
