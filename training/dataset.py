@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -69,13 +70,17 @@ class Dataset:
         :param at_least: How many questions with gold passages there have to be.
         :returns: The questions that have gold passages, and all passages.
         :raises FileNotFoundError: When a file is absent.
-        :raises ValueError: When a file cannot be read, there are too few questions, or a gold passage is absent.
+        :raises ValueError: When a file cannot be read, there are too few questions, a gold passage is absent, or two
+            passages of the file have one id.
         """
         questions = self._questions(at_least)
         if self.corpus is None:
             passages = list(TantivyDocumentStore(index=self.index).iterate_documents())
         else:
             passages = list(read_passages(self.corpus))
+            twice = next((key for key, count in Counter(passage.id for passage in passages).items() if count > 1), None)
+            if twice is not None:
+                raise ValueError(f"{self.corpus} holds two passages with the id '{twice}': give each its own.")
         self._check(questions, {passage.id for passage in passages})
         return questions, passages
 
@@ -86,7 +91,8 @@ class Dataset:
         :param at_least: How many questions with gold passages there have to be.
         :returns: The questions that have gold passages, and the index.
         :raises FileNotFoundError: When a file or the index is absent.
-        :raises ValueError: When a file cannot be read, there are too few questions, or a gold passage is absent.
+        :raises ValueError: When a file cannot be read, there are too few questions, a gold passage is absent, or two
+            passages of the file have one id.
         """
         if self.corpus is None:
             questions, store = self._questions(at_least), TantivyDocumentStore(index=self.index)

@@ -127,7 +127,10 @@ def _loaded(
     passages: dict[str, Passage] = {}
     for document in chain.from_iterable(map(read_passages, corpus)):
         if document.id in wanted:
-            passages[document.id] = Passage(document.id, document.meta.get("title") or "", document.content or "")
+            # Of two with one id the first, as the index has it.
+            passages.setdefault(
+                document.id, Passage(document.id, document.meta.get("title") or "", document.content or "")
+            )
             if len(passages) == len(wanted):
                 # A corpus may hold millions of others.
                 break

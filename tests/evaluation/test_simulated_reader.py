@@ -420,6 +420,17 @@ class TestAsComponent:
         with pytest.raises(ValueError, match="need a file"):
             SimulatedReader([], files["corpus"])
 
+    def test_of_two_passages_with_one_id_the_first_counts_as_in_the_index(self, files):
+        corpus = Path(files["corpus"])
+        first, rest = corpus.read_text().split("\n", 1)
+        corpus.write_text(f"{first}\n{json.dumps({**json.loads(first), 'text': 'Another text.'})}\n{rest}")
+
+        gold = load_gold([files["questions"]], [files["corpus"]])
+
+        assert {passage.text for one in gold.values() for passage in one.passages if passage.id == "p1"} == {
+            PASSAGES[0][2]
+        }
+
     def test_the_form_of_the_questions_may_be_named(self, files):
         with pytest.raises(ValueError, match="expected"):
             SimulatedReader(**files, format="hotpotqa").warm_up()

@@ -61,6 +61,14 @@ def test_a_gold_passage_that_the_corpus_lacks_is_named(tmp_path: Path):
         data.read()
 
 
+def test_two_passages_with_one_id_are_refused(tmp_path: Path):
+    corpus = lines(tmp_path / "c.jsonl", passage("p"), {**passage("p"), "text": "Something else."})
+    data = Dataset(lines(tmp_path / "q.jsonl", question("one", "p")), corpus)
+
+    with pytest.raises(ValueError, match=r"c.jsonl holds two passages with the id 'p': give each its own"):
+        data.read()
+
+
 def test_too_few_questions_are_refused(tmp_path: Path):
     data = Dataset(lines(tmp_path / "q.jsonl", question("one", "p")), lines(tmp_path / "c.jsonl", passage("p")))
 
