@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from itertools import islice
 from typing import Any
@@ -52,7 +52,7 @@ def load_questions(path: str | os.PathLike[str], format: str = "auto", limit: in
     :param path: The file.
     :param format: One of ``FORMATS``, or ``auto``.
     :param limit: The most questions to read, from the beginning; None reads all.
-    :returns: The questions, in the order of the file.
+    :returns: The questions, in the order of the file, each on one line.
     :raises FileNotFoundError: If there is no such file.
     :raises ValueError: If the format is unknown or has no questions, a record is not of that form, there is no
         question, or two have the same id.
@@ -64,7 +64,7 @@ def load_questions(path: str | os.PathLike[str], format: str = "auto", limit: in
     read = _format(name).questions
     if read is None:
         raise ValueError(f"{file.path} is of the format {name}, which has passages and no questions.")
-    questions = list(islice(read(file), limit))
+    questions = [_on_one_line(question) for question in islice(read(file), limit)]
     if not questions:
         raise ValueError(f"{file.path} holds no question that can be asked.")
     seen: set[str] = set()
@@ -127,6 +127,12 @@ def _format(name: str) -> _Format:
     if name not in FORMATS:
         raise ValueError(f"There is no format '{name}': choose auto or one of {', '.join(FORMATS)}.")
     return FORMATS[name]
+
+
+def _on_one_line(question: Question) -> Question:
+    """:returns: The question as prompts have it: what stands on a line of its own there is another part of them."""
+    lines = [line.strip() for line in question.question.splitlines()]
+    return question if len(lines) == 1 else replace(question, question=" ".join(filter(None, lines)))
 
 
 def _distinct(passages: Iterable[Document]) -> Iterator[Document]:

@@ -54,6 +54,14 @@ def test_each_form_is_told_by_name_and_first_record(file: str, format: str) -> N
 
 
 @pytest.mark.parametrize(
+    "text", ["Who built\nthe Aurora?", " Who built \r\n\n the Aurora?\n", "Who built\u2028the Aurora?"]
+)
+def test_a_question_is_on_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "q.jsonl").write_text(json.dumps({"id": "q", "question": text, "answers": ["Borealis"]}))
+    assert load_questions(tmp_path / "q.jsonl")[0].question == "Who built the Aurora?"
+
+
+@pytest.mark.parametrize(
     "content", ["", "[]", "{}", "[1]", '{"a": 1}', "plain text", "[{}]", '{"id": "a", "text": 5}', "[", "\x00"]
 )
 def test_a_file_in_no_known_form_is_refused(tmp_path: Path, content: str) -> None:

@@ -16,11 +16,12 @@ from evaluation.question import Hop, Question
 
 FOLDER = Path(__file__).parent / "published" / "own" / "musique"
 WORD = st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda text: text == text.strip() and text != "")
+ONE_LINE = WORD.filter(lambda text: len(text.splitlines()) == 1)
 WORDS = st.lists(WORD, max_size=3).map(tuple)
 QUESTIONS = st.builds(
     Question,
     id=WORD,
-    question=WORD,
+    question=ONE_LINE,
     answers=st.lists(WORD, min_size=1, max_size=3).map(tuple),
     type=st.sampled_from(["", "bridge"]),
     supporting_ids=WORDS,
