@@ -52,13 +52,14 @@ def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
     if not all(spans) or not spans:
         raise ValueError("'answers_objects' must hold spans that are not empty")
     contexts = list(_contexts(path, record))
-    flags = {_id(_dataset(path, record), context): context["is_supporting"] for context in record["contexts"]}
+    # A paragraph may be given twice, and supporting once.
+    gold = [_id(_dataset(path, record), context) for context in record["contexts"] if context["is_supporting"]]
     yield Question(
         id=question_id,
         question=text_of(record, "question_text"),
         answers=tuple(dict.fromkeys(spans)),
         type=str(record.get("type") or type_of(question_id)),
-        supporting_ids=tuple(passage_id for passage_id, supporting in flags.items() if supporting),
+        supporting_ids=tuple(dict.fromkeys(gold)),
         candidate_ids=tuple(dict.fromkeys(context.id for context in contexts)),
         dataset=_dataset(path, record),
     )

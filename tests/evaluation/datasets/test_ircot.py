@@ -28,6 +28,18 @@ def test_every_span_counts_as_right_once(tmp_path: Path) -> None:
     assert load_questions(tmp_path / "i.jsonl")[0].answers == ("4,120", "4120")
 
 
+def test_a_context_given_twice_is_gold_when_one_of_them_is(tmp_path: Path) -> None:
+    record = json.loads((FOLDER / "hotpotqa" / "test_subsampled.jsonl").read_text())
+    gold = next(context for context in record["contexts"] if context["is_supporting"])
+    (tmp_path / "once.jsonl").write_text(json.dumps(record))
+    record["contexts"].append({**gold, "is_supporting": False})
+    (tmp_path / "twice.jsonl").write_text(json.dumps(record))
+
+    once, twice = (load_questions(tmp_path / f"{name}.jsonl")[0].supporting_ids for name in ("once", "twice"))
+
+    assert twice == once
+
+
 @pytest.mark.parametrize("answers", [[], [{"spans": []}], [{"spans": [""]}]])
 def test_a_question_without_an_answer_is_named(tmp_path: Path, answers: list[object]) -> None:
     record = json.loads((FOLDER / "hotpotqa" / "test_subsampled.jsonl").read_text())
