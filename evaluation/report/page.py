@@ -192,6 +192,7 @@ def facts(run: Run) -> dict[str, str]:
         "Retriever": run.retriever or DASH,
         "Corpus": f"{_file(config.get('corpus'))}, {run.corpus}",
         "Web": DASH if not web else _file(web),
+        "Questions at once": str(run.concurrency or DASH),
         "Seconds a question": SECONDS.text(run.value(SECONDS)),
         "Haystack": str(config.get("haystack_version") or DASH),
         "Started": str(config.get("started") or DASH)[:19],

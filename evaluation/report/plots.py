@@ -135,6 +135,8 @@ def _seconds(settings: Settings, intervals: Intervals) -> Iterator[Plot]:
         axes.set_xlabel("Seconds a question")
         if any(run.simulated for run in known):
             note += "; without the time that a language model would take"
+        if len({run.concurrency for run in known}) > 1:
+            note += "; not all with as many questions at once"
         yield Plot(dataset, note, _svg(figure, f"seconds-{dataset}-{note}", _told(known, SECONDS)), first)
 
 

@@ -134,6 +134,11 @@ class Run:
         return None if not retriever or self.family == "no_retrieval" else str(retriever)
 
     @property
+    def concurrency(self) -> int | None:
+        """:returns: Questions asked at the same time; None where config.json does not say."""
+        return None if self.config.get("concurrency") is None else int(self.config["concurrency"])
+
+    @property
     def corpus(self) -> str:
         """:returns: How the corpus was shared out: split between the sources, or whole."""
         split = self.config.get("split")

@@ -225,12 +225,14 @@ def _cost(settings: Settings, intervals: Intervals) -> Table | None:
 
     def relative(run: Run) -> float | None:
         own, single = run.value(SECONDS), single_step(run, runs)
-        base = single.value(SECONDS) if single else None
+        # A question's seconds hold its wait for those asked at the same time.
+        base = single.value(SECONDS) if single and single.concurrency == run.concurrency else None
         return own / base if own is not None and base else None
 
     note = (
         "Calls of a model a question, and seconds a question as a multiple of single-step RAG's (vanilla_local, or the "
-        "vanilla pipeline that there is)."
+        "vanilla pipeline that there is). Seconds hold the wait for other questions: there is no multiple of a run "
+        "with another number of questions at once."
     )
     if any(run.simulated for run in runs):
         note += " A simulated reader takes no time to think: its times are those of retrieval and wiring alone."
@@ -252,11 +254,12 @@ def single_step(run: Run, runs: Sequence[Run]) -> Run | None:
     """
     :param run: A run.
     :param runs: All runs.
-    :returns: The run of single-step RAG that it is relative to: same dataset and model, and same top-k if there is one.
+    :returns: The run of single-step RAG that it is relative to: same dataset and model, and same top-k and
+        concurrency if there is one.
     """
     same = [other for other in runs if (other.dataset, other.model) == (run.dataset, run.model)]
-    # With as many documents, if there is one.
-    same.sort(key=lambda other: run.top_k not in (None, other.top_k))
+    # With as many documents, and as many questions at once, if there is one.
+    same.sort(key=lambda other: (run.top_k not in (None, other.top_k), other.concurrency != run.concurrency))
     return next((other for name in SINGLE_STEP for other in same if other.method == name), None)
 
 

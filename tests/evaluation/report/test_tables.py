@@ -192,3 +192,23 @@ def test_time_is_relative_to_single_step_rag_of_the_same_dataset(tmp_path: Path)
         "vanilla_local": (DASH, "1.00"),
         "prefrag": (DASH, "1.50"),
     }
+
+
+def test_there_is_no_relative_time_to_a_run_with_another_number_of_questions_at_once(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(30, seconds=3.0), concurrency=16)
+    write_run(tmp_path / "b", predictions(20, seconds=2.0), pipeline="vanilla_local", concurrency=1)
+
+    table = tables(tmp_path)["cost"]
+
+    assert {line[0]: line[5] for line in lines(table)[1:]} == {"vanilla_local": "1.00", "prefrag": DASH}
+    assert "another number of questions at once" in table.note
+
+
+def test_relative_time_is_that_to_the_run_with_as_many_questions_at_once(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(30, seconds=3.0), concurrency=16)
+    write_run(tmp_path / "b", predictions(20, seconds=2.0), pipeline="vanilla_local", concurrency=1)
+    write_run(tmp_path / "c", predictions(20, seconds=1.0), pipeline="vanilla_local", concurrency=16)
+
+    times = {line[0]: line[5] for line in lines(tables(tmp_path)["cost"])[1:]}
+
+    assert times["prefrag"] == "3.00"
