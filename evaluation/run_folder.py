@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from pipelines.file_lock import take_lock
 
 PREDICTIONS, METRICS, CONFIG = "predictions.jsonl", "metrics.json", "config.json"
 # Settings that may be files: however one is written, it is the same file.
@@ -62,19 +65,35 @@ class RunFolder:
             raise ValueError(f"{path} is no JSON object: choose another output folder.")
         return config
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Make the folder, and keep other processes from running into it meanwhile.
+
+        :raises ValueError: When there can be no such folder, or another process holds it.
+        """
+        with _explained(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            # The folder itself: a file in it would stay. Windows opens none, and has no such locks either.
+            folder = None if os.name == "nt" else os.open(self.path, os.O_RDONLY)
+        try:
+            if folder is not None and not take_lock(folder):
+                raise ValueError(
+                    f"Another process is running an evaluation into {self.path}: wait for it to end, or choose another "
+                    "output folder."
+                )
+            yield
+        finally:
+            if folder is not None:
+                os.close(folder)
+
     def open(self, config: Mapping[str, Any]) -> None:
         """Make the folder a run's.
 
         :param config: The settings of the run.
-        :raises ValueError: When there can be no such folder.
+        :raises ValueError: When nothing can be written there.
         """
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
+        with _explained(self.path):
             self._write(CONFIG, config)
-        except OSError as error:
-            raise ValueError(
-                f"Nothing can be written to {self.path} ({error}): choose another output folder."
-            ) from error
 
     def predictions(self, ids: Collection[str]) -> list[dict[str, Any]]:
         """Read what is done; a last line that was never finished is cut off.
@@ -137,6 +156,14 @@ class RunFolder:
 
     def _write(self, name: str, values: Mapping[str, Any]) -> None:
         _replace(self.path / name, json.dumps(values, ensure_ascii=False, indent=2, default=str) + "\n")
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ValueError(f"Nothing can be written to {path} ({error}): choose another output folder.") from error
 
 
 def _replace(path: Path, text: str) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -87,8 +87,8 @@ def run(
     :param replaced: What of the pipeline is replaced, see :class:`~evaluation.experiment.Experiment`.
     :returns: The predictions, the metrics and the settings.
     :raises FileNotFoundError: When a file is absent.
-    :raises ValueError: When a setting makes no sense, the folder holds a run with others, or the corpus is not that of
-        the questions.
+    :raises ValueError: When a setting makes no sense, the folder holds a run with others, another process is running
+        into it, or the corpus is not that of the questions.
     :raises ConnectionError: When the first questions all fail because a server cannot be reached.
     """
     if concurrency < 1 or retries < 0 or deadline <= 0 or (limit is not None and limit < 1):
@@ -114,36 +114,37 @@ def run(
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
     }
     folder = None if output is None else RunFolder(Path(output).expanduser())
-    done = [] if folder is None else _done(folder, config, asked, retry_failed)
-    pending = [question for question in asked if question.id not in {prediction["id"] for prediction in done}]
-    kept = config
-    if folder is not None and pending:
-        # Only now: a call that is refused or asks nothing leaves the settings of the run as they are.
-        folder.open(config)
-        if retry_failed:
-            folder.rewrite(done)
-        folder.begin()
-    elif folder is not None:
-        kept = folder.config() or config
-    with setup.environment(), _bar(len(asked), done, progress) as bar:
-        asking = _Asking(setup.build() if pending else None, retries, deadline, contents, config["simulated"])
+    with nullcontext() if folder is None else folder.held():
+        done = [] if folder is None else _done(folder, config, asked, retry_failed)
+        pending = [question for question in asked if question.id not in {prediction["id"] for prediction in done}]
+        kept = config
+        if folder is not None and pending:
+            # Only now: a call that is refused or asks nothing leaves the settings of the run as they are.
+            folder.open(config)
+            if retry_failed:
+                folder.rewrite(done)
+            folder.begin()
+        elif folder is not None:
+            kept = folder.config() or config
+        with setup.environment(), _bar(len(asked), done, progress) as bar:
+            asking = _Asking(setup.build() if pending else None, retries, deadline, contents, config["simulated"])
 
-        async def ask_all() -> None:
-            await asking.ask_all(pending, concurrency, keep)
+            async def ask_all() -> None:
+                await asking.ask_all(pending, concurrency, keep)
 
-        def keep(prediction: dict[str, Any]) -> None:
-            if folder is not None:
-                folder.add(prediction)
-            done.append(prediction)
-            bar.show(prediction)
+            def keep(prediction: dict[str, Any]) -> None:
+                if folder is not None:
+                    folder.add(prediction)
+                done.append(prediction)
+                bar.show(prediction)
 
-        _wait(ask_all)
-    order = {question.id: number for number, question in enumerate(asked)}
-    done.sort(key=lambda prediction: order[prediction["id"]])
-    metrics = _summarise(done, prices, config)
-    if folder is not None:
-        folder.finish(metrics)
-    return Run(done, metrics, kept, None if folder is None else folder.path)
+            _wait(ask_all)
+        order = {question.id: number for number, question in enumerate(asked)}
+        done.sort(key=lambda prediction: order[prediction["id"]])
+        metrics = _summarise(done, prices, config)
+        if folder is not None:
+            folder.finish(metrics)
+        return Run(done, metrics, kept, None if folder is None else folder.path)
 
 
 class _Asking:

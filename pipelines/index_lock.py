@@ -6,14 +6,9 @@ import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO
 
 from components.index_location import data_directory
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from pipelines.file_lock import take_lock
 
 logger = logging.getLogger(__name__)
 
@@ -35,18 +30,15 @@ def index_lock(name: str, wait: float = WAIT_SECONDS, work: str | None = None) -
     :param work: What is done, for the messages; by default that the index of this name is made.
     :raises ValueError: When another process is still at it after that time.
     """
-    if fcntl is None:
-        yield
-        return
     work = work or f"making the index {name}"
     path = data_directory() / "locks" / f"{name}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
     # The file stays: were it deleted, one could wait for the old file while another locks a new one.
     with path.open("ab") as file:
-        if not _locked(file):
+        if not take_lock(file):
             logger.warning("Another process is %s: waiting until it is done.", work)
             deadline = time.monotonic() + wait
-            while not _locked(file):
+            while not take_lock(file):
                 if time.monotonic() >= deadline:
                     raise ValueError(
                         f"Another process is still {work} after {wait:g} seconds. Wait for it to end, or stop it, and "
@@ -54,11 +46,3 @@ def index_lock(name: str, wait: float = WAIT_SECONDS, work: str | None = None) -
                     )
                 time.sleep(_POLL_SECONDS)
         yield
-
-
-def _locked(file: IO[bytes]) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -17,7 +17,7 @@ import pytest
 from haystack import Document
 
 import evaluation.corpora
-import pipelines.index_lock
+import pipelines.file_lock
 from components.index_location import data_directory, index_path
 from components.tantivy_document_store import TantivyDocumentStore
 from evaluation.corpora import evaluation_indexes, index_corpus
@@ -137,7 +137,7 @@ evaluation_indexes(sys.argv[1], split=False, on_progress=say)
     def test_where_no_file_can_be_locked_two_that_make_the_same_index_may_both_get_it(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(pipelines.index_lock, "fcntl", None)
+        monkeypatch.setattr(pipelines.file_lock, "fcntl", None)
 
         def meanwhile(*given: Any, **more: Any) -> Any:
             report = index_corpus(*given, **more)

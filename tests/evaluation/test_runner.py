@@ -392,6 +392,29 @@ class TestResuming:
                 run(boxes, output=taken)
         assert "asked" not in CALLS
 
+    def test_a_folder_into_which_another_process_runs_is_refused(self, boxes: Path, output: Path, tmp_path: Path):
+        file = questions_file(tmp_path / "dev.jsonl", ASKED)
+        code = "import sys, evaluation; evaluation.run(*sys.argv[1:3], output=sys.argv[3], progress=False)"
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, str(boxes), str(file), str(output)],
+            env={**os.environ, HANG_AFTER: "5"},
+            cwd=Path(__file__).parents[2],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        with process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "hanging\n"
+            before = lines(output)
+            try:
+                with pytest.raises(ValueError, match=r"Another process is running an evaluation into .*boxes: wait"):
+                    run(boxes, file, output=output)
+            finally:
+                process.kill()
+        assert "asked" not in CALLS
+        assert lines(output) == before
+        assert run(boxes, file, output=output).metrics["n"] == 12
+
     def test_prices_that_cannot_be_read_are_refused_before_a_question_is_asked(self, boxes: Path, output: Path):
         prices: dict[str, Any] = {"large": {"prompt_per_million": 1}}
         with pytest.raises(ValueError, match="lacks 'completion_per_million'"):

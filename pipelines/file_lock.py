@@ -1,0 +1,28 @@
+"""Locks that end with the process that holds them, however that ends."""
+
+from __future__ import annotations
+
+from typing import IO
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+def take_lock(file: int | IO[bytes]) -> bool:
+    """Lock a file or folder until it is closed, without waiting.
+
+    :param file: It, open.
+    :returns: Whether nobody else has it locked. Where the system or the file system has no locks (Windows, some network
+        folders), nobody ever has.
+    """
+    if fcntl is None:
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
