@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from components.judge_features import FEATURES, as_row
-from training.dataset import FEWEST_QUESTIONS, Dataset
+from evaluation.simulated_reader.gold import spoken
+from training.dataset import FEWEST_QUESTIONS, Dataset, check_names
 from training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources
 from training.trees_file import output_file, write_trees
 
@@ -91,13 +92,12 @@ def train_judge(
     :param on_progress: Called with what is being done.
     :returns: What came of it.
     :raises FileNotFoundError: When a file, or the folder of the output, is absent.
-    :raises ValueError: When a file cannot be read, there are too few questions, gold passages are absent, or all steps
-        have the same verdict.
+    :raises ValueError: When a file cannot be read, two datasets have one name, there are too few questions, gold
+        passages are absent, or all steps have the same verdict.
     """
     started = time.perf_counter()
     output = output_file(output)
-    if not datasets:
-        raise ValueError("There is nothing to train on: give at least one dataset.")
+    check_names(datasets)
     tell = on_progress or (lambda _: None)
     steps: list[TrainingStep] = []
     questions = 0
@@ -111,7 +111,9 @@ def train_judge(
         questions += len(asked)
         steps += own
     tell("Training the trees")
-    rest = [one for one in steps if (one.dataset, one.step.question_id) not in held]
+    # A question may be in several datasets, or twice in one: no copy of it teaches either.
+    unseen = {spoken(one.step.question) for one in steps if (one.dataset, one.step.question_id) in held}
+    rest = [one for one in steps if spoken(one.step.question) not in unseen]
     back = [one for one in steps if one.measures and (one.dataset, one.step.question_id) in held]
     trees = fit(rest, seed)
     measured = tuple(

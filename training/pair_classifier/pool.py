@@ -30,6 +30,7 @@ class Pool:
     """The candidates of one question.
 
     :param dataset: The name of the question's dataset.
+    :param question: The question.
     :param gold: The ids of its gold passages.
     :param documents: The documents of the first stage, best first.
     :param pairs: The pairs that the classifier is asked about.
@@ -38,6 +39,7 @@ class Pool:
     """
 
     dataset: str
+    question: str
     gold: frozenset[str]
     documents: tuple[Document, ...]
     pairs: tuple[Pair, ...]
@@ -61,7 +63,7 @@ def pools(dataset: str, questions: Iterable[Question], store: TantivyDocumentSto
         gold = frozenset(question.supporting_ids)
         labels = np.array([first.id in gold and second.id in gold for first, second in pairs], np.float32)
         features = pair_features(question.question, pairs, store)
-        yield Pool(dataset, gold, tuple(documents), tuple(pairs), features, labels)
+        yield Pool(dataset, question.question, gold, tuple(documents), tuple(pairs), features, labels)
 
 
 def linked_retrieval(store: TantivyDocumentStore, classifier: PairClassifier | None = None) -> LinkedRetrieval:

@@ -15,7 +15,8 @@ import numpy as np
 
 from components.pair_classifier import PairClassifier, by_best_pair
 from components.pair_features import FEATURES
-from training.dataset import FEWEST_QUESTIONS, Dataset
+from evaluation.simulated_reader.gold import spoken
+from training.dataset import FEWEST_QUESTIONS, Dataset, check_names
 from training.pair_classifier.pool import Pool, pools
 from training.trees_file import output_file, write_trees
 
@@ -85,13 +86,12 @@ def train_pairs(
     :param on_progress: Called with what is being done.
     :returns: What came of it.
     :raises FileNotFoundError: When a file, or the folder of the output, is absent.
-    :raises ValueError: When a file cannot be read, there are too few questions, gold passages are absent, or all pairs
-        have the same label.
+    :raises ValueError: When a file cannot be read, two datasets have one name, there are too few questions, gold
+        passages are absent, or all pairs have the same label.
     """
     started = time.perf_counter()
     output = output_file(output)
-    if not datasets:
-        raise ValueError("There is nothing to train on: give at least one dataset.")
+    check_names(datasets)
     tell = on_progress or (lambda _: None)
     gathered: list[Pool] = []
     for dataset in datasets:
@@ -169,8 +169,10 @@ def _held_back(gathered: Sequence[Pool], seed: int, tell: Callable[[str], None])
     sums = {dataset: np.zeros(3) for dataset in sizes}
     for number in range(parts):
         tell(f"Measuring on held-back questions ({number + 1} of {parts})")
-        rest = [pool for pool, own in zip(gathered, part, strict=True) if own != number]
         back = [pool for pool, own in zip(gathered, part, strict=True) if own == number]
+        # A question may be in several datasets, or twice in one: no copy of it teaches either.
+        unseen = {spoken(pool.question) for pool in back}
+        rest = [pool for pool in gathered if spoken(pool.question) not in unseen]
         booster = fit(rest, seed)
         for dataset in sizes:
             measured = [pool for pool in back if pool.dataset == dataset]

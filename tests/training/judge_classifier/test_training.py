@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+import training.judge_classifier.training
 from components.switch_classifier import SwitchClassifier
 from evaluation.question import Question
 from tests.components.samples import document
 from training.dataset import Dataset
 from training.judge_classifier import JudgeTraining, train_judge
 from training.judge_classifier.steps import simulated_steps, two_sources
+from training.judge_classifier.training import HeldBack, TrainingStep
 
 pytest.importorskip("xgboost")
 
@@ -118,6 +121,40 @@ def test_the_same_seed_gives_the_same_file_and_another_one_another(
     assert trained.questions == 30
     assert [part.dataset for part in trained.held_back] == [dataset.name]
     assert sorted(file.name for file in tmp_path.glob("*.json")) == ["again.json", "other.json"]
+
+
+def test_no_copy_of_a_held_back_question_teaches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    first, second = (written(tmp_path / name) for name in ("first", "second") if (tmp_path / name).mkdir() is None)
+    # Other ids, so that others are held back there.
+    records = [json.loads(line) for line in second.questions.read_text().splitlines()]
+    ids = [record["id"] for record in records]
+    lines = [json.dumps({**record, "id": key}) + "\n" for record, key in zip(records, reversed(ids), strict=True)]
+    second.questions.write_text("".join(lines))
+    taught: list[set[str]] = []
+    measured: set[str] = set()
+    original = training.judge_classifier.training.fit
+
+    def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
+        taught.append({one.step.question for one in steps})
+        return original(steps, seed)
+
+    def measure(name: str, steps: Sequence[TrainingStep], trees: Any) -> HeldBack:
+        measured.update(one.step.question for one in steps)
+        return HeldBack(name, len(steps), 0.0, 0.0)
+
+    with monkeypatch.context() as patched:
+        patched.setattr("training.judge_classifier.training.fit", fit)
+        patched.setattr("training.judge_classifier.training._measured", measure)
+        train_judge([first, second], tmp_path / "trees.json")
+
+    assert len(measured) > 6, "the two hold back other questions"
+    assert not taught[0] & measured
+    assert len(taught[1]) == 30, "the trees that are kept have seen all"
+
+
+def test_two_datasets_of_one_name_are_refused(tmp_path: Path):
+    with pytest.raises(ValueError, match=r"Two datasets are called '.*/questions'"):
+        train_judge([written(tmp_path), written(tmp_path)], tmp_path / "trees.json")
 
 
 def test_the_trees_judge(trained: JudgeTraining):

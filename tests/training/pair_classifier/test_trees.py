@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from haystack import Document
 from typer.testing import CliRunner
 
+import training.pair_classifier.trees
 from components.pair_classifier import PairClassifier
 from components.pair_features import pair_features
 from components.question_as_query import QuestionAsQuery
@@ -69,6 +71,26 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 @pytest.fixture(scope="module")
 def trained(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> PairTraining:
     return train_pairs([dataset], tmp_path_factory.mktemp("trained") / "trees.json", seed=7)
+
+
+def test_no_copy_of_a_held_back_question_teaches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    datasets = [written(tmp_path / name) for name in ("first", "second") if (tmp_path / name).mkdir() is None]
+    original, taught = training.pair_classifier.trees.fit, list[set[str]]()
+
+    def fit(gathered: Sequence[Pool], seed: int) -> Any:
+        taught.append({pool.question for pool in gathered})
+        return original(gathered, seed)
+
+    def measure(gathered: Sequence[Pool], booster: Any) -> tuple[float, float]:
+        assert not taught[-1] & {pool.question for pool in gathered}
+        return 0.0, 0.0
+
+    monkeypatch.setattr(training.pair_classifier.trees, "fit", fit)
+    monkeypatch.setattr(training.pair_classifier.trees, "recall", measure)
+    train_pairs(datasets, tmp_path / "trees.json")
+
+    assert len(taught) == 6
+    assert len(taught[-1]) == 30, "the trees that are kept have seen all"
 
 
 @pytest.fixture(scope="module")
