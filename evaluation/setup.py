@@ -14,6 +14,7 @@ from components.index_location import INDEX_VARIABLE, WEB_INDEX_VARIABLE
 from components.recording import Entry, NotRecorded, Recording
 from components.state_builder import WEB_SWITCH
 from evaluation.experiment import EMBEDDED, SIMULATED, Experiment
+from evaluation.part_files import part_files
 from evaluation.pipeline_blocks import (
     ELASTICSEARCH_STORE,
     Block,
@@ -52,6 +53,7 @@ class Setup:
         self._as_it_is = pipeline if experiment == Experiment() and not isinstance(pipeline, str | Path) else None
         block = read_pipeline(pipeline)
         self._digest = digest(block)
+        self._files = part_files(block)
         self.sources: list[str] = list(start_of(block).get("sources") or [])
         self.split = self._splits()
         inside = any(found["type"] == ELASTICSEARCH_STORE for found in blocks(block))
@@ -69,6 +71,7 @@ class Setup:
         return {
             "pipeline": self.name,
             "pipeline_sha256": self._digest,
+            "files": self._files,
             "sources": self.sources,
             "corpus": None if experiment.corpus is None else str(experiment.corpus),
             "web": searched_as_web(self.block, experiment),
