@@ -213,12 +213,26 @@ def text_of(record: Any, key: str) -> str:
     :param record: The record.
     :param key: The key of the text.
     :returns: The text, without blanks around it.
-    :raises ValueError: If it is no text, or empty.
+    :raises ValueError: If it is no text, empty, or cannot be written down again.
     """
     value = record[key]
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"'{key}' must be text, and not empty")
+    check_unicode(value, key)
     return value.strip()
+
+
+def check_unicode(text: str, key: str) -> None:
+    """Make sure that a text can be written down again.
+
+    :param text: The text.
+    :param key: What it is called, for the message.
+    :raises ValueError: If it holds half of a surrogate pair.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"'{key}' holds half of a surrogate pair, which is no text: take it out") from error
 
 
 class _Member(DatasetFile):

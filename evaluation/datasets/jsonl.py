@@ -16,7 +16,7 @@ from typing import Any
 
 from haystack import Document
 
-from evaluation.datasets.dataset_file import DatasetFile, text_of
+from evaluation.datasets.dataset_file import DatasetFile, check_unicode, text_of
 from evaluation.datasets.dataset_name import dataset_name
 from evaluation.datasets.passage import passage
 from evaluation.question import Hop, Question
@@ -102,6 +102,8 @@ def _texts(values: Any, key: str) -> tuple[str, ...]:
         return ()
     if not isinstance(values, list) or any(not isinstance(value, str) or not value for value in values):
         raise ValueError(f"'{key}' must be a list of texts that are not empty")
+    for value in values:
+        check_unicode(value, key)
     return tuple(values)
 
 

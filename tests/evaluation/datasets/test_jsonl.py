@@ -139,6 +139,8 @@ def test_a_conversion_that_fails_leaves_the_earlier_file(tmp_path: Path) -> None
         ({"answers": "A"}, "'answers' must be a list of texts"),
         ({"answers": [""]}, "'answers' must be a list of texts that are not empty"),
         ({"question": ""}, "'question' must be text, and not empty"),
+        ({"question": "Who is \ud83d?"}, "'question' holds half of a surrogate pair"),
+        ({"answers": ["\ud83d"]}, "'answers' holds half of a surrogate pair"),
         ({"supporting_ids": [1]}, "'supporting_ids' must be a list of texts"),
         ({"decomposition": [{}]}, "it lacks 'question'"),
         ({"evidence_triples": [["a", "b"]]}, "not enough values"),
