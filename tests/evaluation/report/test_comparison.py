@@ -145,8 +145,8 @@ def test_another_question_or_other_gold_under_the_same_id_is_not_paired_but_name
 
 
 def test_no_verdict_over_a_handful_of_questions(tmp_path: Path) -> None:
-    write_run(tmp_path / "a", predictions(5, 5))
-    write_run(tmp_path / "b", predictions(0, 5), pipeline="react")
+    write_run(tmp_path / "a", predictions(20, 20))
+    write_run(tmp_path / "b", predictions(0, 20), pipeline="react")
 
     (comparison,) = compare(by_setting(read_runs([tmp_path])))
 
