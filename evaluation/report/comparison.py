@@ -162,6 +162,17 @@ def wilson(percent: float, n: int) -> Interval:
     return Interval(percent, 100 * max(0.0, middle - reach), 100 * min(1.0, middle + reach), n)
 
 
+def mcnemar(only_run: int, only_other: int) -> float:
+    """McNemar's exact test (Q. McNemar, 1947): how likely so uneven a share of the questions is where none is better.
+
+    :param only_run: How many questions only the first of two runs has right.
+    :param only_other: How many only the other.
+    :returns: p, two-sided, 0 to 1.
+    """
+    n = only_run + only_other
+    return min(1.0, 2 * sum(math.comb(n, k) for k in range(min(only_run, only_other) + 1)) / 2**n)
+
+
 def compare(settings: Mapping[Setting, Sequence[Run]]) -> list[Comparison]:
     """Compare, question by question, the runs on one dataset that can be compared.
 

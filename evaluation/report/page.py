@@ -11,7 +11,16 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from evaluation.report.comparison import COMPARED, CONFIDENCE, RESAMPLES, Comparison, compare, score_intervals, turned
+from evaluation.report.comparison import (
+    COMPARED,
+    CONFIDENCE,
+    RESAMPLES,
+    Comparison,
+    compare,
+    mcnemar,
+    score_intervals,
+    turned,
+)
 from evaluation.report.drill_down import differing_ids, drill_down
 from evaluation.report.measures import ACC, DASH, SECONDS
 from evaluation.report.runs import CONFIG, Run, read_runs
@@ -204,11 +213,12 @@ def _file(path: object) -> str:
     return "/".join(Path(str(path)).parts[-2:]) if path else DASH
 
 
-def _only(comparison: Comparison) -> tuple[int, int]:
-    """:returns: How many questions only the first run has right, and how many only the other."""
+def _only(comparison: Comparison) -> tuple[int, int, str]:
+    """:returns: How many questions only the first run has right, how many only the other, and McNemar's p of these."""
     ids = differing_ids(comparison)
     first = sum(bool(comparison.run.predictions[id].right) for id in ids)
-    return first, len(ids) - first
+    p = mcnemar(first, len(ids) - first)
+    return first, len(ids) - first, "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _some(ids: Sequence[str]) -> str:

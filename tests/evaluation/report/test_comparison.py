@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation.report.comparison import compare, intervals, score_intervals, turned, wilson
+from evaluation.report.comparison import compare, intervals, mcnemar, score_intervals, turned, wilson
 from evaluation.report.runs import read_runs
 from evaluation.report.settings import by_setting
 from tests.evaluation.report.run_folders import SERVER, SIMULATED, predictions, write_run
@@ -64,6 +64,15 @@ def test_nothing_right_or_everything_right_is_not_certain(tmp_path: Path) -> Non
     assert (none.low, none.high) == (pytest.approx(0, abs=1e-9), pytest.approx(8.8, abs=0.05))
     assert (every.low, every.high) == (pytest.approx(91.2, abs=0.05), pytest.approx(100))
     assert found["none", "total"].low == found["none", "total"].high == 1.0, "a count has no ends"
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 0), (4, 0), (0, 6), (7, 7), (31, 12), (900, 1_100)])
+def test_scipy_gives_the_same_p(first: int, second: int) -> None:
+    from scipy.stats import binomtest
+
+    theirs = binomtest(first, first + second).pvalue if first + second else 1.0
+
+    assert mcnemar(first, second) == mcnemar(second, first) == pytest.approx(theirs)
 
 
 def test_questions_without_a_value_are_out_of_the_mean() -> None:

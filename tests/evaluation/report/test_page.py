@@ -164,6 +164,16 @@ def test_unpaired_questions_are_named(tmp_path: Path) -> None:
         assert "1 with another question or other gold answers under the same id (q039)" in text
 
 
+def test_few_questions_that_only_one_has_right_have_an_exact_p(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(24))
+    write_run(tmp_path / "b", predictions(20), pipeline="react")
+
+    page = write_report([tmp_path], tmp_path / "out").read_text()
+
+    assert '<span class="interval">p 0.125</span>' in page
+    assert "| react | 4 | 0 | 0.125 |" in (tmp_path / "out" / "report.md").read_text()
+
+
 def test_the_same_runs_give_the_same_report(tmp_path: Path) -> None:
     write_run(tmp_path / "runs" / "a", predictions(30))
     write_run(tmp_path / "runs" / "b", predictions(20), pipeline="react")
