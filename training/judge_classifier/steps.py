@@ -75,11 +75,15 @@ def two_sources(passages: Sequence[Document], seed: int) -> Iterator[TwoSources]
     :param passages: The passages; ``meta["source_split"]`` says where one belongs: ``local``, ``web`` or ``both``.
     :param seed: Draws where passages belong that do not say so.
     :returns: A context with the indexes, which are gone after it.
-    :raises ValueError: When a source would be empty.
+    :raises ValueError: When a passage is of another source, or a source would be empty.
     """
     draw = random.Random(seed)
     drawn = draw.choices(list(_SHARES), weights=list(_SHARES.values()), k=len(passages))
     held = [str(passage.meta.get(SPLIT) or share) for passage, share in zip(passages, drawn, strict=True)]
+    if unknown := next((source for source in held if source not in _SHARES), None):
+        raise ValueError(
+            f"A passage of the corpus has the source '{unknown}': it must be {', '.join(_SHARES)} or none."
+        )
     with tempfile.TemporaryDirectory(prefix="prefrag-train-") as folder:
         stores = {}
         for side in ("local", "web"):

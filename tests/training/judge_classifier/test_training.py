@@ -99,6 +99,13 @@ class TestSteps:
             self.steps([self.ALPHA, self.BETA], [])
 
 
+def test_a_passage_of_an_unknown_source_is_refused():
+    passages = [document("alpha", source_split="local"), document("beta", source_split="Web")]
+
+    with pytest.raises(ValueError, match="has the source 'Web': it must be local, web, both or none"):
+        two_sources(passages, seed=1).__enter__()
+
+
 @pytest.fixture(scope="module")
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     return written(tmp_path_factory.mktemp("dataset"))
