@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from haystack import Document, component, default_from_dict, default_to_dict
 
 from components.citations import citation_marks, read_citations
-from components.state import Action, Label, Search, State, Step
+from components.state import Action, Label, Search, State, Step, identity
 
 NOT_FOUND = "The sources do not hold the answer."
 # How many of the documents are told as those that came nearest.
@@ -40,7 +40,7 @@ def compose(
     elif not last.answer:
         errors.append("The model gave no answer in words.")
     marks = citation_marks(state)
-    documents = [_document(document, marks[document.id]) for document in state.observed]
+    documents = [_document(document, marks[identity(document)]) for document in state.observed]
     answer, marks_cited = read_citations(last.answer, marks.values())
     cited = [document for document in documents if document["mark"] in marks_cited]
     shown_last = next((step.documents for step in reversed(state.steps) if step.documents), ())

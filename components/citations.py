@@ -5,27 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from components.state import State
+from components.state import Identity, State, identity
 
 _GROUP = r"\[\s*(W?\d+(?:\s*[,;]\s*W?\d+)*)\s*\]"
 _BRACKETS = re.compile(rf"\s*\(\s*{_GROUP}\s*\)|\s*{_GROUP}", re.IGNORECASE)
 _MARK = re.compile(r"W?\d+", re.IGNORECASE)
 
 
-def citation_marks(state: State) -> dict[str, str]:
+def citation_marks(state: State) -> dict[Identity, str]:
     """Number the documents that the model has been shown, those of sources outside the house apart.
 
     A document keeps its number as the run goes on, since later ones are numbered after it.
 
     :param state: The state of a run.
-    :returns: ``1``, ``2``, ... for the house's own documents and ``W1``, ``W2``, ... for the web's, by document id.
+    :returns: ``1``, ``2``, ... for the house's own documents and ``W1``, ``W2``, ... for the web's, by the
+        :func:`~components.state.identity` of each.
     """
     counts = {"": 0, "W": 0}
-    marks: dict[str, str] = {}
+    marks: dict[Identity, str] = {}
     for document in state.observed:
         letter = "W" if document.meta.get("source") in state.settings.external else ""
         counts[letter] += 1
-        marks[document.id] = f"{letter}{counts[letter]}"
+        marks[identity(document)] = f"{letter}{counts[letter]}"
     return marks
 
 

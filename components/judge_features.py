@@ -9,6 +9,7 @@ from typing import Any
 from haystack import Document
 
 from components.coverage import TermStatistics, analyzed, passage_text, term_weights
+from components.state import identity
 
 # Of each new passage that has not been shown, the highest value counts: one good passage is enough.
 _OF_PASSAGES = (
@@ -113,10 +114,10 @@ def judge_features(
     :returns: A value for each of :data:`FEATURES`; shares are from 0 to 1, and what does not apply is -1.
     """
     asked = _Asked(question, query, new, observed, statistics)
-    shown = {document.id for document in observed}
+    shown = {identity(document) for document in observed}
     measures = [asked.measure(place) for place in range(len(new))]
-    fresh = [place for place, document in enumerate(new) if document.id not in shown]
-    again = [measures[place] for place, document in enumerate(new) if document.id in shown]
+    fresh = [place for place, document in enumerate(new) if identity(document) not in shown]
+    again = [measures[place] for place, document in enumerate(new) if identity(document) in shown]
     values = {
         "step": float(step),
         "observed_passages": float(len(observed)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ from components.coverage import TermStatistics
 from components.pair_scorer import PairScorer
 from components.retrieval_source import Retriever, accepted, asked, is_web_search
 from components.search_settings import wanted_top_k
+from components.state import Identity, identity
 from components.tree_pair_scorer import TreePairScorer
 
 logger = logging.getLogger(__name__)
@@ -269,10 +270,10 @@ class LinkedRetriever:
     ) -> list[Document]:
         """:returns: The documents that lead on: the latest observed, then the best new ones."""
         latest = observed[max(0, len(observed) - self.observed_depth) :]
-        seen = {document.id for document in observed}
+        seen = {identity(document) for document in observed}
         first = [*by_words[: self.first_stage_depth], *mentioned]
-        new = [document for document in first if document.id not in seen]
-        return list({document.id: document for document in (*latest, *new)}.values())
+        new = [document for document in first if identity(document) not in seen]
+        return list({identity(document): document for document in (*latest, *new)}.values())
 
     def _ranked(
         self,
@@ -283,26 +284,28 @@ class LinkedRetriever:
         observed: Sequence[Document],
     ) -> list[Document]:
         """:returns: The documents found, each once, best first with their scores."""
-        paired = {document.id: document for document in (*leading, *by_words[: self.candidates], *linked)}
-        scores = self._best_pairs(question, leading, list(paired.values()))
+        paired = {identity(document): document for document in (*leading, *by_words[: self.candidates], *linked)}
+        scores = self._best_pairs(question, leading, paired)
         for place, document in enumerate(by_words, start=1):
-            scores[document.id] = scores.get(document.id, 0.0) + self.rank_weight / place
+            scores[identity(document)] = scores.get(identity(document), 0.0) + self.rank_weight / place
         # Behind the others also where a ranker multiplies the scores.
-        scores |= dict.fromkeys((document.id for document in observed), 0.0)
-        found = {document.id: document for document in (*by_words, *linked)}
+        scores |= dict.fromkeys((identity(document) for document in observed), 0.0)
+        found = {identity(document): document for document in (*by_words, *linked)}
         scored = [replace(document, score=scores[key]) for key, document in found.items()]
         return sorted(scored, key=lambda document: -(document.score or 0.0))
 
-    def _best_pairs(self, question: str, leading: Sequence[Document], others: Sequence[Document]) -> dict[str, float]:
+    def _best_pairs(
+        self, question: str, leading: Sequence[Document], others: Mapping[Identity, Document]
+    ) -> dict[Identity, float]:
         """:returns: For each document the score of the best pair that it is in; 0 without one."""
-        pairs = [(first, second) for first in leading for second in others if first.id != second.id]
-        scores = self.engine.score(question, pairs) if pairs else []
+        pairs = [(first, second) for first in map(identity, leading) for second in others if first != second]
+        scores = self.engine.score(question, [(others[a], others[b]) for a, b in pairs]) if pairs else []
         if len(scores) != len(pairs):
             raise ValueError(f"The pair classifier gave {len(scores)} scores for {len(pairs)} pairs.")
-        best = dict.fromkeys((document.id for document in others), 0.0)
+        best = dict.fromkeys(others, 0.0)
         for pair, score in zip(pairs, scores, strict=True):
-            for document in pair:
-                best[document.id] = max(best[document.id], float(score))
+            for key in pair:
+                best[key] = max(best[key], float(score))
         return best
 
 

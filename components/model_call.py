@@ -14,7 +14,7 @@ from haystack.tools import Tool
 
 from components.prompt_template import render_prompt
 from components.reasoning_blocks import strip_reasoning
-from components.state import RunError, State
+from components.state import Identity, RunError, State, identity
 from components.token_budget import Observations, estimate_tokens, fit_to_window
 
 DEFAULT_CONTEXT_WINDOW = 8_192
@@ -54,7 +54,10 @@ class Prepared:
 
 
 def passages(
-    documents: Sequence[Document], note: str = "", fidelity: str = "paper", marks: Mapping[str, str] | None = None
+    documents: Sequence[Document],
+    note: str = "",
+    fidelity: str = "paper",
+    marks: Mapping[Identity, str] | None = None,
 ) -> str:
     """Documents as a model is shown them: numbered, with title and source.
 
@@ -63,11 +66,12 @@ def passages(
     :param documents: The documents.
     :param note: What is said instead of documents.
     :param fidelity: ``paper`` or ``authors-code``.
-    :param marks: The number of each document, by its id; by default they are counted.
+    :param marks: See :func:`~components.citations.citation_marks`; by default the documents are counted.
     :returns: The text.
     """
     as_published = fidelity == "authors-code"
-    return render_prompt("passages", documents=documents, note=note, as_published=as_published, marks=marks or {})
+    numbers = {place: marks[key] for place, one in enumerate(documents) if marks and (key := identity(one)) in marks}
+    return render_prompt("passages", documents=documents, note=note, as_published=as_published, marks=numbers)
 
 
 class ModelCall:

@@ -9,7 +9,7 @@ from typing import Any
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.core.component.types import Variadic
 
-from components.state import Search, State
+from components.state import Identity, Search, State, identity
 
 
 @component
@@ -73,13 +73,13 @@ def observed(state: State, documents: Iterable[Document], source: str | None) ->
     """Make documents the observation of the last step.
 
     :param state: The state after the retrieval.
-    :param documents: What the model is to be shown; of two with the same id the first.
+    :param documents: What the model is to be shown; each once, as the first source gave it.
     :param source: The source (or sources, joined by ``+``) that they are from.
     :returns: The state with the observation.
     """
-    shown: dict[str, Document] = {}
+    shown: dict[Identity, Document] = {}
     for document in documents:
-        shown.setdefault(document.id, replace(document, meta={**document.meta, "step": len(state.steps)}))
+        shown.setdefault(identity(document), replace(document, meta={**document.meta, "step": len(state.steps)}))
     # Advice is for a model that chose the words.
     advice = " Try other words." if state.step.reply else ""
     note = "" if shown else f"No passages were found.{advice}"

@@ -12,6 +12,7 @@ import numpy as np
 from haystack import Document
 
 from components.coverage import TermStatistics, analyzed, term_weights
+from components.state import Identity, identity
 from components.title_links import comparable, title_key
 
 # A: the passage of the first stage; B: the other. "Below best" compares with the best pair or passage of the question.
@@ -94,16 +95,17 @@ def pair_features(
     """
     if not pairs:
         return np.zeros((0, len(FEATURES)), np.float32)
-    pool: dict[str, Document] = {}
-    for first, second in pairs:
-        pool.setdefault(first.id, first)
-        pool.setdefault(second.id, second)
+    pool: dict[Identity, Document] = {}
+    keys = [(identity(first), identity(second)) for first, second in pairs]
+    for (first, second), (key, other) in zip(pairs, keys, strict=True):
+        pool.setdefault(key, first)
+        pool.setdefault(other, second)
     place = {key: number for number, key in enumerate(pool)}
     measured = _measure(
         question,
         list(pool.values()),
-        np.array([place[first.id] for first, _ in pairs], np.intp),
-        np.array([place[second.id] for _, second in pairs], np.intp),
+        np.array([place[first] for first, _ in keys], np.intp),
+        np.array([place[second] for _, second in keys], np.intp),
         statistics,
     )
     columns = [np.broadcast_to(np.asarray(measured[name], np.float32), len(pairs)) for name in FEATURES]

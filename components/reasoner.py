@@ -13,7 +13,7 @@ from components.citations import citation_marks
 from components.model_call import ChatGenerator, ModelCall, Prepared, passages
 from components.prompt_template import prompt_path
 from components.reply_formats import FORMATS, JsonFormat, ReplyFormat, Tags, TagsFormat, Tool, Turn
-from components.state import Action, State, Step
+from components.state import Action, Identity, State, Step
 from components.token_budget import Observations
 
 SEARCH_ENGINE = Tool(
@@ -215,7 +215,7 @@ class Reasoner:
         return state
 
 
-def _observation(step: Step, documents: Sequence[Document], marks: Mapping[str, str], fidelity: str) -> str | None:
+def _observation(step: Step, documents: Sequence[Document], marks: Mapping[Identity, str], fidelity: str) -> str | None:
     return passages(documents, step.note, fidelity, marks) if step.observed else None
 
 

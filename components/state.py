@@ -14,6 +14,18 @@ from typing import Any, Literal, Self
 from haystack import Document
 
 Fidelity = Literal["paper", "authors-code"]
+Identity = tuple[str, str | None]
+# Under this name the metadata of a shortened document hold its whole text.
+WHOLE_TEXT = "_whole_text"
+
+
+def identity(document: Document) -> Identity:
+    """Tell documents apart: two sources may each have a document ``1``, or have one in common.
+
+    :param document: A document, or what was left of it by shortening.
+    :returns: Its id and its whole text; two documents that share both are one.
+    """
+    return document.id, document.meta.get(WHOLE_TEXT, document.content)
 
 
 class Label(StrEnum):
@@ -244,10 +256,10 @@ class State(_Value):
     @property
     def observed(self) -> tuple[Document, ...]:
         """:returns: Every document that the model has been shown, each once, in order."""
-        seen: dict[str, Document] = {}
+        seen: dict[Identity, Document] = {}
         for step in self.steps:
             for document in step.documents:
-                seen.setdefault(document.id, document)
+                seen.setdefault(identity(document), document)
         return tuple(seen.values())
 
     def with_step(self, step: Step) -> State:

@@ -11,6 +11,7 @@ from haystack import Document, component, default_from_dict, default_to_dict
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
 from components.elasticsearch_titles import ElasticsearchTitles
+from components.state import identity
 from components.tantivy_document_store import TantivyDocumentStore
 from components.title_links import MAX_WORDS, longest_mentions, mentioned_keys, title_key
 
@@ -201,8 +202,8 @@ class TitleLinkRetriever:
 
     def _chosen(self, found: Mapping[str, Sequence[Document]], given: Sequence[Document], top_k: int) -> list[Document]:
         # In turns: a title with many passages would else crowd out the later ones.
-        held = {document.id for document in given}
-        titles = [[document for document in one if document.id not in held] for one in found.values()]
+        held = {identity(document) for document in given}
+        titles = [[document for document in one if identity(document) not in held] for one in found.values()]
         turns = ([one[turn] for one in titles if turn < len(one)] for turn in range(self.per_title))
         return [document for turn in turns for document in turn][:top_k]
 

@@ -8,6 +8,8 @@ from typing import Any, Generic, TypeVar
 
 from haystack import Document
 
+from components.state import WHOLE_TEXT
+
 Observations = Sequence[Sequence[Document]]
 Prompt = TypeVar("Prompt")
 
@@ -101,4 +103,6 @@ def _shortened(document: Document, characters: int) -> Document:
     content = document.content or ""
     if len(content) <= characters:
         return document
-    return replace(document, content=content[:characters].rstrip() + " ...")
+    # With the whole text it keeps its number in the prompt.
+    meta = {**document.meta, WHOLE_TEXT: content}
+    return replace(document, content=content[:characters].rstrip() + " ...", meta=meta)

@@ -196,6 +196,14 @@ class TestCitations:
     def test_an_answer_that_cites_nothing_that_was_shown_is_marked(self, answer: str):
         assert self.composed(answer)["uncited"]
 
+    def test_documents_of_two_sources_with_the_same_id_are_told_and_cited_apart(self):
+        local, archive = document("1", source="local"), document("1", content="Another.", source="archive")
+
+        result = compose(state(observed_step(local), observed_step(archive), answer_step("1974 [2]")))
+
+        assert [shown["mark"] for shown in result["documents"]] == ["1", "2"]
+        assert [cited["source"] for cited in result["citations"]] == ["archive"]
+
 
 class TestWhenUnsure:
     @pytest.mark.parametrize(

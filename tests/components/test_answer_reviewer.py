@@ -76,7 +76,7 @@ def test_is_asked_with_question_passages_reasoning_and_answer():
 
 
 def test_sees_the_passages_under_the_numbers_that_the_answer_cites():
-    late = observed_step(document("alpha"), document("beta"))
+    late = observed_step(*OBSERVED.documents, document("beta"))
 
     reviewed(TRUE, state(OBSERVED, late, answer_step("1974 [2]")))
 

@@ -18,7 +18,15 @@ def observed(*sources: str) -> State:
 
 
 def test_the_houses_documents_and_the_webs_are_numbered_apart():
-    assert citation_marks(observed("local", "web", "archive", "web")) == {"d0": "1", "d1": "W1", "d2": "2", "d3": "W2"}
+    marks = citation_marks(observed("local", "web", "archive", "web"))
+
+    assert marks == {("d0", "x"): "1", ("d1", "x"): "W1", ("d2", "x"): "2", ("d3", "x"): "W2"}
+
+
+def test_documents_of_two_sources_with_the_same_id_have_numbers_of_their_own():
+    archive = Step(Action.SEARCH, documents=(Document(id="d0", content="y"), Document(id="d0", content="x")))
+
+    assert citation_marks(observed("local").with_step(archive)) == {("d0", "x"): "1", ("d0", "y"): "2"}
 
 
 def test_a_document_keeps_its_number_when_others_come():

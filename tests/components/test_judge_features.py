@@ -78,6 +78,12 @@ def test_a_passage_that_has_been_shown_counts_only_as_shown():
     assert (found["shown_covers_query"], found["shown_title_in_query"]) == (1, 1)
 
 
+def test_a_passage_of_another_source_with_the_id_of_an_observed_one_is_fresh():
+    on_the_web = document(YARD.id, content="Somebody says that the Aurora is a boat.")
+
+    assert features(new=[YARD], observed=[on_the_web])["fresh_passages"] == 1
+
+
 def test_what_is_open_is_what_the_observed_passages_leave():
     before, after = features(new=[YARD]), features(new=[YARD], observed=[AURORA], step=1)
 

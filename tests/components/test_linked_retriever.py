@@ -227,6 +227,11 @@ class TestOrder:
         assert found(output) == "abo"
         assert output["documents"][-1].score == 0
 
+    async def test_a_document_of_another_source_with_its_id_is_another_document(self):
+        on_the_web = document("a", content="What the web calls a.")
+
+        assert found(await both(linked(), "q", observed=[on_the_web])) == "abc"
+
     async def test_also_behind_a_ranker_that_boosts_its_title(self):
         source = RetrievalSource("local", linked("oab"), ranker=TitleMatchRanker(), retries=0)
         reached = source.run(state(observed_step(*letters("o")), search_step("o")))["state"]

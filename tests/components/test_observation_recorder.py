@@ -102,6 +102,13 @@ class TestSupplement:
     def test_shows_a_document_of_two_sources_once(self):
         assert ids(recorded(self.way("web", ALPHA), self.way("local", ALPHA, BETA), merge=True)) == ["alpha", "beta"]
 
+    def test_shows_documents_of_two_sources_with_the_same_id(self):
+        other = document("alpha", content="Another alpha.")
+
+        reached = recorded(self.way("local", ALPHA), self.way("web", other), merge=True)
+
+        assert [shown.content for shown in reached.step.documents] == [ALPHA.content, other.content]
+
     def test_names_only_the_sources_that_gave_something(self):
         assert recorded(self.way("local", ALPHA), self.way("web"), merge=True).step.source == "local"
 

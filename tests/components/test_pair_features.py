@@ -75,6 +75,12 @@ def test_which_title_the_question_names():
     assert (counted["names_a"], counted["names_b"]) == (1, 0)
 
 
+def test_passages_of_two_sources_with_the_same_id_are_two():
+    same_id = Document(id=AURORA.id, content=BRENNAN.content, meta=BRENNAN.meta)
+
+    assert of(AURORA, same_id) == of(AURORA, BRENNAN)
+
+
 def test_words_that_both_have_and_the_question_has_not():
     counted = of(AURORA, BRENNAN)
 

@@ -54,11 +54,16 @@ class TestSteps:
 
     def test_observed_documents_are_told_once_where_they_were_first_shown(self):
         alpha, beta = document("alpha"), document("beta")
-        again = document("alpha", content="The same id, found again.")
+        again = document("alpha", source="web")
 
         reached = state(observed_step(alpha), observed_step(beta, again))
 
         assert reached.observed == (alpha, beta)
+
+    def test_documents_of_two_sources_with_the_same_id_are_two(self):
+        local, archive = document("1", content="About alpha."), document("1", content="About delta.")
+
+        assert state(observed_step(local), observed_step(archive)).observed == (local, archive)
 
     def test_documents_that_were_found_but_not_kept_are_not_observed(self):
         assert state(search_step("a", found(document("alpha")))).observed == ()

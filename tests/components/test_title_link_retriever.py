@@ -61,6 +61,11 @@ def test_passages_that_were_given_are_not_returned_and_take_no_place(store):
     assert set(ids(found)) == {"linz-history", "linz-rhine"}
 
 
+def test_a_passage_of_another_source_with_the_same_id_hides_none(store):
+    other = passage("linz", "Bridges", "The longest one is in Linz.")
+    assert "linz" in ids(TitleLinkRetriever(store).run(documents=[other]))
+
+
 def test_gives_the_best_of_every_title_before_the_second_ones(store):
     found = ids(TitleLinkRetriever(store).run(query="Roman times in Linz and in Austria"))
     assert found[:2] == ["linz-history", "austria"]

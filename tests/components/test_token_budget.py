@@ -9,6 +9,7 @@ from haystack import Document
 from hypothesis import given
 from hypothesis import strategies as st
 
+from components.state import identity
 from components.token_budget import OVERHEAD_TOKENS, Fitted, estimate_tokens, fit_to_window
 
 INSTRUCTION = "Answer the question."
@@ -100,6 +101,19 @@ class TestFit:
         assert fitted.documents_cut == 1
         assert fitted.documents_shortened == 1
         assert fitted.prompt.endswith("x ...")
+
+    def test_a_shortened_document_is_still_the_same(self):
+        kept: list[Document] = []
+
+        def watched(observations: Sequence[Sequence[Document]]) -> str:
+            kept[:] = [document for step in observations for document in step]
+            return render(observations)
+
+        long = Document(id="long", content=text(200))
+        fit_to_window(watched, [[long]], context_window=100 + OVERHEAD_TOKENS, reply_tokens=0)
+
+        assert len(kept[0].content or "") < len(long.content or "")
+        assert identity(kept[0]) == identity(long)
 
     def test_leaves_the_short_ones_of_the_newest_as_they_are(self):
         steps = [[Document(id="long", content=text(200)), Document(id="short", content="All of it.")]]
