@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 from components.answer_composer import AnswerComposer
 from components.chat_model import ChatModel
-from components.coverage import TermStatistics
 from components.follow_up_rewriter import FollowUpRewriter
 from components.linked_retrieval import LinkedRetrieval
 from components.model_call import ChatGenerator
@@ -24,7 +23,7 @@ from components.tantivy_document_store import TantivyDocumentStore
 from components.title_link_retriever import TitleLinkRetriever
 from components.tree_pair_scorer import TreePairScorer
 from pipelines.loading import Pipeline
-from pipelines.prefrag import local_source
+from pipelines.prefrag import local_source, term_statistics
 from pipelines.sampling import SAMPLING
 
 
@@ -67,7 +66,7 @@ def build_dr_rag(
     classifier = None
     if selection != "qdc":
         if engine is None:
-            engine = TreePairScorer(term_statistics=_term_statistics(source))
+            engine = TreePairScorer(term_statistics=term_statistics(source))
         classifier = PairClassifier(engine, selection, k, threshold, drop, accept)
 
     pipeline = _start(names, source.name, _external([source, second_source]), k, model)
@@ -117,7 +116,7 @@ def build_dr_rag_linked(
         titles = TitleLinkRetriever(store)  # type: ignore[arg-type]
         links = RetrievalSource(source.name, titles, external=source.external)
     model = chat_generator if chat_generator is not None else ChatModel(role="llm")
-    statistics = _term_statistics(source)
+    statistics = term_statistics(source)
     engine = TreePairScorer(term_statistics=statistics) if engine is None else engine
     classifier = PairClassifier(engine, selection, k, threshold, rank_weight=rank_weight)
 
@@ -171,10 +170,3 @@ def _finish(pipeline: Any, retrieval: str, local: str, model: ChatGenerator, rep
 
 def _external(sources: list[RetrievalSource]) -> list[str]:
     return list(dict.fromkeys(source.name for source in sources if source.external))
-
-
-def _term_statistics(source: RetrievalSource) -> TermStatistics | None:
-    """:returns: What of the source knows its words: its store, or the retriever itself."""
-    store = getattr(source.retriever, "document_store", None)
-    known = (part for part in (store, source.retriever) if hasattr(part, "document_frequencies"))
-    return next(known, None)  # type: ignore[return-value]

@@ -18,7 +18,7 @@ from components.retrieval_source import RetrievalSource
 from components.source_switch_judge import SourceSwitchJudge
 from components.state import State
 from pipelines.agent_loop import agent_loop
-from pipelines.prefrag import local_source, web_source
+from pipelines.prefrag import local_source, term_statistics, web_source
 from pipelines.sampling import SAMPLING
 
 TOOLS: tuple[Mapping[str, Any], ...] = (
@@ -92,7 +92,7 @@ def build_mspr(
         SourceSwitchJudge(
             names,
             chat_generator=judge_generator if judge_generator is not None else ChatModel(role="judge"),
-            term_statistics=getattr(sources[0].retriever, "document_store", None),
+            term_statistics=term_statistics(sources[0]),
             judge_first_step=True,
             on_unparsable="keep",
             generation_kwargs=SAMPLING,

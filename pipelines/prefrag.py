@@ -10,6 +10,7 @@ from haystack.components.joiners import BranchJoiner
 from haystack_integrations.components.websearch.ddgs import DDGSWebSearch
 
 from components.chat_model import ChatModel
+from components.coverage import TermStatistics
 from components.model_call import ChatGenerator
 from components.observation_recorder import ObservationRecorder
 from components.preference_router import PreferenceRouter
@@ -63,6 +64,17 @@ def web_source(local_index: str | None = None) -> RetrievalSource:
         external=True,
         timeout=20.0,
     )
+
+
+def term_statistics(source: RetrievalSource) -> TermStatistics | None:
+    """Find what weighs the words of a source.
+
+    :param source: The source.
+    :returns: Its store, or its retriever; None where neither counts words.
+    """
+    store = getattr(source.retriever, "document_store", None)
+    known = (part for part in (store, source.retriever) if hasattr(part, "document_frequencies"))
+    return next(known, None)  # type: ignore[return-value]
 
 
 def search_tools(sources: Sequence[RetrievalSource], descriptions: Mapping[str, str] = NEUTRAL) -> list[dict[str, Any]]:
@@ -165,7 +177,7 @@ def build_prefrag_classifier(sources: Sequence[RetrievalSource] | None = None, *
     sources = list(sources or [local_source(), web_source()])
     judge = SourceSwitchJudge(
         [source.name for source in sources],
-        term_statistics=getattr(sources[0].retriever, "document_store", None),
+        term_statistics=term_statistics(sources[0]),
         judge="classifier",
         classifier=SwitchClassifier(),
         generation_kwargs=SAMPLING,
@@ -211,11 +223,10 @@ def build_prefrag_without_reflection(sources: Sequence[RetrievalSource] | None =
 def _connect_judged(pipeline: Any, sources: Sequence[RetrievalSource], judge: SourceSwitchJudge | None) -> None:
     """The preferred source first; the judge keeps what it found or switches to another."""
     if judge is None:
-        store = getattr(sources[0].retriever, "document_store", None)
         judge = SourceSwitchJudge(
             [source.name for source in sources],
             chat_generator=ChatModel(role="judge"),
-            term_statistics=store,
+            term_statistics=term_statistics(sources[0]),
             generation_kwargs=SAMPLING,
         )
     pipeline.add_component("judge", judge)
