@@ -16,7 +16,7 @@ from components.open_question_query import OpenQuestionQuery
 from components.pair_classifier import PairClassifier
 from components.query_doc_concat import QueryDocConcat
 from components.retrieval_source import RetrievalSource
-from components.second_stage import classifier_failed, with_searches, with_selection
+from components.second_stage import classifier_failed, keep_in_house, with_searches, with_selection
 from components.state import State
 
 # A source, and the state that holds what it is to be asked.
@@ -101,7 +101,8 @@ class LinkedRetrieval:
         """
         :param state: The state whose query is the question.
         :returns: ``state`` with the searches of both stages and the selected documents as its observation.
-        :raises RunError: When the classifier is missing or fails; it holds the state.
+        :raises RunError: When the classifier is missing or fails, or documents would leave the house; it holds the
+            state.
         """
         state, documents, candidates = self.gather(state)
         started = time.perf_counter()
@@ -161,6 +162,8 @@ class LinkedRetrieval:
 
     def _second_asked(self, state: State, documents: list[Document]) -> list[_Asked]:
         """:returns: What is asked, each way for all documents before the next way."""
+        for source in (self.source, self.links):
+            keep_in_house(state, source, documents)
         deep = _with_depth(state, self.second_stage_depth)
         by_titles = [(self.links, document.content or "") for document in documents]
         by_words = [

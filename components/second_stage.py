@@ -81,7 +81,8 @@ class SecondStage:
         """
         :param state: The state after the first retrieval.
         :returns: ``state`` with the second stage's searches and with the selected documents as its observation.
-        :raises RunError: When the classifier is missing or fails; it holds the state.
+        :raises RunError: When the classifier is missing or fails, or documents would leave the house; it holds the
+            state.
         """
         documents = self._first_stage(state)
         asked = self._asked(state, documents)
@@ -123,6 +124,7 @@ class SecondStage:
         """:returns: For each document the state whose query is the question with it; none when there is no room."""
         if len(documents) >= state.settings.top_k:
             return []
+        keep_in_house(state, self.source, documents)
         deep = replace(state, settings=replace(state.settings, top_k=self.second_stage_depth))
         queries = self.concat.run(state.question, documents)["queries"]
         return [deep.with_last(query=query) for query in queries]
@@ -140,6 +142,24 @@ class SecondStage:
 
     def _failed(self, state: State, error: Exception) -> RunError:
         return classifier_failed(state, error)
+
+
+def keep_in_house(state: State, source: RetrievalSource, documents: Sequence[Document]) -> None:
+    """Refuse to ask a source outside the house with the text of documents from inside.
+
+    :param state: The state of the run.
+    :param source: The source that is to be asked.
+    :param documents: The documents whose text is to be asked for.
+    :raises RunError: When the source is external, and a document is neither its own nor another external source's.
+    """
+    outside = {source.name, *state.settings.external}
+    inside = {str(document.meta.get("source")) for document in documents} - outside
+    if source.external and inside:
+        raise RunError(
+            f"The second stage would send documents of '{min(inside)}' to '{source.name}', outside the house: give it "
+            "a second source in the house.",
+            state,
+        )
 
 
 def with_searches(state: State, answered: Sequence[State]) -> State:

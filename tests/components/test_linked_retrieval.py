@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from components.query_doc_concat import QueryDocConcat
 from components.retrieval_source import RetrievalSource
 from components.state import RunError, State
 from components.state_builder import StateBuilder
-from tests.components.samples import document, kinds, search_step, state
+from tests.components.samples import document, kinds, search_step, settings, state
 
 QUESTION = "q"
 
@@ -217,3 +218,15 @@ def test_settings_that_make_no_sense_are_refused():
         LinkedRetrieval(source, Finder({}))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="first_stage_depth is 0"):
         LinkedRetrieval(source, source, first_stage_depth=0)
+
+
+@pytest.mark.parametrize("outside", [0, 1], ids=["words", "titles"])
+def test_documents_of_the_house_are_no_queries_to_a_source_outside(outside: int):
+    words, links = Finder(TEXTS, q="a"), Finder(TEXTS, q="m")
+    sources = [RetrievalSource("local", words), RetrievalSource("local", links)]
+    sources[outside] = RetrievalSource("web", (words, links)[outside], external=True)
+
+    with pytest.raises(RunError, match="documents of 'local' to 'web', outside the house"):
+        LinkedRetrieval(*sources).run(replace(asking(), settings=settings(external=("web",))))
+
+    assert [call["query"] for call in (words, links)[outside].asked] == ["q"]

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from components.query_doc_concat import QueryDocConcat
 from components.retrieval_source import RetrievalSource
 from components.second_stage import SecondStage
 from components.state import RunError, State
-from tests.components.samples import document, found, kinds, search_step, state
+from tests.components.samples import document, found, kinds, search_step, settings, state
 
 QUESTION = "q"
 # The letters of a query are the documents that it finds, in this order.
@@ -276,3 +277,24 @@ def test_serialises():
     data = second_stage.to_dict()
     assert json.loads(json.dumps(data)) == data
     assert SecondStage.from_dict(json.loads(json.dumps(data))).to_dict() == data
+
+
+class TestOutside:
+    """The queries of the second stage hold the text of what the first one found."""
+
+    async def test_documents_of_the_house_are_no_queries_to_a_source_outside(self):
+        web = Letters()
+        second = SecondStage(RetrievalSource("web", web, external=True), QueryDocConcat(["content"]))
+
+        with pytest.raises(RunError, match="documents of 'local' to 'web', outside the house: give it a second source"):
+            await second.run_async(after_first_stage(passage("a", "x"), external=("web",)))
+
+        assert web.asked == []
+
+    @pytest.mark.parametrize("name", ["web", "other_web"])
+    def test_documents_from_outside_may_go_there(self, name: str):
+        second = SecondStage(RetrievalSource("web", Letters(), external=True), QueryDocConcat(["content"]))
+        found_there = document("a", "x", source=name)
+        reached = replace(after_first_stage(found_there), settings=settings(sources=("web",), external=("other_web",)))
+
+        assert shown(second.run(reached)["state"]) == "ax"
