@@ -38,14 +38,14 @@ class FollowUpRewriter:
         """
         :param chat_generator: The model, any Haystack chat generator.
         :param prompt: A prompt file.
-        :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
+        :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9, max_tokens 256.
         :raises ValueError: When the prompt file does not exist.
         """
         prompt_path(prompt)
         self.chat_generator = chat_generator
         self.prompt = prompt
         self.generation_kwargs = generation_kwargs
-        self._call = ModelCall("rewriter", chat_generator, generation_kwargs)
+        self._call = ModelCall("rewriter", chat_generator, generation_kwargs, max_tokens=256)
 
     def to_dict(self) -> dict[str, Any]:
         """:returns: The component as plain values."""
@@ -88,7 +88,6 @@ class FollowUpRewriter:
             [],
             lambda _: {"history": turns, "question": state.question},
             response_format=response_format("question", _SCHEMA),
-            max_tokens=256,
         )
 
     def _latest(self, history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -79,13 +79,23 @@ class ModelCall:
 
     :param caller: Under what name the calls are counted.
     :param chat_generator: The model.
-    :param generation_kwargs: OpenAI-style parameters of every call.
+    :param generation_kwargs: OpenAI-style parameters of every call; they win over those of the model.
+    :param max_tokens: Tokens of a reply where neither of them says it.
     """
 
-    def __init__(self, caller: str, chat_generator: ChatGenerator, generation_kwargs: dict[str, Any] | None = None):
+    def __init__(
+        self,
+        caller: str,
+        chat_generator: ChatGenerator,
+        generation_kwargs: dict[str, Any] | None = None,
+        max_tokens: int = 512,
+    ):
         self.caller = caller
         self.chat_generator = chat_generator
-        self.generation_kwargs = {"temperature": 0.1, "top_p": 0.9, "max_tokens": 512, **(generation_kwargs or {})}
+        defaults = {"temperature": 0.1, "top_p": 0.9, "max_tokens": max_tokens}
+        models = getattr(chat_generator, "generation_kwargs", None) or {}
+        chosen = {name: models.get(name, value) for name, value in defaults.items()}
+        self.generation_kwargs = {**chosen, **(generation_kwargs or {})}
 
     @property
     def is_embedded(self) -> bool:
@@ -211,13 +221,20 @@ def with_parameters(parameters: dict[str, Any], others: dict[str, Any]) -> dict[
     """Join generation parameters.
 
     :param parameters: Those that give way.
-    :param others: Those that win; under ``extra_body`` each by itself.
+    :param others: Those that win; under ``extra_body`` each by itself. Of ``stop`` all count.
     :returns: Both.
     """
     joined = {**parameters, **others}
+    if stops := dict.fromkeys([*_stops(parameters), *_stops(others)]):
+        joined["stop"] = list(stops)
     if parameters.get("extra_body") and others.get("extra_body"):
         joined["extra_body"] = {**parameters["extra_body"], **others["extra_body"]}
     return joined
+
+
+def _stops(parameters: dict[str, Any]) -> list[str]:
+    stop = parameters.get("stop") or []
+    return [stop] if isinstance(stop, str) else list(stop)
 
 
 def _tokens(messages: Sequence[ChatMessage]) -> int:

@@ -49,6 +49,13 @@ async def test_the_asynchronous_way_gives_the_same():
     assert await rewriter().run_async(asked()) == rewriter().run(asked())
 
 
+@pytest.mark.parametrize(("given", "sent"), [(None, 256), ({"max_tokens": 4_000}, 4_000)])
+def test_a_reply_is_short_unless_the_settings_say_otherwise(given: dict[str, Any] | None, sent: int):
+    rewriter(generation_kwargs=given).run(asked())
+
+    assert CALLS["model"][0]["generation_kwargs"]["max_tokens"] == sent
+
+
 class TestRewriting:
     def test_puts_the_question_in_place_of_the_one_that_was_asked(self):
         reached = rewriter().run(asked())["state"]

@@ -73,6 +73,14 @@ class TestPreparing:
         assert call.generation_kwargs == {"temperature": 0.7, "top_p": 0.9, "max_tokens": 5, "stop": ["x"]}
         assert model_call.generation_kwargs["max_tokens"] == 9
 
+    def test_parameters_of_the_model_win_over_the_defaults(self, prompt: str):
+        model = Model({}, context_window=4_000, generation_kwargs={"temperature": 0.7, "max_tokens": 1_500, "seed": 1})
+
+        call = prepared(ModelCall("judge", model, {"top_p": 0.5}), prompt)
+
+        # The rest of the model's are its own affair.
+        assert call.generation_kwargs == {"temperature": 0.7, "top_p": 0.5, "max_tokens": 1_500}
+
     def test_what_is_cut_stands_in_the_trace(self, prompt: str):
         call = prepared(ModelCall("judge", Model({}, context_window=400)), prompt, document("a", "word " * 900))
 
@@ -182,6 +190,13 @@ def test_parameters_that_only_one_server_knows_are_joined_one_by_one():
     )
 
     assert joined == {"temperature": 0.5, "extra_body": {"top_k": 5, "seed": 2}}
+
+
+@pytest.mark.parametrize("stop", ["###", ["###"], ["###", "Observation:"]])
+def test_a_reply_stops_at_the_words_of_both(stop: Any):
+    assert with_parameters({"stop": stop}, {"stop": ["Observation:"]}) == {"stop": ["###", "Observation:"]}
+    assert with_parameters({"stop": stop}, {"seed": 1})["stop"][0] == "###"
+    assert "stop" not in with_parameters({"seed": 1}, {})
 
 
 class TestSending:
