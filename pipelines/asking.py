@@ -62,6 +62,7 @@ async def stream(
     # By identity: the sources of a supplement go on from one state, each with an event of its own at the same place.
     told: dict[int, Event] = {}
     state: State | None = None
+    local = getattr(pipeline.get_component("answer"), "local_source", "local")
     try:
         async with asyncio.timeout(deadline):
             async for output in pipeline.run_async_generator({"start": inputs}, include_outputs_from=watched):
@@ -76,16 +77,18 @@ async def stream(
                             told[id(event)] = event
                             yield event
     except TimeoutError as error:
-        raise _failed(f"The run was given up after {deadline:g} s. Ask again, or lower max_steps.", state) from error
+        raise _failed(
+            f"The run was given up after {deadline:g} s. Ask again, or lower max_steps.", state, local
+        ) from error
     except (PipelineError, PipelineRuntimeError) as error:
         cause = _cause(error)
         if isinstance(cause, RunError):
-            raise _failed(str(cause), cause.state) from error
+            raise _failed(str(cause), cause.state, local) from error
         if state is None and isinstance(cause, ValueError):
             raise cause from error
-        raise _failed(str(cause), state) from error
+        raise _failed(str(cause), state, local) from error
     # Haystack ends without an output when an input that a component waits for never comes.
-    raise _failed("The pipeline ended without an answer: some way through its connections leads nowhere.", state)
+    raise _failed("The pipeline ended without an answer: some way through its connections leads nowhere.", state, local)
 
 
 async def ask_async(pipeline: Any, question: str, **wishes: Any) -> dict[str, Any]:
@@ -170,5 +173,21 @@ def _cause(error: Exception) -> BaseException:
     return error.__cause__ or error
 
 
-def _failed(message: str, state: State | None) -> RunFailed:
-    return RunFailed(message, compose(state, error=message) if state is not None else {"errors": [message]})
+def _failed(message: str, state: State | None, local: str) -> RunFailed:
+    if state is None:
+        return RunFailed(message, {"errors": [message]})
+    result = compose(state, local, error=message)
+    result["queries_sent_out"] += _unanswered(state)
+    return RunFailed(message, result)
+
+
+def _unanswered(state: State) -> list[dict[str, Any]]:
+    """:returns: The queries to sources outside the house that had no reply yet when the run broke off."""
+    answered = {(event.step, event.data["source"]) for event in state.events if event.kind == "found"}
+    return [
+        {"source": event.data["source"], "query": event.data["query"], "provider": "unknown"}
+        for event in state.events
+        if event.kind == "search"
+        and event.data["source"] in state.settings.external
+        and (event.step, event.data["source"]) not in answered
+    ]

@@ -587,6 +587,33 @@ async def test_a_run_has_a_deadline_and_keeps_its_trace():
     assert failure.value.result["steps"][0]["documents"] == ["local-alpha"]
 
 
+async def test_a_run_that_is_given_up_tells_the_query_that_is_still_out():
+    pipeline = scripted(search("delta"), answer())
+
+    async def hang(**_: Any) -> dict[str, Any]:
+        await asyncio.Event().wait()
+        return {}
+
+    pipeline.get_component("web").retriever.run_async = hang
+
+    with pytest.raises(RunFailed, match="given up") as failure:
+        async for _ in pipelines.stream(pipeline, QUESTION, deadline=0.2):
+            pass
+
+    sent = {"source": "web", "query": "delta", "provider": "unknown"}
+    assert failure.value.result["queries_sent_out"] == [sent]
+
+
+async def test_a_failed_run_counts_as_local_what_the_pipeline_prefers():
+    pipeline = scripted(search("alpha"), "!the server is down", changes={"answer": {"local_source": "web"}})
+
+    with pytest.raises(RunFailed) as failure:
+        await run(pipeline)
+
+    assert failure.value.result["counts"]["total_local"] == 0
+    assert failure.value.result["counts"]["total_web"] == 1
+
+
 async def test_a_source_that_does_not_answer_in_time_is_left_for_the_other():
     pipeline = scripted(search("alpha"), answer(), changes={"local": {"timeout": 0.05}})
     source = pipeline.get_component("local")
