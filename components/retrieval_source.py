@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -30,6 +31,7 @@ from components.state_builder import web_is_off
 
 # What is told as the provider of what comes from a recording.
 _RECORDING = "recording"
+_WITH_HOST = re.compile(r"([a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
 
 
 class Retriever(Protocol):
@@ -103,7 +105,7 @@ class RetrievalSource:
         :param recording: Keeps or plays back what the source gave.
         :param strict: End the run when every attempt has failed, or the recording does not hold what is replayed,
             instead of giving an empty list. For a preferred source: a broken index then sends no question to the web.
-        :raises ValueError: When a number makes no sense or the retriever has no ``run``.
+        :raises ValueError: When a number or a domain makes no sense, or the retriever has no ``run``.
         """
         if not name:
             raise ValueError("A source needs a `name`.")
@@ -127,8 +129,8 @@ class RetrievalSource:
         self.timeout = timeout
         self.retries = retries
         self.backoff = backoff
-        self.allowed_domains = list(allowed_domains)
-        self.denied_domains = list(denied_domains)
+        self.allowed_domains = [_domain(domain, name) for domain in allowed_domains]
+        self.denied_domains = [_domain(domain, name) for domain in denied_domains]
         self.recording = recording
         self.strict = strict
         self._is_warm = False
@@ -453,14 +455,23 @@ def _url(document: Document) -> str:
 
 
 def _host(url: str) -> str:
+    # Without a scheme, urlsplit takes the host for the beginning of the path.
     try:
-        return (urlsplit(url).hostname or "").rstrip(".")
+        return (urlsplit(url if _WITH_HOST.match(url) else f"//{url}").hostname or "").rstrip(".")
     except ValueError:
         return ""
 
 
+def _domain(written: str, source: str) -> str:
+    """:returns: The domain of what may be written as an address, or with a wildcard in front."""
+    domain = _host(written.strip()).removeprefix("*").strip(".") if isinstance(written, str) else ""
+    if not domain or re.search(r"[*\s]", domain):
+        raise ValueError(f"Source '{source}': '{written}' is no domain, it looks like example.org.")
+    return domain
+
+
 def _is_under(host: str, domains: Sequence[str]) -> bool:
-    return any(f".{host}".endswith(f".{domain.lower().strip('.')}") for domain in domains)
+    return any(f".{host}".endswith(f".{domain}") for domain in domains)
 
 
 async def asked(provider: Retriever, arguments: dict[str, Any]) -> dict[str, Any]:

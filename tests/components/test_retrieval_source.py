@@ -520,9 +520,21 @@ class TestDomains:
     def test_allowed_keep_only_those_and_what_is_below_them(self, domain: str):
         assert self.kept(allowed_domains=[domain]) == ["0", "1"]
 
-    @pytest.mark.parametrize("domain", ["example.org", "Example.ORG"])
+    @pytest.mark.parametrize(
+        "domain",
+        ["example.org", "Example.ORG", "https://example.org", "example.org/", "*.example.org", "//example.org:443/a?b"],
+    )
     def test_denied_drop_those_and_what_is_below_them(self, domain: str):
         assert self.kept(denied_domains=[domain]) == ["2", "3", "4"]
+
+    @pytest.mark.parametrize("written", ["", "https://", "*", "example.*", "two words", False])
+    def test_what_is_no_domain_is_refused_in_words(self, written: Any):
+        with pytest.raises(ValueError, match=r"is no domain, it looks like example\.org"):
+            source(Giving(), denied_domains=[written])
+
+    @pytest.mark.parametrize("url", ["example.org/a", "EXAMPLE.org", "example.org/to?url=https://other.org"])
+    def test_are_found_in_addresses_without_a_scheme(self, url: str):
+        assert source(Giving(document("a", url=url)), denied_domains=["example.org"]).run("a")["documents"] == []
 
     def test_denied_win_over_allowed(self):
         assert self.kept(allowed_domains=["example.org"], denied_domains=["news.example.org"]) == ["0"]
