@@ -29,19 +29,23 @@ def compose(
     :param when_unsure: See :class:`AnswerComposer`.
     :returns: The result, JSON-serialisable; its keys are listed in the README.
     """
+    marks = citation_marks(state)
+    # The published code asks for no citations: whatever stands in brackets there belongs to the answer.
+    known = set(marks.values()) if state.settings.fidelity == "paper" else set()
     last = state.steps[-1] if state.steps else Step(Action.UNREADABLE)
-    if not last.answer and not error:
+    answer, marks_cited = read_citations(last.answer, known)
+    if not answer and not error:
         # A forced reply without a word leaves the answer that was doubted before, with its label.
-        last = next((replace(step, forced=True) for step in reversed(state.steps) if step.answer), last)
+        worded = (step for step in reversed(state.steps) if read_citations(step.answer, known)[0])
+        last = next((replace(step, forced=True) for step in worded), last)
+        answer, marks_cited = read_citations(last.answer, known)
     searches = [search for search in state.searches if not search.skipped]
     errors = [f"{search.source}: {search.error}" for search in searches if search.error]
     if error:
         errors.append(error)
-    elif not last.answer:
+    elif not answer:
         errors.append("The model gave no answer in words.")
-    marks = citation_marks(state)
     documents = [_document(document, marks[identity(document)]) for document in state.observed]
-    answer, marks_cited = read_citations(last.answer, marks.values())
     cited = [document for document in documents if document["mark"] in marks_cited]
     shown_last = next((step.documents for step in reversed(state.steps) if step.documents), ())
     nearest = dict.fromkeys(

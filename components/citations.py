@@ -34,17 +34,17 @@ def read_citations(answer: str, known: Collection[str] | None = None) -> tuple[s
     """Take the citations out of an answer.
 
     :param answer: The answer as the model wrote it, for example ``1969 [2][W1]``.
-    :param known: The numbers that there are; brackets that hold none of them are part of the answer. None takes out
-        all that look like citations.
+    :param known: The numbers that there are; brackets that hold another one, as an interval or a year may, are part
+        of the answer. None takes out all that look like citations.
     :returns: The answer without them, and the numbers that it cites, each once, in order.
     """
     cited: list[str] = []
 
     def take(match: re.Match[str]) -> str:
         marks = [mark.upper() for mark in _MARK.findall(match[1] or match[2])]
-        if known is not None and not set(marks) & set(known):
+        if known is not None and not set(marks) <= set(known):
             return match[0]
-        cited.extend(mark for mark in marks if known is None or mark in known)
+        cited.extend(marks)
         return ""
 
     plain = _BRACKETS.sub(take, answer).strip()

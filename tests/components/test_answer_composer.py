@@ -65,6 +65,20 @@ class TestAnswer:
         assert result["answer"] == ""
         assert result["errors"] == ["The model gave no answer in words."]
 
+    def test_that_is_nothing_but_a_citation_is_an_error(self):
+        result = compose(state(observed_step(LOCAL), answer_step("[1]", label=Label.CORRECT)))
+
+        assert result["answer"] == ""
+        assert result["errors"] == ["The model gave no answer in words."]
+
+    def test_that_is_nothing_but_a_citation_leaves_the_one_that_was_doubted(self):
+        doubted = answer_step("1974 [1]", label=Label.INCORRECT)
+
+        result = compose(state(observed_step(LOCAL), doubted, answer_step("[1]", forced=True)))
+
+        assert (result["answer"], result["label"], result["forced"]) == ("1974", "INCORRECT", True)
+        assert (result["errors"], [cited["id"] for cited in result["citations"]]) == ([], ["alpha"])
+
     def test_of_a_run_that_broke_off_before_its_first_reply_is_empty(self):
         result = compose(state(), error="The server is down.")
 
@@ -191,6 +205,11 @@ class TestCitations:
         assert result["answer_with_citations"] == "1974 [W1]"
         assert result["citations"] == [{"mark": "W1", "id": "delta", "title": "delta", "source": "web"}]
         assert not result["uncited"]
+
+    def test_where_they_are_not_asked_for_brackets_belong_to_the_answer(self):
+        asked = state(observed_step(LOCAL), answer_step("the list [1]"), fidelity="authors-code")
+
+        assert compose(asked)["answer"] == "the list [1]"
 
     @pytest.mark.parametrize("answer", ["1974", "1974 [7]"])
     def test_an_answer_that_cites_nothing_that_was_shown_is_marked(self, answer: str):

@@ -61,7 +61,14 @@ def test_any_text_can_be_read(text: str):
 
 @pytest.mark.parametrize(
     ("answer", "plain", "cited"),
-    [("[1984]", "[1984]", []), ("Route [66] [2]", "Route [66]", ["2"]), ("Paris ([1])", "Paris", ["1"])],
+    [
+        ("[1984]", "[1984]", []),
+        ("Route [66] [2]", "Route [66]", ["2"]),
+        ("Paris ([1])", "Paris", ["1"]),
+        ("the interval [1, 5] [W1]", "the interval [1, 5]", ["W1"]),
+    ],
 )
-def test_brackets_that_hold_no_number_of_a_passage_belong_to_the_answer(answer: str, plain: str, cited: list[str]):
+def test_brackets_that_hold_another_number_than_those_of_passages_belong_to_the_answer(
+    answer: str, plain: str, cited: list[str]
+):
     assert read_citations(answer, known={"1", "2", "W1"}) == (plain, cited)
