@@ -78,6 +78,14 @@ class TestPassages:
         assert "None" not in shown
         assert shown.count("Untitled") == 2
 
+    def test_have_titles_of_a_line_at_most_so_that_one_leaves_room_for_the_others(self):
+        titled = [document("a", title="word " * 6_000), document("b", title="x" * 300)]
+        shown = render_prompt("passages", as_published=False, marks={}, documents=titled, note="").split("\n")
+
+        assert len(shown[0]) == len("[1] ") + 300
+        assert shown[0].endswith("wo...")
+        assert shown[3] == "[2] " + "x" * 300
+
     def test_that_were_cut_say_so_and_a_note_takes_their_place(self):
         assert "left out to save room" in render_prompt("passages", as_published=False, marks={}, documents=[], note="")
         assert (
