@@ -29,11 +29,11 @@ from scipy.stats import mannwhitneyu  # noqa: E402
 
 from components.boosted_trees import BoostedTrees, load_trees  # noqa: E402
 from components.chat_model import ChatModel  # noqa: E402
-from components.judge_features import FEATURES, as_row, judge_features  # noqa: E402
+from components.judge_features import FEATURES, judge_features  # noqa: E402
 from components.source_switch_judge import SourceSwitchJudge  # noqa: E402
 from components.state import Action, Search, Step, Verdict  # noqa: E402
 from components.state_builder import StateBuilder  # noqa: E402
-from components.switch_classifier import SHIPPED_TREES  # noqa: E402
+from components.switch_classifier import SHIPPED_TREES, keep_probability  # noqa: E402
 from training.dataset import Dataset  # noqa: E402
 from training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources  # noqa: E402
 from training.judge_classifier.training import COVERAGE_THRESHOLD, TrainingStep, fit, training_steps  # noqa: E402
@@ -126,7 +126,7 @@ def trained(steps: Sequence[TrainingStep], seed: int) -> BoostedTrees:
 
 def by(trees: BoostedTrees) -> Numbers:
     """What trees say of steps."""
-    return lambda steps: trees.probabilities([as_row(one.features) for one in steps])
+    return lambda steps: [keep_probability(trees, one.features) for one in steps]
 
 
 def report(
@@ -170,7 +170,7 @@ def timed(dataset: Dataset, trees: BoostedTrees, seed: int) -> None:
             new, shown = sources.local.search(question.question, 5), sources.web.search(question.question, 10)
             started, worked = time.perf_counter(), time.process_time()
             features = judge_features(question.question, question.question, new, shown, 1, sources.local)
-            trees.probabilities([as_row(features)])
+            keep_probability(trees, features)
             wall.append((time.perf_counter() - started) * 1000)
             work.append((time.process_time() - worked) * 1000)
     print(f"a verdict: {median(wall):.1f} ms, CPU {median(work):.1f} ms (median of {len(wall)}, five new, ten shown)")

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from haystack import Document, default_from_dict, default_to_dict
 
-from components.boosted_trees import SHIPPED, load_trees
+from components.boosted_trees import SHIPPED, BoostedTrees, load_trees
 from components.coverage import TermStatistics
 from components.judge_features import FEATURES, as_row, judge_features
 
 SHIPPED_TREES = SHIPPED / "switch_trees.json"
 
 
+def keep_probability(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -> float:
+    """Estimate whether at least one passage is needed, from what the trees say of each.
+
+    :param trees: Trees over :data:`~components.judge_features.FEATURES`.
+    :param features: What :func:`~components.judge_features.judge_features` tells of each new passage.
+    :returns: The probability, from 0 to 1; 0 where no passage is new.
+    """
+    return 1 - math.prod(1 - needed for needed in trees.probabilities([as_row(passage) for passage in features]))
+
+
 class SwitchClassifier:
     """Boosted trees over what the passages cover and are called, in place of the model of equation 3 of PrefRAG.
+
+    They estimate of each new passage whether it is needed; the verdict is on whether at least one of them is.
 
     ```python
     from haystack import Document
@@ -75,8 +88,7 @@ class SwitchClassifier:
         :returns: The probability, from 0 to 1.
         :raises TreesMissing: See :meth:`warm_up`.
         """
-        features = judge_features(question, query, new, observed, step, statistics)
-        return self._trees().probabilities([as_row(features)])[0]
+        return keep_probability(self._trees(), judge_features(question, query, new, observed, step, statistics))
 
-    def _trees(self) -> Any:
+    def _trees(self) -> BoostedTrees:
         return load_trees(Path(self.model) if self.model else SHIPPED_TREES, FEATURES)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from components.boosted_trees import TreesMissing
-from components.switch_classifier import SwitchClassifier
+from components.judge_features import FEATURES
+from components.switch_classifier import SwitchClassifier, keep_probability
 from tests.components.samples import QUESTION, document
 
 pytest.importorskip("xgboost")
@@ -23,6 +25,25 @@ def test_shipped_ones_keep_what_was_asked_for_and_leave_what_was_not():
         return classifier.probability(QUESTION, "Beta yard prize", list(new), shown, step=1)  # type: ignore[arg-type]
 
     assert probability(wanted, other) > 0.5 > probability(other)
+
+
+def test_one_passage_that_is_needed_is_enough_and_none_that_is_new_is_nothing():
+    class OneOfTwo:
+        def probabilities(self, rows: list[list[float]]) -> list[float]:
+            return [0.8, 0.5][: len(rows)]
+
+    passage = dict.fromkeys(FEATURES, 0.0)
+    trees: Any = OneOfTwo()
+
+    assert keep_probability(trees, [passage]) == pytest.approx(0.8)
+    assert keep_probability(trees, [passage, passage]) == pytest.approx(0.9)
+    assert keep_probability(trees, []) == 0
+
+
+def test_nothing_new_is_switched_from():
+    shown = document("Beta", content="Beta is a yard, which won the prize in 1974.")
+
+    assert SwitchClassifier().probability(QUESTION, "Beta yard prize", [shown], [shown], step=1) == 0
 
 
 def test_survives_saving():

@@ -21,6 +21,7 @@ from evaluation.datasets.jsonl import SPLIT
 from evaluation.question import Question
 from evaluation.simulated_reader.gold import GoldQuestion, Passage, spoken
 from evaluation.simulated_reader.policy import queries
+from training.judge_classifier.remembered_terms import RememberedTerms
 
 # How a corpus that does not say which source holds a passage is shared out, by weight.
 _SHARES = {"local": 2, "web": 1, "both": 1}
@@ -36,9 +37,9 @@ class JudgedStep:
     :param query: What was asked.
     :param found: The passages that this gave, best first.
     :param observed: The passages that had been shown.
-    :param features: See :func:`~components.judge_features.judge_features`.
+    :param features: What :func:`~components.judge_features.judge_features` tells of each passage not yet shown.
+    :param needed: Of each of these passages, whether it is a gold one.
     :param coverage: What ``judge: coverage`` would compare with its threshold, 0 to 1.
-    :param keep: Whether a gold passage that had not been shown is among those found.
     """
 
     question_id: str
@@ -47,9 +48,14 @@ class JudgedStep:
     query: str
     found: tuple[Document, ...]
     observed: tuple[Document, ...]
-    features: dict[str, float]
+    features: tuple[dict[str, float], ...]
+    needed: tuple[bool, ...]
     coverage: float
-    keep: bool
+
+    @property
+    def keep(self) -> bool:
+        """:returns: Whether it was worth keeping: a gold passage that had not been shown is among those found."""
+        return any(self.needed)
 
 
 @dataclass(frozen=True)
@@ -69,17 +75,19 @@ class TwoSources:
 
 
 @contextmanager
-def two_sources(passages: Sequence[Document], seed: int) -> Iterator[TwoSources]:
+def two_sources(passages: Sequence[Document], seed: int, *, draw_all: bool = False) -> Iterator[TwoSources]:
     """Index a corpus as two sources that each hold what the other lacks.
 
     :param passages: The passages; ``meta["source_split"]`` says where one belongs: ``local``, ``web`` or ``both``.
     :param seed: Draws where passages belong that do not say so.
+    :param draw_all: Draw it also for those that do.
     :returns: A context with the indexes, which are gone after it.
     :raises ValueError: When a passage is of another source, or a source would be empty.
     """
     draw = random.Random(seed)
     drawn = draw.choices(list(_SHARES), weights=list(_SHARES.values()), k=len(passages))
-    held = [str(passage.meta.get(SPLIT) or share) for passage, share in zip(passages, drawn, strict=True)]
+    told = [None if draw_all else passage.meta.get(SPLIT) for passage in passages]
+    held = [str(source or share) for source, share in zip(told, drawn, strict=True)]
     if unknown := next((source for source in held if source not in _SHARES), None):
         raise ValueError(
             f"A passage of the corpus has the source '{unknown}': it must be {', '.join(_SHARES)} or none."
@@ -113,7 +121,7 @@ def simulated_steps(
 
     :param questions: The questions, with gold passages.
     :param sources: Where to search.
-    :param texts: The gold passages by their id.
+    :param texts: The gold passages by their id, as the reader knows them.
     :param plain: Ask without the sub-questions or facts of the dataset: the question, then with the title of a gold
         passage that was shown.
     :param judge_first_step: False keeps what the first search finds, as the pipelines do; it is still given here.
@@ -122,6 +130,7 @@ def simulated_steps(
     :returns: The steps, question after question.
     """
     local, web = _searching(sources.local, top_k), _searching(sources.web, top_k)
+    terms = RememberedTerms(sources.local)
     for question in questions:
         asked = replace(question, decomposition=(), evidence_triples=()) if plain else question
         needed = frozenset(question.supporting_ids)
@@ -142,7 +151,7 @@ def simulated_steps(
                 break
             tried.add(spoken(query))
             found = local.run(query=query)["documents"]
-            keep = any(document.id in needed - shown for document in found)
+            new = tuple(document.id in needed for document in found if document.id not in observed)
             if found:
                 before = list(observed.values())
                 yield JudgedStep(
@@ -152,11 +161,11 @@ def simulated_steps(
                     query,
                     tuple(found),
                     tuple(before),
-                    judge_features(question.question, query, found, before, step, sources.local),
-                    uncovered_share_covered(question.question, before, found, sources.local),
-                    keep,
+                    tuple(judge_features(question.question, query, found, before, step, terms)),
+                    new,
+                    uncovered_share_covered(question.question, before, found, terms),
                 )
-            if not (keep or (step == 0 and not judge_first_step and found)):
+            if not (any(new) or (step == 0 and not judge_first_step and found)):
                 found = web.run(query=query)["documents"] or found
             for document in found:
                 observed.setdefault(document.id, document)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,14 @@ import pytest
 from typer.testing import CliRunner
 
 import training.judge_classifier.training
+from components.judge_features import judge_features
 from components.switch_classifier import SwitchClassifier
 from evaluation.question import Question
 from tests.components.samples import document
 from training.dataset import Dataset
 from training.judge_classifier import JudgeTraining, train_judge
 from training.judge_classifier.steps import simulated_steps, two_sources
-from training.judge_classifier.training import HeldBack, TrainingStep
+from training.judge_classifier.training import HeldBack, TrainingStep, fit, training_steps
 
 pytest.importorskip("xgboost")
 
@@ -93,6 +95,34 @@ class TestSteps:
 
         assert kept[0] == (0, False)
         assert all(not keep for _, keep in kept)
+
+    def test_tell_which_passages_are_needed_and_what_the_judge_would_see_of_each(self):
+        passages = [
+            document(one.id, content=one.content, source_split=split)
+            for one, split in (
+                (self.ALPHA, "local"),
+                (self.BETA, "local"),
+                (document("gamma", content="A hill."), "web"),
+            )
+        ]
+        with two_sources(passages, seed=1) as sources:
+            (step,) = simulated_steps([self.QUESTION], sources, {one.id: one for one in passages})
+            served = judge_features(
+                self.QUESTION.question, step.query, step.found, step.observed, step.step, sources.local
+            )
+
+        assert step.needed == (True, True)
+        assert list(step.features) == served
+
+    def test_a_corpus_is_shared_out_anew_whatever_its_passages_say(self):
+        passages = [document(name, content="A town.", source_split="both") for name in TOWNS]
+
+        def held(**settings: Any) -> tuple[int, int]:
+            with two_sources(passages, seed=1, **settings) as sources:
+                return sources.local.count_documents(), sources.web.count_documents()
+
+        assert held() == (len(TOWNS), len(TOWNS))
+        assert sum(held(draw_all=True)) < 2 * len(TOWNS)
 
     def test_a_source_without_a_passage_is_refused(self):
         with pytest.raises(ValueError, match="in the source 'web'"):
@@ -171,23 +201,37 @@ def test_the_trees_judge(trained: JudgeTraining):
     assert 0 < SwitchClassifier(str(trained.output)).probability(question, question, found, [], step=0) < 1
 
 
+def test_few_questions_are_run_over_several_divisions_and_without_titles(tmp_path: Path):
+    steps = list(training_steps(written(tmp_path), seed=7))
+
+    first = [one.step for one in steps if one.step.question_id == "q-Belbaden" and one.step.step == 0]
+    assert len(first) == 4 * 2 + 2
+    assert sum(one.measures for one in steps if one.step.step == 0) == 30
+    untitled = [step for step in first if not any(found.meta["title"] for found in step.found)]
+    assert len(untitled) == 2
+
+
 def test_a_corpus_that_does_not_say_where_its_passages_are_is_shared_out(tmp_path: Path):
     dataset = written(tmp_path, sources=("",))
 
     assert train_judge([dataset], tmp_path / "trees.json").steps > 30
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [({"count": 20}, "needs at least 25"), ({"sources": ("both",), "needs_river": False}, "nothing to learn")],
-)
-def test_what_cannot_be_learned_from_is_told_and_nothing_is_written(
-    tmp_path: Path, settings: dict[str, Any], message: str
-):
-    with pytest.raises(ValueError, match=message):
-        train_judge([written(tmp_path, **settings)], tmp_path / "trees.json")
+def test_too_few_questions_are_told_and_nothing_is_written(tmp_path: Path):
+    with pytest.raises(ValueError, match="needs at least 25"):
+        train_judge([written(tmp_path, count=20)], tmp_path / "trees.json")
 
     assert not list(tmp_path.glob("*.json"))
+
+
+def test_steps_with_one_verdict_teach_nothing():
+    passages = [document("alpha", content="The river of Alpha."), document("beta", content="The river of Alpha.")]
+    question = Question("q", "How long is the river of Alpha?", ("9 miles",), supporting_ids=("alpha", "beta"))
+    with two_sources([replace(one, meta={**one.meta, "source_split": "both"}) for one in passages], seed=1) as sources:
+        kept = list(simulated_steps([question], sources, {one.id: one for one in passages}))
+
+    with pytest.raises(ValueError, match="In all 1 steps a perfect judge keeps: there is nothing to learn"):
+        fit([TrainingStep("towns", step, measures=True) for step in kept], seed=7)
 
 
 def test_a_folder_that_is_absent_is_told_before_the_work(tmp_path: Path):

@@ -1,0 +1,39 @@
+"""The words of an index, each text analysed and each word counted once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from components.coverage import TermStatistics, analyzed
+
+
+class RememberedTerms:
+    """What a store tells about its words, kept: simulated runs see the same passages again and again.
+
+    :param statistics: The store; nothing may be written to it meanwhile.
+    """
+
+    def __init__(self, statistics: TermStatistics):
+        self._statistics = statistics
+        self._analysed: dict[str, list[str]] = {}
+        self._total = 0
+        self._frequencies: dict[str, int] = {}
+
+    def analyze(self, text: str) -> list[str]:
+        """:returns: The terms of a text as the index holds them."""
+        return self.analyze_many([text])[0]
+
+    def analyze_many(self, texts: list[str]) -> list[list[str]]:
+        """:returns: The terms of each text."""
+        unknown = [text for text in dict.fromkeys(texts) if text not in self._analysed]
+        self._analysed |= zip(unknown, analyzed(unknown, self._statistics), strict=True)
+        return [self._analysed[text] for text in texts]
+
+    def document_frequencies(self, words: Iterable[str]) -> tuple[int, Mapping[str, int]]:
+        """:returns: The number of documents, and of those that hold each term."""
+        words = list(words)
+        unknown = [word for word in words if word not in self._frequencies]
+        if unknown or not self._total:
+            self._total, counted = self._statistics.document_frequencies(unknown)
+            self._frequencies |= {word: counted.get(word, 0) for word in unknown}
+        return self._total, {word: self._frequencies[word] for word in words}
