@@ -25,16 +25,16 @@ class BoostedTrees:
     def __init__(self, booster: Any):
         self._booster = booster
 
-    def probabilities(self, rows: Sequence[Sequence[float]]) -> list[float]:
+    def probabilities(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
         """
         Classify rows of features; any number of threads may do so at once.
 
         :param rows: The values of the features, in the order in which the trees were trained.
         :returns: For each row the probability, from 0 to 1, of the positive class.
         """
-        if not rows:
+        if len(rows) == 0:
             return []
-        return [float(value) for value in self._booster.inplace_predict(np.asarray(rows, dtype=np.float32))]
+        return list(map(float, self._booster.inplace_predict(np.asarray(rows, dtype=np.float32))))
 
 
 def load_trees(file: Path, features: Sequence[str]) -> BoostedTrees:

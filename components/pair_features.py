@@ -108,8 +108,10 @@ def pair_features(
         np.array([place[second] for _, second in keys], np.intp),
         statistics,
     )
-    columns = [np.broadcast_to(np.asarray(measured[name], np.float32), len(pairs)) for name in FEATURES]
-    return np.stack(columns, axis=1)
+    rows = np.empty((len(pairs), len(FEATURES)), np.float32)
+    for column, name in enumerate(FEATURES):
+        rows[:, column] = measured[name]
+    return rows
 
 
 def _measure(
@@ -145,7 +147,9 @@ def _measure(
     with_names = share(holds * names, names_weight)
     with_plain = share(holds * plain, plain @ weights)
 
+    title_asked = (titles * asked) @ weights / title_weight
     fit = texts.bm25 @ asked
+    fit_rank = _ranks(fit[None, :])[0]
     best_fit = max(fit.max(), _ALMOST_NOTHING)
     ranked = np.sort(fit)
     chained = np.maximum(holds[front], asked) @ texts.bm25.T
@@ -174,8 +178,8 @@ def _measure(
         "title_b_words_in_a": (held @ titles.T)[row, b] / title_weight[b],
         "title_a_new_words_in_b": ((new_titles[front] * weights) @ holds.T)[row, b] / new_title_weight[a],
         "title_b_new_words_in_a": (held @ new_titles.T)[row, b] / new_title_weight[b],
-        "title_a_words_asked": ((titles * asked) @ weights / title_weight)[a],
-        "title_b_words_asked": ((titles * asked) @ weights / title_weight)[b],
+        "title_a_words_asked": title_asked[a],
+        "title_b_words_asked": title_asked[b],
         "title_a_asked": links.asked[a],
         "title_b_asked": links.asked[b],
         "title_a_in_b": linked_back,
@@ -191,8 +195,8 @@ def _measure(
         "phrases_b": texts.phrases[b],
         "fit_a": fit[a] / best_fit,
         "fit_b": fit[b] / best_fit,
-        "fit_rank_a": _ranks(fit[None, :])[0, a],
-        "fit_rank_b": _ranks(fit[None, :])[0, b],
+        "fit_rank_a": fit_rank[a],
+        "fit_rank_b": fit_rank[b],
         "chained_fit_b": chained[row, b] / np.maximum(chained.max(axis=1), _ALMOST_NOTHING)[row],
         "chained_rank_b": chained_rank[row, b],
         "often_chained_b": (chained_rank < _NEAREST).sum(axis=0)[b],
@@ -225,9 +229,8 @@ class _Texts:
         # The column of each term; a new term gets the next one.
         column: defaultdict[str, int] = defaultdict(count().__next__)
         asked_numbers = [column[term] for term in asked]
-        title_numbers = [[column[term] for term in text] for text in titles]
-        content_numbers = [[column[term] for term in text] for text in contents]
-        in_title, in_content = (_counts(numbers, len(column)) for numbers in (title_numbers, content_numbers))
+        title_words, content_words = _numbered(titles, column), _numbered(contents, column)
+        in_title, in_content = (_counts(*words, len(pool), len(column)) for words in (title_words, content_words))
         holds = (in_title + in_content) > 0
         is_asked = np.zeros(len(column), bool)
         is_asked[asked_numbers] = True
@@ -248,23 +251,25 @@ class _Texts:
             np.float32
         )
         self.lengths = np.array([len(text) for text in contents], np.float32)
-        self._count_phrases(asked_numbers, content_numbers, len(column))
+        self._count_phrases(asked_numbers, *content_words, len(pool), len(column))
 
-    def _count_phrases(self, asked: Sequence[int], contents: Sequence[Sequence[int]], size: int) -> None:
+    def _count_phrases(self, asked: Sequence[int], row: Values, word: Values, passages: int, size: int) -> None:
         """Two words that follow each other in the question, or in several passages."""
         wanted = np.unique([first * size + second for first, second in pairwise(asked)])
-        row, word = _flat(contents)
         follows = row[1:] == row[:-1]
         # A number says which phrase stands in which passage, and each is taken once.
-        held = np.unique(((word[:-1] * size + word[1:]) * len(contents) + row[1:])[follows])
-        phrase, row = np.divmod(held, len(contents))
-        is_asked = np.isin(phrase, wanted)
-        self.phrases = np.bincount(row[is_asked], minlength=len(contents)) / max(len(wanted), 1)
-        _, column, passages = np.unique(phrase, return_inverse=True, return_counts=True)
-        shared = ~is_asked & (passages[column] > 1)
-        kept, column = np.unique(phrase[shared], return_inverse=True)
-        self.other_phrases = np.zeros((len(contents), len(kept)), np.float32)
-        self.other_phrases[row[shared], column] = 1
+        held = np.sort(((word[:-1] * size + word[1:]) * passages + row[1:])[follows])
+        phrase, row = np.divmod(held[_begins_run(held)], passages)
+        # Sorted, a phrase has its passages one behind the other.
+        begins = np.flatnonzero(_begins_run(phrase))
+        often = np.diff(begins, append=len(phrase))
+        is_asked = np.isin(phrase[begins], wanted)
+        self.phrases = np.bincount(row[np.repeat(is_asked, often)], minlength=passages) / max(len(wanted), 1)
+        is_shared = ~is_asked & (often > 1)
+        self.other_phrases = np.zeros((passages, is_shared.sum()), np.float32)
+        column = np.repeat(np.cumsum(is_shared) - 1, often)
+        shared = np.repeat(is_shared, often)
+        self.other_phrases[row[shared], column[shared]] = 1
 
 
 class _Mentions:
@@ -304,17 +309,23 @@ def _written_as_names(question: str) -> list[str]:
     return [word for word in found if word != word.lower() or word[0].isdigit()]
 
 
-def _flat(numbers: Sequence[Sequence[int]]) -> tuple[Values, Values]:
-    """:returns: The row of each number, and the number, one row behind the other."""
-    row = np.repeat(np.arange(len(numbers)), [len(text) for text in numbers])
-    return row, np.fromiter(chain.from_iterable(numbers), np.intp, len(row))
+def _numbered(texts: Sequence[Sequence[str]], column: Mapping[str, int]) -> tuple[Values, Values]:
+    """:returns: The row and the column of each word, one text behind the other."""
+    row = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
+    return row, np.fromiter(map(column.__getitem__, chain.from_iterable(texts)), np.intp, len(row))
 
 
-def _counts(numbers: Sequence[Sequence[int]], columns: int) -> Values:
+def _counts(row: Values, column: Values, rows: int, columns: int) -> Values:
     """:returns: How often each column is in each row."""
-    row, column = _flat(numbers)
-    counted = np.bincount(row * columns + column, minlength=len(numbers) * columns)
-    return counted.reshape(len(numbers), columns).astype(np.float32)
+    counted = np.bincount(row * columns + column, minlength=rows * columns)
+    return counted.reshape(rows, columns).astype(np.float32)
+
+
+def _begins_run(values: Values) -> Values:
+    """:returns: Whether a value is the first, or another than the one before."""
+    begins = np.ones(len(values), bool)
+    np.not_equal(values[1:], values[:-1], out=begins[1:])
+    return begins
 
 
 def _saturated(counts: Values, texts: Sequence[Sequence[str]]) -> Values:

@@ -55,6 +55,8 @@ _WRITER_MEMORY = 100_000_000
 _LOCK_POLL_SECONDS = 0.05
 # Words whose document frequency is kept; some megabytes.
 _MOST_REMEMBERED = 100_000
+# Words whose part of a query is kept; 6 megabytes.
+_MOST_PREPARED = 20_000
 # Documents of one title that are read although not all of them may be wanted.
 _FEW_DOCUMENTS = 16
 
@@ -452,8 +454,10 @@ class _OpenIndex:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.settings_version = _settings_version(path)
-        settings = json.loads((path / _SETTINGS_FILE).read_text(encoding="utf-8"))
+        # Both files are looked at by every search.
+        self.settings_file, self._meta_file = str(path / _SETTINGS_FILE), str(path / "meta.json")
+        self.settings_version = _file_version(self.settings_file)
+        settings = json.loads(Path(self.settings_file).read_text(encoding="utf-8"))
         if settings["format"] not in (_FORMAT_WITHOUT_TITLES, _FORMAT):
             raise DocumentStoreError(
                 f"The index {path} has format {settings['format']} and this version reads {_FORMAT}. "
@@ -471,12 +475,14 @@ class _OpenIndex:
         self._seen: tuple[int, int, int] | None = None
         # In how many documents words are, as far as it has been asked; another index on disk, another dictionary.
         self.frequencies: dict[str, int] = {}
+        # They name terms, whichever documents hold them: a commit changes none.
+        self._prepared: dict[str, tuple[tuple[Occur, Query], ...]] = {}
 
     def searcher(self) -> tantivy.Searcher:
         """The index as it is on disk now."""
         # Every commit of any process replaces this file. Looking at it costs a microsecond, and unlike tantivy's own
         # watcher, which polls twice a second from a thread, it never misses a commit that came before the call.
-        current = _file_version(self.path / "meta.json")
+        current = _file_version(self._meta_file)
         if current != self._seen:
             with self._reload_lock:
                 try:
@@ -500,12 +506,19 @@ class _OpenIndex:
         """BM25 over title and text, summed; None when the text holds no word that the index knows how to look for."""
         # Built from terms rather than parsed, so no text can be a syntax error or an operator. A word that comes
         # twice counts once: counted twice, it costs 3 points of recall at 5 on MuSiQue and gains nothing elsewhere.
-        clauses = []
+        clauses: list[tuple[Occur, Query]] = []
         for token in dict.fromkeys(self.analyzer.analyze(_text(text))):
-            in_title = Query.term_query(self.schema, "title", token, "freq")
-            clauses.append((Occur.Should, Query.boost_query(in_title, TITLE_BOOST)))
-            clauses.append((Occur.Should, Query.term_query(self.schema, "content", token, "freq")))
+            clauses += self._prepared.get(token) or self._prepare(token)
         return Query.boolean_query(clauses) if clauses else None
+
+    def _prepare(self, token: str) -> tuple[tuple[Occur, Query], ...]:
+        """What a query asks for a token; kept, as the queries of one question have most of their words in common."""
+        in_title = Query.boost_query(Query.term_query(self.schema, "title", token, "freq"), TITLE_BOOST)
+        in_content = Query.term_query(self.schema, "content", token, "freq")
+        clauses = ((Occur.Should, in_title), (Occur.Should, in_content))
+        if len(self._prepared) < _MOST_PREPARED:
+            self._prepared[token] = clauses
+        return clauses
 
     def best(
         self, searcher: tantivy.Searcher, query: Query, top_k: int, filters: dict[str, Any] | None
@@ -568,13 +581,17 @@ class _OpenIndex:
     def existing(self, field: str, values: Iterable[str]) -> set[str]:
         """Those of the values that a document has as an exact term."""
         searcher = self.searcher()
-        found = set()
-        # The frequency is quick but still counts what was deleted, so a hit is looked at again.
-        for value in [value for value in values if searcher.doc_freq(field, _term(value))]:
-            query = Query.term_query(self.schema, field, _term(value), "basic")
-            if searcher.search(query, limit=1, count=False).hits:
-                found.add(value)
-        return found
+        frequencies = {value: frequency for value in values if (frequency := searcher.doc_freq(field, _term(value)))}
+        if not frequencies:
+            return set()
+        # The frequency is quick but still counts what was deleted. No document has two terms of such a field, so as
+        # long as nothing is deleted all of them together are in as many documents as each of them, added up.
+        terms = {value: Query.term_query(self.schema, field, _term(value), "basic") for value in frequencies}
+        together = Query.boolean_query([(Occur.Should, term) for term in terms.values()])
+        counted: Any = searcher.search(together, limit=1, count=True)
+        if counted.count == sum(frequencies.values()):  # missing in the type stubs
+            return set(frequencies)
+        return {value for value, term in terms.items() if searcher.search(term, limit=1, count=False).hits}
 
     @contextmanager
     def writer(self, timeout: float) -> Iterator[tantivy.IndexWriter]:
@@ -638,11 +655,12 @@ def _check_language(language: str) -> None:
 
 
 def _opened(path: Path, latest: _OpenIndex | None) -> _OpenIndex | None:
-    version = _settings_version(path)
+    latest = latest if latest is not None and latest.path == path else None
+    version = _file_version(latest.settings_file) if latest else _settings_version(path)
     if version is None:
         return None
     # The settings are written once, so another version means that the index was deleted and made again.
-    if latest is not None and latest.path == path and latest.settings_version == version:
+    if latest is not None and latest.settings_version == version:
         return latest
     with _OPENED_LOCK:
         opened = _OPENED.get(path)
@@ -822,9 +840,9 @@ def _settings_version(path: Path) -> tuple[int, int, int] | None:
     return _file_version(path / _SETTINGS_FILE)
 
 
-def _file_version(path: Path) -> tuple[int, int, int] | None:
+def _file_version(path: str | Path) -> tuple[int, int, int] | None:
     try:
-        stat = path.stat()
+        stat = os.stat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     return stat.st_ino, stat.st_mtime_ns, stat.st_size

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Container
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 
 MAX_WORDS = 8
 
@@ -16,7 +16,10 @@ _PARENTHESIS = re.compile(r"\s*[(\uff08][^()\uff08\uff09]*[)\uff09]\s*$")
 # Each pattern begins with the apostrophe: one that begins by looking behind is tried at every letter.
 _POSSESSIVE = re.compile(r"['\u2019\u02bc\u2018`](?<=\w.)[sS]\b")
 _APOSTROPHE = re.compile(r"['\u2019\u02bc\u2018`](?<=\w.)(?=\w)")
+_APOSTROPHES = "'\u2019\u02bc\u2018`"
 _WORD = re.compile(r"[^\W_]+")
+# The same for ASCII: translating and splitting takes a third of the time.
+_BETWEEN_WORDS = {code: " " for code in range(128) if not chr(code).isalnum()}
 # Words that begin English sentences more often than they name something, though there are films called "This" and
 # "It". Other languages have no such list here, and their articles count as names where they are titles.
 _FUNCTION_WORDS_OF_ENGLISH = (
@@ -36,7 +39,9 @@ def title_key(title: str) -> str:
     :param title: a title as it stands above a passage.
     :returns: its words with a space between them; empty for a title without a letter or digit.
     """
-    return comparable(_PARENTHESIS.sub("", title)) or comparable(title)
+    # Few titles end in one, and the pattern is tried at every place.
+    in_short = _PARENTHESIS.sub("", title) if ")" in title else title
+    return comparable(in_short) or comparable(title)
 
 
 def comparable(text: str) -> str:
@@ -63,7 +68,7 @@ def mentioned_keys(text: str, max_words: int = MAX_WORDS) -> list[str]:
     :returns: each key once, in the order of their places in the text, at one place the longest first.
     :raises ValueError: if max_words is under 1.
     """
-    return list(dict.fromkeys(key for _, _, key in _spans(text, max_words)))
+    return list(dict.fromkeys(chain.from_iterable(_keys_by_place(text, max_words))))
 
 
 def longest_mentions(text: str, known: Container[str], max_words: int = MAX_WORDS) -> list[str]:
@@ -80,18 +85,19 @@ def longest_mentions(text: str, known: Container[str], max_words: int = MAX_WORD
     """
     mentioned: dict[str, None] = {}
     end = 0
-    for start, words, key in _spans(text, max_words):
-        # Of two at one place the longer comes first, so what ends no later than one before it lies inside that one.
-        if start + words > end and key in known:
-            mentioned[key] = None
-            end = start + words
+    for start, keys in enumerate(_keys_by_place(text, max_words)):
+        for key in keys:
+            # Of two at one place the longer comes first, so what ends no later than one before it is inside that one.
+            if key in known and start + key.count(" ") + 1 > end:
+                mentioned[key] = None
+                end = start + key.count(" ") + 1
     return list(mentioned)
 
 
 # A text is gone through for what it may mention, and again for what it does.
 @lru_cache(maxsize=64)
-def _spans(text: str, max_words: int) -> tuple[tuple[int, int, str], ...]:
-    """The n-grams that may name something: the place of the first word, the number of words, the key."""
+def _keys_by_place(text: str, max_words: int) -> tuple[list[str], ...]:
+    """For each word of the text the keys that begin with it and may name something, the longest first."""
     if max_words < 1:
         raise ValueError(f"max_words is {max_words}: set it to at least 1.")
     words = _words(text)
@@ -100,22 +106,26 @@ def _spans(text: str, max_words: int) -> tuple[tuple[int, int, str], ...]:
     capital = [no_capitals or word != word.lower() or word.lower() == word.upper() for word in words]
     content = [word not in _FUNCTION_WORDS for word in lower]
     joined = " ".join(lower)
-    # Where the n-grams that begin or end with a word do so in `joined`.
-    ends = list(accumulate(len(word) + 1 for word in lower))
-    begins = [0, *ends]
-    spans = []
+    # Where each word ends in `joined`, and the next begins behind a space.
+    ends = [length - 1 for length in accumulate(len(word) + 1 for word in lower)]
+    begins = [0, *(end + 1 for end in ends)]
+    places = []
     next_content = next_small = len(words)
     # From the last word to the first, so that the next word with content and the next without a capital are known.
     for start in reversed(range(len(words))):
         next_content = start if content[start] else next_content
         next_small = next_small if capital[start] else start
-        begin = begins[start]
-        if capital[start] and content[start] and not lower[start].isdigit():
-            spans.append((start, 1, lower[start]))
-        for end in range(start + 2, min(len(words), start + max_words) + 1):
-            if next_content < end or end <= next_small:
-                spans.append((start, end - start, joined[begin : ends[end - 1] - 1]))
-    return tuple(reversed(spans))
+        begin, last = begins[start], min(len(words), start + max_words) - 1
+        if content[start]:
+            keys = [joined[begin:end] for end in ends[last:start:-1]]
+            if capital[start] and not lower[start].isdigit():
+                keys.append(lower[start])
+        else:
+            reached = (word for word in range(last, start, -1) if next_content <= word or word < next_small)
+            keys = [joined[begin : ends[word]] for word in reached]
+        places.append(keys)
+    places.reverse()
+    return tuple(places)
 
 
 def _words(text: str) -> list[str]:
@@ -124,4 +134,6 @@ def _words(text: str) -> list[str]:
         text = unicodedata.normalize("NFKD", text.replace("\u00b4", "'"))
         for sign in filter(unicodedata.combining, set(text)):
             text = text.replace(sign, "")
-    return _WORD.findall(_APOSTROPHE.sub("", _POSSESSIVE.sub("", text)))
+    if any(sign in text for sign in _APOSTROPHES):
+        text = _APOSTROPHE.sub("", _POSSESSIVE.sub("", text))
+    return text.translate(_BETWEEN_WORDS).split() if text.isascii() else _WORD.findall(text)

@@ -74,7 +74,7 @@ class TreePairScorer:
         :returns: For each pair the probability, from 0 to 1, that both are needed.
         :raises TreesMissing: See :meth:`warm_up`.
         """
-        return self._trees().probabilities(list(pair_features(question, pairs, self.term_statistics)))
+        return self._trees().probabilities(pair_features(question, pairs, self.term_statistics))
 
     def _trees(self) -> BoostedTrees:
         return load_trees(Path(self.model) if self.model else SHIPPED_TREES, FEATURES)
