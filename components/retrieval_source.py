@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -269,14 +270,8 @@ class RetrievalSource:
         failures: list[str] = []
         left = self.external and not self._in_house()
         for provider, attempts in self._providers():
-            arguments = self._arguments(provider, wish)
             try:
-                for attempt in Retrying(**self._policy(attempts)):
-                    with attempt:
-                        if getattr(provider, "embedded", False):
-                            output = provider.run(**arguments)
-                        else:
-                            output = in_thread(provider, arguments).result(timeout=self.timeout)
+                output = self._retried(partial(self._attempt, provider, self._arguments(provider, wish)), attempts)
                 documents = self._ranked(wish, _documents(output))
                 seconds = time.perf_counter() - started
                 return self._finished(wish, documents, _name(provider), seconds, left, _survived(output))
@@ -285,6 +280,26 @@ class RetrievalSource:
             except Exception as error:
                 failures.append(self._told(provider, error))
         return self._failed(wish, failures, time.perf_counter() - started, left)
+
+    def _attempt(self, provider: Retriever, arguments: dict[str, Any]) -> dict[str, Any]:
+        if getattr(provider, "embedded", False):
+            return provider.run(**arguments)
+        return in_thread(provider, arguments).result(timeout=self.timeout)
+
+    def _retried(self, attempt: Callable[[], dict[str, Any]], attempts: int) -> dict[str, Any]:
+        # Most attempts succeed at once, and beside a search in this process what retrying keeps account of is much.
+        try:
+            return attempt()
+        except Exception as error:
+            failed = [error]
+
+        def again() -> dict[str, Any]:
+            # The first failure counts as one: whether and when to try again is told from it.
+            if failed:
+                raise failed.pop()
+            return attempt()
+
+        return Retrying(**self._policy(attempts))(again)
 
     async def _search_async(self, wish: _Wish) -> Search:
         started = time.perf_counter()
@@ -326,6 +341,8 @@ class RetrievalSource:
         return kept[: wish.top_k]
 
     def _may_be_shown(self, document: Document) -> bool:
+        if not self.allowed_domains and not self.denied_domains:
+            return True
         host = _host(_url(document))
         if self.allowed_domains and not _is_under(host, self.allowed_domains):
             return False
