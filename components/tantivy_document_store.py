@@ -55,8 +55,10 @@ _WRITER_MEMORY = 100_000_000
 _LOCK_POLL_SECONDS = 0.05
 # Words whose document frequency is kept; some megabytes.
 _MOST_REMEMBERED = 100_000
-# Words whose part of a query is kept; 6 megabytes.
+# Words whose part of a query is kept; 6 megabytes. The queries of one question have most words in common.
 _MOST_PREPARED = 20_000
+# Documents that are kept as they were read, for as long as one question finds them again and again.
+_MOST_AT_HAND = 256
 # Documents of one title that are read although not all of them may be wanted.
 _FEW_DOCUMENTS = 16
 
@@ -156,7 +158,7 @@ class TantivyDocumentStore:
         :returns: their number; 0 for a folder without an index.
         """
         opened = self._open()
-        return opened.searcher().num_docs if opened else 0
+        return opened.commit().searcher.num_docs if opened else 0
 
     def search(self, query: str, top_k: int = 10, filters: dict[str, Any] | None = None) -> list[Document]:
         """
@@ -174,10 +176,11 @@ class TantivyDocumentStore:
         if filters:
             _check_filters(filters)
         opened = self._open()
-        text_query = opened.text_query(query) if opened else None
-        if opened is None or text_query is None:
+        if opened is None:
             return []
-        return opened.best(opened.searcher(), text_query, top_k, filters)
+        commit = opened.commit()
+        text_query = commit.text_query(query)
+        return [] if text_query is None else opened.best(commit, text_query, top_k, filters)
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
         """
@@ -202,7 +205,7 @@ class TantivyDocumentStore:
         opened = self._open()
         if opened is None:
             return
-        searcher = opened.searcher()
+        searcher = opened.commit().searcher
         query = opened.necessary(filters) if filters else None
         for document in opened.read_all(searcher, query if query is not None else Query.all_query()):
             if not filters or _matches(filters, document):
@@ -219,7 +222,7 @@ class TantivyDocumentStore:
         wanted = list(dict.fromkeys(document_ids))
         if opened is None or not wanted:
             return []
-        searcher = opened.searcher()
+        searcher = opened.commit().searcher
         query = Query.term_set_query(opened.schema, "id", [_term(document_id) for document_id in wanted])
         found = {document.id: document for document in opened.read_all(searcher, query)}
         return [found[document_id] for document_id in wanted if document_id in found]
@@ -261,17 +264,17 @@ class TantivyDocumentStore:
         if opened is None:
             return {}
         opened.check_titles()
-        searcher = opened.searcher()
+        commit = opened.commit()
         # Ranking by a long text takes longer than reading documents: titles that have few are asked for together.
         together: dict[str, dict[str, int]] = {text: {} for text in titles.values()}
         alone: list[tuple[str, dict[str, int]]] = []
         for key, text in titles.items():
-            documents = searcher.doc_freq("title_key", _term(key))
+            documents = commit.searcher.doc_freq("title_key", _term(key))
             if documents <= max(per_title, _FEW_DOCUMENTS):
                 together[text][key] = documents
             else:
                 alone.append((text, {key: per_title}))
-        ranking = {text: opened.text_query(text) for text in together}
+        ranking = {text: commit.text_query(text) for text in together}
         found: dict[str, list[Document]] = {key: [] for key in titles}
         for text, most in (*together.items(), *alone):
             if not any(most.values()):
@@ -281,7 +284,7 @@ class TantivyDocumentStore:
             clauses = [(Occur.Must, Query.const_score_query(with_title, 0.0))]
             if (ranked := ranking[text]) is not None:
                 clauses.append((Occur.Should, ranked))
-            for document in opened.best(searcher, Query.boolean_query(clauses), sum(most.values()), filters):
+            for document in opened.best(commit, Query.boolean_query(clauses), sum(most.values()), filters):
                 # Not found there: an earlier version kept another key for this title.
                 found.get(title_key(str(document.meta["title"])), []).append(document)
         return {key: documents[:per_title] for key, documents in found.items() if documents}
@@ -298,11 +301,8 @@ class TantivyDocumentStore:
         opened = self._open()
         if opened is None:
             return 0, dict.fromkeys(words, 0)
-        remembered = opened.frequencies
-        searcher = opened.searcher()
-        if opened.frequencies is not remembered:
-            # The index has changed just now.
-            remembered = {}
+        commit = opened.commit()
+        searcher, remembered = commit.searcher, commit.frequencies
         total = searcher.num_docs
         frequencies = {}
         for word in words:
@@ -473,25 +473,23 @@ class _OpenIndex:
         self.schema = self._index.schema
         self._reload_lock = threading.Lock()
         self._seen: tuple[int, int, int] | None = None
-        # In how many documents words are, as far as it has been asked; another index on disk, another dictionary.
-        self.frequencies: dict[str, int] = {}
-        # They name terms, whichever documents hold them: a commit changes none.
-        self._prepared: dict[str, tuple[tuple[Occur, Query], ...]] = {}
+        self._commit: _Commit | None = None
 
-    def searcher(self) -> tantivy.Searcher:
+    def commit(self) -> "_Commit":
         """The index as it is on disk now."""
         # Every commit of any process replaces this file. Looking at it costs a microsecond, and unlike tantivy's own
         # watcher, which polls twice a second from a thread, it never misses a commit that came before the call.
         current = _file_version(self._meta_file)
-        if current != self._seen:
+        latest = self._commit
+        if latest is None or current != self._seen:
             with self._reload_lock:
                 try:
                     self._index.reload()
                 except ValueError as error:
                     raise DocumentStoreError(f"The index {self.path} cannot be read: {error}") from error
-                self.frequencies = {}
+                latest = self._commit = _Commit(self._index.searcher(), self.schema, self.analyzer)
                 self._seen = current
-        return self._index.searcher()
+        return latest
 
     def check_titles(self) -> None:
         """Refuse to look for titles in an index that does not keep them."""
@@ -502,31 +500,12 @@ class _OpenIndex:
                 "documents again."
             )
 
-    def text_query(self, text: str) -> Query | None:
-        """BM25 over title and text, summed; None when the text holds no word that the index knows how to look for."""
-        # Built from terms rather than parsed, so no text can be a syntax error or an operator. A word that comes
-        # twice counts once: counted twice, it costs 3 points of recall at 5 on MuSiQue and gains nothing elsewhere.
-        clauses: list[tuple[Occur, Query]] = []
-        for token in dict.fromkeys(self.analyzer.analyze(_text(text))):
-            clauses += self._prepared.get(token) or self._prepare(token)
-        return Query.boolean_query(clauses) if clauses else None
-
-    def _prepare(self, token: str) -> tuple[tuple[Occur, Query], ...]:
-        """What a query asks for a token; kept, as the queries of one question have most of their words in common."""
-        in_title = Query.boost_query(Query.term_query(self.schema, "title", token, "freq"), TITLE_BOOST)
-        in_content = Query.term_query(self.schema, "content", token, "freq")
-        clauses = ((Occur.Should, in_title), (Occur.Should, in_content))
-        if len(self._prepared) < _MOST_PREPARED:
-            self._prepared[token] = clauses
-        return clauses
-
-    def best(
-        self, searcher: tantivy.Searcher, query: Query, top_k: int, filters: dict[str, Any] | None
-    ) -> list[Document]:
+    def best(self, commit: "_Commit", query: Query, top_k: int, filters: dict[str, Any] | None) -> list[Document]:
         """The documents that fulfil a query and match the filters, highest score first."""
+        searcher = commit.searcher
         if not filters:
             hits = searcher.search(query, limit=top_k, count=False).hits
-            return [_read(searcher, address, score) for score, address in hits]
+            return [commit.read(address, score) for score, address in hits]
 
         if (narrowed := self.necessary(filters)) is not None:
             query = Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(narrowed, 0.0))])
@@ -580,7 +559,7 @@ class _OpenIndex:
 
     def existing(self, field: str, values: Iterable[str]) -> set[str]:
         """Those of the values that a document has as an exact term."""
-        searcher = self.searcher()
+        searcher = self.commit().searcher
         frequencies = {value: frequency for value in values if (frequency := searcher.doc_freq(field, _term(value)))}
         if not frequencies:
             return set()
@@ -622,6 +601,54 @@ class _OpenIndex:
         finally:
             # Lets a merge end that the commit began, and gives the lock back.
             writer.wait_merging_threads()
+
+
+class _Commit:
+    """The index as one commit left it, and what has been asked of it before: after the next one there is another."""
+
+    def __init__(self, searcher: tantivy.Searcher, schema: tantivy.Schema, analyzer: TextAnalyzer) -> None:
+        self.searcher = searcher
+        # In how many documents words are.
+        self.frequencies: dict[str, int] = {}
+        self._schema = schema
+        self._analyzer = analyzer
+        self._clauses: dict[str, list[tuple[Occur, Query]]] = {}
+        self._documents: dict[tuple[int, int], tuple[str, str | None, dict[str, Any]]] = {}
+
+    def text_query(self, text: str) -> Query | None:
+        """BM25 over title and text, summed; None when no document holds a word of the text."""
+        # Built from terms rather than parsed, so no text can be a syntax error or an operator. A word that comes
+        # twice counts once: counted twice, it costs 3 points of recall at 5 on MuSiQue and gains nothing elsewhere.
+        clauses: list[tuple[Occur, Query]] = []
+        for token in dict.fromkeys(self._analyzer.analyze(_text(text))):
+            known = self._clauses.get(token)
+            clauses += self._asked_for(token) if known is None else known
+        return Query.boolean_query(clauses) if clauses else None
+
+    def _asked_for(self, token: str) -> list[tuple[Occur, Query]]:
+        # Most words are in no title, and tantivy looks for each clause several times.
+        fields = [field for field in _TEXT_FIELDS if self.searcher.doc_freq(field, token)]
+        terms = {field: Query.term_query(self._schema, field, token, "freq") for field in fields}
+        if "title" in terms:
+            terms["title"] = Query.boost_query(terms["title"], TITLE_BOOST)
+        clauses = [(Occur.Should, term) for term in terms.values()]
+        if len(self._clauses) < _MOST_PREPARED:
+            self._clauses[token] = clauses
+        return clauses
+
+    def read(self, address: tantivy.DocAddress, score: float) -> Document:
+        """A document, each time another object."""
+        key = address.segment_ord, address.doc
+        if (known := self._documents.get(key)) is not None:
+            document_id, content, meta = known
+            return Document(id=document_id, content=content, meta=meta.copy(), score=score)
+        document = _read(self.searcher, address, score)
+        # Of other values a copy would still hold the same lists.
+        if all(isinstance(value, str | int | float | None) for value in document.meta.values()):
+            if len(self._documents) >= _MOST_AT_HAND:
+                self._documents.clear()
+            self._documents[key] = document.id, document.content, document.meta.copy()
+        return document
 
 
 _OPENED: WeakValueDictionary[Path, _OpenIndex] = WeakValueDictionary()

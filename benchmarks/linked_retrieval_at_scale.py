@@ -1,0 +1,121 @@
+"""
+Measures what the retrieval of `dr_rag_linked` takes of a processor in a large index, part by part, and its memory.
+
+    python benchmarks/linked_retrieval_at_scale.py [--data FOLDER] [--passages 1000000] [--index FOLDER]
+
+The index is the large one of `title_links.py`: the corpora of `--data` (by default ../shared/data/multihop beside the
+checkout) and copies of them with other words, whose titles are words and phrases of the texts, so that texts mention
+many more titles than they do in a real corpus. `--index` keeps it, or takes one that was kept. Questions are asked
+once, one after the other, in a process of their own; the time is that of its processor, whatever else runs here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import islice
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(CHECKOUT))
+# One question at a time is measured on one core.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from retrieval import DATASETS, percentile_95, read_questions, report  # noqa: E402
+from title_links import renamed, report_memory, size, write  # noqa: E402
+
+from components.index_location import index_exists, read_passages  # noqa: E402
+from components.pair_classifier import PairClassifier  # noqa: E402
+from components.question_as_query import QuestionAsQuery  # noqa: E402
+from components.state_builder import StateBuilder  # noqa: E402
+from components.tantivy_document_store import TantivyDocumentStore  # noqa: E402
+from components.tree_pair_scorer import TreePairScorer  # noqa: E402
+from training.pair_classifier.pool import linked_retrieval  # noqa: E402
+
+PARTS = ("first stage, by words", "second stage, by words", "linking", "scoring", "the rest", "together")
+
+
+def main() -> None:
+    """Make the index, ask the questions in a new process, and print what they took."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
+    parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
+    parser.add_argument("--passages", type=int, default=1_000_000, help="passages of the index")
+    parser.add_argument("--index", type=Path, help="where the index is, or is to be kept")
+    parser.add_argument("--ask", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if not options.data.is_dir():
+        parser.error(f"{options.data} does not exist: give the folder of the datasets with --data")
+    if options.ask:
+        ask(TantivyDocumentStore(path=str(options.index)), options.data)
+        report_memory()
+        return
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = options.index or Path(folder) / "large"
+        if not index_exists(path):
+            everything = [p for name in DATASETS for p in read_passages(options.data / name / "corpus.jsonl")]
+            write(TantivyDocumentStore(path=str(path)), islice(renamed(everything), options.passages))
+        passages = TantivyDocumentStore(path=str(path)).count_documents()
+        report("size of the index", f"{size(path):,.0f} MB", f"{passages:,} passages")
+        # As the memory of writing would be counted too.
+        command = [sys.executable, __file__, "--data", str(options.data), "--index", str(path), "--ask"]
+        subprocess.run(command, check=True)
+
+
+def ask(store: TantivyDocumentStore, data: Path) -> None:
+    """Ask a hundred questions of each dataset."""
+    asked = [
+        question["question"] for name in DATASETS for question in read_questions(data / name / "train.jsonl")[:100]
+    ]
+    retrieval = linked_retrieval(store, PairClassifier(TreePairScorer(None, store), "fill", 5))
+    retrieval.warm_up()
+    by_words, linking, scoring = (
+        Timed(part, "run") for part in (retrieval.source.retriever, retrieval.links.retriever, retrieval.classifier)
+    )
+    start = StateBuilder(["local"], "local", top_k=5)
+    spent: dict[str, list[float]] = {name: [] for name in PARTS}
+    searches = []
+    for question in asked:
+        state = QuestionAsQuery().run(start.run(question)["state"])["state"]
+        for part in (by_words, linking, scoring):
+            part.seconds.clear()
+        began = time.process_time()
+        retrieval.run(state)
+        together = time.process_time() - began
+        first, *second = by_words.seconds
+        known = (first, sum(second), sum(linking.seconds), sum(scoring.seconds))
+        searches.append((1 + len(second), len(linking.seconds)))
+        for name, seconds in zip(PARTS, (*known, together - sum(known), together), strict=True):
+            spent[name].append(seconds)
+    words, titles = (mean(counts) for counts in zip(*searches, strict=True))
+    how = f"{len(asked)} train questions; {words:.1f} searches by words and {titles:.1f} by titles each, mean"
+    for name, seconds in spent.items():
+        report(f"{name}: CPU p50", f"{1000 * median(seconds):.1f} ms", how)
+        report(f"{name}: CPU p95", f"{1000 * percentile_95(seconds):.1f} ms", how)
+
+
+class Timed:
+    """Takes the place of a method of an object, and keeps what each call takes of the processor, in seconds."""
+
+    def __init__(self, part: Any, method: str) -> None:
+        self.seconds: list[float] = []
+        self._call = getattr(part, method)
+        setattr(part, method, self)
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        began = time.process_time()
+        try:
+            return self._call(*given, **named)
+        finally:
+            self.seconds.append(time.process_time() - began)
+
+
+if __name__ == "__main__":
+    main()
