@@ -315,24 +315,9 @@ class TantivyDocumentStore:
             if not tokens:
                 frequencies[word] = total
                 continue
-            query = Query.boolean_query(
-                [
-                    (
-                        Occur.Must,
-                        Query.boolean_query(
-                            [
-                                (Occur.Should, Query.term_query(opened.schema, field, token, "freq"))
-                                for field in _TEXT_FIELDS
-                            ]
-                        ),
-                    )
-                    for token in dict.fromkeys(tokens)
-                ]
-            )
-            result: Any = searcher.search(query, limit=1, count=True)
-            frequencies[word] = result.count  # missing in the type stubs
+            frequencies[word] = commit.count_with(tokens)
             if len(remembered) < _MOST_REMEMBERED:
-                remembered[word] = result.count
+                remembered[word] = frequencies[word]
         return total, frequencies
 
     def analyze(self, text: str) -> list[str]:
@@ -487,9 +472,19 @@ class _OpenIndex:
                     self._index.reload()
                 except ValueError as error:
                     raise DocumentStoreError(f"The index {self.path} cannot be read: {error}") from error
-                latest = self._commit = _Commit(self._index.searcher(), self.schema, self.analyzer)
+                searcher = self._index.searcher()
+                latest = self._commit = _Commit(searcher, self.schema, self.analyzer, self._is_whole(searcher, current))
                 self._seen = current
         return latest
+
+    def _is_whole(self, searcher: tantivy.Searcher, version: tuple[int, int, int] | None) -> bool:
+        # tantivy tells the number of deleted documents nowhere else.
+        try:
+            segments = json.loads(Path(self._meta_file).read_bytes())["segments"]
+            held = sum(segment["max_doc"] for segment in segments)
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+        return bool(held == searcher.num_docs) and _file_version(self._meta_file) == version
 
     def check_titles(self) -> None:
         """Refuse to look for titles in an index that does not keep them."""
@@ -559,18 +554,12 @@ class _OpenIndex:
 
     def existing(self, field: str, values: Iterable[str]) -> set[str]:
         """Those of the values that a document has as an exact term."""
-        searcher = self.commit().searcher
-        frequencies = {value: frequency for value in values if (frequency := searcher.doc_freq(field, _term(value)))}
-        if not frequencies:
-            return set()
-        # The frequency is quick but still counts what was deleted. No document has two terms of such a field, so as
-        # long as nothing is deleted all of them together are in as many documents as each of them, added up.
-        terms = {value: Query.term_query(self.schema, field, _term(value), "basic") for value in frequencies}
-        together = Query.boolean_query([(Occur.Should, term) for term in terms.values()])
-        counted: Any = searcher.search(together, limit=1, count=True)
-        if counted.count == sum(frequencies.values()):  # missing in the type stubs
-            return set(frequencies)
-        return {value for value, term in terms.items() if searcher.search(term, limit=1, count=False).hits}
+        commit = self.commit()
+        found = {value for value in values if commit.searcher.doc_freq(field, _term(value))}
+        if commit.whole:
+            return found
+        terms = {value: Query.term_query(self.schema, field, _term(value), "basic") for value in found}
+        return {value for value, term in terms.items() if commit.searcher.search(term, limit=1, count=False).hits}
 
     @contextmanager
     def writer(self, timeout: float) -> Iterator[tantivy.IndexWriter]:
@@ -606,8 +595,10 @@ class _OpenIndex:
 class _Commit:
     """The index as one commit left it, and what has been asked of it before: after the next one there is another."""
 
-    def __init__(self, searcher: tantivy.Searcher, schema: tantivy.Schema, analyzer: TextAnalyzer) -> None:
+    def __init__(self, searcher: tantivy.Searcher, schema: tantivy.Schema, analyzer: TextAnalyzer, whole: bool) -> None:
         self.searcher = searcher
+        # Whether nothing is deleted that the index still holds: the frequency of a term, quick to tell, counts that.
+        self.whole = whole
         # In how many documents words are.
         self.frequencies: dict[str, int] = {}
         self._schema = schema
@@ -624,6 +615,26 @@ class _Commit:
             known = self._clauses.get(token)
             clauses += self._asked_for(token) if known is None else known
         return Query.boolean_query(clauses) if clauses else None
+
+    def count_with(self, tokens: Sequence[str]) -> int:
+        """In how many documents all of the tokens are, in title or text."""
+        if self.whole and len(tokens) == 1:
+            held = [self.searcher.doc_freq(field, tokens[0]) for field in _TEXT_FIELDS]
+            if 0 in held:
+                return max(held)
+        query = Query.boolean_query(
+            [
+                (
+                    Occur.Must,
+                    Query.boolean_query(
+                        [(Occur.Should, Query.term_query(self._schema, field, token, "freq")) for field in _TEXT_FIELDS]
+                    ),
+                )
+                for token in dict.fromkeys(tokens)
+            ]
+        )
+        result: Any = self.searcher.search(query, limit=1, count=True)
+        return int(result.count)  # missing in the type stubs
 
     def _asked_for(self, token: str) -> list[tuple[Occur, Query]]:
         # Most words are in no title, and tantivy looks for each clause several times.
