@@ -30,12 +30,12 @@ SETTINGS: dict[str, Any] = {
     "colsample_bytree": 0.5,
     "min_child_weight": 6,
     "lambda": 2,
-    # To switch away from a needed passage costs a run more than to keep a useless one, which the other source may lack
-    # as well.
-    "scale_pos_weight": 2,
     "nthread": 1,
 }
 ROUNDS = 150
+# To switch away from a needed passage costs a run more than to keep a useless one, which the other source may lack as
+# well; the more, the fewer searches are left.
+_NEEDED_COUNTS_FIRST, _NEEDED_COUNTS_LATER = 1.5, 2.0
 _HELD_BACK = 0.2
 # A small dataset teaches more when its corpus is shared out between the sources again and again.
 _ENOUGH_QUESTIONS = 400
@@ -185,7 +185,7 @@ def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
     scale = math.sqrt(len(steps) / len(sizes))
     weights = {name: scale / math.sqrt(size) for name, size in sizes.items()}
     passages = [
-        (as_row(features), needed, weights[one.dataset])
+        (as_row(features), needed, weights[one.dataset] * (_counts(one.step) if needed else 1))
         for one in steps
         for features, needed in zip(one.step.features, one.step.needed, strict=True)
     ]
@@ -197,6 +197,10 @@ def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
         nthread=1,
     )
     return xgboost.train({**SETTINGS, "seed": seed}, matrix, ROUNDS)
+
+
+def _counts(step: JudgedStep) -> float:
+    return _NEEDED_COUNTS_LATER if step.step else _NEEDED_COUNTS_FIRST
 
 
 def _measured(name: str, steps: Sequence[TrainingStep], trees: BoostedTrees) -> HeldBack:
