@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
@@ -252,6 +253,7 @@ class TantivyDocumentStore:
         :param per_title: the most documents of a title.
         :param filters: Haystack's filters on the metadata.
         :returns: the documents of each title that has some, best BM25 for its text first and with it as their score.
+            One that is alone under its title has no score: there is nothing to rank.
         :raises ValueError: if per_title is under 1.
         :raises FilterError: if the filters cannot be understood or applied.
         :raises DocumentStoreError: if the index was made before titles were kept for this.
@@ -265,23 +267,30 @@ class TantivyDocumentStore:
             return {}
         opened.check_titles()
         commit = opened.commit()
-        # Ranking by a long text takes longer than reading documents: titles that have few are asked for together.
+        # Ranking by a long text takes longer than reading documents: it is left out where it says nothing, and titles
+        # that have few are asked for together.
+        unranked: list[str] = []
         together: dict[str, dict[str, int]] = {text: {} for text in titles.values()}
         alone: list[tuple[str, dict[str, int]]] = []
         for key, text in titles.items():
             documents = commit.searcher.doc_freq("title_key", _term(key))
-            if documents <= max(per_title, _FEW_DOCUMENTS):
+            if documents <= 1:
+                unranked.append(key)
+            elif documents <= max(per_title, _FEW_DOCUMENTS):
                 together[text][key] = documents
             else:
                 alone.append((text, {key: per_title}))
-        ranking = {text: commit.text_query(text) for text in together}
         found: dict[str, list[Document]] = {key: [] for key in titles}
+        if unranked:
+            for document in opened.best(commit, opened.with_titles(unranked), len(unranked), filters):
+                found[title_key(str(document.meta["title"]))].append(replace(document, score=None))
+        ranking: dict[str, Query | None] = {}
         for text, most in (*together.items(), *alone):
             if not any(most.values()):
                 continue
-            terms = [Query.term_query(opened.schema, "title_key", _term(key), "basic") for key in most]
-            with_title = Query.boolean_query([(Occur.Should, term) for term in terms])
-            clauses = [(Occur.Must, Query.const_score_query(with_title, 0.0))]
+            if text not in ranking:
+                ranking[text] = commit.text_query(text)
+            clauses = [(Occur.Must, opened.with_titles(most))]
             if (ranked := ranking[text]) is not None:
                 clauses.append((Occur.Should, ranked))
             for document in opened.best(commit, Query.boolean_query(clauses), sum(most.values()), filters):
@@ -544,6 +553,11 @@ class _OpenIndex:
             return None
         key = field.removeprefix("meta.")
         return Query.term_set_query(self.schema, "meta", [_meta_term(key, value) for value in values])
+
+    def with_titles(self, keys: Iterable[str]) -> Query:
+        """The documents whose titles have one of these keys, all with the score 0."""
+        terms = [Query.term_query(self.schema, "title_key", _term(key), "basic") for key in keys]
+        return Query.const_score_query(Query.boolean_query([(Occur.Should, term) for term in terms]), 0.0)
 
     def read_all(self, searcher: tantivy.Searcher, query: Query) -> Iterator[Document]:
         """The documents that fulfil a query, without scores."""

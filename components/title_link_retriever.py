@@ -134,7 +134,8 @@ class TitleLinkRetriever:
         :param top_k: the most passages to return, in place of the retriever's own.
         :param filters: Haystack's filters, in addition to the retriever's own: a passage must match both.
         :returns: `documents`: of every title the passage with the best BM25 score, in the order of first mention, the
-            query before the documents; then the second of every title, and so on. They come with that score.
+            query before the documents; then the second of every title, and so on. They come with that score, but the
+            embedded store scores none that is alone under its title.
         :raises ValueError: if top_k is under 1.
         :raises FilterError: if the filters cannot be understood or applied.
         :raises DocumentStoreError: if the index keeps no titles, or the server fails.
