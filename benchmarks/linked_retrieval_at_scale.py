@@ -110,7 +110,7 @@ class Timed:
         setattr(part, method, self)
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        """:returns: What the method gives; its processor time is kept."""
+        """:returns: What the method gives."""
         began = time.process_time()
         try:
             return self._call(*given, **named)

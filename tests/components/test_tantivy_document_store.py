@@ -527,6 +527,34 @@ class TestWords:
         assert TantivyDocumentStore(path="nowhere").analyze("The Running HERONS of U.S., naïve") == expected
         assert towns.analyze_many(["The Running HERONS of U.S., naïve", "", "run"]) == [expected, [], ["run"]]
 
+    def test_found_again_a_document_is_another_object(self, store):
+        store.write_documents([passage("a", "heron", "Birds", pages=[1])])
+        for _ in range(2):
+            [found] = store.search("heron")
+            assert found.meta == {"title": "Birds", "pages": [1]}
+            found.meta["title"] = "Fish"
+            found.meta["pages"].append(2)
+
+    def test_found_again_a_document_is_as_the_index_holds_it_now(self, store):
+        store.write_documents([passage("a", "grey heron")])
+        assert [one.content for one in store.search("heron")] == ["grey heron"]
+        store.write_documents([passage("a", "white heron")], DuplicatePolicy.OVERWRITE)
+        assert [one.content for one in store.search("heron")] == ["white heron"]
+
+    def test_words_that_come_with_a_commit_are_found(self, store):
+        store.write_documents([passage("a", "heron", "Birds")])
+        assert ids(store.search("stork heron")) == ["a"]
+        store.write_documents([passage("b", "nothing else", "Stork")])
+        assert set(ids(store.search("stork heron"))) == {"a", "b"}
+
+    def test_more_documents_than_are_kept_at_hand_are_found(self, store, monkeypatch):
+        monkeypatch.setattr("components.tantivy_document_store._MOST_AT_HAND", 2)
+        store.write_documents([passage(f"{n}", "heron " * (n + 1)) for n in range(5)])
+        for _ in range(2):
+            assert sorted((one.id, one.content) for one in store.search("heron")) == [
+                (f"{n}", "heron " * (n + 1)) for n in range(5)
+            ]
+
     def test_document_frequencies(self, store):
         store.write_documents(
             [passage("a", "Rivers run", "Heron"), passage("b", "The heron, a heron"), passage("c", "U.S. rivers")]
@@ -611,6 +639,12 @@ class TestTitles:
             title = {"sun": "Sun", "mercury": "Mercury"}[key]
             by_words = [one for one in store.search("metal", top_k=40) if one.meta["title"] == title]
             assert [(one.id, one.score) for one in documents] == [(one.id, one.score) for one in by_words[:2]]
+
+    def test_passages_that_are_alone_have_no_score(self, store):
+        store.write_documents([passage("a", "metal", "Mercury"), passage("b", "metal", "Sun"), passage("c", "", "Sun")])
+        found = store.documents_by_title({"mercury": "metal", "sun": "metal"})
+        assert [one.score for one in found["mercury"]] == [None]
+        assert [one.id for one in found["sun"] if one.score] == ["b"]
 
     def test_passages_must_match_the_filters(self, towns):
         austrian = {"field": "meta.country", "operator": "==", "value": "at"}
