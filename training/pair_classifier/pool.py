@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from haystack import Document
 
 from components.linked_retrieval import LinkedRetrieval
@@ -35,7 +34,6 @@ class Pool:
     :param documents: The documents of the first stage, best first.
     :param pairs: The pairs that the classifier is asked about.
     :param features: Their features, a row a pair; see :func:`~components.pair_features.pair_features`.
-    :param labels: 1 for each pair of two gold passages, else 0.
     """
 
     dataset: str
@@ -44,7 +42,6 @@ class Pool:
     documents: tuple[Document, ...]
     pairs: tuple[Pair, ...]
     features: Any
-    labels: Any
 
 
 def pools(dataset: str, questions: Iterable[Question], store: TantivyDocumentStore) -> Iterator[Pool]:
@@ -61,9 +58,8 @@ def pools(dataset: str, questions: Iterable[Question], store: TantivyDocumentSto
         _, documents, candidates = retrieval.gather(state)
         pairs = all_pairs(documents, candidates)
         gold = frozenset(question.supporting_ids)
-        labels = np.array([first.id in gold and second.id in gold for first, second in pairs], np.float32)
         features = pair_features(question.question, pairs, store)
-        yield Pool(dataset, question.question, gold, tuple(documents), tuple(pairs), features, labels)
+        yield Pool(dataset, question.question, gold, tuple(documents), tuple(pairs), features)
 
 
 def linked_retrieval(store: TantivyDocumentStore, classifier: PairClassifier | None = None) -> LinkedRetrieval:

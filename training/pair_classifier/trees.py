@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 import time
 from collections import Counter
@@ -17,6 +16,7 @@ from components.pair_classifier import PairClassifier, by_best_pair
 from components.pair_features import FEATURES
 from evaluation.simulated_reader.gold import spoken
 from training.dataset import FEWEST_QUESTIONS, Dataset, check_names
+from training.pair_classifier.passage_loss import PassageLoss
 from training.pair_classifier.pool import Pool, pools
 from training.trees_file import output_file, write_trees
 
@@ -25,15 +25,19 @@ SETTINGS: dict[str, Any] = {
     "objective": "binary:logistic",
     "tree_method": "hist",
     "max_depth": 4,
-    "eta": 0.05,
-    "subsample": 0.8,
+    "eta": 0.1,
+    # Two trees a round, each on other rows and columns, share what one would learn.
+    "num_parallel_tree": 2,
+    "subsample": 0.6,
     "colsample_bytree": 0.6,
-    "min_child_weight": 3,
+    "min_child_weight": 0.5,
+    # Before the first tree: few pairs are needed.
+    "base_score": 0.05,
     "lambda": 2,
     # With more threads sums are taken in another order, and the file is another one.
     "nthread": 1,
 }
-ROUNDS = 300
+ROUNDS = 150
 MEASURED_AT = 5
 _FOLDS = 5
 # With so many questions one held-back part in five says enough.
@@ -87,7 +91,7 @@ def train_pairs(
     :returns: What came of it.
     :raises FileNotFoundError: When a file, or the folder of the output, is absent.
     :raises ValueError: When a file cannot be read, two datasets have one name, there are too few questions, gold
-        passages are absent, or all pairs have the same label.
+        passages are absent, or no pair is of two of them, or all are.
     """
     started = time.perf_counter()
     output = output_file(output)
@@ -109,30 +113,24 @@ def train_pairs(
 def fit(gathered: Sequence[Pool], seed: int) -> Any:
     """Train trees.
 
-    :param gathered: What to learn from. A question with many gold passages has many positive pairs: each of its pairs
-        counts less.
+    :param gathered: What to learn from; see :class:`~training.pair_classifier.passage_loss.PassageLoss`.
     :param seed: Of the draws of rows and columns.
     :returns: The trees, an ``xgboost.Booster``.
-    :raises ValueError: When all pairs have the same label.
+    :raises ValueError: When no pair is of two gold passages, or all are.
     """
     import xgboost
 
-    labels = np.concatenate([pool.labels for pool in gathered] or [np.zeros(0)])
-    if len(np.unique(labels)) < 2:
-        found = "only gold passages" if labels.any() else "never two gold passages together"
+    together = {first.id in pool.gold and second.id in pool.gold for pool in gathered for first, second in pool.pairs}
+    if len(together) < 2:
+        found = "only gold passages" if True in together else "never two gold passages together"
         raise ValueError(
-            f"In {len(gathered)} questions with {len(labels)} pairs the retrieval finds {found}: there is nothing "
-            "to learn. Give questions with two gold passages or more (`supporting_ids`), in a corpus of more."
+            f"In {len(gathered)} questions with {sum(len(pool.pairs) for pool in gathered)} pairs the retrieval finds "
+            f"{found}: there is nothing to learn. Give questions with two gold passages or more (`supporting_ids`), "
+            "in a corpus of more."
         )
-    weights = [np.full(len(pool.labels), 1 / math.sqrt(max(1.0, float(pool.labels.sum())))) for pool in gathered]
-    matrix = xgboost.DMatrix(
-        np.concatenate([pool.features for pool in gathered]),
-        label=labels,
-        weight=np.concatenate(weights),
-        feature_names=list(FEATURES),
-        nthread=1,
-    )
-    return xgboost.train({**SETTINGS, "seed": seed}, matrix, ROUNDS)
+    features = np.concatenate([pool.features for pool in gathered])
+    matrix = xgboost.DMatrix(features, feature_names=list(FEATURES), nthread=1)
+    return xgboost.train({**SETTINGS, "seed": seed}, matrix, ROUNDS, obj=PassageLoss(gathered))
 
 
 def recall(gathered: Sequence[Pool], booster: Any, k: int = MEASURED_AT) -> tuple[float, float]:
@@ -140,8 +138,21 @@ def recall(gathered: Sequence[Pool], booster: Any, k: int = MEASURED_AT) -> tupl
 
     :param gathered: The candidates of the questions.
     :param booster: The trees.
-    :param k: How many passages are looked at. Of questions with more gold passages, k can be found at most.
+    :param k: See :func:`shares_found`.
     :returns: The mean share, 0 to 1, of the gold passages among the first k that the question itself retrieves, and
+        among the k that the trees select.
+    """
+    before, after = shares_found(gathered, booster, k)
+    return float(np.mean(before)), float(np.mean(after))
+
+
+def shares_found(gathered: Sequence[Pool], booster: Any, k: int = MEASURED_AT) -> tuple[list[float], list[float]]:
+    """Measure trees on each question.
+
+    :param gathered: The candidates of the questions.
+    :param booster: The trees.
+    :param k: How many passages are looked at. Of questions with more gold passages, k can be found at most.
+    :returns: For each question the share, 0 to 1, of the gold passages among the first k that it retrieves itself, and
         among the k that the trees select.
     """
     before: list[float] = []
@@ -152,7 +163,7 @@ def recall(gathered: Sequence[Pool], booster: Any, k: int = MEASURED_AT) -> tupl
         for shares, documents in ((before, pool.documents), (after, ranked)):
             found = pool.gold & {document.id for document in documents[:k]}
             shares.append(len(found) / min(k, len(pool.gold)))
-    return float(np.mean(before)), float(np.mean(after))
+    return before, after
 
 
 def _held_back(gathered: Sequence[Pool], seed: int, tell: Callable[[str], None]) -> tuple[Recall, ...]:

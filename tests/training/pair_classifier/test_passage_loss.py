@@ -1,0 +1,92 @@
+"""What the pair classifier's training lowers."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from haystack import Document
+
+from training.pair_classifier.passage_loss import SMOOTHNESS, PassageLoss
+from training.pair_classifier.pool import Pool
+
+
+def pool(pairs: str, gold: str, dataset: str = "letters") -> Pool:
+    """A question whose pairs are written as ``ab ac``."""
+    documents = {key: Document(id=key, content=key) for key in pairs.replace(" ", "")}
+    asked = tuple((documents[first], documents[second]) for first, second in pairs.split())
+    return Pool(dataset, frozenset(gold), (), asked, np.zeros((len(asked), 1)))
+
+
+def gradient(pools: list[Pool], margins: list[float]) -> list[float]:
+    return list(PassageLoss(pools)(np.array(margins, np.float32), None)[0])
+
+
+def test_the_gradient_is_the_slope_of_the_cross_entropy_of_passages():
+    pools = [pool("ab ac bc da", gold="ac"), pool("ab ba bc", gold="b")]
+    margins = np.array([0.3, -1.0, 0.1, -2.0, 0.5, 0.2, -0.7])
+
+    def loss(at: np.ndarray) -> float:
+        total, start = 0.0, 0
+        for one in pools:
+            own = at[start : start + len(one.pairs)]
+            start += len(one.pairs)
+            for passage in {document.id for pair in one.pairs for document in pair}:
+                best = [margin for margin, pair in zip(own, one.pairs, strict=True) if passage in {d.id for d in pair}]
+                margin = SMOOTHNESS * math.log(sum(math.exp(value / SMOOTHNESS) for value in best))
+                sign = 1 if passage in one.gold else -1
+                total += math.log1p(math.exp(-sign * margin)) / math.sqrt(len(one.gold))
+        return total
+
+    step = 1e-5 * np.eye(len(margins))
+    slope = [(loss(margins + each) - loss(margins - each)) / 2e-5 for each in step]
+    assert gradient(pools, list(margins)) == pytest.approx(slope, abs=1e-5)
+
+
+def test_a_gold_passage_needs_one_good_pair_and_not_all():
+    good, needless = gradient([pool("ab cd ac bd", gold="abcd")], [5.0, 5.0, -3.0, -3.0])[1:3]
+
+    assert abs(good) < 0.05
+    assert needless == 0
+
+
+def test_a_passage_that_is_not_needed_lowers_its_best_pair():
+    best, worse = gradient([pool("ab ac", gold="")], [2.0, -2.0])
+
+    assert best > worse > 0
+
+
+def test_a_gold_passage_without_a_partner_teaches():
+    [alone] = gradient([pool("ab", gold="a")], [-3.0])
+
+    assert alone < 0
+
+
+def test_of_many_gold_passages_each_counts_less():
+    few, many = pool("ab", gold="ab"), pool("ab cd", gold="abcd")
+
+    assert gradient([many], [0.0, 0.0])[0] == pytest.approx(gradient([few], [0.0])[0] / math.sqrt(2), abs=1e-5)
+
+
+def test_of_a_dataset_with_many_questions_each_counts_less():
+    many, few = pool("ab", gold="ab", dataset="many"), pool("ab", gold="ab", dataset="few")
+
+    slopes = gradient([many, many, many, many, few], [0.0] * 5)
+
+    assert slopes[4] == pytest.approx(2 * slopes[0], abs=1e-5)
+    # On the whole nothing is learnt faster or slower.
+    assert gradient([few], [0.0])[0] == pytest.approx(gradient([many, many], [0.0, 0.0])[0])
+
+
+def test_questions_do_not_meddle_though_they_share_passages():
+    one, two = pool("ab bc", gold="ab"), pool("ab", gold="b")
+
+    assert gradient([one, two], [0.1, 0.2, 0.3]) == [*gradient([one], [0.1, 0.2]), *gradient([two], [0.3])]
+
+
+def test_every_pair_has_a_second_derivative_above_zero():
+    first, second = PassageLoss([pool("ab ac", gold="a")])(np.array([40.0, -40.0], np.float32), None)
+
+    assert (second > 0).all()
+    assert np.isfinite(first).all()

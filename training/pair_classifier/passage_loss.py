@@ -1,0 +1,75 @@
+"""What the pair classifier's training lowers: the error of passages that are ranked by their best pair."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from training.pair_classifier.pool import Pool
+
+# Under 1 the best pair of a passage learns nearly alone; over it, all of its pairs together.
+SMOOTHNESS = 0.3
+# A passage that is judged with certainty still counts a little.
+_LEAST_HESSIAN = 1e-4
+# Another processor's exponentials differ in the last digits, which must not grow into other trees.
+_DIGITS = 6
+
+Values = np.ndarray[Any, np.dtype[Any]]
+
+
+class PassageLoss:
+    """Cross-entropy of passages, each by the pairs that it is in, as a custom objective of XGBoost.
+
+    A passage is as likely as its best pair (:func:`~components.pair_classifier.by_best_pair`), so that pair is what
+    learns of it: a gold passage needs one good pair and not all of them, and any other passage none. The best one is
+    taken smoothly, by the logarithm of summed exponentials. A gold passage whose partners were not found, or that has
+    none, teaches too.
+    """
+
+    def __init__(self, gathered: Sequence[Pool]):
+        """
+        :param gathered: The candidates of the questions. A question with many gold passages counts less for each, and
+            a dataset of many questions for each question: both count by the root of how many there are.
+        """
+        sizes = Counter(pool.dataset for pool in gathered)
+        typical = len(gathered) / max(len(sizes), 1)
+        passages: list[int] = []
+        needed: list[bool] = []
+        weights: list[float] = []
+        for pool in gathered:
+            number: dict[str, int] = {}
+            for pair in pool.pairs:
+                passages += [number.setdefault(one.id, len(needed) + len(number)) for one in pair]
+            gold = [key in pool.gold for key in number]
+            needed += gold
+            weights += [math.sqrt(typical / sizes[pool.dataset] / max(1, sum(gold)))] * len(number)
+        order = np.argsort(passages, kind="stable")
+        # Of each place of a passage in a pair, those of one passage together: the pair, and the passage.
+        self._pair = order // 2
+        self._passage = np.asarray(passages, np.intp)[order]
+        self._starts = np.searchsorted(self._passage, np.arange(len(needed)))
+        self._needed = np.asarray(needed, np.float64)
+        self._weights = np.asarray(weights, np.float64)
+
+    def __call__(self, margins: Values, _matrix: Any) -> tuple[Values, Values]:
+        """
+        :param margins: What the trees say of each pair so far, in log odds.
+        :returns: First and second derivative of the loss for each pair.
+        """
+        scaled = margins.astype(np.float64)[self._pair] / SMOOTHNESS
+        highest = np.maximum.reduceat(scaled, self._starts)
+        parts = np.exp(scaled - highest[self._passage])
+        sums = np.add.reduceat(parts, self._starts)
+        likely = 1 / (1 + np.exp(-SMOOTHNESS * (highest + np.log(sums))))
+        gradient = self._weights * (likely - self._needed)
+        hessian = self._weights * np.maximum(likely * (1 - likely), _LEAST_HESSIAN)
+        share = parts / sums[self._passage]
+        first, second = (
+            np.bincount(self._pair, weights=of[self._passage] * share, minlength=len(margins)).round(_DIGITS)
+            for of in (gradient, hessian)
+        )
+        return first, np.maximum(second, 10.0**-_DIGITS)
