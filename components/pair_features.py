@@ -56,6 +56,9 @@ FEATURES = (
     "chained_fit_b",
     "chained_rank_b",
     "often_chained_b",
+    "open_fit_b",
+    "led_on_b",
+    "led_on_rank_b",
     "links_from_a",
     "links_to_b",
     "length_a",
@@ -155,6 +158,11 @@ def _measure(
     chained = np.maximum(holds[front], asked) @ texts.bm25.T
     chained[np.arange(len(front)), front] = 0
     chained_rank = _ranks(chained)
+    # What b has of the words that a leaves open, and as much of the further words that a brings.
+    open_fit = (asked * (1 - holds[front])) @ texts.bm25.T
+    led_on = np.sqrt(open_fit * ((other[front] * weights) @ texts.bm25.T))
+    for passages in (open_fit, led_on):
+        passages[np.arange(len(front)), front] = 0
 
     links = _mentions(texts, front)
     linked_back = links.of_front[row, b]
@@ -200,6 +208,9 @@ def _measure(
         "chained_fit_b": chained[row, b] / np.maximum(chained.max(axis=1), _ALMOST_NOTHING)[row],
         "chained_rank_b": chained_rank[row, b],
         "often_chained_b": (chained_rank < _NEAREST).sum(axis=0)[b],
+        "open_fit_b": open_fit[row, b] / np.maximum(open_fit.max(axis=1), _ALMOST_NOTHING)[row],
+        "led_on_b": led_on[row, b] / np.maximum(led_on.max(axis=1), _ALMOST_NOTHING)[row],
+        "led_on_rank_b": _ranks(led_on)[row, b],
         "links_from_a": (links.by_front >= 0).sum(axis=1)[row],
         "links_to_b": (links.by_front >= 0).sum(axis=0)[b],
         "length_a": texts.lengths[a],

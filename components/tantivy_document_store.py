@@ -280,10 +280,11 @@ class TantivyDocumentStore:
                 together[text][key] = documents
             else:
                 alone.append((text, {key: per_title}))
+        # An earlier version may have kept another key for a title: such a document is left out.
         found: dict[str, list[Document]] = {key: [] for key in titles}
         if unranked:
             for document in opened.best(commit, opened.with_titles(unranked), len(unranked), filters):
-                found[title_key(str(document.meta["title"]))].append(replace(document, score=None))
+                found.get(title_key(str(document.meta["title"])), []).append(replace(document, score=None))
         ranking: dict[str, Query | None] = {}
         for text, most in (*together.items(), *alone):
             if not any(most.values()):
@@ -294,7 +295,6 @@ class TantivyDocumentStore:
             if (ranked := ranking[text]) is not None:
                 clauses.append((Occur.Should, ranked))
             for document in opened.best(commit, Query.boolean_query(clauses), sum(most.values()), filters):
-                # Not found there: an earlier version kept another key for this title.
                 found.get(title_key(str(document.meta["title"])), []).append(document)
         return {key: documents[:per_title] for key, documents in found.items() if documents}
 

@@ -40,7 +40,7 @@ def title_key(title: str) -> str:
     :returns: its words with a space between them; empty for a title without a letter or digit.
     """
     # Few titles end in one, and the pattern is tried at every place.
-    in_short = _PARENTHESIS.sub("", title) if ")" in title else title
+    in_short = _PARENTHESIS.sub("", title) if ")" in title or "\uff09" in title else title
     return comparable(in_short) or comparable(title)
 
 

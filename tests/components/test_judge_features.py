@@ -85,7 +85,7 @@ def test_a_passage_that_has_been_shown_is_not_described_but_counts_as_shown():
 def test_a_passage_of_another_source_with_the_id_of_an_observed_one_is_fresh():
     on_the_web = document(YARD.id, content="Somebody says that the Aurora is a boat.")
 
-    assert features(new=[YARD], observed=[on_the_web])["fresh_passages"] == 1
+    assert features(new=[YARD], observed=[on_the_web])[0]["fresh_passages"] == 1
 
 
 def test_what_is_open_is_what_the_observed_passages_leave():

@@ -81,6 +81,16 @@ def test_passages_of_two_sources_with_the_same_id_are_two():
     assert of(AURORA, same_id) == of(AURORA, BRENNAN)
 
 
+def test_where_a_passage_leads_on_to():
+    # Both say what Aurora leaves open, a harbour town; one of them of the brothers whom it names.
+    port = document("Port", "A harbour town of the north coast.")
+    brothers, other, cheese = features(QUESTION, (AURORA, BRENNAN), (AURORA, port), (AURORA, CHEESE))
+
+    assert min(brothers["open_fit_b"], other["open_fit_b"]) > 0.5
+    assert (brothers["led_on_b"], other["led_on_b"]) == (1, 0)
+    assert (brothers["led_on_rank_b"], cheese["open_fit_b"]) == (0, 0)
+
+
 def test_words_that_both_have_and_the_question_has_not():
     counted = of(AURORA, BRENNAN)
 
@@ -123,7 +133,7 @@ def test_nothing_depends_on_the_scores_of_the_retriever_or_the_order_of_the_pair
         name for number, name in enumerate(FEATURES) if not np.allclose(backwards[:, number], expected[:, number])
     ]
     # Of passages that fit equally well the one that comes first is in front.
-    assert set(unequal) <= {"fit_rank_a", "fit_rank_b", "chained_rank_b"}
+    assert set(unequal) <= {"fit_rank_a", "fit_rank_b", "chained_rank_b", "led_on_rank_b"}
 
 
 class Rare:

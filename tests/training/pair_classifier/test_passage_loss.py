@@ -16,7 +16,7 @@ def pool(pairs: str, gold: str, dataset: str = "letters") -> Pool:
     """A question whose pairs are written as ``ab ac``."""
     documents = {key: Document(id=key, content=key) for key in pairs.replace(" ", "")}
     asked = tuple((documents[first], documents[second]) for first, second in pairs.split())
-    return Pool(dataset, frozenset(gold), (), asked, np.zeros((len(asked), 1)))
+    return Pool(dataset, "Which?", frozenset(gold), (), asked, np.zeros((len(asked), 1)))
 
 
 def gradient(pools: list[Pool], margins: list[float]) -> list[float]:
