@@ -59,7 +59,7 @@ _MOST_REMEMBERED = 100_000
 # Words whose part of a query is kept; 6 megabytes. The queries of one question have most words in common.
 _MOST_PREPARED = 20_000
 # Documents that are kept as they were read, for as long as one question finds them again and again.
-_MOST_AT_HAND = 256
+_MOST_AT_HAND = 512
 # Documents of one title that are read although not all of them may be wanted.
 _FEW_DOCUMENTS = 16
 
@@ -633,20 +633,17 @@ class _Commit:
     def count_with(self, tokens: Sequence[str]) -> int:
         """In how many documents all of the tokens are, in title or text."""
         if self.whole and len(tokens) == 1:
+            # Of a frequent word all documents would be gone through; those that hold it twice are far fewer.
             held = [self.searcher.doc_freq(field, tokens[0]) for field in _TEXT_FIELDS]
-            if 0 in held:
-                return max(held)
-        query = Query.boolean_query(
-            [
-                (
-                    Occur.Must,
-                    Query.boolean_query(
-                        [(Occur.Should, Query.term_query(self._schema, field, token, "freq")) for field in _TEXT_FIELDS]
-                    ),
-                )
-                for token in dict.fromkeys(tokens)
-            ]
-        )
+            return sum(held) - (self._count(self._in_fields(tokens[0], Occur.Must)) if all(held) else 0)
+        wanted = [(Occur.Must, self._in_fields(token, Occur.Should)) for token in dict.fromkeys(tokens)]
+        return self._count(Query.boolean_query(wanted))
+
+    def _in_fields(self, token: str, occur: Occur) -> Query:
+        terms = [Query.term_query(self._schema, field, token, "freq") for field in _TEXT_FIELDS]
+        return Query.boolean_query([(occur, term) for term in terms])
+
+    def _count(self, query: Query) -> int:
         result: Any = self.searcher.search(query, limit=1, count=True)
         return int(result.count)  # missing in the type stubs
 
