@@ -92,10 +92,16 @@ class ModelCall:
     ):
         self.caller = caller
         self.chat_generator = chat_generator
-        defaults = {"temperature": 0.1, "top_p": 0.9, "max_tokens": max_tokens}
-        models = getattr(chat_generator, "generation_kwargs", None) or {}
-        chosen = {name: models.get(name, value) for name, value in defaults.items()}
-        self.generation_kwargs = {**chosen, **(generation_kwargs or {})}
+        self._defaults = {"temperature": 0.1, "top_p": 0.9, "max_tokens": max_tokens}
+        self._given = generation_kwargs or {}
+
+    @property
+    def generation_kwargs(self) -> dict[str, Any]:
+        """:returns: The parameters of every call: those given, else the model's own, else the application's."""
+        # Not asked before a call: a recording of the model may not be there yet.
+        models = getattr(self.chat_generator, "generation_kwargs", None) or {}
+        chosen = {name: models.get(name, value) for name, value in self._defaults.items()}
+        return {**chosen, **self._given}
 
     @property
     def is_embedded(self) -> bool:

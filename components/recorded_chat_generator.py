@@ -21,7 +21,8 @@ class RecordedChatGenerator:
     """Wraps a chat generator so that a run can be repeated without it.
 
     A reply is found again by the name of the model and by messages, parameters and tools of the call. What
-    :mod:`components.model_call` asks of a model, its window and whether it is the embedded one, is recorded as well.
+    :mod:`components.model_call` asks of a model, its window, its parameters and whether it is the embedded one, is
+    recorded as well.
 
     ```python
     from haystack.dataclasses import ChatMessage
@@ -75,6 +76,11 @@ class RecordedChatGenerator:
     def context_window(self) -> int | None:
         """:returns: Tokens of prompt and reply together; None when the model does not say."""
         return self._facts()["context_window"]
+
+    @property
+    def generation_kwargs(self) -> dict[str, Any]:
+        """:returns: The model's own parameters by their OpenAI names; a recording may be too old to hold them."""
+        return dict(self._facts().get("generation_kwargs") or {})
 
     def warm_up(self) -> None:
         """Load or connect the model, unless it is replayed.
@@ -149,6 +155,8 @@ class RecordedChatGenerator:
             "is_embedded": bool(getattr(inner, "is_embedded", False)),
             "context_window": getattr(inner, "context_window", None),
         }
+        if own := getattr(inner, "generation_kwargs", None):
+            facts["generation_kwargs"] = dict(own)
         before = dict(kept.facts) if kept is not None and kept.facts is not None else facts
         if before != facts:
             raise ValueError(

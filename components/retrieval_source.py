@@ -31,7 +31,7 @@ from components.state import RunError, Search, State
 from components.state_builder import web_is_off
 
 # What is told as the provider of what comes from a recording.
-_RECORDING = "recording"
+RECORDING = "recording"
 _WITH_HOST = re.compile(r"([a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
 
 
@@ -235,12 +235,12 @@ class RetrievalSource:
         except NotRecorded as error:
             if self.strict:
                 raise
-            return Search(self.name, wish.query, provider=_RECORDING, error=str(error))
+            return Search(self.name, wish.query, provider=RECORDING, error=str(error))
         if kept is None:
             return None
         if kept.error is not None:
-            return Search(self.name, wish.query, provider=_RECORDING, error=kept.error)
-        return self._finished(wish, kept.documents, _RECORDING, 0.0, left_house=False)
+            return Search(self.name, wish.query, provider=RECORDING, error=kept.error)
+        return self._finished(wish, kept.documents, RECORDING, 0.0, left_house=False)
 
     def _providers(self) -> list[tuple[Retriever, int]]:
         providers = [(self.retriever, self.retries + 1)]
@@ -358,7 +358,7 @@ class RetrievalSource:
         error: str | None = None,
     ) -> Search:
         stamped = tuple(self._stamped(document) for document in documents)
-        if self.recording is not None and provider != _RECORDING:
+        if self.recording is not None and provider != RECORDING:
             stamped = self.recording.record(Entry(documents=stamped), "search", self.name, *wish.content).documents
         return Search(self.name, wish.query, stamped, provider, round(seconds, 4), left_house=left_house, error=error)
 
@@ -378,7 +378,7 @@ class RetrievalSource:
     def _output(self, query: str | State, search: Search) -> dict[str, Any]:
         failed = (
             f"The source '{self.name}' failed: {search.error}"
-            if self.strict and search.error and not search.documents and search.provider != _RECORDING
+            if self.strict and search.error and not search.provider
             else ""
         )
         if not isinstance(query, State):

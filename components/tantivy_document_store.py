@@ -253,7 +253,7 @@ class TantivyDocumentStore:
         :param per_title: the most documents of a title.
         :param filters: Haystack's filters on the metadata.
         :returns: the documents of each title that has some, best BM25 for its text first and with it as their score.
-            One that is alone under its title has no score: there is nothing to rank.
+            One that is alone under its title mostly has no score: there is nothing to rank.
         :raises ValueError: if per_title is under 1.
         :raises FilterError: if the filters cannot be understood or applied.
         :raises DocumentStoreError: if the index was made before titles were kept for this.
@@ -466,7 +466,6 @@ class _OpenIndex:
         self._index.config_reader("manual")
         self.schema = self._index.schema
         self._reload_lock = threading.Lock()
-        self._seen: tuple[int, int, int] | None = None
         self._commit: _Commit | None = None
 
     def commit(self) -> "_Commit":
@@ -475,15 +474,15 @@ class _OpenIndex:
         # watcher, which polls twice a second from a thread, it never misses a commit that came before the call.
         current = _file_version(self._meta_file)
         latest = self._commit
-        if latest is None or current != self._seen:
+        if latest is None or latest.version != current:
             with self._reload_lock:
                 try:
                     self._index.reload()
                 except ValueError as error:
                     raise DocumentStoreError(f"The index {self.path} cannot be read: {error}") from error
                 searcher = self._index.searcher()
-                latest = self._commit = _Commit(searcher, self.schema, self.analyzer, self._is_whole(searcher, current))
-                self._seen = current
+                whole = self._is_whole(searcher, current)
+                latest = self._commit = _Commit(searcher, current, self.schema, self.analyzer, whole)
         return latest
 
     def _is_whole(self, searcher: tantivy.Searcher, version: tuple[int, int, int] | None) -> bool:
@@ -609,8 +608,17 @@ class _OpenIndex:
 class _Commit:
     """The index as one commit left it, and what has been asked of it before: after the next one there is another."""
 
-    def __init__(self, searcher: tantivy.Searcher, schema: tantivy.Schema, analyzer: TextAnalyzer, whole: bool) -> None:
+    def __init__(
+        self,
+        searcher: tantivy.Searcher,
+        version: tuple[int, int, int] | None,
+        schema: tantivy.Schema,
+        analyzer: TextAnalyzer,
+        whole: bool,
+    ) -> None:
         self.searcher = searcher
+        # Of the file that every commit replaces.
+        self.version = version
         # Whether nothing is deleted that the index still holds: the frequency of a term, quick to tell, counts that.
         self.whole = whole
         # In how many documents words are.

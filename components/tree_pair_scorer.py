@@ -71,7 +71,7 @@ class TreePairScorer:
 
         :param question: The question.
         :param pairs: Two documents each, the first stage's in front.
-        :returns: For each pair the probability, from 0 to 1, that both are needed.
+        :returns: For each pair how likely it is, from 0 to 1, that its passages are needed.
         :raises TreesMissing: See :meth:`warm_up`.
         """
         return self._trees().probabilities(pair_features(question, pairs, self.term_statistics))

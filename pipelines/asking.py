@@ -13,6 +13,7 @@ from haystack.components.joiners import BranchJoiner
 from haystack.core.errors import PipelineError, PipelineRuntimeError
 
 from components.answer_composer import compose
+from components.retrieval_source import RECORDING
 from components.state import Event, RunError, State
 from pipelines.loading import load
 
@@ -139,7 +140,9 @@ def search_failures(result: Mapping[str, Any]) -> dict[str, str]:
     :returns: The last error of each source that was searched, by its name, when every search failed; else nothing.
     """
     searches = [event for event in result.get("trace") or () if event.get("kind") == "found"]
-    if any(event.get("titles") or not event.get("error") for event in searches):
+    # A part that failed beside another that found nothing leaves the name of a provider.
+    nobody = ("", RECORDING)
+    if any(event.get("titles") or not event.get("error") or event["provider"] not in nobody for event in searches):
         return {}
     return {event["source"]: event["error"] for event in searches}
 

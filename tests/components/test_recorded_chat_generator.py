@@ -10,6 +10,7 @@ import pytest
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
+from components.model_call import ModelCall
 from components.recorded_chat_generator import RecordedChatGenerator
 from components.recording import NotRecorded, Recording
 from tests.fakes import CALLS, ScriptedChatGenerator
@@ -162,6 +163,16 @@ class TestFacts:
         replayed = recorded(path, mode="replay")
 
         assert (replayed.is_embedded, replayed.context_window) == (is_embedded, 999)
+
+    def test_its_own_parameters_are_among_them(self, path: Path):
+        def call(mode: str) -> dict[str, Any]:
+            model = ScriptedChatGenerator(["Paris"]) if mode == "record" else None
+            if model is not None:
+                model.generation_kwargs = {"temperature": 0.7, "max_tokens": 2000}  # type: ignore[attr-defined]
+            wrapped = RecordedChatGenerator(Recording(str(path), mode), "llm", model)  # type: ignore[arg-type]
+            return ModelCall("reasoner", wrapped).generation_kwargs
+
+        assert call("record") == call("replay") == {"temperature": 0.7, "top_p": 0.9, "max_tokens": 2000}
 
     def test_of_another_model_end_a_replay_at_once(self, path: Path):
         path.touch()

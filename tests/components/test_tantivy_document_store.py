@@ -527,13 +527,14 @@ class TestWords:
         assert TantivyDocumentStore(path="nowhere").analyze("The Running HERONS of U.S., naïve") == expected
         assert towns.analyze_many(["The Running HERONS of U.S., naïve", "", "run"]) == [expected, [], ["run"]]
 
-    def test_found_again_a_document_is_another_object(self, store):
-        store.write_documents([passage("a", "heron", "Birds", pages=[1])])
-        for _ in range(2):
+    @pytest.mark.parametrize("further", [{}, {"pages": [1]}])
+    def test_found_again_a_document_is_another_object(self, store, further):
+        store.write_documents([passage("a", "heron", "Birds", **further)])
+        for _ in range(3):
             [found] = store.search("heron")
-            assert found.meta == {"title": "Birds", "pages": [1]}
+            assert found.meta == {"title": "Birds", **further}
             found.meta["title"] = "Fish"
-            found.meta["pages"].append(2)
+            found.meta.get("pages", []).append(2)
 
     def test_found_again_a_document_is_as_the_index_holds_it_now(self, store):
         store.write_documents([passage("a", "grey heron")])

@@ -51,3 +51,10 @@ class TestPreferredSourceThatFails:
         data = Pipeline.loads(broken(method, strict=True).dumps()).to_dict()
 
         assert data["components"]["local"]["init_parameters"]["strict"] is True
+
+
+def test_a_part_that_fails_beside_one_that_finds_nothing_is_no_failure():
+    found = {"kind": "found", "source": "local", "titles": [], "error": "BM25: gone", "provider": "HybridRetriever"}
+
+    assert pipelines.search_failures({"trace": [found]}) == {}
+    assert pipelines.search_failures({"trace": [found | {"provider": ""}]}) == {"local": "BM25: gone"}
