@@ -16,6 +16,7 @@ from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 
 from components.index_location import index_exists, index_path
+from components.unicode_form import one_form
 from evaluation.datasets import detect, read_passages
 from evaluation.datasets.dataset_file import DatasetFile
 from pipelines import indexing
@@ -27,8 +28,8 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# Part of the names of indexes made of other forms than JSONL: a new way of reading them makes a new index.
-_RECIPE = 1
+# Part of the names of the indexes: a new way of reading or writing passages makes a new index.
+_RECIPE = 2
 _UNFINISHED = ".part"
 
 
@@ -167,7 +168,11 @@ def _index_passages(
 
 def _from(passage: Document, corpus: str) -> Document:
     # What `documents list` and `documents delete` know a passage's corpus by.
-    return Document(id=passage.id, content=passage.content, meta={**passage.meta, "corpus": corpus})
+    meta = {**passage.meta, "corpus": corpus}
+    if "title" in meta:
+        meta["title"] = one_form(meta["title"])
+    # In the form in which it is asked for, as `pipelines.indexing` writes it. The id stays that of the questions.
+    return Document(id=passage.id, content=one_form(passage.content or ""), meta=meta)
 
 
 def _is_there(passage: Document, stored: dict[str, Document]) -> bool:
@@ -252,6 +257,5 @@ def _fingerprint(file: DatasetFile, format: str) -> str:
             else:
                 digest.update(f"{part.relative_to(file.path)}\n".encode())
                 digest.update(hashlib.file_digest(content, "sha256").digest())
-    if format != "jsonl":
-        digest.update(f"\n{format} {_RECIPE}".encode())
+    digest.update(f"\n{format} {_RECIPE}".encode())
     return digest.hexdigest()[:16]

@@ -9,7 +9,6 @@ import math
 import os
 import stat
 import time
-import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,6 +22,7 @@ from haystack.document_stores.types import DocumentStore
 
 from components.elasticsearch_titles import TITLE_KEY_FIELD
 from components.index_location import DEFAULT_INDEX
+from components.unicode_form import one_form
 from pipelines.file_conversion import FORMATS, MOST_BYTES, CannotRead, FileConverter, fingerprint
 from pipelines.passage_stores import PassageStore, open_passages
 
@@ -669,10 +669,10 @@ def _passage(line: bytes, corpus: str) -> tuple[Document, Any]:
         extra = {**nested, **{key: value for key, value in extra.items() if key != "meta"}}
     meta = {f"{key}_" if key in _RESERVED else key: value for key, value in extra.items()}
     if title is not None:
-        meta["title"] = unicodedata.normalize("NFC", title)
+        meta["title"] = one_form(title)
     meta["corpus"] = corpus
     # The same text in the form in which it is asked for; a store's analyzer need not know that they are.
-    return Document(id=passage_id, content=unicodedata.normalize("NFC", content), meta=meta), source
+    return Document(id=passage_id, content=one_form(content), meta=meta), source
 
 
 def _finite(number: str) -> float:

@@ -87,6 +87,12 @@ class TestTheIndexesOfAnEvaluation:
         changed = evaluation_indexes(tmp_path / "copy.jsonl", split=False)
         assert (len(stored(first.local)), len(stored(changed.local))) == (3, 4)
 
+    @pytest.mark.parametrize("corpus", [OWN, DPR])
+    def test_a_new_way_of_making_them_makes_them_anew(self, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        first = evaluation_indexes(corpus, split=False)
+        monkeypatch.setattr(evaluation.corpora, "_RECIPE", "another")
+        assert evaluation_indexes(corpus, split=False) != first
+
     def test_the_whole_and_the_split_corpus_do_not_share_an_index(self) -> None:
         whole, split = evaluation_indexes(OWN, split=False), evaluation_indexes(OWN, split=True)
         assert len({whole.local, split.local, split.web}) == 3
@@ -243,6 +249,15 @@ class TestACorpusInAPublishedForm:
         report = index_corpus(table(tmp_path / "p.tsv", range(3), "new text"), index="test")
         assert (report.written, report.replaced) == (3, 3)
         assert stored("test")["0"].content == "The new text of passage 0."
+
+    def test_its_texts_are_stored_in_the_form_in_which_they_are_asked_for(self, tmp_path: Path) -> None:
+        corpus = tmp_path / "c.tsv"
+        corpus.write_text("id\ttext\ttitle\nBru\u0308cke\tThe \ufb01nance house.\tKo\u0308penick\n", encoding="utf-8")
+        index_corpus(corpus, index="i")
+        [passage] = stored("i").values()
+        assert passage.id == "Bru\u0308cke"
+        assert (passage.content, passage.meta["title"]) == ("The finance house.", "K\u00f6penick")
+        assert index_corpus(corpus, index="i").unchanged == 1
 
     @pytest.mark.usefixtures("small_batches")
     def test_progress_tells_what_is_safe(self, tmp_path: Path) -> None:

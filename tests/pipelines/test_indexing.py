@@ -19,6 +19,7 @@ from haystack.document_stores.types import DuplicatePolicy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import components.tantivy_document_store
 from components.index_location import index_path
 from components.tantivy_document_store import TantivyDocumentStore
 from pipelines import indexing
@@ -182,6 +183,38 @@ class TestACorpus:
 
         assert (stored()["a"].content, stored()["a"].meta["title"]) == ("Eine Br\u00fccke.", "K\u00f6penick")
         assert index([corpus]).unchanged == 1
+
+    def test_is_stored_in_the_form_in_which_it_is_asked_for(self, make: Make) -> None:
+        corpus = make("c.jsonl", line("a", "The \ufb01nance house.", "\ufb02ow"))
+
+        index([corpus])
+
+        assert (stored()["a"].content, stored()["a"].meta["title"]) == ("The finance house.", "flow")
+        assert index([corpus]).unchanged == 1
+
+    def test_with_ligatures_is_found_in_an_index_that_was_made_when_they_were_kept(
+        self, make: Make, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        text, title = "The \ufb01nance house.", "O\u00b4Hara"
+        corpus = make("c.jsonl", line("a", text, title) + line("b"))
+        store = TantivyDocumentStore(path=str(index_path("default")))
+        with monkeypatch.context() as before:
+            before.setattr(components.tantivy_document_store, "one_form", lambda text: text)
+            before.setattr(components.tantivy_document_store, "title_key", lambda title: title.lower())
+            origin = {"corpus": str(corpus)}
+            store.write_documents(
+                [
+                    Document(id="a", content=text, meta={"title": title, **origin}),
+                    Document(id="b", content="A square in Vienna.", meta={"title": "Karlsplatz", **origin}),
+                ]
+            )
+
+        report = index([corpus])
+
+        assert (report.replaced, report.unchanged) == (1, 1)
+        for query in ("\ufb01nance", "finance"):
+            assert [document.id for document in store.search(query)] == ["a"]
+        assert store.documents_by_title({"ohara": ""}).keys() == {"ohara"}
 
     @pytest.mark.parametrize("batch", [1, 2, 10_000])
     def test_with_an_id_twice_keeps_the_first_however_far_apart(
