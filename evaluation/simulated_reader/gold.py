@@ -10,6 +10,7 @@ from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 
+from components.unicode_form import one_form
 from evaluation.datasets import load_questions, read_passages
 from evaluation.question import Question
 
@@ -78,6 +79,8 @@ class GoldQuestion:
         """:returns: Which gold passages stand in a text, each with its title above it, and how many others."""
         gold: dict[str, str] = {}
         relevant = set()
+        # As the gold passages are: an index may write them otherwise than the corpus does.
+        text = one_form(text)
         for passage in self.passages:
             for mark in _places(passage, text):
                 relevant.add(mark)
@@ -128,9 +131,8 @@ def _loaded(
     for document in chain.from_iterable(map(read_passages, corpus)):
         if document.id in wanted:
             # Of two with one id the first, as the index has it.
-            passages.setdefault(
-                document.id, Passage(document.id, document.meta.get("title") or "", document.content or "")
-            )
+            title, text = (one_form(each or "") for each in (document.meta.get("title"), document.content))
+            passages.setdefault(document.id, Passage(document.id, title, text))
             if len(passages) == len(wanted):
                 # A corpus may hold millions of others.
                 break
