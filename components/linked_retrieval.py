@@ -17,7 +17,7 @@ from components.pair_classifier import PairClassifier
 from components.query_doc_concat import QueryDocConcat
 from components.retrieval_source import RetrievalSource
 from components.second_stage import classifier_failed, keep_in_house, with_searches, with_selection
-from components.state import State
+from components.state import Identity, State, identity
 
 # A source, and the state that holds what it is to be asked.
 _Asked = tuple[RetrievalSource, State]
@@ -184,7 +184,7 @@ class LinkedRetrieval:
         candidates = []
         for place, document in enumerate(documents):
             unique = _unique(found[place :: len(documents)])
-            unique.pop(document.id, None)
+            unique.pop(identity(document), None)
             candidates.append(list(unique.values()))
         return state, candidates
 
@@ -198,9 +198,9 @@ def _with_depth(state: State, depth: int) -> State:
     return replace(state, settings=replace(state.settings, top_k=depth))
 
 
-def _unique(found: Iterable[Iterable[Document]]) -> dict[str, Document]:
-    documents: dict[str, Document] = {}
+def _unique(found: Iterable[Iterable[Document]]) -> dict[Identity, Document]:
+    documents: dict[Identity, Document] = {}
     for one in found:
         for document in one:
-            documents.setdefault(document.id, document)
+            documents.setdefault(identity(document), document)
     return documents

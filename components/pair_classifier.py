@@ -12,6 +12,7 @@ from haystack import Document, component, default_from_dict, default_to_dict
 
 from components.pair_scorer import Pair, PairScorer
 from components.query_doc_concat import first_not_held
+from components.state import Identity, identity
 from components.transformer_pair_scorer import TransformerPairScorer
 from components.tree_pair_scorer import TreePairScorer
 
@@ -147,9 +148,9 @@ class PairClassifier:
             raise ValueError(
                 f"There are {len(candidates)} lists of candidates for {len(documents)} documents: give one each."
             )
-        unique: dict[str, tuple[Document, list[Document]]] = {}
+        unique: dict[Identity, tuple[Document, list[Document]]] = {}
         for document, found in zip(documents, candidates, strict=True):
-            unique.setdefault(document.id, (document, found))
+            unique.setdefault(identity(document), (document, found))
         documents, candidates = [one for one, _ in unique.values()], [found for _, found in unique.values()]
         verdicts = _Verdicts(query, self.engine, self.threshold)
         select = {"cis": self._inverse, "cfs": self._forward, "fill": self._fill}[self.selection]
@@ -169,16 +170,16 @@ class PairClassifier:
         self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
     ) -> list[Document]:
         context = first_not_held(documents, candidates, k)
-        first_stage = {document.id for document in documents}
-        first = [document for document in context if document.id in first_stage]
-        second = [document for document in context if document.id not in first_stage]
+        first_stage = {identity(document) for document in documents}
+        first = [document for document in context if identity(document) in first_stage]
+        second = [document for document in context if identity(document) not in first_stage]
         pairs = list(product(first, second)) if self.drop == "second_stage" else list(combinations(context, 2))
         verdicts.ask(pairs)
-        wanted = {document.id for pair in pairs if verdicts.positive(*pair) for document in pair}
+        wanted = {identity(document) for pair in pairs if verdicts.positive(*pair) for document in pair}
         if self.drop == "second_stage":
-            return [*first, *(document for document in second if document.id in wanted)]
+            return [*first, *(document for document in second if identity(document) in wanted)]
         # A classifier that sees no pair at all has not said which document is redundant.
-        return [document for document in context if document.id in wanted] or first
+        return [document for document in context if identity(document) in wanted] or first
 
     def _forward(
         self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
@@ -201,21 +202,22 @@ class PairClassifier:
         self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
     ) -> tuple[list[Document], list[Pair]]:
         """:returns: The context as far as the verdicts go, and the pairs whose verdict comes next."""
-        context = {document.id: document for document in documents[:k]}
+        context = {identity(document): document for document in documents[:k]}
         unknown: list[Pair] = []
         for first, second_stage in zip(documents, candidates, strict=True):
             for position, second in enumerate(second_stage):
                 if len(context) >= k:
                     break
-                if second.id in context:
+                if identity(second) in context:
                     continue
                 if not verdicts.known(first, second):
                     # The lists behind this one go on meanwhile, so that their next pairs are in the same batch.
-                    ahead = (d for d in second_stage[position:] if d.id not in context and not verdicts.known(first, d))
+                    behind = (one for one in second_stage[position:] if identity(one) not in context)
+                    ahead = (one for one in behind if not verdicts.known(first, one))
                     unknown += [(first, document) for document in islice(ahead, self.lookahead)]
                     break
                 if verdicts.positive(first, second):
-                    context[second.id] = second
+                    context[identity(second)] = second
                     if self.accept == "first":
                         break
         return list(context.values()), unknown
@@ -228,11 +230,12 @@ def all_pairs(documents: Sequence[Document], candidates: Sequence[Sequence[Docum
     :param candidates: The second-stage list of each of them.
     :returns: Each document of the first stage with each of its list, and with each other one of the first stage.
     """
+    first_stage = {identity(document): document for document in documents}
     return [
         (first, second)
         for first, found in zip(documents, candidates, strict=True)
-        for second in {document.id: document for document in (*found, *documents)}.values()
-        if second.id != first.id
+        for key, second in ({identity(document): document for document in found} | first_stage).items()
+        if key != identity(first)
     ]
 
 
@@ -247,14 +250,16 @@ def by_best_pair(
     :param rank_weight: See :class:`PairClassifier`.
     :returns: The documents, best first.
     """
-    found = {document.id: document for document in (*documents, *(one for pair in pairs for one in pair))}
+    found = {identity(document): document for document in documents}
     best = dict.fromkeys(found, 0.0)
     for pair, score in zip(pairs, scores, strict=True):
         for document in pair:
-            best[document.id] = max(best[document.id], score)
+            key = identity(document)
+            found[key] = document
+            best[key] = max(best.get(key, 0.0), score)
     for place, document in enumerate(documents, start=1):
-        best[document.id] += rank_weight / place
-    return sorted(found.values(), key=lambda document: -best[document.id])
+        best[identity(document)] += rank_weight / place
+    return [found[key] for key in sorted(found, key=lambda key: -best[key])]
 
 
 class _Verdicts:
@@ -264,19 +269,20 @@ class _Verdicts:
         self._question = question
         self._engine = engine
         self._threshold = threshold
-        self._scores: dict[tuple[str, str], float] = {}
+        self._scores: dict[tuple[Identity, Identity], float] = {}
 
     def known(self, first: Document, second: Document) -> bool:
-        return (first.id, second.id) in self._scores
+        return (identity(first), identity(second)) in self._scores
 
     def score(self, first: Document, second: Document) -> float:
-        return self._scores[first.id, second.id]
+        return self._scores[identity(first), identity(second)]
 
     def positive(self, first: Document, second: Document) -> bool:
         return self.score(first, second) >= self._threshold
 
     def ask(self, pairs: Sequence[Pair]) -> None:
-        new = {(first.id, second.id): (first, second) for first, second in pairs if not self.known(first, second)}
+        asked = {(identity(first), identity(second)): (first, second) for first, second in pairs}
+        new = {key: pair for key, pair in asked.items() if key not in self._scores}
         if not new:
             return
         scores = self._engine.score(self._question, list(new.values()))
@@ -288,6 +294,6 @@ class _Verdicts:
 
     def to_list(self) -> list[dict[str, Any]]:
         return [
-            {"documents": list(ids), "score": round(score, 4), "positive": score >= self._threshold}
-            for ids, score in self._scores.items()
+            {"documents": [first[0], second[0]], "score": round(score, 4), "positive": score >= self._threshold}
+            for (first, second), score in self._scores.items()
         ]

@@ -7,6 +7,8 @@ from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 
+from components.state import identity
+
 
 @component
 class QueryDocConcat:
@@ -76,13 +78,13 @@ def first_not_held(documents: Sequence[Document], candidates: Sequence[Sequence[
     :param k: The most documents to give.
     :returns: The documents of the first stage, then those added, each once.
     """
-    context = {document.id: document for document in documents}
+    context = {identity(document): document for document in documents}
     turns = [iter(candidate_list) for candidate_list in candidates]
     while turns and len(context) < k:
         for turn in list(turns):
-            found = next((document for document in turn if document.id not in context), None)
+            found = next((document for document in turn if identity(document) not in context), None)
             if found is None:
                 turns.remove(turn)
             elif len(context) < k:
-                context[found.id] = found
+                context[identity(found)] = found
     return list(context.values())[:k]

@@ -16,7 +16,7 @@ from components.observation_recorder import observed
 from components.pair_classifier import PairClassifier
 from components.query_doc_concat import QueryDocConcat, first_not_held
 from components.retrieval_source import RetrievalSource
-from components.state import RunError, Search, State
+from components.state import RunError, Search, State, identity
 
 
 @component
@@ -117,7 +117,7 @@ class SecondStage:
 
     def _first_stage(self, state: State) -> list[Document]:
         k = state.settings.top_k
-        found = {document.id: document for search in state.step.searches for document in search.documents}
+        found = {identity(document): document for search in state.step.searches for document in search.documents}
         return list(found.values())[: min(k, self.k1 or math.ceil(k / 2))]
 
     def _asked(self, state: State, documents: list[Document]) -> list[State]:

@@ -115,6 +115,18 @@ def test_embedded_sources_find_the_same_one_after_the_other():
     assert shown(reached) == shown(retrieval().run(asking())["state"])
 
 
+def test_documents_of_two_sources_with_one_id_are_two():
+    engine = Engine()
+    words, links = Finder({"a": "ta"}, q="a"), Finder({"a": "other"}, q="", ta="a")
+    made = LinkedRetrieval(RetrievalSource("local", words), RetrievalSource("links", links), PairClassifier(engine))
+
+    asked = state(search_step(QUESTION, reply=""), question=QUESTION, sources=("local", "links"))
+    reached = made.run(asked)["state"]
+
+    assert engine.asked == [["aa"]]
+    assert [search.source for search in reached.step.searches if search.documents] == ["local", "links"]
+
+
 def test_every_pair_is_scored_in_one_call():
     engine = Engine()
 

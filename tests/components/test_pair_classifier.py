@@ -243,6 +243,37 @@ def test_a_first_stage_document_that_comes_twice_counts_once():
     assert forward("ax ay", "aab", "x", "y", "") == "abx"
 
 
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize(
+    ("settings", "context"),
+    [
+        ({"selection": "cis"}, ["first", "other"]),
+        ({"selection": "cis", "drop": "any"}, ["first", "other"]),
+        ({"selection": "cfs"}, ["first", "other"]),
+        ({"selection": "cfs", "accept": "all"}, ["first", "other"]),
+        ({"selection": "fill"}, ["first", "other", "further"]),
+    ],
+)
+def test_documents_of_two_sources_with_one_id_are_two(settings: dict[str, Any], context: list[str], together: bool):
+    first, other = Document(id="1", content="first"), Document(id="1", content="other")
+    further = Document(id="2", content="further")
+    engine = FakeEngine("11")
+    engine.together = together  # type: ignore[attr-defined]
+
+    output = PairClassifier(engine, k=3, **settings).run("q", [first], [[first, other, further]])
+
+    assert [document.content for document in output["documents"]] == context
+    assert {"documents": ["1", "1"], "score": 0.9, "positive": True} in output["pairs"]
+
+
+def test_first_stage_documents_with_one_id_are_two():
+    first, other = Document(id="1", content="first"), Document(id="1", content="other")
+
+    output = PairClassifier(FakeEngine("11"), selection="fill").run("q", [first, other], [[], []])
+
+    assert output["documents"] == [first, other]
+
+
 def test_one_list_a_document():
     with pytest.raises(ValueError, match="1 lists of candidates for 2 documents"):
         PairClassifier(FakeEngine()).run("q", docs("ab"), [docs("x")])

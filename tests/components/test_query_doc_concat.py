@@ -101,6 +101,12 @@ def test_equation_1(documents, candidates, k, context):
     assert filled(documents, *candidates, k=k) == context
 
 
+def test_documents_of_two_sources_with_one_id_are_two():
+    first, other, further = doc("1", "of one source"), doc("1", "of the other"), doc("2", "of the other")
+
+    assert first_not_held([first], [[first, other, further]], 3) == [first, other, further]
+
+
 @given(st.text("abcdef", max_size=4), st.lists(st.text("abcdef", max_size=6), max_size=4), st.integers(1, 6))
 def test_the_context_never_exceeds_k_nor_repeats_and_is_full_where_it_can_be(documents, candidates, k):
     context = filled(documents, *candidates, k=k)

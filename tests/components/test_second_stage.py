@@ -37,7 +37,10 @@ class Letters:
         self.asked.append({"query": query, "top_k": top_k, "filters": filters})
         if self.broken and self.broken in query:
             raise ConnectionError("out of order")
-        return {"documents": [document(letter) for letter in self.order if letter in query][:top_k]}
+        # A passage of the first stage that finds itself is found with its own text.
+        text = query.split()[-1]
+        texts = {letter: text if text.startswith(letter) else None for letter in self.order if letter in query}
+        return {"documents": [document(letter, text) for letter, text in texts.items()][:top_k]}
 
 
 class Engine:
@@ -165,6 +168,24 @@ def test_a_first_stage_document_that_comes_twice_makes_one_query():
 
     assert [asked["query"] for asked in sorted(retriever.asked, key=lambda asked: asked["query"])] == ["q ax", "q by"]
     assert shown(reached) == "abxy"
+
+
+@pytest.mark.parametrize(
+    "classifier", [None, PairClassifier(Engine("ab", "ac"), accept="all"), PairClassifier(Engine("ab", "ac"), "cis")]
+)
+def test_documents_of_two_sources_with_one_id_are_two(classifier: PairClassifier | None):
+    first = found(document("a", "ab", source="local"), query=QUESTION)
+    other = found(document("a", "ac", source="archive"), source="archive", query=QUESTION)
+    step = search_step(QUESTION, first, other, reply="")
+
+    reached = stage(classifier=classifier).run(state(step, question=QUESTION, sources=("local", "archive"), top_k=4))
+
+    assert sorted((one.id, one.content) for one in reached["state"].step.documents) == [
+        ("a", "ab"),
+        ("a", "ac"),
+        ("b", "About b."),
+        ("c", "About c."),
+    ]
 
 
 def test_a_retrieval_that_fails_is_recorded_and_survived():
