@@ -69,7 +69,9 @@ def build_dr_rag(
             engine = TreePairScorer(term_statistics=term_statistics(source))
         classifier = PairClassifier(engine, selection, k, threshold, drop, accept)
 
-    pipeline = _start(names, source.name, _external([source, second_source]), k, model)
+    # The second stage does not ask the question as it stands.
+    asked = None if len(names) == 1 else [source.name]
+    pipeline = _start(names, source.name, _external([source, second_source]), k, model, asked)
     pipeline.add_component(source.name, source)
     pipeline.add_component(
         "second_stage", SecondStage(second_source, QueryDocConcat(), classifier, k1, second_stage_depth)
@@ -138,12 +140,14 @@ def build_dr_rag_linked(
     return _finish(pipeline, "retrieval", source.name, model, reply_format)
 
 
-def _start(names: list[str], preferred: str, external: list[str], k: int, model: ChatGenerator) -> Any:
+def _start(
+    names: list[str], preferred: str, external: list[str], k: int, model: ChatGenerator, asked: list[str] | None = None
+) -> Any:
     """:returns: A pipeline as far as the query."""
     pipeline = Pipeline(max_runs_per_component=100)
     pipeline.add_component("start", StateBuilder(names, preferred, external, top_k=k, max_steps=0, max_supplements=0))
     pipeline.add_component("rewriter", FollowUpRewriter(model))
-    pipeline.add_component("query", QuestionAsQuery())
+    pipeline.add_component("query", QuestionAsQuery(asked))
     pipeline.connect("start.state", "rewriter.state")
     pipeline.connect("rewriter.state", "query.state")
     return pipeline

@@ -244,7 +244,7 @@ async def test_every_event_can_be_told_in_a_line():
     outputs = [one async for one in pipelines.stream(scripted("dr_rag_cfs", "Ada", positive=[]), QUESTION)]
 
     lines = [trace_text(event) for event in outputs if isinstance(event, Event)]
-    assert len(lines) == 7
+    assert len(lines) == 8
     assert all(line and "\n" not in line for line in lines)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -145,6 +146,26 @@ async def test_the_administrator_closes_the_web_of_the_mix_and_all_of_the_web_al
     with pytest.raises(ValueError, match="administrator has switched off"):
         await run("vanilla_web")
     assert CALLS.get("web") is None
+
+
+@pytest.mark.parametrize("pipeline", ["vanilla_web", "vanilla_mix"])
+async def test_a_query_that_is_out_when_the_run_is_given_up_is_told(pipeline: str):
+    made = scripted("1974", pipeline=pipeline)
+    out = asyncio.Event()
+
+    async def silent(**_: Any) -> dict[str, Any]:
+        out.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    made.get_component("web").retriever.run_async = silent
+
+    with pytest.raises(RunFailed, match="was given up") as failure:
+        async for _ in pipelines.stream(made, QUESTION, deadline=0.3):
+            pass
+
+    assert out.is_set()
+    assert failure.value.result["queries_sent_out"] == [{"source": "web", "query": QUESTION, "provider": "unknown"}]
 
 
 @pytest.mark.parametrize("wishes", [{"sources": ["local"]}, {"preferred": "web"}])
