@@ -52,17 +52,23 @@ class Difference:
 
     :param measure: The measure.
     :param interval: The difference of the means over the paired questions.
+    :param p: Of the exact test of the same, at accuracy; see :func:`mcnemar`.
     """
 
     measure: Measure
     interval: Interval
+    p: float | None = None
 
     @property
     def verdict(self) -> Verdict:
-        """:returns: Better or worse when zero is outside the interval; fewer retrievals are better."""
+        """
+        :returns: Better or worse when zero is outside the interval, and p, if there is one, not above 0.05: over few
+            questions that differ the interval alone is too sure. Fewer retrievals are better.
+        """
         if self.interval.n < FEWEST:
             return "too few questions"
-        if self.interval.low <= 0 <= self.interval.high:
+        chance = self.p is not None and self.p > 1 - CONFIDENCE / 100
+        if chance or self.interval.low <= 0 <= self.interval.high:
             return "no difference shown"
         return "better" if (self.interval.low > 0) == self.measure.higher_is_better else "worse"
 
@@ -223,7 +229,7 @@ def turned(comparison: Comparison) -> Comparison:
         comparison.unlike,
         comparison.differing,
         {
-            key: Difference(difference.measure, Interval(-one.mean, -one.high, -one.low, one.n))
+            key: Difference(difference.measure, Interval(-one.mean, -one.high, -one.low, one.n), difference.p)
             for key, difference in comparison.differences.items()
             for one in (difference.interval,)
         },
@@ -247,10 +253,20 @@ def _compare(pairs: Sequence[tuple[Run, Run]], ids: tuple[str, ...]) -> list[Com
             tuple(id for id in other.predictions if id not in run.predictions),
             tuple(id for id in run.predictions if id in other.predictions and id not in common),
             differing(run, other),
-            {measure.key: Difference(measure, one) for measure in COMPARED for one in (next(every),) if one.n},
+            {
+                measure.key: Difference(measure, one, _p(run, other, ids) if measure is ACC else None)
+                for measure in COMPARED
+                for one in (next(every),)
+                if one.n
+            },
         )
         for run, other in pairs
     ]
+
+
+def _p(run: Run, other: Run, ids: Sequence[str]) -> float:
+    rights = [(bool(run.predictions[id].right), bool(other.predictions[id].right)) for id in ids]
+    return mcnemar(rights.count((True, False)), rights.count((False, True)))
 
 
 def _values(run: Run, ids: Sequence[str], measures: Sequence[Measure]) -> np.ndarray:

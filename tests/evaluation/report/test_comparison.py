@@ -8,7 +8,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation.report.comparison import compare, intervals, mcnemar, score_intervals, turned, wilson
+from evaluation.report.comparison import (
+    Difference,
+    Interval,
+    compare,
+    intervals,
+    mcnemar,
+    score_intervals,
+    turned,
+    wilson,
+)
+from evaluation.report.measures import ACC, RECALL
 from evaluation.report.runs import read_runs
 from evaluation.report.settings import by_setting
 from tests.evaluation.report.run_folders import SERVER, SIMULATED, predictions, write_run
@@ -217,3 +227,11 @@ def test_a_method_with_a_top_k_of_its_own_is_compared_and_the_difference_is_name
     }
 
     assert found[frozenset(("prefrag", "dr_rag"))] == ("method", "top-k")
+
+
+@pytest.mark.parametrize(("ahead", "verdict"), [(4, "no difference shown"), (12, "better")])
+def test_few_questions_that_differ_are_no_verdict_on_accuracy(ahead: int, verdict: str):
+    interval = Interval(mean=ahead, low=1.0, high=2.0 * ahead, n=100)
+
+    assert Difference(ACC, interval, mcnemar(ahead, 0)).verdict == verdict
+    assert Difference(RECALL, interval).verdict == "better"
