@@ -13,7 +13,7 @@ from components.prompt_template import PROMPTS
 from components.transformer_pair_scorer import CLASSIFIER_VARIABLE
 
 _KEYS = ("model", "prompt")
-# A language model of some gigabytes is told by its path alone.
+# Of files that are named alone; a language model of some gigabytes is told by its path. A folder is read whole.
 _SUFFIXES = (".json", ".jinja")
 
 

@@ -236,22 +236,27 @@ class TestQuestionsThatFail:
         assert "given up after 0.01 s" in ended.predictions[0]["error"]
 
 
+def hanging(boxes: Path, file: Path, output: Path, concurrency: int) -> subprocess.Popen[str]:
+    """Another process that runs into a folder, and stands still after some questions."""
+    code = f"import sys, evaluation; evaluation.run(*sys.argv[1:3], output=sys.argv[3], concurrency={concurrency})"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(boxes), str(file), str(output)],
+        env={**os.environ, HANG_AFTER: "5"},
+        cwd=Path(__file__).parents[2],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "hanging\n"
+    return process
+
+
 class TestResuming:
     def test_a_process_that_was_killed_is_taken_up_by_the_next(
         self, boxes: Path, output: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
         file = questions_file(tmp_path / "dev.jsonl", ASKED)
-        code = "import sys, evaluation; evaluation.run(*sys.argv[1:3], output=sys.argv[3], concurrency=2)"
-        process = subprocess.Popen(
-            [sys.executable, "-c", code, str(boxes), str(file), str(output)],
-            env={**os.environ, HANG_AFTER: "5"},
-            cwd=Path(__file__).parents[2],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        with process:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "hanging\n"
+        with hanging(boxes, file, output, concurrency=2) as process:
             process.send_signal(signal.SIGKILL)
         assert process.returncode == -signal.SIGKILL
         kept = {prediction["id"] for prediction in lines(output)}
@@ -394,17 +399,7 @@ class TestResuming:
 
     def test_a_folder_into_which_another_process_runs_is_refused(self, boxes: Path, output: Path, tmp_path: Path):
         file = questions_file(tmp_path / "dev.jsonl", ASKED)
-        code = "import sys, evaluation; evaluation.run(*sys.argv[1:3], output=sys.argv[3], progress=False)"
-        process = subprocess.Popen(
-            [sys.executable, "-c", code, str(boxes), str(file), str(output)],
-            env={**os.environ, HANG_AFTER: "5"},
-            cwd=Path(__file__).parents[2],
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        with process:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "hanging\n"
+        with hanging(boxes, file, output, concurrency=1) as process:
             before = lines(output)
             try:
                 with pytest.raises(ValueError, match=r"Another process is running an evaluation into .*boxes: wait"):
