@@ -27,16 +27,16 @@ sys.path.insert(0, str(CHECKOUT))
 
 from scipy.stats import mannwhitneyu  # noqa: E402
 
-from components.boosted_trees import BoostedTrees, load_trees  # noqa: E402
-from components.chat_model import ChatModel  # noqa: E402
-from components.judge_features import FEATURES, judge_features  # noqa: E402
-from components.source_switch_judge import SourceSwitchJudge  # noqa: E402
-from components.state import Action, Search, Step, Verdict  # noqa: E402
-from components.state_builder import StateBuilder  # noqa: E402
-from components.switch_classifier import SHIPPED_TREES, keep_probability  # noqa: E402
-from training.dataset import Dataset  # noqa: E402
-from training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources  # noqa: E402
-from training.judge_classifier.training import COVERAGE_THRESHOLD, TrainingStep, fit, training_steps  # noqa: E402
+from prefrag.components.generators.chat_model import ChatModel  # noqa: E402
+from prefrag.components.judge.source_switch_judge import SourceSwitchJudge  # noqa: E402
+from prefrag.components.judge.switch_classifier import SHIPPED_TREES, keep_probability  # noqa: E402
+from prefrag.components.judge.switch_features import FEATURES, judge_features  # noqa: E402
+from prefrag.components.state.state import Action, Search, Step, Verdict  # noqa: E402
+from prefrag.components.state.state_builder import StateBuilder  # noqa: E402
+from prefrag.components.trees import BoostedTrees, load_trees  # noqa: E402
+from prefrag.training.dataset import Dataset  # noqa: E402
+from prefrag.training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources  # noqa: E402
+from prefrag.training.judge_classifier.training import COVERAGE_THRESHOLD, TrainingStep, fit, training_steps  # noqa: E402
 
 DATASETS = ("hotpotqa", "musique", "2wikimultihopqa", "bioasq")
 SAMPLES = 1_000

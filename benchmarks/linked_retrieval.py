@@ -33,17 +33,17 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np  # noqa: E402
 
-from components.pair_classifier import PairClassifier  # noqa: E402
-from components.question_as_query import QuestionAsQuery  # noqa: E402
-from components.state_builder import StateBuilder  # noqa: E402
-from components.tantivy_document_store import TantivyDocumentStore  # noqa: E402
-from components.tree_pair_scorer import TreePairScorer  # noqa: E402
-from evaluation.datasets import load_questions, read_passages  # noqa: E402
-from evaluation.question import Question  # noqa: E402
-from evaluation.report.comparison import intervals  # noqa: E402
-from training.pair_classifier import Pool, fit, pools, shares_found  # noqa: E402
-from training.pair_classifier.pool import linked_retrieval  # noqa: E402
-from training.pair_classifier.trees import MEASURED_AT  # noqa: E402
+from prefrag.components.agent.question_as_query import QuestionAsQuery  # noqa: E402
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore  # noqa: E402
+from prefrag.components.pair_classifier.pair_classifier import PairClassifier  # noqa: E402
+from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer  # noqa: E402
+from prefrag.components.state.state_builder import StateBuilder  # noqa: E402
+from prefrag.evaluation.datasets import load_questions, read_passages  # noqa: E402
+from prefrag.evaluation.question import Question  # noqa: E402
+from prefrag.evaluation.report.comparison import intervals  # noqa: E402
+from prefrag.training.pair_classifier import Pool, fit, pools, shares_found  # noqa: E402
+from prefrag.training.pair_classifier.pool import linked_retrieval  # noqa: E402
+from prefrag.training.pair_classifier.trees import MEASURED_AT  # noqa: E402
 
 DATASETS = ("hotpotqa", "musique", "2wikimultihopqa", "bioasq")
 DEPTHS = (3, 4, 5, 6)

@@ -122,7 +122,16 @@ def main() -> None:
     model_port, port = free_port(), free_port()
     model = f"http://127.0.0.1:{model_port}/v1"
     simulated = [sys.executable, "-m", "benchmarks.model_server", "--port", str(model_port)]
-    serving = [sys.executable, "-m", "service.main", "serve", "--port", str(port), "--workers", str(given.workers)]
+    serving = [
+        sys.executable,
+        "-m",
+        "prefrag.service.cli.main",
+        "serve",
+        "--port",
+        str(port),
+        "--workers",
+        str(given.workers),
+    ]
     with (
         tempfile.TemporaryDirectory() as data,
         process(*simulated, "--delay-ms", str(int(DELAY_SECONDS * 1000)), ready=f"{model}/models"),

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pipelines
 from benchmarks.load import free_port, process
+from prefrag import pipelines
 
 Result = dict[str, Any]
 QUESTIONS = Path(__file__).resolve().parent.parent / "demo" / "questions.jsonl"

@@ -14,7 +14,7 @@ import logging
 import statistics
 import time
 
-import pipelines
+from prefrag import pipelines
 from tests import fakes
 from tests.pipelines.scripted import answer, scripted, search, verdict
 

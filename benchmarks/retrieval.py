@@ -30,10 +30,10 @@ from haystack import Document  # noqa: E402
 from haystack.document_stores.in_memory import InMemoryDocumentStore  # noqa: E402
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore  # noqa: E402
 
-from components.elasticsearch_title_retriever import ElasticsearchTitleRetriever  # noqa: E402
-from components.index_location import read_passages  # noqa: E402
-from components.tantivy_document_store import TantivyDocumentStore  # noqa: E402
-from components.title_match_ranker import TitleMatchRanker  # noqa: E402
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore  # noqa: E402
+from prefrag.components.document_stores.tantivy.index_location import read_passages  # noqa: E402
+from prefrag.components.rankers.title_match_ranker import TitleMatchRanker  # noqa: E402
+from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever  # noqa: E402
 
 DATASETS = ("hotpotqa", "musique", "2wikimultihopqa", "bioasq")
 Search = Callable[[str, int], list[Document]]
@@ -108,7 +108,7 @@ def with_server(
 
     def fill(name: str, documents: list[Document]) -> tuple[Search, float]:
         index = f"{prefix}-{name}"
-        mapping = ElasticsearchTitleRetriever.recommended_mapping()
+        mapping = ElasticsearchMultiMatchRetriever.recommended_mapping()
         store = ElasticsearchDocumentStore(hosts=url, index=index, custom_mapping=mapping, request_timeout=60)
         store.client.info()
         start = time.perf_counter()
@@ -116,7 +116,7 @@ def with_server(
             store.write_documents(documents[n : n + 5000], refresh=False)
         store.client.indices.refresh(index=index)
         seconds = time.perf_counter() - start
-        retriever = ElasticsearchTitleRetriever(store)
+        retriever = ElasticsearchMultiMatchRetriever(store)
         return lambda query, k: retriever.run(query=query, top_k=k)["documents"], seconds
 
     try:
@@ -168,7 +168,7 @@ def reopen(path: str) -> tuple[float, float]:
     """Seconds to open an index and search it once, and to open and count, each in a new process, imports left out."""
     code = """
 import sys, time
-from components.tantivy_document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 start = time.perf_counter()
 store = TantivyDocumentStore(path=sys.argv[1])
 store.search("Which river crosses the capital?", top_k=5) if sys.argv[2] == "search" else store.count_documents()

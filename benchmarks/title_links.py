@@ -31,13 +31,13 @@ from haystack import Document  # noqa: E402
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore  # noqa: E402
 from retrieval import DATASETS, percentile_95, read_questions, repeated, report  # noqa: E402
 
-from components import tantivy_document_store  # noqa: E402
-from components.elasticsearch_title_retriever import ElasticsearchTitleRetriever  # noqa: E402
-from components.index_location import read_passages  # noqa: E402
-from components.tantivy_document_store import TantivyDocumentStore  # noqa: E402
-from components.title_link_retriever import TitleLinkRetriever  # noqa: E402
-from components.title_links import longest_mentions, title_key  # noqa: E402
-from pipelines.passage_stores import URL_VARIABLE, open_passages  # noqa: E402
+from prefrag.components.document_stores.tantivy import document_store as tantivy_document_store  # noqa: E402
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore  # noqa: E402
+from prefrag.components.document_stores.tantivy.index_location import read_passages  # noqa: E402
+from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever  # noqa: E402
+from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever  # noqa: E402
+from prefrag.components.text.title_mentions import longest_mentions, title_key  # noqa: E402
+from prefrag.pipelines.indexing.stores import URL_VARIABLE, open_passages  # noqa: E402
 
 BATCH = 10_000
 
@@ -114,10 +114,10 @@ def key_of(passage: Document) -> str:
 
 
 def time_questions(
-    name: str, store: TantivyDocumentStore, asked: list[str], retriever: TitleLinkRetriever | None = None
+    name: str, store: TantivyDocumentStore, asked: list[str], retriever: TitleMentionRetriever | None = None
 ) -> None:
     """Time the links of questions and their first passages."""
-    retriever = retriever or TitleLinkRetriever(store)
+    retriever = retriever or TitleMentionRetriever(store)
     given = [(query, store.search(query, top_k=3)) for query in asked]
     for query, documents in given[:3]:
         retriever.run(query=query, documents=documents)
@@ -139,14 +139,14 @@ def with_server(url: str, name: str, corpus: list[Document], embedded: TantivyDo
     """Time the same on an index of an Elasticsearch, which is deleted afterwards."""
     os.environ[URL_VARIABLE] = url
     index = f"prefrag-benchmark-{uuid.uuid4().hex[:8]}"
-    mapping = ElasticsearchTitleRetriever.recommended_mapping()
+    mapping = ElasticsearchMultiMatchRetriever.recommended_mapping()
     store = ElasticsearchDocumentStore(hosts=url, index=index, custom_mapping=mapping, request_timeout=60)
     try:
         passages = open_passages("elasticsearch", index, make=True)
         for start in range(0, len(corpus), passages.batch):
             passages.write(corpus[start : start + passages.batch])
         passages.finish()
-        time_questions(f"Elasticsearch, {name}", embedded, asked, TitleLinkRetriever(store))
+        time_questions(f"Elasticsearch, {name}", embedded, asked, TitleMentionRetriever(store))
     finally:
         store.client.indices.delete(index=index, ignore_unavailable=True)
 

@@ -80,8 +80,8 @@ def evaluate(
     ] = "auto",
 ) -> None:
     """Ask a pipeline all questions of a benchmark and measure its answers; a second call goes on with the first."""
-    from evaluation.runner import run
-    from pipelines import search_failures
+    from prefrag.evaluation.runs.runner import run
+    from prefrag.pipelines import search_failures
 
     table = None if prices is None else _prices(prices)
     try:
@@ -133,7 +133,7 @@ def report(
     output: Annotated[Path, typer.Option(metavar="DIR", help="The folder of the report.")],
 ) -> None:
     """Compare runs in tables and pictures, down to the steps of each question."""
-    from evaluation.report import write_report
+    from prefrag.evaluation.report import write_report
 
     typer.echo(f"The report is {write_report(folders, output)}")
 

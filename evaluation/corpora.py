@@ -15,14 +15,14 @@ from typing import NamedTuple, TypeVar
 from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 
-from components.index_location import index_exists, index_path
-from components.unicode_form import one_form
-from evaluation.datasets import detect, read_passages
-from evaluation.datasets.dataset_file import DatasetFile
-from pipelines import indexing
-from pipelines.index_lock import index_lock
-from pipelines.indexing import IndexReport, OnProgress, Progress, Skipped
-from pipelines.passage_stores import STORES, open_passages
+from prefrag.components.document_stores.tantivy.index_location import index_exists, index_path
+from prefrag.components.text.unicode_form import one_form
+from prefrag.evaluation.datasets import detect, read_passages
+from prefrag.evaluation.datasets.dataset_file import DatasetFile
+from prefrag.pipelines import indexing
+from prefrag.pipelines.indexing import IndexReport, OnProgress, Progress, Skipped
+from prefrag.pipelines.indexing.lock import index_lock
+from prefrag.pipelines.indexing.stores import STORES, open_passages
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ def evaluation_indexes(
     goes on from there, and one that comes while another process makes it waits for that. In tantivy it gets its name
     only when it is whole; in Elasticsearch every call compares the corpus with what is there.
 
-    :param corpus: A file or folder in one of the forms that ``evaluation.datasets`` reads.
+    :param corpus: A file or folder in one of the forms that ``prefrag.evaluation.datasets`` reads.
     :param split: Keep its two simulated sources apart: passages whose ``source`` is ``local`` or ``both`` in the local
         index, ``web`` or ``both`` in the one for the web. Only the project's own JSONL says so.
     :param store: ``tantivy`` or ``elasticsearch``.
@@ -97,7 +97,7 @@ def index_corpus(
     The index itself says what is there already, so a second call, also after a crash, only does what is missing. Memory
     does not grow with the corpus.
 
-    :param corpus: A file or folder in one of the forms that ``evaluation.datasets`` reads.
+    :param corpus: A file or folder in one of the forms that ``prefrag.evaluation.datasets`` reads.
     :param index: The name of the index; a missing one is made.
     :param store: ``tantivy`` or ``elasticsearch``.
     :param format: The form, or ``auto``.

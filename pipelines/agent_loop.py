@@ -7,15 +7,15 @@ from typing import Any
 
 from haystack.components.joiners import BranchJoiner
 
-from components.answer_composer import AnswerComposer
-from components.follow_up_rewriter import FollowUpRewriter
-from components.model_call import ChatGenerator
-from components.reasoner import Reasoner
-from components.retrieval_source import RetrievalSource
-from components.state import Fidelity, State
-from components.state_builder import StateBuilder
-from pipelines.loading import Pipeline
-from pipelines.sampling import SAMPLING
+from prefrag.components.agent.follow_up_rewriter import FollowUpRewriter
+from prefrag.components.agent.reasoner import Reasoner
+from prefrag.components.generators.model_call import ChatGenerator
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.state.answer_composer import AnswerComposer
+from prefrag.components.state.state import Fidelity, State
+from prefrag.components.state.state_builder import StateBuilder
+from prefrag.pipelines.loading import Pipeline
+from prefrag.pipelines.sampling import SAMPLING
 
 
 def agent_loop(
@@ -43,7 +43,7 @@ def agent_loop(
     :param sources: The sources, the preferred one first.
     :param model: The model of the reasoner.
     :param tools: The actions that the reasoner may take; None for one search engine.
-    :param reply_format: See :class:`~components.reasoner.Reasoner`.
+    :param reply_format: See :class:`Reasoner`.
     :param self_evaluation: Ask the model to evaluate its answer.
     :param top_k: Documents a retrieval.
     :param max_steps: Steps; the hard limit is one more.

@@ -12,17 +12,17 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from haystack.components.joiners import BranchJoiner
 from haystack.core.errors import PipelineError, PipelineRuntimeError
 
-from components.answer_composer import compose
-from components.retrieval_source import RECORDING
-from components.state import Event, RunError, State
-from pipelines.loading import load
+from prefrag.components.sources.retrieval_source import RECORDING
+from prefrag.components.state.answer_composer import compose
+from prefrag.components.state.state import Event, RunError, State
+from prefrag.pipelines.loading import load
 
 # Four reasoner calls, a supplement and a forced answer on one slow core take minutes, never this long.
 DEADLINE_SECONDS = 1_800.0
 
 
-class Wishes(TypedDict, total=False):
-    """How a request narrows a run; the parameters of :class:`~components.state_builder.StateBuilder`'s ``run``."""
+class RunOptions(TypedDict, total=False):
+    """How a request narrows a run; the parameters of :class:`StateBuilder`'s ``run``."""
 
     history: list[dict[str, str]] | None
     sources: list[str] | None
@@ -52,7 +52,7 @@ async def stream(
     :param pipeline: A loaded pipeline with a ``start`` and an ``answer``.
     :param question: The question.
     :param deadline: Seconds after which the run is given up.
-    :param wishes: See :class:`Wishes`.
+    :param wishes: See :class:`RunOptions`.
     :returns: The events, then the result.
     :raises ValueError: When the question or a wish cannot be granted.
     :raises RunFailed: When the run breaks off.
@@ -97,7 +97,7 @@ async def ask_async(pipeline: Any, question: str, **wishes: Any) -> dict[str, An
 
     :param pipeline: A loaded pipeline.
     :param question: The question.
-    :param wishes: See :class:`Wishes`.
+    :param wishes: See :class:`RunOptions`.
     :returns: The result.
     :raises ValueError: When the question or a wish cannot be granted.
     :raises RunFailed: When the run breaks off.
@@ -113,14 +113,14 @@ def ask(question: str, pipeline: Any = "prefrag", **wishes: Any) -> dict[str, An
     """Answer one question; also from a notebook, whose event loop is already running.
 
     ```python
-    import pipelines
+    from prefrag import pipelines
 
     print(pipelines.ask("Who founded the company that built the Aurora log?")["answer"])
     ```
 
     :param question: The question.
     :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
-    :param wishes: See :class:`Wishes`.
+    :param wishes: See :class:`RunOptions`.
     :returns: The result.
     :raises ValueError: When the pipeline does not exist, or the question or a wish cannot be granted.
     :raises RunFailed: When the run breaks off.

@@ -9,19 +9,19 @@ from haystack_integrations.components.retrievers.elasticsearch import Elasticsea
 from haystack_integrations.components.websearch.ddgs import DDGSWebSearch
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
-from components.chat_model import ChatModel
-from components.dense_retriever import DenseRetriever
-from components.elasticsearch_title_retriever import ElasticsearchTitleRetriever
-from components.hybrid_retriever import HybridRetriever
-from components.retrieval_source import RetrievalSource
-from components.source_switch_judge import SourceSwitchJudge
-from components.tantivy_bm25_retriever import TantivyBM25Retriever
-from components.tantivy_document_store import TantivyDocumentStore
-from components.vector_retriever import VectorRetriever
-from components.web_retriever import WebRetriever
-from pipelines.dense_indexing import DEFAULT_MODEL, DEFAULT_QUERY_PREFIX, elasticsearch_store
-from pipelines.prefrag import build_prefrag, web_source
-from pipelines.sampling import SAMPLING
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.generators.chat_model import ChatModel
+from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
+from prefrag.components.retrievers.dense_retriever import DenseRetriever
+from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
+from prefrag.components.retrievers.hybrid_retriever import HybridRetriever
+from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
+from prefrag.components.retrievers.vector_retriever import VectorRetriever
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.sources.web_retriever import WebRetriever
+from prefrag.pipelines.indexing.embedding import DEFAULT_MODEL, DEFAULT_QUERY_PREFIX, elasticsearch_store
+from prefrag.pipelines.prefrag import build_prefrag, web_source
+from prefrag.pipelines.sampling import SAMPLING
 
 
 def query_embedder(model: str = DEFAULT_MODEL, prefix: str = DEFAULT_QUERY_PREFIX) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def query_embedder(model: str = DEFAULT_MODEL, prefix: str = DEFAULT_QUERY_PREFI
 
     :param model: A Sentence Transformers model, by its name on Hugging Face or as a folder.
     :param prefix: What the model wants to read before a query; empty for most models.
-    :returns: For :class:`~components.dense_retriever.DenseRetriever`.
+    :returns: For :class:`DenseRetriever`.
     """
     return {
         "type": "haystack_integrations.components.embedders.sentence_transformers"
@@ -95,8 +95,8 @@ def build_prefrag_dense(source: RetrievalSource | None = None, **settings: Any) 
     """Wire PrefRAG over vectors.
 
     :param source: The preferred source; by default :func:`dense_source`. With one that names its index, pass both to
-        :func:`~pipelines.prefrag.build_prefrag` instead, the web as ``web_source(index)``: it must know that name.
-    :param settings: See :func:`~pipelines.prefrag.build_prefrag`.
+        :func:`build_prefrag` instead, the web as ``web_source(index)``: it must know that name.
+    :param settings: See :func:`build_prefrag`.
     :returns: The pipeline.
     """
     return build_prefrag([source or dense_source(), web_source()], judge=_judge(TantivyDocumentStore()), **settings)
@@ -105,7 +105,7 @@ def build_prefrag_dense(source: RetrievalSource | None = None, **settings: Any) 
 def build_prefrag_hybrid(**settings: Any) -> Any:
     """Wire PrefRAG over BM25 and vectors, fused.
 
-    :param settings: See :func:`~pipelines.prefrag.build_prefrag`.
+    :param settings: See :func:`build_prefrag`.
     :returns: The pipeline.
     """
     return build_prefrag_dense(hybrid_source(), **settings)
@@ -115,7 +115,7 @@ def build_prefrag_elasticsearch_dense(store: ElasticsearchDocumentStore | None =
     """Wire PrefRAG over the vectors of an Elasticsearch index.
 
     :param store: The index; by default :func:`elasticsearch_store`.
-    :param settings: See :func:`~pipelines.prefrag.build_prefrag`.
+    :param settings: See :func:`build_prefrag`.
     :returns: The pipeline.
     """
     store = store or elasticsearch_store()
@@ -126,11 +126,11 @@ def build_prefrag_elasticsearch_hybrid(store: ElasticsearchDocumentStore | None 
     """Wire PrefRAG over the words and the vectors of an Elasticsearch index, fused.
 
     :param store: The index; by default :func:`elasticsearch_store`.
-    :param settings: See :func:`~pipelines.prefrag.build_prefrag`.
+    :param settings: See :func:`build_prefrag`.
     :returns: The pipeline.
     """
     store = store or elasticsearch_store()
-    hybrid = HybridRetriever([ElasticsearchTitleRetriever(store), _elasticsearch_vectors(store)])
+    hybrid = HybridRetriever([ElasticsearchMultiMatchRetriever(store), _elasticsearch_vectors(store)])
     return _build_prefrag_elasticsearch(store, hybrid, settings)
 
 
@@ -148,7 +148,7 @@ def _build_prefrag_elasticsearch(store: ElasticsearchDocumentStore, retriever: A
         timeout=20.0,
     )
     sources = [RetrievalSource("local", retriever), web]
-    return build_prefrag(sources, judge=_judge(ElasticsearchTitleRetriever(store)), **settings)
+    return build_prefrag(sources, judge=_judge(ElasticsearchMultiMatchRetriever(store)), **settings)
 
 
 def _judge(term_statistics: Any) -> SourceSwitchJudge:

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from components.answer_composer import AnswerComposer
-from components.chat_model import ChatModel
-from components.follow_up_rewriter import FollowUpRewriter
-from components.linked_retrieval import LinkedRetrieval
-from components.model_call import ChatGenerator
-from components.open_question_query import OpenQuestionQuery
-from components.pair_classifier import PairClassifier
-from components.pair_scorer import PairScorer
-from components.query_doc_concat import QueryDocConcat
-from components.question_as_query import QuestionAsQuery
-from components.reasoner import Reasoner
-from components.retrieval_source import RetrievalSource
-from components.second_stage import SecondStage
-from components.state_builder import StateBuilder
-from components.tantivy_bm25_retriever import TantivyBM25Retriever
-from components.tantivy_document_store import TantivyDocumentStore
-from components.title_link_retriever import TitleLinkRetriever
-from components.tree_pair_scorer import TreePairScorer
-from pipelines.loading import Pipeline
-from pipelines.prefrag import local_source, term_statistics
-from pipelines.sampling import SAMPLING
+from prefrag.components.agent.follow_up_rewriter import FollowUpRewriter
+from prefrag.components.agent.question_as_query import QuestionAsQuery
+from prefrag.components.agent.reasoner import Reasoner
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.generators.chat_model import ChatModel
+from prefrag.components.generators.model_call import ChatGenerator
+from prefrag.components.pair_classifier.pair_classifier import PairClassifier
+from prefrag.components.pair_classifier.pair_scorer import PairScorer
+from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
+from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
+from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.state.answer_composer import AnswerComposer
+from prefrag.components.state.state_builder import StateBuilder
+from prefrag.components.two_stage.linked_stages import LinkedStages
+from prefrag.components.two_stage.open_question_query import OpenQuestionQuery
+from prefrag.components.two_stage.query_doc_concat import QueryDocConcat
+from prefrag.components.two_stage.second_stage import SecondStage
+from prefrag.pipelines.loading import Pipeline
+from prefrag.pipelines.prefrag import local_source, term_statistics
+from prefrag.pipelines.sampling import SAMPLING
 
 
 def build_dr_rag(
@@ -49,13 +49,13 @@ def build_dr_rag(
     :param second_source: The second stage; by default as the first.
     :param engine: The classifier; by default the trees that are shipped, with the words of the source's store.
     :param chat_generator: The model; by default the one of the environment.
-    :param reply_format: See :class:`~components.reasoner.Reasoner`.
+    :param reply_format: See :class:`Reasoner`.
     :param k: The most documents that the model is given.
     :param k1: Documents of the first stage; by default half of ``k``, rounded up.
     :param second_stage_depth: Documents that each second-stage query retrieves.
     :param threshold: The score from which a pair is positive.
-    :param drop: See :class:`~components.pair_classifier.PairClassifier`.
-    :param accept: See :class:`~components.pair_classifier.PairClassifier`.
+    :param drop: See :class:`PairClassifier`.
+    :param accept: See :class:`PairClassifier`.
     :returns: The pipeline.
     :raises ValueError: When a setting makes no sense.
     """
@@ -102,12 +102,12 @@ def build_dr_rag_linked(
     :param links: What is searched by titles; by default the same index.
     :param engine: The classifier; by default the trees that are shipped, with the words of the source's store.
     :param chat_generator: The model; by default the one of the environment.
-    :param reply_format: See :class:`~components.reasoner.Reasoner`.
+    :param reply_format: See :class:`Reasoner`.
     :param k: The most documents that the model is given.
-    :param first_stage_depth: See :class:`~components.linked_retrieval.LinkedRetrieval`.
-    :param second_stage_depth: See :class:`~components.linked_retrieval.LinkedRetrieval`.
+    :param first_stage_depth: See :class:`LinkedStages`.
+    :param second_stage_depth: See :class:`LinkedStages`.
     :param threshold: The score from which a pair is positive.
-    :param rank_weight: See :class:`~components.pair_classifier.PairClassifier`.
+    :param rank_weight: See :class:`PairClassifier`.
     :returns: The pipeline.
     :raises ValueError: When a setting makes no sense, or the source's store cannot look up titles.
     """
@@ -115,7 +115,7 @@ def build_dr_rag_linked(
         source = RetrievalSource("local", TantivyBM25Retriever(TantivyDocumentStore()))
     if links is None:
         store = getattr(source.retriever, "document_store", None)
-        titles = TitleLinkRetriever(store)  # type: ignore[arg-type]
+        titles = TitleMentionRetriever(store)  # type: ignore[arg-type]
         links = RetrievalSource(source.name, titles, external=source.external)
     model = chat_generator if chat_generator is not None else ChatModel(role="llm")
     statistics = term_statistics(source)
@@ -126,7 +126,7 @@ def build_dr_rag_linked(
     pipeline = _start(names, source.name, _external([source, links]), k, model)
     pipeline.add_component(
         "retrieval",
-        LinkedRetrieval(
+        LinkedStages(
             source,
             links,
             classifier,

@@ -12,7 +12,9 @@ import haystack
 import yaml
 from haystack.core.errors import DeserializationError, PipelineError
 
-YAML_PIPELINES = Path(__file__).resolve().parent.parent / "yaml_pipelines"
+import prefrag
+
+YAML_PIPELINES = Path(prefrag.__file__).parent / "yaml_pipelines"
 PIPELINES_VARIABLE = "PREFRAG_PIPELINES_DIR"
 
 # Haystack 3 has one class for both engines; 2.x has the asynchronous one apart.
@@ -22,9 +24,7 @@ _VARIABLE = re.compile(r"\$\{(?P<name>[A-Z][A-Z0-9_]*)(?::-(?P<default>[^}]*))?\
 
 # Haystack 3 builds only components of modules that it is told to trust.
 _ALLOWLIST = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
-os.environ[_ALLOWLIST] = ",".join(
-    filter(None, [os.environ.get(_ALLOWLIST), "components", "evaluation", "duckduckgo_api_haystack"])
-)
+os.environ[_ALLOWLIST] = ",".join(filter(None, [os.environ.get(_ALLOWLIST), "prefrag", "duckduckgo_api_haystack"]))
 
 
 def folders() -> list[Path]:

@@ -7,19 +7,19 @@ from typing import Any
 
 from haystack.components.joiners import BranchJoiner
 
-from components.answer_reviewer import AnswerReviewer
-from components.chat_model import ChatModel
-from components.model_call import ChatGenerator
-from components.observation_recorder import ObservationRecorder
-from components.observation_refiner import ObservationRefiner
-from components.preference_router import PreferenceRouter
-from components.preference_selector import PreferenceSelector
-from components.retrieval_source import RetrievalSource
-from components.source_switch_judge import SourceSwitchJudge
-from components.state import State
-from pipelines.agent_loop import agent_loop
-from pipelines.prefrag import local_source, term_statistics, web_source
-from pipelines.sampling import SAMPLING
+from prefrag.components.agent.answer_reviewer import AnswerReviewer
+from prefrag.components.agent.observation_recorder import ObservationRecorder
+from prefrag.components.agent.observation_refiner import ObservationRefiner
+from prefrag.components.agent.preference_router import PreferenceRouter
+from prefrag.components.agent.preference_selector import PreferenceSelector
+from prefrag.components.generators.chat_model import ChatModel
+from prefrag.components.generators.model_call import ChatGenerator
+from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.state.state import State
+from prefrag.pipelines.agent_loop import agent_loop
+from prefrag.pipelines.prefrag import local_source, term_statistics, web_source
+from prefrag.pipelines.sampling import SAMPLING
 
 TOOLS: tuple[Mapping[str, Any], ...] = (
     {
@@ -57,7 +57,7 @@ def build_mspr(
     :param chat_generator: The model; by default the one of the environment.
     :param judge_generator: The model of the preference; by default the judge of the environment.
     :param tools: The actions: name, description, source.
-    :param reply_format: See :class:`~components.reasoner.Reasoner`.
+    :param reply_format: See :class:`Reasoner`.
     :param top_k: Documents a retrieval.
     :param max_iterations: AWI, the most iterations of the agent; the last one may only answer.
     :param max_supplements: SRT, the most supplementary retrievals.

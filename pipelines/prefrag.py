@@ -9,22 +9,22 @@ from duckduckgo_api_haystack.duckduckgoapi import DuckduckgoApiWebSearch
 from haystack.components.joiners import BranchJoiner
 from haystack_integrations.components.websearch.ddgs import DDGSWebSearch
 
-from components.chat_model import ChatModel
-from components.coverage import TermStatistics
-from components.model_call import ChatGenerator
-from components.observation_recorder import ObservationRecorder
-from components.preference_router import PreferenceRouter
-from components.retrieval_source import RetrievalSource
-from components.self_reflector import Reflection, SelfReflector
-from components.source_switch_judge import SourceSwitchJudge
-from components.state import Fidelity, State
-from components.switch_classifier import SwitchClassifier
-from components.tantivy_bm25_retriever import TantivyBM25Retriever
-from components.tantivy_document_store import TantivyDocumentStore
-from components.title_match_ranker import TitleMatchRanker
-from components.web_retriever import WebRetriever
-from pipelines.agent_loop import agent_loop
-from pipelines.sampling import SAMPLING
+from prefrag.components.agent.observation_recorder import ObservationRecorder
+from prefrag.components.agent.preference_router import PreferenceRouter
+from prefrag.components.agent.self_reflector import Reflection, SelfReflector
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.generators.chat_model import ChatModel
+from prefrag.components.generators.model_call import ChatGenerator
+from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
+from prefrag.components.judge.switch_classifier import SwitchClassifier
+from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
+from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.sources.web_retriever import WebRetriever
+from prefrag.components.state.state import Fidelity, State
+from prefrag.components.text.term_statistics import TermStatistics
+from prefrag.pipelines.agent_loop import agent_loop
+from prefrag.pipelines.sampling import SAMPLING
 
 # Who chooses the source of a step: the judge, after the preferred one was searched; the model, by the name of its
 # action; or nobody, as all are searched at the same time.
@@ -118,11 +118,11 @@ def build_prefrag(
     :param judge: The judge; by default one for these sources, by model or by classifier.
     :param tools: The actions that the reasoner may take: name, description, source; by default one search engine, or
         one action a source where the model chooses.
-    :param reply_format: See :class:`~components.reasoner.Reasoner`.
+    :param reply_format: See :class:`Reasoner`.
     :param top_k: Documents a retrieval.
     :param max_steps: Steps; the hard limit is one more.
     :param max_supplements: Supplementary retrievals.
-    :param reflection: See :class:`~components.self_reflector.SelfReflector`; ``off`` leaves it out, and the model is
+    :param reflection: See :class:`SelfReflector`; ``off`` leaves it out, and the model is
         not asked to evaluate itself.
     :param selection: Who chooses the source of a step: ``judge``, ``model``, or nobody (``all`` are searched).
     :param fidelity: ``paper`` or ``authors-code``.

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from components.answer_composer import AnswerComposer
-from components.chat_model import ChatModel
-from components.follow_up_rewriter import FollowUpRewriter
-from components.model_call import ChatGenerator
-from components.observation_recorder import ObservationRecorder
-from components.question_as_query import QuestionAsQuery
-from components.reasoner import Reasoner
-from components.retrieval_source import RetrievalSource
-from components.state_builder import StateBuilder
-from pipelines.loading import Pipeline
-from pipelines.prefrag import local_source, web_source
-from pipelines.sampling import SAMPLING
+from prefrag.components.agent.follow_up_rewriter import FollowUpRewriter
+from prefrag.components.agent.observation_recorder import ObservationRecorder
+from prefrag.components.agent.question_as_query import QuestionAsQuery
+from prefrag.components.agent.reasoner import Reasoner
+from prefrag.components.generators.chat_model import ChatModel
+from prefrag.components.generators.model_call import ChatGenerator
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.state.answer_composer import AnswerComposer
+from prefrag.components.state.state_builder import StateBuilder
+from prefrag.pipelines.loading import Pipeline
+from prefrag.pipelines.prefrag import local_source, web_source
+from prefrag.pipelines.sampling import SAMPLING
 
 
 def build_vanilla(
@@ -30,7 +30,7 @@ def build_vanilla(
 
     :param sources: The sources, asked at the same time; none for the model alone (*No Retrieval*).
     :param chat_generator: The model; by default the one of the environment.
-    :param reply_format: See :class:`~components.reasoner.Reasoner`.
+    :param reply_format: See :class:`Reasoner`.
     :param top_k: Documents of each source.
     :returns: The pipeline.
     """

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("prefrag", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("prefrag")
 
-os.environ["HAYSTACK_DESERIALIZATION_ALLOWLIST"] = "components,evaluation,duckduckgo_api_haystack,tests"
+os.environ["HAYSTACK_DESERIALIZATION_ALLOWLIST"] = "prefrag,duckduckgo_api_haystack,tests"
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 
 from tests import fakes  # noqa: E402

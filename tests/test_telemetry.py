@@ -10,7 +10,15 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    "module", ["components.state", "evaluation.runner", "evaluation.datasets", "pipelines", "service.main", "training"]
+    "module",
+    [
+        "prefrag.components.state.state",
+        "prefrag.evaluation.runs.runner",
+        "prefrag.evaluation.datasets",
+        "prefrag.pipelines",
+        "prefrag.service.cli.main",
+        "prefrag.training",
+    ],
 )
 def test_telemetry_is_off_unless_somebody_switches_it_on(module: str):
     code = (

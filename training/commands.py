@@ -20,8 +20,8 @@ def judge(
     """Train the trees that judge whether to switch to another source, and measure them beside coverage."""
     from rich.console import Console
 
-    from training.dataset import Dataset
-    from training.judge_classifier import train_judge
+    from prefrag.training.dataset import Dataset
+    from prefrag.training.judge_classifier import train_judge
 
     with Console(stderr=True).status("Reading") as status:
         trained = train_judge([Dataset.parse(each) for each in dataset], output, seed, on_progress=status.update)
@@ -48,9 +48,9 @@ def pairs(
     """Train the trees that choose documents together (DR-RAG), and measure them beside BM25."""
     from rich.console import Console
 
-    from training.dataset import Dataset
-    from training.pair_classifier import train_pairs
-    from training.pair_classifier.trees import MEASURED_AT
+    from prefrag.training.dataset import Dataset
+    from prefrag.training.pair_classifier import train_pairs
+    from prefrag.training.pair_classifier.trees import MEASURED_AT
 
     with Console(stderr=True).status("Reading") as status:
         trained = train_pairs([Dataset.parse(each) for each in dataset], output, seed, on_progress=status.update)

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from haystack import Document
 
-from components.index_location import resolve_index
-from components.tantivy_document_store import TantivyDocumentStore
-from evaluation.datasets import load_questions, read_passages
-from evaluation.question import Question
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index_location import resolve_index
+from prefrag.evaluation.datasets import load_questions, read_passages
+from prefrag.evaluation.question import Question
 
 FEWEST_QUESTIONS = 25
 

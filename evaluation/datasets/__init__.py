@@ -12,10 +12,10 @@ from typing import Any
 
 from haystack import Document
 
-from evaluation.datasets import beir, bioasq, dpr, hotpotqa, ircot, jsonl, musique, two_wiki, wiki_paragraphs
-from evaluation.datasets.dataset_file import DatasetFile
-from evaluation.datasets.jsonl import write_jsonl
-from evaluation.question import Question
+from prefrag.evaluation.datasets import beir, bioasq, dpr, hotpotqa, ircot, jsonl, musique, two_wiki, wiki_paragraphs
+from prefrag.evaluation.datasets.dataset_file import DatasetFile
+from prefrag.evaluation.datasets.jsonl import write_jsonl
+from prefrag.evaluation.question import Question
 
 __all__ = ["FORMATS", "detect", "load_questions", "read_passages", "write_jsonl"]
 

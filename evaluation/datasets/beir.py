@@ -7,8 +7,8 @@ from typing import Any
 
 from haystack import Document
 
-from evaluation.datasets.dataset_file import DatasetFile, text_of
-from evaluation.datasets.passage import passage
+from prefrag.evaluation.datasets.dataset_file import DatasetFile, text_of
+from prefrag.evaluation.datasets.passage import passage
 
 
 def recognises(record: dict[str, Any]) -> bool:

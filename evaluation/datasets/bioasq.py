@@ -15,10 +15,10 @@ from typing import Any
 
 from haystack import Document
 
-from evaluation.datasets.dataset_file import DatasetFile, text_of
-from evaluation.datasets.dataset_name import BIOASQ
-from evaluation.datasets.passage import passage
-from evaluation.question import Question
+from prefrag.evaluation.datasets.dataset_file import DatasetFile, text_of
+from prefrag.evaluation.datasets.dataset_name import BIOASQ
+from prefrag.evaluation.datasets.passage import passage
+from prefrag.evaluation.question import Question
 
 YES_NO = "yesno"
 

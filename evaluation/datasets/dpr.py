@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 from haystack import Document
 
-from evaluation.datasets.dataset_file import DatasetFile
-from evaluation.datasets.passage import passage
+from prefrag.evaluation.datasets.dataset_file import DatasetFile
+from prefrag.evaluation.datasets.passage import passage
 
 COLUMNS = ["id", "text", "title"]
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from haystack import Document
 
-from evaluation.datasets.dataset_file import DatasetFile, text_of
-from evaluation.datasets.dataset_name import HOTPOTQA
-from evaluation.datasets.passage import id_by_title, joined, passage
-from evaluation.question import Question
+from prefrag.evaluation.datasets.dataset_file import DatasetFile, text_of
+from prefrag.evaluation.datasets.dataset_name import HOTPOTQA
+from prefrag.evaluation.datasets.passage import id_by_title, joined, passage
+from prefrag.evaluation.question import Question
 
 
 def recognises(record: dict[str, Any]) -> bool:

@@ -15,10 +15,10 @@ from typing import Any
 
 from haystack import Document
 
-from evaluation.datasets.dataset_file import DatasetFile, text_of
-from evaluation.datasets.dataset_name import HOTPOTQA, TWO_WIKI, dataset_name, type_of
-from evaluation.datasets.passage import id_by_text, id_by_title, passage
-from evaluation.question import Question
+from prefrag.evaluation.datasets.dataset_file import DatasetFile, text_of
+from prefrag.evaluation.datasets.dataset_name import HOTPOTQA, TWO_WIKI, dataset_name, type_of
+from prefrag.evaluation.datasets.passage import id_by_text, id_by_title, passage
+from prefrag.evaluation.question import Question
 
 
 def recognises(record: dict[str, Any]) -> bool:

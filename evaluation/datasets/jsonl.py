@@ -16,10 +16,10 @@ from typing import Any
 
 from haystack import Document
 
-from evaluation.datasets.dataset_file import DatasetFile, check_unicode, text_of
-from evaluation.datasets.dataset_name import dataset_name
-from evaluation.datasets.passage import passage
-from evaluation.question import Hop, Question
+from prefrag.evaluation.datasets.dataset_file import DatasetFile, check_unicode, text_of
+from prefrag.evaluation.datasets.dataset_name import dataset_name
+from prefrag.evaluation.datasets.passage import passage
+from prefrag.evaluation.question import Hop, Question
 
 # What the line of a passage says under `source`, which in a document's metadata is where a search found it.
 SPLIT = "source_split"

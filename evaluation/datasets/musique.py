@@ -13,10 +13,10 @@ from typing import Any
 
 from haystack import Document
 
-from evaluation.datasets.dataset_file import DatasetFile, text_of
-from evaluation.datasets.dataset_name import MUSIQUE, type_of
-from evaluation.datasets.passage import id_by_text, passage
-from evaluation.question import Hop, Question
+from prefrag.evaluation.datasets.dataset_file import DatasetFile, text_of
+from prefrag.evaluation.datasets.dataset_name import MUSIQUE, type_of
+from prefrag.evaluation.datasets.passage import id_by_text, passage
+from prefrag.evaluation.question import Hop, Question
 
 
 def recognises(record: dict[str, Any]) -> bool:

@@ -13,10 +13,10 @@ from typing import Any
 
 from haystack import Document
 
-from evaluation.datasets import hotpotqa
-from evaluation.datasets.dataset_file import DatasetFile
-from evaluation.datasets.dataset_name import TWO_WIKI
-from evaluation.question import Question
+from prefrag.evaluation.datasets import hotpotqa
+from prefrag.evaluation.datasets.dataset_file import DatasetFile
+from prefrag.evaluation.datasets.dataset_name import TWO_WIKI
+from prefrag.evaluation.question import Question
 
 ALIASES = "id_aliases.json"
 

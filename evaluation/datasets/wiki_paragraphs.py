@@ -13,8 +13,8 @@ from typing import Any
 
 from haystack import Document
 
-from evaluation.datasets.dataset_file import DatasetFile, text_of
-from evaluation.datasets.passage import id_by_title, joined, passage
+from prefrag.evaluation.datasets.dataset_file import DatasetFile, text_of
+from prefrag.evaluation.datasets.passage import id_by_title, joined, passage
 
 
 def recognises(record: dict[str, Any]) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from evaluation.metrics.answers import acc
-from evaluation.metrics.official import squad
-from evaluation.question import Question
+from prefrag.evaluation.metrics.answers import acc
+from prefrag.evaluation.metrics.official import squad
+from prefrag.evaluation.question import Question
 
 
 def authors_scores(question: Question, answer: str) -> dict[str, float]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from evaluation.metrics.answers import em, normalise, overlap, yes_no
-from evaluation.question import Question
+from prefrag.evaluation.metrics.answers import em, normalise, overlap, yes_no
+from prefrag.evaluation.question import Question
 
 _CLOSED = ("yes", "no", "noanswer")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evaluation.metrics.answers import answer_scores
-from evaluation.metrics.authors import authors_scores
-from evaluation.metrics.official import official_scores
-from evaluation.metrics.passages import passage_scores
-from evaluation.question import Question
+from prefrag.evaluation.metrics.answers import answer_scores
+from prefrag.evaluation.metrics.authors import authors_scores
+from prefrag.evaluation.metrics.official import official_scores
+from prefrag.evaluation.metrics.passages import passage_scores
+from prefrag.evaluation.question import Question
 
 
 def score(question: Question, result: Mapping[str, Any]) -> dict[str, float]:

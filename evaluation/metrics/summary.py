@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evaluation.metrics.counts import calls_by_caller, counts
-from evaluation.metrics.official import macro_f1_of_run
-from evaluation.metrics.prices import Prices
-from evaluation.metrics.scores import score
-from evaluation.question import Question
+from prefrag.evaluation.metrics.counts import calls_by_caller, counts
+from prefrag.evaluation.metrics.official import macro_f1_of_run
+from prefrag.evaluation.metrics.prices import Prices
+from prefrag.evaluation.metrics.scores import score
+from prefrag.evaluation.question import Question
 
 
 def summarise(
@@ -22,7 +22,7 @@ def summarise(
     scores are worked out again from the results, so ``scores`` in a prediction is not read.
 
     :param predictions: The lines of ``predictions.jsonl``.
-    :param prices: A table of prices, see :class:`~evaluation.metrics.prices.Prices`; without one there is no ``cost``.
+    :param prices: A table of prices, see :class:`Prices`; without one there is no ``cost``.
     :param model: The model whose price counts; needed when the table names several.
     :returns: ``n``, ``errors`` (questions whose run failed), every score in percent, every count as the mean a
         question, ``llm_calls_by_caller``, ``seconds_per_question``, ``by_type`` (the same for each type of question)

@@ -1,5 +1,5 @@
 """The report: one page and one Markdown file from any number of run folders."""
 
-from evaluation.report.page import write_report
+from prefrag.evaluation.report.page import write_report
 
 __all__ = ["write_report"]

@@ -11,9 +11,9 @@ from typing import Literal
 
 import numpy as np
 
-from evaluation.report.measures import ACC, EM, F1, MEASURES, RECALL, TOTAL, Measure
-from evaluation.report.runs import Run
-from evaluation.report.settings import Setting, differing
+from prefrag.evaluation.report.measures import ACC, EM, F1, MEASURES, RECALL, TOTAL, Measure
+from prefrag.evaluation.report.runs import Run
+from prefrag.evaluation.report.settings import Setting, differing
 
 RESAMPLES = 10_000
 SEED = 20_250_101

@@ -7,10 +7,10 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from components.state import Event
-from evaluation.report.comparison import Comparison, paired_ids
-from evaluation.report.runs import Run
-from service.trace_text import trace_text
+from prefrag.components.state.state import Event
+from prefrag.evaluation.report.comparison import Comparison, paired_ids
+from prefrag.evaluation.report.runs import Run
+from prefrag.pipelines.trace_text import trace_text
 
 # Bytes of JSON for all traces together, so that a browser opens the page without delay.
 LIMIT = 6_000_000

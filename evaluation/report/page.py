@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from evaluation.report.comparison import (
+from prefrag.evaluation.report.comparison import (
     COMPARED,
     CONFIDENCE,
     RESAMPLES,
@@ -21,11 +21,11 @@ from evaluation.report.comparison import (
     score_intervals,
     turned,
 )
-from evaluation.report.drill_down import differing_ids, drill_down
-from evaluation.report.measures import ACC, DASH, SECONDS
-from evaluation.report.runs import CONFIG, Run, read_runs
-from evaluation.report.settings import Setting, by_setting
-from evaluation.report.tables import REFERENCE, paper_tables
+from prefrag.evaluation.report.drill_down import differing_ids, drill_down
+from prefrag.evaluation.report.measures import ACC, DASH, SECONDS
+from prefrag.evaluation.report.runs import CONFIG, Run, read_runs
+from prefrag.evaluation.report.settings import Setting, by_setting
+from prefrag.evaluation.report.tables import REFERENCE, paper_tables
 
 _FOLDER = Path(__file__).parent
 HTML, MARKDOWN = "report.html", "report.md"
@@ -85,7 +85,7 @@ def write_report(run_folders: Sequence[Path], output: Path) -> Path:
     :raises ValueError: When there is no run, a run cannot be read, or matplotlib is not installed.
     """
     try:
-        from evaluation.report.plots import draw_all
+        from prefrag.evaluation.report.plots import draw_all
     except ImportError as error:
         raise ValueError(f"The report draws with matplotlib ({error}): make install EXTRAS=evaluation.") from error
     runs = read_runs(run_folders)

@@ -16,11 +16,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
-from evaluation.report.comparison import Interval
-from evaluation.report.measures import ACC, DOCUMENTS, RECALL, SECONDS, TOTAL, Measure
-from evaluation.report.runs import Run
-from evaluation.report.settings import Setting
-from evaluation.report.tables import varied
+from prefrag.evaluation.report.comparison import Interval
+from prefrag.evaluation.report.measures import ACC, DOCUMENTS, RECALL, SECONDS, TOTAL, Measure
+from prefrag.evaluation.report.runs import Run
+from prefrag.evaluation.report.settings import Setting
+from prefrag.evaluation.report.tables import varied
 
 Intervals = Mapping[tuple[str, str], Interval]
 Settings = Mapping[Setting, Sequence[Run]]

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evaluation.metrics import failed, score, summarise
-from evaluation.metrics.counts import counts
-from evaluation.question import Question
-from evaluation.report.measures import ACC, DASH, MEASURES, SECONDS, Measure
-from evaluation.run_folder import CONFIG, METRICS, PREDICTIONS
+from prefrag.evaluation.metrics import failed, score, summarise
+from prefrag.evaluation.metrics.counts import counts
+from prefrag.evaluation.question import Question
+from prefrag.evaluation.report.measures import ACC, DASH, MEASURES, SECONDS, Measure
+from prefrag.evaluation.runs.run_folder import CONFIG, METRICS, PREDICTIONS
 
 # In the order of the tables: baselines first, as in the papers.
 _ORDER = ("no_retrieval", "vanilla", "react", "dr_rag", "mspr", "prefrag")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from evaluation.report.measures import DASH
-from evaluation.report.runs import Run
+from prefrag.evaluation.report.measures import DASH
+from prefrag.evaluation.report.runs import Run
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from evaluation.report.comparison import Interval
-from evaluation.report.measures import (
+from prefrag.evaluation.report.comparison import Interval
+from prefrag.evaluation.report.measures import (
     ACC,
     CALLS,
     DASH,
@@ -23,8 +23,8 @@ from evaluation.report.measures import (
     USED_LOCAL,
     Measure,
 )
-from evaluation.report.runs import Run
-from evaluation.report.settings import Setting
+from prefrag.evaluation.report.runs import Run
+from prefrag.evaluation.report.settings import Setting
 
 Intervals = Mapping[tuple[str, str], Interval]
 REFERENCE = "prefrag"

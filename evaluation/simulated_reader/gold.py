@@ -10,9 +10,9 @@ from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 
-from components.unicode_form import one_form
-from evaluation.datasets import load_questions, read_passages
-from evaluation.question import Question
+from prefrag.components.text.unicode_form import one_form
+from prefrag.evaluation.datasets import load_questions, read_passages
+from prefrag.evaluation.question import Question
 
 logger = logging.getLogger(__name__)
 
@@ -110,7 +110,7 @@ def load_gold(questions: Sequence[str], corpus: Sequence[str], format: str = "au
 
     :param questions: Files of questions.
     :param corpus: Files of passages.
-    :param format: The form of the questions, see :func:`evaluation.datasets.load_questions`.
+    :param format: The form of the questions, see :func:`prefrag.evaluation.datasets.load_questions`.
     :returns: The questions by their text.
     :raises FileNotFoundError: When a file is absent.
     :raises ValueError: When a file cannot be read, or the corpus holds none of the gold passages.

@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterator
 from hashlib import blake2b
 from itertools import islice
 
-from components.reply_formats.fields import plain_query
-from evaluation.question import Question
-from evaluation.simulated_reader.gold import GoldQuestion, Passage, spoken
+from prefrag.components.agent.reply_formats.fields import plain_query
+from prefrag.evaluation.question import Question
+from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage, spoken
 
 _REFERENCE = re.compile(r"#(\d+)")
 # Words that a search engine passes over anyway.

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
-from evaluation.simulated_reader.gold import one_line
+from prefrag.evaluation.simulated_reader.gold import one_line
 
 Kind = Literal["step", "verdict", "reflection", "review", "question", "summary"]
 Form = Literal["text", "json", "tools", "tags"]

@@ -13,12 +13,12 @@ from haystack import component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
-from components.state import Label
-from components.token_budget import estimate_tokens
-from evaluation.simulated_reader import replies
-from evaluation.simulated_reader.gold import GoldQuestion, Shown, headers, load_gold, spoken
-from evaluation.simulated_reader.policy import draw, is_right, queries, wrong_answer
-from evaluation.simulated_reader.prompts import Call, read_call
+from prefrag.components.generators.token_budget import estimate_tokens
+from prefrag.components.state.state import Label
+from prefrag.evaluation.simulated_reader import replies
+from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Shown, headers, load_gold, spoken
+from prefrag.evaluation.simulated_reader.policy import draw, is_right, queries, wrong_answer
+from prefrag.evaluation.simulated_reader.prompts import Call, read_call
 
 CONTEXT_WINDOW = 131_072
 
@@ -48,7 +48,7 @@ class SimulatedReader:
     every method, and asking again or showing more never mends it.
 
     ```python
-    from evaluation.simulated_reader import SimulatedReader
+    from prefrag.evaluation.simulated_reader import SimulatedReader
 
     reader = SimulatedReader(questions="dev.jsonl", corpus="corpus.jsonl", judge_error=0.1)
     ```
@@ -76,7 +76,7 @@ class SimulatedReader:
         :param seed: Of all draws.
         :param context_window: Tokens that a prompt may have; large, so that nothing is cut.
         :param latency: Seconds that every reply takes.
-        :param format: The form of the questions, see :func:`evaluation.datasets.load_questions`.
+        :param format: The form of the questions, see :func:`prefrag.evaluation.datasets.load_questions`.
         :raises ValueError: For a number out of its range, or no file.
         """
         rates = {"judge_error": judge_error, "reflection_error": reflection_error, "distraction": distraction}

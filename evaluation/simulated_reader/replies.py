@@ -7,8 +7,8 @@ from typing import Any
 
 from haystack.dataclasses import ChatMessage, ToolCall
 
-from components.state import Label
-from evaluation.simulated_reader.prompts import Call
+from prefrag.components.state.state import Label
+from prefrag.evaluation.simulated_reader.prompts import Call
 
 SEARCHING = "I still have to find what is missing"
 ANSWERING = "The passages say all that can be said"

@@ -1,9 +1,9 @@
 """Serves yaml_pipelines/mspr_linked.yaml: MSPR with linked retrieval."""
 
-from service.wrapper import ServedPipeline
+from prefrag.service.server.wrapper import ServedPipeline
 
 
 class PipelineWrapper(ServedPipeline):
-    """See :class:`~service.wrapper.ServedPipeline`."""
+    """See :class:`ServedPipeline`."""
 
     name = "mspr_linked"

@@ -1,9 +1,9 @@
 """Serves yaml_pipelines/no_retrieval.yaml: the model alone, in one call."""
 
-from service.wrapper import ServedPipeline
+from prefrag.service.server.wrapper import ServedPipeline
 
 
 class PipelineWrapper(ServedPipeline):
-    """See :class:`~service.wrapper.ServedPipeline`."""
+    """See :class:`ServedPipeline`."""
 
     name = "no_retrieval"

@@ -1,9 +1,9 @@
 """Serves yaml_pipelines/prefrag.yaml: your own documents first, the web when the judge says so."""
 
-from service.wrapper import ServedPipeline
+from prefrag.service.server.wrapper import ServedPipeline
 
 
 class PipelineWrapper(ServedPipeline):
-    """See :class:`~service.wrapper.ServedPipeline`."""
+    """See :class:`ServedPipeline`."""
 
     name = "prefrag"

@@ -1,9 +1,9 @@
 """Serves yaml_pipelines/prefrag_classifier.yaml: PrefRAG with small trees as its judge."""
 
-from service.wrapper import ServedPipeline
+from prefrag.service.server.wrapper import ServedPipeline
 
 
 class PipelineWrapper(ServedPipeline):
-    """See :class:`~service.wrapper.ServedPipeline`."""
+    """See :class:`ServedPipeline`."""
 
     name = "prefrag_classifier"

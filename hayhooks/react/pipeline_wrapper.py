@@ -1,9 +1,9 @@
 """Serves yaml_pipelines/react.yaml: an agent that picks the source of each search."""
 
-from service.wrapper import ServedPipeline
+from prefrag.service.server.wrapper import ServedPipeline
 
 
 class PipelineWrapper(ServedPipeline):
-    """See :class:`~service.wrapper.ServedPipeline`."""
+    """See :class:`ServedPipeline`."""
 
     name = "react"

@@ -1,9 +1,9 @@
 """Serves yaml_pipelines/react_mix.yaml: an agent whose searches go to both sources."""
 
-from service.wrapper import ServedPipeline
+from prefrag.service.server.wrapper import ServedPipeline
 
 
 class PipelineWrapper(ServedPipeline):
-    """See :class:`~service.wrapper.ServedPipeline`."""
+    """See :class:`ServedPipeline`."""
 
     name = "react_mix"

@@ -1,9 +1,9 @@
 """Serves yaml_pipelines/vanilla_web.yaml: the web, one retrieval and one call."""
 
-from service.wrapper import ServedPipeline
+from prefrag.service.server.wrapper import ServedPipeline
 
 
 class PipelineWrapper(ServedPipeline):
-    """See :class:`~service.wrapper.ServedPipeline`."""
+    """See :class:`ServedPipeline`."""
 
     name = "vanilla_web"

@@ -6,7 +6,7 @@ from typing import Any
 
 from haystack import Document
 
-from components.state import Action, RunSettings, Search, State, Step
+from prefrag.components.state.state import Action, RunSettings, Search, State, Step
 
 QUESTION = "When did the yard that built the Aurora win the prize?"
 

@@ -17,7 +17,7 @@ from haystack.dataclasses import ChatMessage, ToolCall
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.recording import Entry, NotRecorded, Recording
+from prefrag.components.recording import Entry, NotRecorded, Recording
 from tests.components.samples import document
 
 YEAR = {"field": "meta.year", "operator": ">", "value": 2000}

@@ -13,8 +13,8 @@ import yaml
 from haystack import component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage
 
-from evaluation.question import Question
-from pipelines.loading import find, read
+from prefrag.evaluation.question import Question
+from prefrag.pipelines.loading import find, read
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from service.main import app
+from prefrag.service.cli.main import app
 from tests.evaluation.answering import HANG_AFTER, pipeline, questions, questions_file
 from tests.pipelines.scripted import answer, scripted_yaml
 
@@ -168,7 +168,7 @@ class TestEvaluate:
         boxes = pipeline(tmp_path, ASKED)
         arguments = ["evaluate", "--pipeline", boxes, "--questions", file, "--output", output, "--concurrency", "1"]
         process = subprocess.Popen(
-            [sys.executable, "-m", "service.main", *map(str, arguments)],
+            [sys.executable, "-m", "prefrag.service.cli.main", *map(str, arguments)],
             env={**os.environ, HANG_AFTER: "2"},
             cwd=ROOT,
             stdout=subprocess.PIPE,
@@ -199,7 +199,7 @@ class TestReport:
             written.append((folders, output))
             return output / "index.html"
 
-        monkeypatch.setattr("evaluation.report.write_report", write_report, raising=False)
+        monkeypatch.setattr("prefrag.evaluation.report.write_report", write_report, raising=False)
 
         result = prefrag("report", tmp_path / "one", tmp_path / "two", "--output", tmp_path / "report")
 
@@ -213,7 +213,7 @@ class TestReport:
 
 def test_help_needs_nothing_heavy():
     code = (
-        "import sys; from typer.testing import CliRunner; from service.main import app\n"
+        "import sys; from typer.testing import CliRunner; from prefrag.service.cli.main import app\n"
         "assert CliRunner().invoke(app, ['evaluate', '--help']).exit_code == 0\n"
         "print([name for name in ('haystack', 'tantivy', 'yaml', 'matplotlib', 'scipy') if name in sys.modules])"
     )

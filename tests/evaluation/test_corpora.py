@@ -16,15 +16,15 @@ from typing import Any
 import pytest
 from haystack import Document
 
-import evaluation.corpora
-import pipelines.file_lock
-from components.index_location import data_directory, index_path
-from components.tantivy_document_store import TantivyDocumentStore
-from evaluation.corpora import evaluation_indexes, index_corpus
-from evaluation.datasets import load_questions
-from pipelines.index_lock import index_lock
-from pipelines.indexing import Progress
-from pipelines.passage_stores import PassageStore
+import prefrag.evaluation.corpora
+import prefrag.pipelines.file_lock
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
+from prefrag.evaluation.corpora import evaluation_indexes, index_corpus
+from prefrag.evaluation.datasets import load_questions
+from prefrag.pipelines.indexing import Progress
+from prefrag.pipelines.indexing.lock import index_lock
+from prefrag.pipelines.indexing.stores import PassageStore
 
 PUBLISHED = Path(__file__).parent / "datasets" / "published"
 OWN = PUBLISHED / "own" / "musique" / "corpus.jsonl"
@@ -76,7 +76,7 @@ class TestTheIndexesOfAnEvaluation:
     @pytest.mark.parametrize("split", [True, False])
     def test_a_second_call_uses_them_as_they_are(self, split: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         first = evaluation_indexes(OWN, split=split)
-        monkeypatch.setattr(evaluation.corpora, "index_corpus", None)
+        monkeypatch.setattr(prefrag.evaluation.corpora, "index_corpus", None)
         assert evaluation_indexes(OWN, split=split) == first
 
     def test_a_copy_of_the_corpus_has_the_same_index_and_a_changed_one_another(self, tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ class TestTheIndexesOfAnEvaluation:
     @pytest.mark.parametrize("corpus", [OWN, DPR])
     def test_a_new_way_of_making_them_makes_them_anew(self, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         first = evaluation_indexes(corpus, split=False)
-        monkeypatch.setattr(evaluation.corpora, "_RECIPE", "another")
+        monkeypatch.setattr(prefrag.evaluation.corpora, "_RECIPE", "another")
         assert evaluation_indexes(corpus, split=False) != first
 
     def test_the_whole_and_the_split_corpus_do_not_share_an_index(self) -> None:
@@ -105,8 +105,8 @@ class TestTheIndexesOfAnEvaluation:
         corpus = table(tmp_path / "c.tsv", range(60))
         want = """
 import sys
-from evaluation.corpora import evaluation_indexes
-from pipelines.passage_stores import PassageStore
+from prefrag.evaluation.corpora import evaluation_indexes
+from prefrag.pipelines.indexing.stores import PassageStore
 PassageStore.batch = 10
 def say(progress):
     print(progress.written, flush=True)
@@ -133,7 +133,7 @@ evaluation_indexes(sys.argv[1], split=False, on_progress=say)
         assert len(stored(name)) == 60
 
     def test_the_wait_for_another_has_an_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(evaluation.corpora, "index_lock", lambda name: index_lock(name, wait=0.0))
+        monkeypatch.setattr(prefrag.evaluation.corpora, "index_lock", lambda name: index_lock(name, wait=0.0))
         names = evaluation_indexes(OWN, split=False)
         index_path(names.local).rename(index_path("elsewhere"))
 
@@ -143,16 +143,16 @@ evaluation_indexes(sys.argv[1], split=False, on_progress=say)
     def test_where_no_file_can_be_locked_two_that_make_the_same_index_may_both_get_it(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(pipelines.file_lock, "fcntl", None)
+        monkeypatch.setattr(prefrag.pipelines.file_lock, "fcntl", None)
 
         def meanwhile(*given: Any, **more: Any) -> Any:
             report = index_corpus(*given, **more)
-            monkeypatch.setattr(evaluation.corpora, "index_corpus", index_corpus)
+            monkeypatch.setattr(prefrag.evaluation.corpora, "index_corpus", index_corpus)
             evaluation_indexes(OWN, split=True)
             # What a process still writes when another has put the index in its place.
             return index_corpus(*given, **more) and report
 
-        monkeypatch.setattr(evaluation.corpora, "index_corpus", meanwhile)
+        monkeypatch.setattr(prefrag.evaluation.corpora, "index_corpus", meanwhile)
         local, web = evaluation_indexes(OWN, split=True)
         assert indexes() == {local, web}
         assert (len(stored(local)), len(stored(str(web)))) == (2, 2)
@@ -297,7 +297,7 @@ class TestACorpusInAPublishedForm:
             nonlocal ahead
             ahead = max(ahead, read - progress.written)
 
-        monkeypatch.setattr(evaluation.corpora, "read_passages", passages)
+        monkeypatch.setattr(prefrag.evaluation.corpora, "read_passages", passages)
         index_corpus(table(tmp_path / "p.tsv", range(1)), index="test", on_progress=note)
         assert (read, ahead) == (100, 0)
 
@@ -311,8 +311,8 @@ def test_after_a_kill_the_next_call_does_only_what_is_missing(tmp_path: Path, fo
         corpus.write_text("".join(json.dumps({"id": str(i), "text": f"Passage {i}."}) + "\n" for i in range(40)))
     killed = """
 import os, signal, sys
-from evaluation.corpora import evaluation_indexes
-from pipelines.passage_stores import PassageStore
+from prefrag.evaluation.corpora import evaluation_indexes
+from prefrag.pipelines.indexing.stores import PassageStore
 PassageStore.batch = 10
 def stop(progress):
     if progress.written >= 20:

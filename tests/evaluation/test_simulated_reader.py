@@ -17,19 +17,19 @@ from haystack.dataclasses import ChatMessage
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.answer_reviewer import AnswerReviewer
-from components.follow_up_rewriter import FollowUpRewriter
-from components.observation_refiner import ObservationRefiner
-from components.reasoner import Reasoner
-from components.self_reflector import SelfReflector
-from components.source_switch_judge import SourceSwitchJudge
-from components.state import Action, Label, RunSettings, Search, State, Step
-from evaluation.datasets import load_questions
-from evaluation.metrics import score
-from evaluation.question import Hop, Question
-from evaluation.simulated_reader import SimulatedReader
-from evaluation.simulated_reader.gold import load_gold
-from evaluation.simulated_reader.policy import is_right, queries, wrong_answer
+from prefrag.components.agent.answer_reviewer import AnswerReviewer
+from prefrag.components.agent.follow_up_rewriter import FollowUpRewriter
+from prefrag.components.agent.observation_refiner import ObservationRefiner
+from prefrag.components.agent.reasoner import Reasoner
+from prefrag.components.agent.self_reflector import SelfReflector
+from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
+from prefrag.components.state.state import Action, Label, RunSettings, Search, State, Step
+from prefrag.evaluation.datasets import load_questions
+from prefrag.evaluation.metrics import score
+from prefrag.evaluation.question import Hop, Question
+from prefrag.evaluation.simulated_reader import SimulatedReader
+from prefrag.evaluation.simulated_reader.gold import load_gold
+from prefrag.evaluation.simulated_reader.policy import is_right, queries, wrong_answer
 
 FORMATS = ("text", "json", "guided", "tools", "tags")
 TWO_TOOLS = [

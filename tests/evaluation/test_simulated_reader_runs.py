@@ -13,12 +13,12 @@ import pytest
 import yaml
 from haystack import Document
 
-import pipelines
-from components.tantivy_document_store import TantivyDocumentStore
-from evaluation.datasets import load_questions
-from evaluation.metrics import score
-from evaluation.question import Question
-from pipelines.loading import Pipeline, find, read
+from prefrag import pipelines
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.evaluation.datasets import load_questions
+from prefrag.evaluation.metrics import score
+from prefrag.evaluation.question import Question
+from prefrag.pipelines.loading import Pipeline, find, read
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "multihop"
 DATASETS = ("hotpotqa", "2wikimultihopqa", "musique", "bioasq")
@@ -82,12 +82,18 @@ def simulated(name: str, folder: Path, reader: dict[str, Any], changes: dict[str
             return block
         kind, parameters = str(block.get("type")), block.get("init_parameters")
         if kind.endswith(".ChatModel"):
-            return {"type": "evaluation.simulated_reader.reader.SimulatedReader", "init_parameters": dict(reader)}
+            return {
+                "type": "prefrag.evaluation.simulated_reader.reader.SimulatedReader",
+                "init_parameters": dict(reader),
+            }
         if kind.endswith(".TantivyDocumentStore"):
             return {"type": kind, "init_parameters": {"path": str(folder / source)}}
         if kind.endswith(".WebRetriever"):
-            store = {"type": "components.tantivy_document_store.TantivyDocumentStore", "init_parameters": {}}
-            found = {"type": "components.tantivy_bm25_retriever.TantivyBM25Retriever"}
+            store = {
+                "type": "prefrag.components.document_stores.tantivy.document_store.TantivyDocumentStore",
+                "init_parameters": {},
+            }
+            found = {"type": "prefrag.components.retrievers.tantivy_bm25_retriever.TantivyBM25Retriever"}
             return swapped({**found, "init_parameters": {"document_store": store}}, source)
         if kind.endswith(".RetrievalSource") and isinstance(parameters, dict):
             parameters = {**parameters, "fallback": None, "retries": 0}

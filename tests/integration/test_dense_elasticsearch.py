@@ -13,12 +13,12 @@ from elasticsearch import Elasticsearch
 from haystack import Document, component
 from haystack_integrations.components.retrievers.elasticsearch import ElasticsearchEmbeddingRetriever
 
-from components.dense_retriever import DenseRetriever
-from components.elasticsearch_title_retriever import ElasticsearchTitleRetriever
-from components.hybrid_retriever import HybridRetriever
-from components.retrieval_source import RetrievalSource
-from pipelines.dense_indexing import elasticsearch_store, embed_index
-from pipelines.indexing import index
+from prefrag.components.retrievers.dense_retriever import DenseRetriever
+from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
+from prefrag.components.retrievers.hybrid_retriever import HybridRetriever
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.pipelines.indexing import index
+from prefrag.pipelines.indexing.embedding import elasticsearch_store, embed_index
 
 
 def counted(text: str) -> list[float]:
@@ -86,7 +86,7 @@ async def test_words_and_vectors_of_one_index_are_fused(elasticsearch_url: str, 
     index([corpus], index=name, store="elasticsearch")
     embed_index(name, store="elasticsearch", model="letters", embedder=DocumentEmbedder())
     store = elasticsearch_store(elasticsearch_url, name)
-    words, vectors = ElasticsearchTitleRetriever(store), ElasticsearchEmbeddingRetriever(document_store=store)
+    words, vectors = ElasticsearchMultiMatchRetriever(store), ElasticsearchEmbeddingRetriever(document_store=store)
     source = RetrievalSource("local", HybridRetriever([words, DenseRetriever(Embedder(), vectors)], candidates=2))
 
     found = (await source.run_async("ccc", top_k=3))["documents"]

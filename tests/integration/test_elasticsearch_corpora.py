@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from elasticsearch import Elasticsearch
 
-from evaluation.corpora import evaluation_indexes
-from pipelines.indexing import Progress
+from prefrag.evaluation.corpora import evaluation_indexes
+from prefrag.pipelines.indexing import Progress
 
 
 @pytest.mark.parametrize("form", ["tsv", "jsonl"])

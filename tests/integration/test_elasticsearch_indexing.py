@@ -15,11 +15,11 @@ from haystack.document_stores.errors import DocumentStoreError
 from haystack.utils import Secret
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
-from components.elasticsearch_title_retriever import ElasticsearchTitleRetriever
-from components.elasticsearch_titles import ElasticsearchTitles
-from pipelines import passage_stores
-from pipelines.indexing import delete_documents, index, list_documents, prune
-from pipelines.passage_stores import ElasticsearchPassageStore
+from prefrag.components.document_stores.elasticsearch.titles import ElasticsearchTitles
+from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
+from prefrag.pipelines.indexing import delete_documents, index, list_documents, prune
+from prefrag.pipelines.indexing import stores as passage_stores
+from prefrag.pipelines.indexing.stores import ElasticsearchPassageStore
 
 URL = os.environ.get("PREFRAG_TEST_ELASTICSEARCH_URL", "")
 pytestmark = pytest.mark.skipif(not URL, reason="PREFRAG_TEST_ELASTICSEARCH_URL names no Elasticsearch to test with")
@@ -63,7 +63,7 @@ def test_letters_with_accents_are_found_however_they_are_written(tmp_path: Path,
     (tmp_path / "c.jsonl").write_text(line("x", "Ko\u0308penick", "Another Bru\u0308cke."))
     index([tmp_path], index=name, store="elasticsearch")
 
-    retriever = ElasticsearchTitleRetriever(ElasticsearchDocumentStore(hosts=URL, index=name))
+    retriever = ElasticsearchMultiMatchRetriever(ElasticsearchDocumentStore(hosts=URL, index=name))
     for query in ("K\u00f6penick", "Ko\u0308penick", "br\u00fccke"):
         assert len(retriever.run(query=query)["documents"]) == 2
         assert retriever.document_frequencies([query]) == (2, {query: 2})
@@ -92,7 +92,7 @@ def test_what_is_indexed_is_found_at_once_by_title_and_stem(folder: Path, name: 
     report = index([folder], store="elasticsearch", index=name)
 
     store = ElasticsearchDocumentStore(hosts=URL, index=name, api_key=Secret.from_token("x"), api_key_id=None)
-    found = ElasticsearchTitleRetriever(store, top_k=2).run(query="Karl's squares and churches")["documents"]
+    found = ElasticsearchMultiMatchRetriever(store, top_k=2).run(query="Karl's squares and churches")["documents"]
     assert found[0].id == "x"
     assert found[0].meta == {"title": "Karl", "corpus": str(folder / "c.jsonl")}
     assert report.skipped == []

@@ -16,15 +16,15 @@ from haystack.document_stores.types import DuplicatePolicy
 from haystack.errors import FilterError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
-from components.coverage import uncovered_share_covered
-from components.elasticsearch_title_retriever import ElasticsearchTitleRetriever
-from components.elasticsearch_titles import ElasticsearchTitles
-from components.index_location import read_passages
-from components.judge_features import judge_features
-from components.pair_features import pair_features
-from components.tantivy_bm25_retriever import TantivyBM25Retriever
-from components.tantivy_document_store import TantivyDocumentStore
-from components.title_match_ranker import TitleMatchRanker
+from prefrag.components.document_stores.elasticsearch.titles import ElasticsearchTitles
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index_location import read_passages
+from prefrag.components.judge.switch_features import judge_features
+from prefrag.components.pair_classifier.pair_features import pair_features
+from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
+from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
+from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
+from prefrag.components.text.term_statistics import uncovered_share_covered
 
 SERVER = os.environ.get("PREFRAG_TEST_ELASTICSEARCH_URL")
 SHARED = Path(os.environ.get("PREFRAG_TEST_SHARED") or Path(__file__).parents[2].parent / "shared")
@@ -40,7 +40,7 @@ def new_store() -> Iterator[Callable[[], ElasticsearchDocumentStore]]:
     stores = []
 
     def new() -> ElasticsearchDocumentStore:
-        mapping = ElasticsearchTitleRetriever.recommended_mapping()
+        mapping = ElasticsearchMultiMatchRetriever.recommended_mapping()
         stores.append(ElasticsearchDocumentStore(hosts=SERVER, index=index, custom_mapping=mapping))
         return stores[-1]
 
@@ -67,7 +67,7 @@ def ids(result: dict[str, Any]) -> list[str]:
 
 
 async def test_finds_inflected_words_in_title_and_content(towns):
-    retriever = ElasticsearchTitleRetriever(towns)
+    retriever = ElasticsearchMultiMatchRetriever(towns)
     assert ids(retriever.run(query="rivers of danubes")) == ["passau", "vienna", "linz"]
     found = retriever.run(query="working steel")["documents"]
     assert [(d.id, d.content, d.meta["title"]) for d in found] == [
@@ -80,7 +80,7 @@ async def test_finds_inflected_words_in_title_and_content(towns):
 async def test_filters_and_top_k(towns):
     austrian = {"field": "meta.country", "operator": "==", "value": "at"}
     german = {"field": "meta.country", "operator": "==", "value": "de"}
-    retriever = ElasticsearchTitleRetriever(towns, filters=austrian)
+    retriever = ElasticsearchMultiMatchRetriever(towns, filters=austrian)
     assert set(ids(retriever.run(query="danube"))) == {"vienna", "linz"}
     assert ids(retriever.run(query="danube", filters=german)) == []
     assert len(ids(retriever.run(query="danube", top_k=1))) == 1
@@ -89,7 +89,7 @@ async def test_filters_and_top_k(towns):
 
 
 def test_a_filter_that_compares_titles_is_refused(towns):
-    retriever = ElasticsearchTitleRetriever(towns)
+    retriever = ElasticsearchMultiMatchRetriever(towns)
     linz = {"field": "meta.title", "operator": "!=", "value": "Linz"}
     with pytest.raises(FilterError, match="meta.title"):
         retriever.run(query="danube", filters=linz)
@@ -102,7 +102,7 @@ def test_a_filter_that_compares_titles_is_refused(towns):
 def test_counts_words_as_the_embedded_index_does(towns, tmp_path):
     embedded = TantivyDocumentStore(path=str(tmp_path / "index"))
     embedded.write_documents(towns.filter_documents())
-    retriever = ElasticsearchTitleRetriever(towns)
+    retriever = ElasticsearchMultiMatchRetriever(towns)
     words = ["Danube", "danubes", "working", "the", "zebra", "steel works", "!"]
     assert retriever.document_frequencies(words) == embedded.document_frequencies(words)
     assert retriever.document_frequencies([]) == (3, {})
@@ -133,7 +133,7 @@ TEXTS = (
 
 
 def test_many_texts_are_analysed_as_each_alone(towns):
-    retriever = ElasticsearchTitleRetriever(towns)
+    retriever = ElasticsearchMultiMatchRetriever(towns)
     alone = [retriever.analyze(text) for text in TEXTS]
     assert retriever.analyze_many(TEXTS) == alone
     assert alone[0] == ["work", "river"]
@@ -141,7 +141,7 @@ def test_many_texts_are_analysed_as_each_alone(towns):
 
 
 def test_a_server_that_analyses_little_at_once_is_asked_more_often(towns):
-    retriever = ElasticsearchTitleRetriever(towns)
+    retriever = ElasticsearchMultiMatchRetriever(towns)
     alone = [retriever.analyze(text) for text in TEXTS[:6]]
     settings = {"index.analyze.max_token_count": 5}
     towns.client.indices.put_settings(index=towns._index, settings=settings)
@@ -151,13 +151,13 @@ def test_a_server_that_analyses_little_at_once_is_asked_more_often(towns):
 class OneByOne:
     """The words of an index, each text asked for alone."""
 
-    def __init__(self, retriever: ElasticsearchTitleRetriever) -> None:
+    def __init__(self, retriever: ElasticsearchMultiMatchRetriever) -> None:
         self.analyze = retriever.analyze
         self.document_frequencies = retriever.document_frequencies
 
 
 def test_features_are_the_same_however_the_texts_are_analysed(towns):
-    retriever = ElasticsearchTitleRetriever(towns)
+    retriever = ElasticsearchMultiMatchRetriever(towns)
     found = retriever.run(query="danube steel")["documents"]
     question = "Which town by the Danube has steel works, \U0001f600 Linz or Vienna?"
     pairs = [(first, second) for first in found for second in found if first is not second]
@@ -174,7 +174,7 @@ def test_features_are_the_same_however_the_texts_are_analysed(towns):
 
 
 def test_one_retriever_serves_one_event_loop_after_another(towns):
-    retriever = ElasticsearchTitleRetriever(towns)
+    retriever = ElasticsearchMultiMatchRetriever(towns)
 
     async def ask() -> list[str]:
         return ids(await retriever.run_async(query="steel"))
@@ -185,7 +185,7 @@ def test_one_retriever_serves_one_event_loop_after_another(towns):
 
 async def test_a_missing_index_is_named(new_store):
     store = new_store()
-    retriever = ElasticsearchTitleRetriever(store)
+    retriever = ElasticsearchMultiMatchRetriever(store)
     with pytest.raises(DocumentStoreError, match=r"has no index 'prefrag-test-.*prefrag index"):
         await retriever.run_async(query="danube")
     await retriever.close_async()
@@ -204,7 +204,7 @@ def test_finds_gold_passages_as_the_embedded_index_does(new_store, tmp_path):
     served.client.indices.refresh(index="prefrag-test-*")
     ranker = TitleMatchRanker(top_k=5)
 
-    def recall(retriever: TantivyBM25Retriever | ElasticsearchTitleRetriever) -> float:
+    def recall(retriever: TantivyBM25Retriever | ElasticsearchMultiMatchRetriever) -> float:
         """Mean share of the gold passages among the five given, in percent."""
         shares = []
         for question in questions:
@@ -215,6 +215,6 @@ def test_finds_gold_passages_as_the_embedded_index_does(new_store, tmp_path):
         return 100 * mean(shares)
 
     of_embedded = recall(TantivyBM25Retriever(embedded))
-    of_served = recall(ElasticsearchTitleRetriever(served))
+    of_served = recall(ElasticsearchMultiMatchRetriever(served))
     assert of_embedded > 75
     assert of_served == pytest.approx(of_embedded, abs=3)

@@ -9,10 +9,10 @@ import pytest
 from elasticsearch import Elasticsearch
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
-from components.elasticsearch_title_retriever import ElasticsearchTitleRetriever
-from components.linked_retriever import LinkedRetriever
-from components.title_link_retriever import TitleLinkRetriever
-from pipelines.passage_stores import open_passages
+from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
+from prefrag.components.retrievers.linked_retriever import LinkedRetriever
+from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever
+from prefrag.pipelines.indexing.stores import open_passages
 from tests.components.samples import document
 
 PASSAGES = {
@@ -31,7 +31,7 @@ def store(elasticsearch_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[E
     assert passages.write([document(title, text) for title, text in PASSAGES.items()]) == {}
     passages.finish()
     store = ElasticsearchDocumentStore(
-        hosts=elasticsearch_url, index=name, custom_mapping=ElasticsearchTitleRetriever.recommended_mapping()
+        hosts=elasticsearch_url, index=name, custom_mapping=ElasticsearchMultiMatchRetriever.recommended_mapping()
     )
     yield store
     store.close()
@@ -40,7 +40,7 @@ def store(elasticsearch_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[E
 
 
 async def test_what_an_observed_document_names_is_found_on_both_ways(store: ElasticsearchDocumentStore):
-    retriever = LinkedRetriever(ElasticsearchTitleRetriever(store), TitleLinkRetriever(store))
+    retriever = LinkedRetriever(ElasticsearchMultiMatchRetriever(store), TitleMentionRetriever(store))
     asked = {
         "query": "trophy",
         "question": "Who built the Aurora?",

@@ -13,9 +13,9 @@ import pytest
 import yaml
 from elasticsearch import Elasticsearch
 
-import pipelines
-from pipelines import indexing
-from pipelines.loading import Pipeline, find, read
+from prefrag import pipelines
+from prefrag.pipelines import indexing
+from prefrag.pipelines.loading import Pipeline, find, read
 from tests.pipelines.scripted import answer, model, search, verdict
 
 QUESTIONS_ASKED = 100

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from elasticsearch import Elasticsearch
 
-from pipelines import indexing, load
-from service.readiness import outages
+from prefrag.pipelines import indexing, load
+from prefrag.service.server.readiness import outages
 
 
 @pytest.fixture

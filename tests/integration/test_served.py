@@ -39,7 +39,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PREFRAG_", "HAYHOOKS_"))}
     environment |= {"PREFRAG_DATA_DIR": str(tmp_path_factory.mktemp("data")), "PREFRAG_API_KEYS": "secret"}
     log = tmp_path_factory.mktemp("log") / "server.log"
-    command = [sys.executable, "-m", "service.main", "serve", "--port", str(port)]
+    command = [sys.executable, "-m", "prefrag.service.cli.main", "serve", "--port", str(port)]
     with (
         log.open("wb") as output,
         subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=output) as process,

@@ -14,11 +14,11 @@ from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
-from components.elasticsearch_title_retriever import ElasticsearchTitleRetriever
-from components.index_location import read_passages
-from components.tantivy_document_store import TantivyDocumentStore
-from components.title_link_retriever import TitleLinkRetriever
-from pipelines.passage_stores import open_passages
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index_location import read_passages
+from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
+from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever
+from prefrag.pipelines.indexing.stores import open_passages
 
 PASSAGES = [
     Document(id="bridge", content="It leads to Linz, Upper Austria.", meta={"title": "Nibelungen Bridge"}),
@@ -43,7 +43,7 @@ def index(elasticsearch_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[s
 @pytest.fixture
 def store(index: str, elasticsearch_url: str) -> Iterator[ElasticsearchDocumentStore]:
     store = ElasticsearchDocumentStore(
-        hosts=elasticsearch_url, index=index, custom_mapping=ElasticsearchTitleRetriever.recommended_mapping()
+        hosts=elasticsearch_url, index=index, custom_mapping=ElasticsearchMultiMatchRetriever.recommended_mapping()
     )
     yield store
     store.close()
@@ -61,7 +61,7 @@ def ids(result: dict[str, list[Document]]) -> list[str]:
 
 async def test_finds_what_the_texts_mention(index, store):
     write(index, PASSAGES)
-    retriever = TitleLinkRetriever(store, per_title=1)
+    retriever = TitleMentionRetriever(store, per_title=1)
     found = retriever.run(query="Which steel town does it lead to?", documents=PASSAGES[:1])
     assert ids(found) == ["linz", "upper"]
     assert found["documents"][0].meta == PASSAGES[1].meta
@@ -78,7 +78,7 @@ def test_titles_come_and_go_with_their_passages(index, store):
     passage_store = open_passages("elasticsearch", index)
     passage_store.delete(["linz", "linz-rhine"])
     passage_store.finish()
-    retriever = TitleLinkRetriever(store)
+    retriever = TitleMentionRetriever(store)
     assert ids(retriever.run(query="Linz, Upper Austria, Land ob der Enns")) == ["austria", "upper"]
 
 
@@ -86,18 +86,18 @@ def test_the_key_is_no_metadata_of_the_passages(index, store):
     write(index, PASSAGES)
     passage_store = open_passages("elasticsearch", index)
     assert passage_store.by_id(["linz"])["linz"].meta == PASSAGES[1].meta
-    assert ElasticsearchTitleRetriever(store).run(query="steel")["documents"][0].meta == PASSAGES[1].meta
+    assert ElasticsearchMultiMatchRetriever(store).run(query="steel")["documents"][0].meta == PASSAGES[1].meta
 
 
 async def test_an_index_of_an_earlier_version_works_for_all_else(index, store, elasticsearch_url):
-    mapping = ElasticsearchTitleRetriever.recommended_mapping()
+    mapping = ElasticsearchMultiMatchRetriever.recommended_mapping()
     del mapping["properties"]["title_key"]
     with Elasticsearch(elasticsearch_url) as client:
         client.indices.create(index=index, mappings=mapping)
     write(index, PASSAGES)
-    [found] = ElasticsearchTitleRetriever(store).run(query="steel")["documents"]
+    [found] = ElasticsearchMultiMatchRetriever(store).run(query="steel")["documents"]
     assert found.meta == PASSAGES[1].meta
-    retriever = TitleLinkRetriever(store)
+    retriever = TitleMentionRetriever(store)
     with pytest.raises(DocumentStoreError, match=r"without keys of titles.*index the documents again"):
         retriever.run(query="Linz")
     with pytest.raises(DocumentStoreError, match=r"without keys of titles.*index the documents again"):
@@ -107,7 +107,7 @@ async def test_an_index_of_an_earlier_version_works_for_all_else(index, store, e
 
 def test_one_retriever_serves_one_event_loop_after_another(index, store):
     write(index, PASSAGES)
-    retriever = TitleLinkRetriever(store)
+    retriever = TitleMentionRetriever(store)
 
     async def ask() -> list[str]:
         return ids(await retriever.run_async(query="Upper Austria"))
@@ -125,7 +125,7 @@ def test_finds_what_the_embedded_index_finds(index, store, hotpotqa: Path, tmp_p
     found = 0
     for question in [json.loads(line)["question"] for line in lines]:
         asked = {"query": question, "documents": embedded.search(question, top_k=3), "top_k": 50}
-        expected = set(ids(TitleLinkRetriever(embedded, per_title=10).run(**asked)))
-        assert set(ids(TitleLinkRetriever(store, per_title=10).run(**asked))) == expected
+        expected = set(ids(TitleMentionRetriever(embedded, per_title=10).run(**asked)))
+        assert set(ids(TitleMentionRetriever(store, per_title=10).run(**asked))) == expected
         found += len(expected)
     assert found > len(lines)

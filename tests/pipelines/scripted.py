@@ -6,7 +6,7 @@ from typing import Any
 
 import yaml
 
-from pipelines.loading import Pipeline, find, read
+from prefrag.pipelines.loading import Pipeline, find, read
 
 LOCAL = {
     "alpha": "Alpha was built by Beta.",

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from pipelines import load
-from pipelines.prefrag import (
+from prefrag.pipelines import load
+from prefrag.pipelines.prefrag import (
     build_prefrag_classifier,
     build_prefrag_direct,
     build_prefrag_without_preference,
     build_prefrag_without_reflection,
 )
-from pipelines.react import build_react, build_react_mix
-from pipelines.vanilla import build_no_retrieval, build_vanilla_local, build_vanilla_mix, build_vanilla_web
+from prefrag.pipelines.react import build_react, build_react_mix
+from prefrag.pipelines.vanilla import build_no_retrieval, build_vanilla_local, build_vanilla_mix, build_vanilla_web
 
 BUILDERS: dict[str, Callable[[], Any]] = {
     "no_retrieval": build_no_retrieval,

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from pipelines import load
-from pipelines.dense import (
+from prefrag.pipelines import load
+from prefrag.pipelines.dense import (
     build_prefrag_dense,
     build_prefrag_elasticsearch_dense,
     build_prefrag_elasticsearch_hybrid,
     build_prefrag_hybrid,
 )
-from pipelines.loading import Pipeline
+from prefrag.pipelines.loading import Pipeline
 
 BUILDERS = {
     "prefrag_dense": build_prefrag_dense,

@@ -10,16 +10,16 @@ import yaml
 from hayhooks.server.utils.module_loader import create_pipeline_wrapper_instance, load_pipeline_module
 from haystack import Document, default_from_dict, default_to_dict
 
-import pipelines
-from components.pair_scorer import ClassifierMissing
-from components.state import Event
-from components.tantivy_bm25_retriever import TantivyBM25Retriever
-from components.tantivy_document_store import TantivyDocumentStore
-from components.tree_pair_scorer import TreePairScorer
-from pipelines import RunFailed
-from pipelines.dr_rag import build_dr_rag, build_dr_rag_linked
-from pipelines.loading import Pipeline, find, read
-from service.trace_text import trace_text
+from prefrag import pipelines
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.pair_classifier.pair_scorer import ClassifierMissing
+from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
+from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
+from prefrag.components.state.state import Event
+from prefrag.pipelines import RunFailed
+from prefrag.pipelines.dr_rag import build_dr_rag, build_dr_rag_linked
+from prefrag.pipelines.loading import Pipeline, find, read
+from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS
 from tests.pipelines.scripted import model, retriever
 from tests.pipelines.test_loading import graph
@@ -38,7 +38,10 @@ DOCUMENTS = {
 }
 
 
-TRANSFORMER = {"type": "components.transformer_pair_scorer.TransformerPairScorer", "init_parameters": {}}
+TRANSFORMER = {
+    "type": "prefrag.components.pair_classifier.transformer_pair_scorer.TransformerPairScorer",
+    "init_parameters": {},
+}
 
 
 class KnownPairs:

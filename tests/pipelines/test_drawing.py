@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pipelines import load
-from pipelines.drawing import mermaid
+from prefrag.pipelines import load
+from prefrag.pipelines.drawing import mermaid
 
 
 def test_names_every_component_and_every_connection():

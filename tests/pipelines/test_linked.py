@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-import pipelines
-from components.tantivy_document_store import TantivyDocumentStore
-from pipelines.linked import build_mspr_linked, build_prefrag_linked
-from pipelines.loading import Pipeline, find, read
+from prefrag import pipelines
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.pipelines.linked import build_mspr_linked, build_prefrag_linked
+from prefrag.pipelines.loading import Pipeline, find, read
 from tests.components.samples import document
 from tests.pipelines.scripted import answer, scripted_yaml, search, verdict
 
@@ -55,7 +55,7 @@ def test_only_the_retriever_of_the_local_source_differs_from_the_plain_pipeline(
 
     for block in {"local", "local_again"} & set(linked["components"]):
         retriever = linked["components"][block]["init_parameters"]["retriever"]
-        assert retriever["type"] == "components.linked_retriever.LinkedRetriever"
+        assert retriever["type"] == "prefrag.components.retrievers.linked_retriever.LinkedRetriever"
         linked["components"][block]["init_parameters"]["retriever"] = retriever["init_parameters"]["retriever"]
     assert linked == plain
 
@@ -67,7 +67,7 @@ def indexed(name: str, path: Path, *replies: str, **settings: Any) -> str:
     shipped = yaml.safe_load(read(find(name)))["components"]["local"]["init_parameters"]["retriever"]
     parts = shipped["init_parameters"]
     store = {
-        "type": "components.tantivy_document_store.TantivyDocumentStore",
+        "type": "prefrag.components.document_stores.tantivy.document_store.TantivyDocumentStore",
         "init_parameters": {"path": str(path)},
     }
     for place, key in (("retriever", "document_store"), ("links", "document_store"), ("engine", "term_statistics")):

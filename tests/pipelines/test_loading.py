@@ -11,12 +11,12 @@ import pytest
 import yaml
 from haystack import Document
 
-from components.index_location import index_path
-from components.retrieval_source import RetrievalSource
-from components.tantivy_document_store import TantivyDocumentStore
-from pipelines import load, names
-from pipelines.loading import Pipeline, find, read
-from pipelines.prefrag import build_prefrag, local_source, web_source
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index_location import index_path
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.pipelines import load, names
+from prefrag.pipelines.loading import Pipeline, find, read
+from prefrag.pipelines.prefrag import build_prefrag, local_source, web_source
 
 
 def graph(pipeline: Any) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def test_a_pipeline_that_is_not_there_is_named(name: str):
         ("judge: auto", "judge: oracle", "judge is 'oracle'"),
         ("reflection: reply", "reflection: maybe", "reflection is 'maybe'"),
         ("coverage_threshold: 0.22", "coverage_threshold: 22", "between 0 and 1"),
-        ("components.title_match_ranker.TitleMatchRanker", "components.nowhere.Ranker", "nowhere"),
+        ("prefrag.components.rankers.title_match_ranker.TitleMatchRanker", "components.nowhere.Ranker", "nowhere"),
         ("judge.kept", "judge.maybe", "maybe"),
         ("connections:", "connections: [", "cannot be loaded"),
     ],

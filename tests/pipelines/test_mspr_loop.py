@@ -10,12 +10,12 @@ from typing import Any
 import haystack
 import pytest
 
-import pipelines
-from components.state import Label
-from pipelines import RunFailed, load
-from pipelines.loading import Pipeline
-from pipelines.mspr import TOOLS, build_mspr
-from pipelines.prefrag import local_source, web_source
+from prefrag import pipelines
+from prefrag.components.state.state import Label
+from prefrag.pipelines import RunFailed, load
+from prefrag.pipelines.loading import Pipeline
+from prefrag.pipelines.mspr import TOOLS, build_mspr
+from prefrag.pipelines.prefrag import local_source, web_source
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, model, scripted_yaml, verdict
 from tests.pipelines.scripted import search as search_with

@@ -10,12 +10,12 @@ from haystack import Document
 from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
-import pipelines
-from components.retrieval_source import RetrievalSource
-from components.tantivy_bm25_retriever import TantivyBM25Retriever
-from components.tantivy_document_store import TantivyDocumentStore
-from pipelines.mspr import build_mspr
-from pipelines.prefrag import build_prefrag, build_prefrag_classifier, term_statistics
+from prefrag import pipelines
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.pipelines.mspr import build_mspr
+from prefrag.pipelines.prefrag import build_prefrag, build_prefrag_classifier, term_statistics
 from tests.fakes import ScriptedChatGenerator, ScriptedRetriever
 from tests.pipelines.scripted import answer, search
 

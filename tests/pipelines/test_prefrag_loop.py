@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from haystack.errors import FilterError
 
-import pipelines
-from pipelines import RunFailed
-from pipelines.loading import Pipeline
+from prefrag import pipelines
+from prefrag.pipelines import RunFailed
+from prefrag.pipelines.loading import Pipeline
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, scripted, scripted_yaml, search, verdict
 

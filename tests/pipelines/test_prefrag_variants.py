@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from haystack import Pipeline
 
-import pipelines
-from pipelines.loading import Pipeline as Loaded
-from pipelines.prefrag import build_prefrag_without_preference, local_source, web_source
+from prefrag import pipelines
+from prefrag.pipelines.loading import Pipeline as Loaded
+from prefrag.pipelines.prefrag import build_prefrag_without_preference, local_source, web_source
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, scripted, scripted_yaml, search, verdict
 

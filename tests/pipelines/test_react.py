@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from haystack import Pipeline
 
-import pipelines
-from pipelines import RunFailed
+from prefrag import pipelines
+from prefrag.pipelines import RunFailed
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, scripted, scripted_yaml, search
 

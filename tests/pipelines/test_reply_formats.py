@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from haystack.dataclasses import ChatMessage, ChatRole
 
-import pipelines
-from pipelines import RunFailed
+from prefrag import pipelines
+from prefrag.pipelines import RunFailed
 from tests.fakes import CALLS
 from tests.pipelines.replies import FORMATS, Answer, Forced, Search, replying
 from tests.pipelines.scripted import verdict

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-import pipelines
-from pipelines import RunFailed
-from pipelines.loading import Pipeline
+from prefrag import pipelines
+from prefrag.pipelines import RunFailed
+from prefrag.pipelines.loading import Pipeline
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, scripted, search
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import pipelines
+from prefrag import pipelines
 from tests.fakes import CALLS
 from tests.pipelines.scripted import LOCAL, WEB, answer, scripted, search, verdict
 

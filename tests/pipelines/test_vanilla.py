@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-import pipelines
-from pipelines import RunFailed
+from prefrag import pipelines
+from prefrag.pipelines import RunFailed
 from tests.fakes import CALLS
 from tests.pipelines.scripted import scripted
 

@@ -13,7 +13,7 @@ import pytest
 import uvicorn
 from starlette.testclient import TestClient
 
-from service.app import create_app
+from prefrag.service.server.app import create_app
 from tests.pipelines.scripted import answer, scripted_yaml, search, verdict
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from training.dataset import Dataset
+from prefrag.training.dataset import Dataset
 
 
 def lines(file: Path, *records: dict[str, Any]) -> Path:

@@ -1,5 +1,5 @@
 """Training of the trees behind the judge."""
 
-from training.judge_classifier.training import JudgeTraining, train_judge
+from prefrag.training.judge_classifier.training import JudgeTraining, train_judge
 
 __all__ = ["JudgeTraining", "train_judge"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from components.coverage import TermStatistics, analyzed
+from prefrag.components.text.term_statistics import TermStatistics, analyzed
 
 
 class RememberedTerms:

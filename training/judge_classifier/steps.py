@@ -11,17 +11,17 @@ from pathlib import Path
 
 from haystack import Document
 
-from components.coverage import passage_text, uncovered_share_covered
-from components.judge_features import judge_features
-from components.retrieval_source import RetrievalSource
-from components.tantivy_bm25_retriever import TantivyBM25Retriever
-from components.tantivy_document_store import TantivyDocumentStore
-from components.title_match_ranker import TitleMatchRanker
-from evaluation.datasets.jsonl import SPLIT
-from evaluation.question import Question
-from evaluation.simulated_reader.gold import GoldQuestion, Passage, spoken
-from evaluation.simulated_reader.policy import queries
-from training.judge_classifier.remembered_terms import RememberedTerms
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.judge.switch_features import judge_features
+from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
+from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.text.term_statistics import passage_text, uncovered_share_covered
+from prefrag.evaluation.datasets.jsonl import SPLIT
+from prefrag.evaluation.question import Question
+from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage, spoken
+from prefrag.evaluation.simulated_reader.policy import queries
+from prefrag.training.judge_classifier.remembered_terms import RememberedTerms
 
 # How a corpus that does not say which source holds a passage is shared out, by weight.
 _SHARES = {"local": 2, "web": 1, "both": 1}
@@ -37,7 +37,7 @@ class JudgedStep:
     :param query: What was asked.
     :param found: The passages that this gave, best first.
     :param observed: The passages that had been shown.
-    :param features: What :func:`~components.judge_features.judge_features` tells of each passage not yet shown.
+    :param features: What :func:`judge_features` tells of each passage not yet shown.
     :param needed: Of each of these passages, whether it is a gold one.
     :param coverage: What ``judge: coverage`` would compare with its threshold, 0 to 1.
     """

@@ -11,13 +11,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from components.boosted_trees import BoostedTrees
-from components.judge_features import FEATURES, as_row
-from components.switch_classifier import keep_probability
-from evaluation.simulated_reader.gold import spoken
-from training.dataset import FEWEST_QUESTIONS, Dataset, check_names
-from training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources
-from training.trees_file import output_file, write_trees
+from prefrag.components.judge.switch_classifier import keep_probability
+from prefrag.components.judge.switch_features import FEATURES, as_row
+from prefrag.components.trees import BoostedTrees
+from prefrag.evaluation.simulated_reader.gold import spoken
+from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset, check_names
+from prefrag.training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources
+from prefrag.training.trees_file import output_file, write_trees
 
 COVERAGE_THRESHOLD = 0.22
 # Chosen by cross-validation on the training questions of the four shared datasets.

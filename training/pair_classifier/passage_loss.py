@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from training.pair_classifier.pool import Pool
+from prefrag.training.pair_classifier.pool import Pool
 
 # Under 1 the best pair of a passage learns nearly alone; over it, all of its pairs together.
 SMOOTHNESS = 0.3
@@ -24,7 +24,7 @@ Values = np.ndarray[Any, np.dtype[Any]]
 class PassageLoss:
     """Cross-entropy of passages, each by the pairs that it is in, as a custom objective of XGBoost.
 
-    A passage is as likely as its best pair (:func:`~components.pair_classifier.by_best_pair`), so that pair is what
+    A passage is as likely as its best pair (:func:`by_best_pair`), so that pair is what
     learns of it: a gold passage needs one good pair and not all of them, and any other passage none. The best one is
     taken smoothly, by the logarithm of summed exponentials. A gold passage whose partners were not found, or that has
     none, teaches too.

@@ -8,18 +8,18 @@ from typing import Any
 
 from haystack import Document
 
-from components.linked_retrieval import LinkedRetrieval
-from components.open_question_query import OpenQuestionQuery
-from components.pair_classifier import PairClassifier, all_pairs
-from components.pair_features import pair_features
-from components.pair_scorer import Pair
-from components.question_as_query import QuestionAsQuery
-from components.retrieval_source import RetrievalSource
-from components.state_builder import StateBuilder
-from components.tantivy_bm25_retriever import TantivyBM25Retriever
-from components.tantivy_document_store import TantivyDocumentStore
-from components.title_link_retriever import TitleLinkRetriever
-from evaluation.question import Question
+from prefrag.components.agent.question_as_query import QuestionAsQuery
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.pair_classifier.pair_classifier import PairClassifier, all_pairs
+from prefrag.components.pair_classifier.pair_features import pair_features
+from prefrag.components.pair_classifier.pair_scorer import Pair
+from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
+from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.state.state_builder import StateBuilder
+from prefrag.components.two_stage.linked_stages import LinkedStages
+from prefrag.components.two_stage.open_question_query import OpenQuestionQuery
+from prefrag.evaluation.question import Question
 
 _SOURCE = "local"
 
@@ -33,7 +33,7 @@ class Pool:
     :param gold: The ids of its gold passages.
     :param documents: The documents of the first stage, best first.
     :param pairs: The pairs that the classifier is asked about.
-    :param features: Their features, a row a pair; see :func:`~components.pair_features.pair_features`.
+    :param features: Their features, a row a pair; see :func:`pair_features`.
     """
 
     dataset: str
@@ -62,7 +62,7 @@ def pools(dataset: str, questions: Iterable[Question], store: TantivyDocumentSto
         yield Pool(dataset, question.question, gold, tuple(documents), tuple(pairs), features)
 
 
-def linked_retrieval(store: TantivyDocumentStore, classifier: PairClassifier | None = None) -> LinkedRetrieval:
+def linked_retrieval(store: TantivyDocumentStore, classifier: PairClassifier | None = None) -> LinkedStages:
     """Wire the retrieval of ``dr_rag_linked`` without its pipeline.
 
     :param store: The index.
@@ -70,5 +70,5 @@ def linked_retrieval(store: TantivyDocumentStore, classifier: PairClassifier | N
     :returns: The retrieval. A source that fails ends it: a failure must not look like a question that finds nothing.
     """
     source = RetrievalSource(_SOURCE, TantivyBM25Retriever(store), strict=True)
-    links = RetrievalSource(_SOURCE, TitleLinkRetriever(store), strict=True)
-    return LinkedRetrieval(source, links, classifier, open_question=OpenQuestionQuery(store))
+    links = RetrievalSource(_SOURCE, TitleMentionRetriever(store), strict=True)
+    return LinkedStages(source, links, classifier, open_question=OpenQuestionQuery(store))

@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from components.pair_classifier import PairClassifier, by_best_pair
-from components.pair_features import FEATURES
-from evaluation.simulated_reader.gold import spoken
-from training.dataset import FEWEST_QUESTIONS, Dataset, check_names
-from training.pair_classifier.passage_loss import PassageLoss
-from training.pair_classifier.pool import Pool, pools
-from training.trees_file import output_file, write_trees
+from prefrag.components.pair_classifier.pair_classifier import PairClassifier, by_best_pair
+from prefrag.components.pair_classifier.pair_features import FEATURES
+from prefrag.evaluation.simulated_reader.gold import spoken
+from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset, check_names
+from prefrag.training.pair_classifier.passage_loss import PassageLoss
+from prefrag.training.pair_classifier.pool import Pool, pools
+from prefrag.training.trees_file import output_file, write_trees
 
 # Chosen by cross-validation on the training questions of the four shared datasets; the result hardly depends on them.
 SETTINGS: dict[str, Any] = {
@@ -113,7 +113,7 @@ def train_pairs(
 def fit(gathered: Sequence[Pool], seed: int) -> Any:
     """Train trees.
 
-    :param gathered: What to learn from; see :class:`~training.pair_classifier.passage_loss.PassageLoss`.
+    :param gathered: What to learn from; see :class:`PassageLoss`.
     :param seed: Of the draws of rows and columns.
     :returns: The trees, an ``xgboost.Booster``.
     :raises ValueError: When no pair is of two gold passages, or all are.

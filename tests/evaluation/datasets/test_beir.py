@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.datasets import read_passages
+from prefrag.evaluation.datasets import read_passages
 
 FILE = Path(__file__).parent / "published" / "beir" / "corpus.jsonl"
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.datasets import dataset_file
-from evaluation.datasets.dataset_file import DatasetFile
+from prefrag.evaluation.datasets import dataset_file
+from prefrag.evaluation.datasets.dataset_file import DatasetFile
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evaluation.datasets import FORMATS, detect, load_questions, read_passages
+from prefrag.evaluation.datasets import FORMATS, detect, load_questions, read_passages
 
 PUBLISHED = Path(__file__).parent / "published"
 DATA = Path(__file__).parents[4] / "shared" / "data" / "multihop"

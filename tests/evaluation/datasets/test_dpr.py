@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.datasets import read_passages
+from prefrag.evaluation.datasets import read_passages
 
 FILE = Path(__file__).parent / "published" / "dpr" / "psgs_w100.tsv"
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), min_size=1).filter(str.strip)

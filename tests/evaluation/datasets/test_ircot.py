@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.datasets import load_questions
+from prefrag.evaluation.datasets import load_questions
 
 FOLDER = Path(__file__).parent / "published" / "ircot"
 

@@ -11,8 +11,8 @@ from haystack import Document
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.datasets import load_questions, read_passages, write_jsonl
-from evaluation.question import Hop, Question
+from prefrag.evaluation.datasets import load_questions, read_passages, write_jsonl
+from prefrag.evaluation.question import Hop, Question
 
 FOLDER = Path(__file__).parent / "published" / "own" / "musique"
 WORD = st.text(st.characters(codec="utf-8"), min_size=1).filter(lambda text: text == text.strip() and text != "")

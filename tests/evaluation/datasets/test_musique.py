@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.datasets import load_questions, read_passages
-from evaluation.question import Hop
+from prefrag.evaluation.datasets import load_questions, read_passages
+from prefrag.evaluation.question import Hop
 
 FOLDER = Path(__file__).parent / "published" / "musique"
 

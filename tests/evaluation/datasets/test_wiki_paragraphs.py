@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.datasets import read_passages
-from evaluation.datasets.dataset_file import DatasetFile
+from prefrag.evaluation.datasets import read_passages
+from prefrag.evaluation.datasets.dataset_file import DatasetFile
 
 PUBLISHED = Path(__file__).parent / "published"
 

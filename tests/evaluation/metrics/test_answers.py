@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.metrics.answers import acc, acc_word, answer_scores, em, f1, normalise, overlap, yes_no
-from evaluation.question import Question
+from prefrag.evaluation.metrics.answers import acc, acc_word, answer_scores, em, f1, normalise, overlap, yes_no
+from prefrag.evaluation.question import Question
 
 # Words that normalisation, case and word bounds treat in different ways.
 TEXTS = st.one_of(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from evaluation.metrics.answers import answer_scores
-from evaluation.metrics.authors import authors_scores
-from evaluation.metrics.official import official_scores
-from evaluation.question import Question
+from prefrag.evaluation.metrics.answers import answer_scores
+from prefrag.evaluation.metrics.authors import authors_scores
+from prefrag.evaluation.metrics.official import official_scores
+from prefrag.evaluation.question import Question
 
 
 def test_a_yes_no_answer_shares_its_word_with_a_longer_one_where_hotpotqa_gives_nothing():

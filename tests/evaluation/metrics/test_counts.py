@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from components.answer_composer import compose
-from components.answer_reviewer import AnswerReviewer
-from components.self_reflector import SelfReflector
-from components.source_switch_judge import SourceSwitchJudge
-from components.state import Action, Label, State, Step
-from evaluation.metrics.counts import calls_by_caller, counts, unparsable
+from prefrag.components.agent.answer_reviewer import AnswerReviewer
+from prefrag.components.agent.self_reflector import SelfReflector
+from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
+from prefrag.components.state.answer_composer import compose
+from prefrag.components.state.state import Action, Label, State, Step
+from prefrag.evaluation.metrics.counts import calls_by_caller, counts, unparsable
 from tests.components.samples import answer_step, document, found, observed_step, search_step, state
 from tests.fakes import ScriptedChatGenerator
 

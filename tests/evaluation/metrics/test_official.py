@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.metrics.answers import f1
-from evaluation.metrics.official import (
+from prefrag.evaluation.metrics.answers import f1
+from prefrag.evaluation.metrics.official import (
     bioasq,
     bioasq_macro_f1,
     hotpotqa,
@@ -22,7 +22,7 @@ from evaluation.metrics.official import (
     squad,
     two_wiki,
 )
-from evaluation.question import Question
+from prefrag.evaluation.question import Question
 
 WORDS = [
     "a",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.metrics.passages import passage_scores, precision, recall, recall_all, recall_capped
+from prefrag.evaluation.metrics.passages import passage_scores, precision, recall, recall_all, recall_capped
 
 SHOWN = st.lists(st.sampled_from("abcdefghij"), unique=True, max_size=10)
 GOLD = st.lists(st.sampled_from("abcdefghij"), unique=True, min_size=1, max_size=10)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.metrics.prices import Prices
+from prefrag.evaluation.metrics.prices import Prices
 
 SMALL = {"prompt_per_million": 0.5, "completion_per_million": 2.0}
 LARGE = {"prompt_per_million": 5.0, "completion_per_million": 20.0}

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.answer_composer import compose
-from evaluation.metrics import score
-from evaluation.question import Question
+from prefrag.components.state.answer_composer import compose
+from prefrag.evaluation.metrics import score
+from prefrag.evaluation.question import Question
 from tests.components.samples import answer_step, document, observed_step, state
 
 OSLO = Question("1", "Where?", ("Oslo",), supporting_ids=("alpha", "beta"), dataset="musique")

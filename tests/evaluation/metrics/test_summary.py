@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaluation.metrics import failed, summarise
+from prefrag.evaluation.metrics import failed, summarise
 
 # What metrics.json must hold, whatever the dataset.
 KEYS = {

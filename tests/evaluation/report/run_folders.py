@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from evaluation.metrics import score, summarise
-from evaluation.question import Question
+from prefrag.evaluation.metrics import score, summarise
+from prefrag.evaluation.question import Question
 
 SIMULATED = {"kind": "simulated", "judge_error": 0.0, "reflection_error": 0.0, "distraction": 0.0, "seed": 1}
 SERVER = {"kind": "server", "base_url": "http://127.0.0.1:8000/v1", "model": "glm"}

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation.report.comparison import (
+from prefrag.evaluation.report.comparison import (
     Difference,
     Interval,
     compare,
@@ -18,9 +18,9 @@ from evaluation.report.comparison import (
     turned,
     wilson,
 )
-from evaluation.report.measures import ACC, RECALL
-from evaluation.report.runs import read_runs
-from evaluation.report.settings import by_setting
+from prefrag.evaluation.report.measures import ACC, RECALL
+from prefrag.evaluation.report.runs import read_runs
+from prefrag.evaluation.report.settings import by_setting
 from tests.evaluation.report.run_folders import SERVER, SIMULATED, predictions, write_run
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evaluation.report.comparison import compare
-from evaluation.report.drill_down import differing_ids, drill_down
-from evaluation.report.runs import read_runs
-from evaluation.report.settings import by_setting
+from prefrag.evaluation.report.comparison import compare
+from prefrag.evaluation.report.drill_down import differing_ids, drill_down
+from prefrag.evaluation.report.runs import read_runs
+from prefrag.evaluation.report.settings import by_setting
 from tests.evaluation.report.run_folders import prediction, write_run
 
 

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from evaluation.report.measures import ACC, DASH, TOTAL
+from prefrag.evaluation.report.measures import ACC, DASH, TOTAL
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.report import write_report
+from prefrag.evaluation.report import write_report
 from tests.evaluation.report.run_folders import SERVER, SIMULATED, predictions, write_run
 
 pytest.importorskip("matplotlib", reason="the report draws with matplotlib: make install EXTRAS=evaluation")

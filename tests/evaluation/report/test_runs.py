@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.report.measures import ACC, RECALL, TOTAL
-from evaluation.report.runs import read_runs
+from prefrag.evaluation.report.measures import ACC, RECALL, TOTAL
+from prefrag.evaluation.report.runs import read_runs
 from tests.evaluation.report.run_folders import SERVER, prediction, predictions, write_run
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from evaluation.report.runs import read_runs
-from evaluation.report.settings import by_setting, differing
+from prefrag.evaluation.report.runs import read_runs
+from prefrag.evaluation.report.settings import by_setting, differing
 from tests.evaluation.report.run_folders import SIMULATED, predictions, write_run
 
 

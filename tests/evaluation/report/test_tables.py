@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from evaluation.report.comparison import score_intervals
-from evaluation.report.measures import DASH
-from evaluation.report.runs import read_runs
-from evaluation.report.settings import by_setting
-from evaluation.report.tables import Table, paper_tables
+from prefrag.evaluation.report.comparison import score_intervals
+from prefrag.evaluation.report.measures import DASH
+from prefrag.evaluation.report.runs import read_runs
+from prefrag.evaluation.report.settings import by_setting
+from prefrag.evaluation.report.tables import Table, paper_tables
 from tests.evaluation.report.run_folders import SERVER, SIMULATED, predictions, write_run
 
 

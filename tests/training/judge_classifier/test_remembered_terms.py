@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from training.judge_classifier.remembered_terms import RememberedTerms
+from prefrag.training.judge_classifier.remembered_terms import RememberedTerms
 
 
 class Counting:

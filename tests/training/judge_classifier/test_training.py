@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-import training.judge_classifier.training
-from components.judge_features import judge_features
-from components.switch_classifier import SwitchClassifier
-from evaluation.question import Question
+import prefrag.training.judge_classifier.training
+from prefrag.components.judge.switch_classifier import SwitchClassifier
+from prefrag.components.judge.switch_features import judge_features
+from prefrag.evaluation.question import Question
+from prefrag.training.dataset import Dataset
+from prefrag.training.judge_classifier import JudgeTraining, train_judge
+from prefrag.training.judge_classifier.steps import simulated_steps, two_sources
+from prefrag.training.judge_classifier.training import HeldBack, TrainingStep, fit, training_steps
 from tests.components.samples import document
-from training.dataset import Dataset
-from training.judge_classifier import JudgeTraining, train_judge
-from training.judge_classifier.steps import simulated_steps, two_sources
-from training.judge_classifier.training import HeldBack, TrainingStep, fit, training_steps
 
 pytest.importorskip("xgboost")
 
@@ -169,7 +169,7 @@ def test_no_copy_of_a_held_back_question_teaches(tmp_path: Path, monkeypatch: py
     second.questions.write_text("".join(lines))
     taught: list[set[str]] = []
     measured: set[str] = set()
-    original = training.judge_classifier.training.fit
+    original = prefrag.training.judge_classifier.training.fit
 
     def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
         taught.append({one.step.question for one in steps})
@@ -180,8 +180,8 @@ def test_no_copy_of_a_held_back_question_teaches(tmp_path: Path, monkeypatch: py
         return HeldBack(name, len(steps), 0.0, 0.0)
 
     with monkeypatch.context() as patched:
-        patched.setattr("training.judge_classifier.training.fit", fit)
-        patched.setattr("training.judge_classifier.training._measured", measure)
+        patched.setattr("prefrag.training.judge_classifier.training.fit", fit)
+        patched.setattr("prefrag.training.judge_classifier.training._measured", measure)
         train_judge([first, second], tmp_path / "trees.json")
 
     assert len(measured) > 6, "the two hold back other questions"
@@ -240,7 +240,7 @@ def test_a_folder_that_is_absent_is_told_before_the_work(tmp_path: Path):
 
 
 def test_the_command_says_what_came_of_it(dataset: Dataset, tmp_path: Path):
-    from service.main import train
+    from prefrag.service.cli.main import train
 
     arguments = ["judge", "--dataset", f"{dataset.questions}:{dataset.corpus}", "--output", str(tmp_path / "t.json")]
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from haystack import Document
 
-from training.pair_classifier.passage_loss import SMOOTHNESS, PassageLoss
-from training.pair_classifier.pool import Pool
+from prefrag.training.pair_classifier.passage_loss import SMOOTHNESS, PassageLoss
+from prefrag.training.pair_classifier.pool import Pool
 
 
 def pool(pairs: str, gold: str, dataset: str = "letters") -> Pool:

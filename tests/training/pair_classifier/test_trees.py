@@ -14,18 +14,18 @@ import pytest
 from haystack import Document
 from typer.testing import CliRunner
 
-import training.pair_classifier.trees
-from components.pair_classifier import PairClassifier
-from components.pair_features import pair_features
-from components.question_as_query import QuestionAsQuery
-from components.state_builder import StateBuilder
-from components.tantivy_document_store import TantivyDocumentStore
-from components.tree_pair_scorer import TreePairScorer
-from pipelines import indexing
-from service.main import train
-from training.dataset import Dataset
-from training.pair_classifier import PairTraining, Pool, fit, pools, recall, train_pairs
-from training.pair_classifier.pool import linked_retrieval
+import prefrag.training.pair_classifier.trees
+from prefrag.components.agent.question_as_query import QuestionAsQuery
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.pair_classifier.pair_classifier import PairClassifier
+from prefrag.components.pair_classifier.pair_features import pair_features
+from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
+from prefrag.components.state.state_builder import StateBuilder
+from prefrag.pipelines import indexing
+from prefrag.service.cli.main import train
+from prefrag.training.dataset import Dataset
+from prefrag.training.pair_classifier import PairTraining, Pool, fit, pools, recall, train_pairs
+from prefrag.training.pair_classifier.pool import linked_retrieval
 
 pytest.importorskip("xgboost")
 
@@ -75,7 +75,7 @@ def trained(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> PairT
 
 def test_no_copy_of_a_held_back_question_teaches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     datasets = [written(tmp_path / name) for name in ("first", "second") if (tmp_path / name).mkdir() is None]
-    original, taught = training.pair_classifier.trees.fit, list[set[str]]()
+    original, taught = prefrag.training.pair_classifier.trees.fit, list[set[str]]()
 
     def fit(gathered: Sequence[Pool], seed: int) -> Any:
         taught.append({pool.question for pool in gathered})
@@ -85,8 +85,8 @@ def test_no_copy_of_a_held_back_question_teaches(tmp_path: Path, monkeypatch: py
         assert not taught[-1] & {pool.question for pool in gathered}
         return 0.0, 0.0
 
-    monkeypatch.setattr(training.pair_classifier.trees, "fit", fit)
-    monkeypatch.setattr(training.pair_classifier.trees, "recall", measure)
+    monkeypatch.setattr(prefrag.training.pair_classifier.trees, "fit", fit)
+    monkeypatch.setattr(prefrag.training.pair_classifier.trees, "recall", measure)
     train_pairs(datasets, tmp_path / "trees.json")
 
     assert len(taught) == 6

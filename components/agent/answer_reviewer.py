@@ -1,0 +1,146 @@
+"""The review that an answer has to pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from haystack import component, default_from_dict, default_to_dict
+
+from prefrag.components.generators.json_reply import object_schema, read_boolean, read_object, response_format
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, passages
+from prefrag.components.prompts.render_prompt import prompt_path
+from prefrag.components.state.citations import citation_marks
+from prefrag.components.state.state import Label, State
+
+_SCHEMA = object_schema(
+    **{aspect: {"type": "string", "maxLength": 240} for aspect in ("effectiveness", "completeness", "correctness")},
+    label={"enum": ["True", "False"]},
+)
+
+
+@component
+class AnswerReviewer:
+    """Accepts an answer, or has a source searched with the original question (MSPR, III.D: CAR).
+
+    Outputs, of which one is given a run: ``accepted``, or ``search_<source>`` for one of the sources. An accepted
+    review labels the answer CORRECT, the other INCORRECT.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[str],
+        chat_generator: ChatGenerator,
+        supplement_source: str,
+        enabled: bool = True,
+        on_unparsable: Literal["accept", "supplement"] = "accept",
+        prompt: str = "answer_reviewer",
+        generation_kwargs: dict[str, Any] | None = None,
+    ):
+        """
+        :param sources: The names of the sources: one ``search_`` output each.
+        :param chat_generator: The model that reviews.
+        :param supplement_source: The source of a supplement; the preferred one where a run may not search it.
+        :param enabled: False accepts every answer unseen: the ablation without CAR (table II).
+        :param on_unparsable: What happens when the review cannot be read. In the paper a run stops unless the label is
+            False.
+        :param prompt: A prompt file.
+        :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
+        :raises ValueError: When the settings do not go together, or the prompt file does not exist.
+        """
+        if supplement_source not in sources:
+            raise ValueError(f"supplement_source is '{supplement_source}': set it to one of {list(sources)}.")
+        if on_unparsable not in ("accept", "supplement"):
+            raise ValueError(f"on_unparsable is '{on_unparsable}': set it to accept or supplement.")
+        prompt_path(prompt)
+        self.sources = list(sources)
+        self.chat_generator = chat_generator
+        self.supplement_source = supplement_source
+        self.enabled = enabled
+        self.on_unparsable = on_unparsable
+        self.prompt = prompt
+        self.generation_kwargs = generation_kwargs
+        self._call = ModelCall("reviewer", chat_generator, generation_kwargs)
+        outputs: dict[str, Any] = {f"search_{source}": State for source in self.sources}
+        component.set_output_types(self, **outputs, accepted=State)
+
+    def to_dict(self) -> dict[str, Any]:
+        """:returns: The component as plain values."""
+        return default_to_dict(
+            self,
+            sources=self.sources,
+            chat_generator=self.chat_generator,
+            supplement_source=self.supplement_source,
+            enabled=self.enabled,
+            on_unparsable=self.on_unparsable,
+            prompt=self.prompt,
+            generation_kwargs=self.generation_kwargs,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> AnswerReviewer:
+        """:param data: See :meth:`to_dict`. :returns: The component."""
+        return default_from_dict(cls, data)
+
+    def warm_up(self) -> None:
+        """Load or connect the model, if it is asked."""
+        if self.enabled:
+            self._call.warm_up()
+
+    def run(self, state: State) -> dict[str, State]:
+        """
+        :param state: The state after an answer.
+        :returns: The state under ``accepted`` or ``search_<source>``.
+        :raises RunError: When the model fails; it holds the state.
+        """
+        if not self.enabled:
+            return {"accepted": state}
+        return self._route(*self._call.send(self._prepare(state)))
+
+    async def run_async(self, state: State) -> dict[str, State]:
+        """As :meth:`run`, without blocking the event loop."""
+        if not self.enabled:
+            return {"accepted": state}
+        return self._route(*await self._call.send_async(self._prepare(state)))
+
+    def _prepare(self, state: State) -> Prepared:
+        # The numbers that the answer may cite.
+        marks = citation_marks(state)
+
+        def values(observations: Any) -> dict[str, Any]:
+            shown = [document for documents in observations for document in documents]
+            return {
+                "question": state.question,
+                "observed": passages(shown, fidelity=state.settings.fidelity, marks=marks) if shown else "",
+                "thought": state.step.thought,
+                "answer": state.step.answer,
+            }
+
+        observations = [step.shown for step in state.steps]
+        return self._call.prepare(
+            state, self.prompt, observations, values, response_format=response_format("review", _SCHEMA)
+        )
+
+    def _route(self, text: str, state: State) -> dict[str, State]:
+        values = read_object(text) or {}
+        passed = read_boolean(values.get("label")) if "label" in values else read_boolean(text)
+        explanation = " ".join(str(values[key]) for key in _SCHEMA["properties"] if key != "label" and values.get(key))
+        if passed is not None:
+            label = Label.CORRECT if passed else Label.INCORRECT
+            state = state.with_last(label=label, explanation=explanation)
+        doubted = self.on_unparsable == "supplement" if passed is None else not passed
+        supplement = doubted and state.supplements < state.settings.max_supplements
+        state = state.with_event(
+            "review",
+            status=passed,
+            explanation=explanation or text.strip()[:300],
+            parsed=passed is not None,
+            supplement=supplement,
+        )
+        if not supplement:
+            return {"accepted": state}
+        allowed = self.supplement_source in state.settings.sources
+        source = self.supplement_source if allowed else state.settings.preferred
+        state = replace(state, supplements=state.supplements + 1)
+        return {f"search_{source}": state.with_event("search", source=source, query=state.query)}

@@ -1,0 +1,113 @@
+"""Follow-up questions, made to stand alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from haystack import component, default_from_dict, default_to_dict
+
+from prefrag.components.generators.json_reply import object_schema, read_object, response_format
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
+from prefrag.components.generators.token_budget import estimate_tokens
+from prefrag.components.prompts.render_prompt import prompt_path
+from prefrag.components.state.state import State
+from prefrag.components.state.state_builder import MAX_QUESTION_CHARACTERS
+
+_SCHEMA = object_schema(question={"type": "string", "minLength": 3, "maxLength": 600})
+# Older turns seldom matter, and a long conversation must not crowd the passages out of the window.
+MAX_TURNS = 6
+MAX_TURN_CHARACTERS = 1_500
+
+
+@component
+class FollowUpRewriter:
+    """Rewrites a question in the light of the earlier turns; a first question passes untouched and costs nothing.
+
+    Everything after it, the supplement's retrieval and a judge by coverage among them, works on the question's own
+    words, so that a follow-up has to hold the names that it means.
+    """
+
+    def __init__(
+        self,
+        chat_generator: ChatGenerator,
+        prompt: str = "follow_up_rewriter",
+        generation_kwargs: dict[str, Any] | None = None,
+    ):
+        """
+        :param chat_generator: The model, any Haystack chat generator.
+        :param prompt: A prompt file.
+        :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9, max_tokens 256.
+        :raises ValueError: When the prompt file does not exist.
+        """
+        prompt_path(prompt)
+        self.chat_generator = chat_generator
+        self.prompt = prompt
+        self.generation_kwargs = generation_kwargs
+        self._call = ModelCall("rewriter", chat_generator, generation_kwargs, max_tokens=256)
+
+    def to_dict(self) -> dict[str, Any]:
+        """:returns: The component as plain values."""
+        return default_to_dict(
+            self, chat_generator=self.chat_generator, prompt=self.prompt, generation_kwargs=self.generation_kwargs
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> FollowUpRewriter:
+        """:param data: See :meth:`to_dict`. :returns: The component."""
+        return default_from_dict(cls, data)
+
+    def warm_up(self) -> None:
+        """Load or connect the model."""
+        self._call.warm_up()
+
+    @component.output_types(state=State)
+    def run(self, state: State) -> dict[str, State]:
+        """
+        :param state: The state at the start of a run.
+        :returns: ``state``, its question understandable alone.
+        :raises RunError: When the model fails; it holds the state.
+        """
+        if not state.history:
+            return {"state": state}
+        return {"state": self._rewritten(*self._call.send(self._prepare(state)))}
+
+    @component.output_types(state=State)
+    async def run_async(self, state: State) -> dict[str, State]:
+        """As :meth:`run`, without blocking the event loop."""
+        if not state.history:
+            return {"state": state}
+        return {"state": self._rewritten(*await self._call.send_async(self._prepare(state)))}
+
+    def _prepare(self, state: State) -> Prepared:
+        turns = self._latest(state.history)
+        return self._call.prepare(
+            replace(state, history=tuple(turns)),
+            self.prompt,
+            [],
+            lambda _: {"history": turns, "question": state.question},
+            response_format=response_format("question", _SCHEMA),
+        )
+
+    def _latest(self, history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+        """:returns: The last turns that fit a quarter of the window, so that a reasoner can be shown them as well."""
+        turns: list[tuple[str, str]] = []
+        room = self._call.context_window // 4
+        for role, text in reversed(history[-MAX_TURNS:]):
+            text = text[:MAX_TURN_CHARACTERS]
+            if estimate_tokens(text) > room:
+                if turns:
+                    break
+                # A character is four bytes at most, which the estimate counts as a token and a third.
+                text = text[: room * 3 // 4 - 1]
+            room -= estimate_tokens(text)
+            turns.insert(0, (role, text))
+        return turns
+
+    def _rewritten(self, text: str, state: State) -> State:
+        rewritten = (read_object(text) or {}).get("question")
+        if not isinstance(rewritten, str) or not 3 <= len(rewritten.strip()) <= MAX_QUESTION_CHARACTERS:
+            return replace(state, asked="").with_event("rewritten", question=None)
+        question = " ".join(rewritten.split())
+        return replace(state, question=question, asked=state.question).with_event("rewritten", question=question)

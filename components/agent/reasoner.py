@@ -1,0 +1,226 @@
+"""The model that thinks, searches and answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields, replace
+from typing import Any, Literal
+
+from haystack import Document, component, default_from_dict, default_to_dict
+from haystack.dataclasses import ChatMessage
+
+from prefrag.components.agent.reply_formats import FORMATS, JsonFormat, ReplyFormat, Tags, TagsFormat, Tool, Turn
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, passages
+from prefrag.components.generators.token_budget import Observations
+from prefrag.components.prompts.render_prompt import prompt_path
+from prefrag.components.state.citations import citation_marks
+from prefrag.components.state.state import Action, Identity, State, Step
+
+SEARCH_ENGINE = Tool(
+    "Search_Engine",
+    "A search engine over a knowledge base, "
+    "for looking up facts about people, places, works, events and anything else.",
+)
+CITED = ", followed by the numbers of the passages that it rests on, such as [1] or [2][W1]"
+CONCISE = "the most concise answer to the original question, nothing but the answer itself"
+
+
+@component
+class Reasoner:
+    """Renders the transcript, asks the model, and keeps the first step of its reply (section 3.2 of PrefRAG).
+
+    ```python
+    from prefrag.components.generators.chat_model import ChatModel
+    from prefrag.components.agent.reasoner import Reasoner
+    from prefrag.components.state.state import RunSettings, State
+
+    reasoner = Reasoner(chat_generator=ChatModel())
+    reasoner.warm_up()
+    state = State("Who designed the Aurora log?", RunSettings(sources=("local",), preferred="local"))
+    print(reasoner.run(state=state)["state"].step)
+    ```
+    """
+
+    def __init__(
+        self,
+        chat_generator: ChatGenerator,
+        reply_format: Literal["auto", "text", "json", "guided", "tools", "tags"] = "auto",
+        tools: Sequence[Tool | dict[str, Any]] | None = None,
+        answer_format: str = CONCISE,
+        must_answer: bool = False,
+        prompt: str | None = None,
+        generation_kwargs: dict[str, Any] | None = None,
+        self_evaluation: bool = True,
+        tags: Tags | dict[str, str] | None = None,
+        continue_turn: bool = True,
+        cite: bool = True,
+    ):
+        """
+        :param chat_generator: The model, any Haystack chat generator.
+        :param reply_format: ``text`` is the papers' format; ``json`` is constrained by a schema, for small models;
+            ``guided`` also gives a choice of queries, for the smallest; ``tools`` is the function calling of the chat
+            API; ``tags`` is what models trained by reinforcement to search write (Search-R1, ReSearch); ``auto`` takes
+            ``guided`` for the embedded model and ``text`` for a model server.
+        :param tools: The actions that are advertised: name, description, and the source that each stands for (none:
+            the router chooses). By default the paper's single ``Search_Engine``.
+        :param answer_format: What a final answer looks like, in words (table 19).
+        :param must_answer: Make the model answer from what it has seen: the end of a run whose steps are used up.
+        :param prompt: A prompt file of your own instead of the format's.
+        :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9 (section 4.3).
+        :param self_evaluation: Have the model judge its own answer (section 3.3); without, an answer has no label.
+        :param tags: For ``tags``, the names that differ from ``think``, ``search``, ``answer`` and ``observation:
+            information`` (Search-R1); ReSearch has ``observation: result``.
+        :param continue_turn: For ``tags``, send the transcript as the beginning of the model's own turn, as in its
+            training; needs a server that knows ``continue_final_message`` (vLLM, SGLang, llama.cpp). False sends it in
+            the user's message.
+        :param cite: Ask for the numbers of the passages behind the answer. Never asked of the embedded model, of the
+            models that ``tags`` is for, which were not trained to, or with ``fidelity: authors-code``.
+        :raises ValueError: For an unknown format or tag, no tools, or a prompt file that does not exist.
+        """
+        if reply_format != "auto" and reply_format not in FORMATS:
+            raise ValueError(f"reply_format is '{reply_format}': set it to auto, {' or '.join(FORMATS)}.")
+        self.tools = [tool if isinstance(tool, Tool) else Tool(**tool) for tool in tools or [SEARCH_ENGINE]]
+        if len({tool.name for tool in self.tools}) < len(self.tools):
+            raise ValueError("Two tools have the same name: give each action a name of its own.")
+        if prompt is not None:
+            prompt_path(prompt)
+        self.chat_generator = chat_generator
+        self.reply_format = reply_format
+        self.answer_format = answer_format
+        self.must_answer = must_answer
+        self.prompt = prompt
+        self.generation_kwargs = generation_kwargs
+        self.self_evaluation = self_evaluation
+        self.tags = tags if isinstance(tags, Tags) else _tags(tags or {})
+        self.continue_turn = continue_turn
+        self.cite = cite
+        self._call = ModelCall("reasoner", chat_generator, generation_kwargs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """:returns: The component as plain values."""
+        return default_to_dict(
+            self,
+            chat_generator=self.chat_generator,
+            reply_format=self.reply_format,
+            tools=[asdict(tool) for tool in self.tools],
+            answer_format=self.answer_format,
+            must_answer=self.must_answer,
+            prompt=self.prompt,
+            generation_kwargs=self.generation_kwargs,
+            self_evaluation=self.self_evaluation,
+            tags=asdict(self.tags),
+            continue_turn=self.continue_turn,
+            cite=self.cite,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Reasoner:
+        """:param data: See :meth:`to_dict`. :returns: The component."""
+        return default_from_dict(cls, data)
+
+    def warm_up(self) -> None:
+        """Load or connect the model."""
+        self._call.warm_up()
+
+    @component.output_types(state=State)
+    def run(self, state: State) -> dict[str, State]:
+        """
+        :param state: The state so far.
+        :returns: ``state`` with one more step.
+        :raises RunError: When the model fails; it holds the state.
+        """
+        return {"state": self._replied(*self._call.send_for_message(self._prepare(state)))}
+
+    @component.output_types(state=State)
+    async def run_async(self, state: State) -> dict[str, State]:
+        """As :meth:`run`, without blocking the event loop."""
+        return {"state": self._replied(*await self._call.send_for_message_async(self._prepare(state)))}
+
+    @property
+    def _format(self) -> ReplyFormat:
+        name = self.reply_format
+        if name == "auto":
+            name = "guided" if self._call.is_embedded else "text"
+        if self.must_answer and self.prompt is not None and name in ("tools", "tags"):
+            # A prompt of one's own for the one answering call holds its passages already.
+            name = "text"
+        return TagsFormat(self.tags, self.continue_turn) if name == "tags" else FORMATS[name]()
+
+    def _prepare(self, state: State) -> Prepared:
+        steps = state.steps
+        if self.must_answer and state.settings.fidelity == "authors-code" and steps and not steps[-1].observed:
+            # The published code drops the reply that broke the loop; the paper's transcript keeps it.
+            steps = steps[:-1]
+
+        form, tools, marks = self._format, self._offered(state), citation_marks(state)
+        cites = self.cite and form.cites and bool(marks) and state.settings.fidelity == "paper"
+
+        def turns(observations: Observations) -> list[Turn]:
+            return [
+                Turn(step, _observation(step, shown, marks, state.settings.fidelity))
+                for step, shown in zip(steps, observations, strict=True)
+            ]
+
+        def values(observations: Observations) -> dict[str, Any]:
+            return {
+                "question": state.question,
+                "history": state.history if not state.asked else (),
+                "tools": tools,
+                "tool_names": " or ".join(tool.name for tool in tools),
+                "max_steps": state.settings.max_steps,
+                "answer_format": self.answer_format + (CITED if cites else ""),
+                "must_answer": self.must_answer,
+                "self_evaluation": self.self_evaluation,
+                "as_json": isinstance(form, JsonFormat),
+                "tags": self.tags,
+                "steps": [
+                    {"reply": step.reply, "observation": observation} for step, observation in turns(observations)
+                ],
+            }
+
+        return self._call.prepare(
+            state,
+            self.prompt or form.prompt,
+            [step.shown for step in steps],
+            values,
+            messages=lambda prompt, observations: form.messages(prompt, turns(observations), tools, self.must_answer),
+            tools=form.callable_tools(tools),
+            keep_thinking=form.keeps_thinking,
+            **form.generation_kwargs(tools, state, self.must_answer),
+        )
+
+    def _offered(self, state: State) -> list[Tool]:
+        """:returns: The tools whose sources this run may search: a reply that names another one is a reply lost."""
+        allowed = [tool for tool in self.tools if tool.source is None or tool.source in state.settings.sources]
+        return allowed or self.tools
+
+    def _replied(self, message: ChatMessage, state: State) -> State:
+        step = self._format.read_message(
+            message, self.tools, must_answer=self.must_answer, fidelity=state.settings.fidelity
+        )
+        if not self.self_evaluation:
+            # A schema may hold the fields all the same.
+            step = replace(step, label=None, explanation="", suggestions="")
+        # The one call of a method that makes no other is not forced upon the model.
+        forced = self.must_answer and any(
+            earlier.reply or earlier.tool or earlier.action is not Action.SEARCH for earlier in state.steps
+        )
+        state = state.with_step(replace(step, forced=forced))
+        if step.thought:
+            state = state.with_event("thought", text=step.thought)
+        if step.action is Action.ANSWER:
+            state = state.with_event(
+                "answer", text=step.answer, label=step.label.value if step.label else None, forced=forced
+            )
+        return state
+
+
+def _observation(step: Step, documents: Sequence[Document], marks: Mapping[Identity, str], fidelity: str) -> str | None:
+    return passages(documents, step.note, fidelity, marks) if step.observed else None
+
+
+def _tags(names: dict[str, str]) -> Tags:
+    unknown = sorted(set(names) - {field.name for field in fields(Tags)})
+    if unknown:
+        raise ValueError(f"There is no tag for '{unknown[0]}': `tags` names think, search, answer and observation.")
+    return Tags(**names)

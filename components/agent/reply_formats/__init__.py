@@ -1,0 +1,31 @@
+"""How a reasoner replies: each format turns one reply into one :class:`Step`."""
+
+from prefrag.components.agent.reply_formats.fields import Tool, read_label
+from prefrag.components.agent.reply_formats.guided_format import GuidedFormat
+from prefrag.components.agent.reply_formats.json_format import JsonFormat
+from prefrag.components.agent.reply_formats.reply_format import ReplyFormat, Turn
+from prefrag.components.agent.reply_formats.tags_format import Tags, TagsFormat
+from prefrag.components.agent.reply_formats.text_format import TextFormat
+from prefrag.components.agent.reply_formats.tools_format import ToolsFormat
+
+FORMATS: dict[str, type[ReplyFormat]] = {
+    "text": TextFormat,
+    "json": JsonFormat,
+    "guided": GuidedFormat,
+    "tools": ToolsFormat,
+    "tags": TagsFormat,
+}
+
+__all__ = [
+    "FORMATS",
+    "GuidedFormat",
+    "JsonFormat",
+    "ReplyFormat",
+    "Tags",
+    "TagsFormat",
+    "TextFormat",
+    "Tool",
+    "ToolsFormat",
+    "Turn",
+    "read_label",
+]

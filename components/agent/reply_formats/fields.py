@@ -1,0 +1,120 @@
+"""What the reply formats have in common: tools, labels, queries, answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from prefrag.components.generators.json_reply import read_object
+from prefrag.components.state.state import Label
+
+MAX_QUERY_CHARACTERS = 1_000
+# The numbers of passages behind an answer: the marks of Markdown and the quotes end before them.
+_CITED = re.compile(r"(?:\s*\(?\[\s*W?\d+(?:\s*[,;]\s*W?\d+)*\s*\]\)?)+\s*[.*_`]*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool as the model sees it.
+
+    :param name: The action that calls it.
+    :param description: What it is good for.
+    :param source: The source that it stands for; None for a tool that leaves the source to the router.
+    """
+
+    name: str
+    description: str
+    source: str | None = None
+
+
+# Underscores around a label are Markdown, so they are no part of its word.
+_LABELS = tuple(
+    (re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_])", re.IGNORECASE), label)
+    for words, label in (
+        (r"PART(?:IAL)?(?:LY)?[\s_-]*CORRECT", Label.PARTIALLY_CORRECT),
+        (r"IN[\s_-]?CORRECT|NOT\s+CORRECT", Label.INCORRECT),
+        (r"CORRECT", Label.CORRECT),
+    )
+)
+# Where a label ends and its reason begins; the prompt's list of labels, echoed, has none of these between them.
+_REASON = re.compile(r"[.:(\n]|\s[-\u2013\u2014]\s")
+
+
+def read_label(text: str) -> Label | None:
+    """Read a label from its own field.
+
+    The longer labels hold the shorter ones, so each is taken out of the text before the next is looked for. Where a
+    reason behind the label names others, the label is what stands before the reason. A field that still names more
+    than one (the prompt's list, echoed) says nothing.
+
+    :param text: What stands in the field.
+    :returns: The label, or None.
+    """
+    labels = _labels(text)
+    if len(labels) > 1:
+        labels = _labels(_REASON.split(text.strip(), maxsplit=1)[0])
+    return labels[0] if len(labels) == 1 else None
+
+
+def _labels(text: str) -> list[Label]:
+    found: list[Label] = []
+    for pattern, label in _LABELS:
+        text, count = pattern.subn(" ", text)
+        if count:
+            found.append(label)
+    return found
+
+
+def plain(text: str) -> str:
+    """Take Markdown marks and quotes off both ends of a one-line text.
+
+    :param text: The text.
+    :returns: The text as one would say it.
+    """
+    text = text.strip()
+    while True:
+        stripped = re.sub(r"^(?:[#>]+\s+|[*_`]+\s*)+", "", text).rstrip("*_` \n\t")
+        if len(stripped) > 1 and stripped[0] == stripped[-1] and stripped[0] in "\"'":
+            # Quotes around the whole, not around a word at each end.
+            stripped = stripped[1:-1].strip() if stripped[0] not in stripped[1:-1] else stripped
+        if stripped == text:
+            return text
+        text = stripped
+
+
+def one_answer(text: str) -> str:
+    """Clean an answer: models go on talking behind it.
+
+    :param text: What stands where the answer is.
+    :returns: The first paragraph, on one line, without Markdown, its citations behind it.
+    """
+    line = " ".join(text.strip().split("\n\n")[0].split())
+    cited = _CITED.search(line)
+    return f"{plain(line[: cited.start()])} {cited[0].strip()}".strip() if cited else plain(line)
+
+
+def plain_query(text: str) -> str:
+    """Clean the input of a search: models wrap it in quotes, Markdown or a JSON object.
+
+    :param text: The input as the model wrote it.
+    :returns: The query, at most 1,000 characters.
+    """
+    text = re.sub(r"^`+(?:json\b)?|`+$", "", text.strip()).strip()
+    if text.startswith("{"):
+        values = read_object(text) or {}
+        strings = [value for value in values.values() if isinstance(value, str)]
+        if strings:
+            text = values["query"] if isinstance(values.get("query"), str) else strings[0]
+    return plain(" ".join(text.split()))[:MAX_QUERY_CHARACTERS]
+
+
+def find_tool(name: str, tools: Sequence[Tool]) -> Tool | None:
+    """Find the tool that an action names.
+
+    :param name: The action as the model wrote it.
+    :param tools: The tools that there are.
+    :returns: The tool whose name it is, but for case, blanks, underscores and Markdown; or None.
+    """
+    wanted = re.sub(r"[\W_]+", "", name).lower()
+    return next((tool for tool in tools if re.sub(r"[\W_]+", "", tool.name).lower() == wanted), None)

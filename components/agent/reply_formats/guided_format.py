@@ -1,0 +1,56 @@
+"""The JSON format with its queries to choose from: what a model too small to write a query can do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from prefrag.components.agent.reply_formats.fields import MAX_QUERY_CHARACTERS, Tool
+from prefrag.components.agent.reply_formats.json_format import JsonFormat
+from prefrag.components.generators.json_reply import response_format
+from prefrag.components.state.state import State
+from prefrag.components.text.term_statistics import passage_text, words
+
+# A longer list makes the grammar slow, and the best passages come first.
+MAX_CHOICES = 12
+
+
+class GuidedFormat(JsonFormat):
+    """As :class:`JsonFormat`, with a choice of queries.
+
+    The first is the question; later ones are the title of an observed passage with the words of the question that no
+    observed passage holds. A model of a hundred million parameters writes queries that find nothing, but it can name
+    a passage to follow.
+    """
+
+    prompt = "reasoner_guided"
+    cites = False
+
+    def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
+        """:returns: What the chat generator is told besides the prompt."""
+        queries = [] if must_answer else _queries(state)
+        answer = self._answer_schema(_begun("The passages say"), answer_length=80, explanation_length=80)
+        search = self._search_schema(tools, {"enum": queries}, _begun("I still have to find"))
+        if not queries:
+            schema = answer
+        elif not state.observed:
+            # Before any passage there is nothing to answer from but the memory of a model that has none.
+            schema = search
+        else:
+            schema = {"anyOf": [search, answer]}
+        return {"response_format": response_format("step", schema), "frequency_penalty": 0.5}
+
+
+def _begun(beginning: str) -> dict[str, Any]:
+    """:returns: The schema of one short sentence that begins so: left alone, the smallest models begin anywhere."""
+    return {"type": "string", "pattern": f"^{beginning} [A-Za-z' -]{{8,80}}$"}
+
+
+def _queries(state: State) -> list[str]:
+    asked = {search.query for search in state.searches}
+    titles = dict.fromkeys(str(document.meta.get("title") or "") for document in state.observed)
+    known = {word for document in state.observed for word in words(passage_text(document))}
+    still_open = " ".join(word for word in words(state.question) if word not in known) or state.question
+    wanted = [f"{title} {still_open}" for title in titles if title] if state.observed else [state.question]
+    queries = [" ".join(query.split())[:MAX_QUERY_CHARACTERS] for query in wanted]
+    return [query for query in queries if query not in asked][:MAX_CHOICES]

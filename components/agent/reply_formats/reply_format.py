@@ -1,0 +1,77 @@
+"""What a reply format is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple
+
+from haystack import tools as haystack_tools
+from haystack.dataclasses import ChatMessage
+
+from prefrag.components.agent.reply_formats.fields import Tool
+from prefrag.components.state.state import Fidelity, State, Step
+
+
+class Turn(NamedTuple):
+    """One step as it goes back to the model.
+
+    :param step: What the model replied.
+    :param observation: What it was told upon that; None where it was told nothing.
+    """
+
+    step: Step
+    observation: str | None
+
+
+class ReplyFormat:
+    """One way of asking a model for a step, and of reading the step from its reply.
+
+    The base is a prompt that holds the transcript, and a reply that is text.
+    """
+
+    prompt: ClassVar[str]
+    cites: ClassVar[bool] = True
+    """Whether a model that replies so can be asked for the numbers of its passages."""
+
+    @property
+    def keeps_thinking(self) -> bool:
+        """:returns: Whether what stands in thinking blocks is part of the reply."""
+        return False
+
+    def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
+        """:returns: What the chat generator is told besides the messages."""
+        return {}
+
+    def callable_tools(self, tools: Sequence[Tool]) -> list[haystack_tools.Tool]:
+        """:returns: The tools that the chat generator is handed, where the model calls them natively."""
+        return []
+
+    def messages(
+        self, prompt: str, turns: Sequence[Turn], tools: Sequence[Tool], must_answer: bool
+    ) -> list[ChatMessage]:
+        """Lay out the conversation.
+
+        :param prompt: The filled prompt.
+        :param turns: The transcript.
+        :param tools: The tools that there are.
+        :param must_answer: The model is to answer now.
+        :returns: What the model is sent.
+        """
+        return [ChatMessage.from_user(prompt)]
+
+    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool, fidelity: Fidelity) -> Step:
+        """Read a reply.
+
+        :param text: The reply, without thinking blocks.
+        :param tools: The tools that it may name.
+        :param must_answer: The reply is an answer, whatever it looks like.
+        :param fidelity: Whose reading: the paper's or that of the authors' code.
+        :returns: The step.
+        """
+        raise NotImplementedError
+
+    def read_message(
+        self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool, fidelity: Fidelity
+    ) -> Step:
+        """As :meth:`read`, of the whole message."""
+        return self.read(message.text or "", tools, must_answer=must_answer, fidelity=fidelity)

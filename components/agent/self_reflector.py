@@ -1,0 +1,141 @@
+"""The second look at an answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+from haystack import component, default_from_dict, default_to_dict
+
+from prefrag.components.agent.reply_formats import read_label
+from prefrag.components.generators.json_reply import object_schema, read_object, response_format
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, passages
+from prefrag.components.prompts.render_prompt import prompt_path
+from prefrag.components.state.citations import citation_marks
+from prefrag.components.state.state import Label, State
+
+_SCHEMA = object_schema(
+    explanation={"type": "string", "maxLength": 300},
+    label={"enum": [label.value for label in Label]},
+    suggestions={"type": "string", "maxLength": 300},
+)
+Reflection = Literal["reply", "call", "off"]
+
+
+@component
+class SelfReflector:
+    """Accepts an answer, or asks every source once more with the original question (section 3.3 of PrefRAG).
+
+    Outputs, of which one is given a run: ``accepted`` and ``supplement``.
+    """
+
+    def __init__(
+        self,
+        reflection: Reflection = "reply",
+        chat_generator: ChatGenerator | None = None,
+        prompt: str = "self_reflector",
+        generation_kwargs: dict[str, Any] | None = None,
+    ):
+        """
+        :param reflection: ``reply`` reads the label from the reply that holds the answer, as in the paper; ``call``
+            asks the model separately, for small models, which skip the trailer; ``off`` takes the first answer as
+            final (an ablation of table 2).
+        :param chat_generator: The model; needed for ``call``.
+        :param prompt: A prompt file.
+        :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
+        :raises ValueError: When the settings do not go together.
+        """
+        if reflection is False:
+            # What YAML reads where `off` stands without quotes.
+            reflection = "off"
+        if reflection not in ("reply", "call", "off"):
+            raise ValueError(f"reflection is '{reflection}': set it to reply, call or off.")
+        if reflection == "call" and chat_generator is None:
+            raise ValueError("reflection: call needs a `chat_generator`; or set it to reply.")
+        prompt_path(prompt)
+        self.reflection = reflection
+        self.chat_generator = chat_generator
+        self.prompt = prompt
+        self.generation_kwargs = generation_kwargs
+        self._call = ModelCall("reflector", chat_generator, generation_kwargs) if chat_generator is not None else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """:returns: The component as plain values."""
+        return default_to_dict(
+            self,
+            reflection=self.reflection,
+            chat_generator=self.chat_generator,
+            prompt=self.prompt,
+            generation_kwargs=self.generation_kwargs,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> SelfReflector:
+        """:param data: See :meth:`to_dict`. :returns: The component."""
+        return default_from_dict(cls, data)
+
+    def warm_up(self) -> None:
+        """Load or connect the model, if it is asked."""
+        if self._call is not None and self.reflection == "call":
+            self._call.warm_up()
+
+    @component.output_types(accepted=State, supplement=State)
+    def run(self, state: State) -> dict[str, State]:
+        """
+        :param state: The state after an answer.
+        :returns: The state under ``accepted`` or ``supplement``.
+        :raises RunError: When the model fails; it holds the state.
+        """
+        if self.reflection == "call" and self._call is not None:
+            state = self._labelled(*self._call.send(self._prepare(self._call, state)))
+        return self._route(state)
+
+    @component.output_types(accepted=State, supplement=State)
+    async def run_async(self, state: State) -> dict[str, State]:
+        """As :meth:`run`, without blocking the event loop."""
+        if self.reflection == "call" and self._call is not None:
+            state = self._labelled(*await self._call.send_async(self._prepare(self._call, state)))
+        return self._route(state)
+
+    def _prepare(self, call: ModelCall, state: State) -> Prepared:
+        def values(observations: Any) -> dict[str, Any]:
+            shown = [document for documents in observations for document in documents]
+            observed = passages(shown, fidelity=state.settings.fidelity, marks=citation_marks(state)) if shown else ""
+            return {"question": state.question, "observed": observed, "answer": state.step.answer}
+
+        observations = [step.documents for step in state.steps]
+        return call.prepare(
+            state, self.prompt, observations, values, response_format=response_format("reflection", _SCHEMA)
+        )
+
+    def _labelled(self, text: str, state: State) -> State:
+        values = read_object(text) or {"label": text}
+        label = read_label(str(values.get("label") or ""))
+        if label is None:
+            # What the reply said of itself is better than nothing.
+            return state.with_event("unreadable", caller="reflector")
+        return state.with_last(
+            label=label,
+            explanation=str(values.get("explanation") or ""),
+            suggestions=str(values.get("suggestions") or ""),
+        )
+
+    def _route(self, state: State) -> dict[str, State]:
+        label = state.step.label
+        if self.reflection == "off":
+            return {"accepted": state}
+        # A model that gives no label has not doubted its answer; the trace shows that it was silent.
+        negative = label in (Label.INCORRECT, Label.PARTIALLY_CORRECT)
+        supplement = negative and state.supplements < state.settings.max_supplements
+        state = state.with_event(
+            "reflection",
+            label=label.value if label else None,
+            explanation=state.step.explanation,
+            suggestions=state.step.suggestions,
+            supplement=supplement,
+        )
+        if not supplement:
+            return {"accepted": state}
+        for source in state.settings.sources:
+            state = state.with_event("search", source=source, query=state.question)
+        return {"supplement": replace(state, supplements=state.supplements + 1)}

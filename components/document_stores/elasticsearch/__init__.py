@@ -1,0 +1,1 @@
+"""What Elasticsearch needs beside its own integration."""

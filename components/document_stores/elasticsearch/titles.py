@@ -1,0 +1,166 @@
+"""Looks up passages by the keys of their titles in Elasticsearch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from haystack import Document
+from haystack.document_stores.errors import DocumentStoreError
+from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
+
+from prefrag.components.document_stores.elasticsearch.filters import filter_clause
+from prefrag.components.document_stores.elasticsearch.requests import ask_async, explained
+from prefrag.components.text.unicode_form import one_form
+
+TITLE_KEY_FIELD = "title_key"
+# The server takes up to 65,536 terms a query.
+_KEYS_A_SEARCH = 10_000
+# Whether there is one passage with a title, and one with a key: the server stops at the first.
+_HOW_MANY: list[dict[str, Any]] = [
+    {},
+    {"size": 0, "terminate_after": 1, "query": {"exists": {"field": "title"}}},
+    {},
+    {"size": 0, "terminate_after": 1, "query": {"exists": {"field": TITLE_KEY_FIELD}}},
+]
+
+
+class ElasticsearchTitles:
+    """
+    The passages of an index by title, as `TantivyDocumentStore` has them: `known_titles` and `documents_by_title`.
+
+    The index must have been written by `prefrag index`, which fills the field `title_key`.
+    """
+
+    def __init__(self, store: ElasticsearchDocumentStore, title_boost: float = 1.25) -> None:
+        """
+        :param store: The store of the index; the server is not asked yet.
+        :param title_boost: How much more a word in the title counts than one in the text.
+        """
+        self._store = store
+        self._title_boost = title_boost
+
+    def known_titles(self, keys: Iterable[str]) -> set[str]:
+        """
+        Tell which of many keys are titles of passages.
+
+        :param keys: keys as `title_key` makes them.
+        :returns: those that a passage has.
+        :raises DocumentStoreError: if the server cannot be reached or refuses, has no such index, or the index was made
+            without keys of titles.
+        """
+        searches = self._which(keys)
+        if not searches:
+            return set()
+        with explained(self._store):
+            client = self._store.client
+            known = _buckets(self._checked(client.msearch(index=self._index, searches=searches)))
+            if not known:
+                self._check_keys(client.msearch(index=self._index, searches=_HOW_MANY))
+        return known
+
+    async def known_titles_async(self, keys: Iterable[str]) -> set[str]:
+        """As :meth:`known_titles`, without blocking the event loop."""
+        searches = self._which(keys)
+        if not searches:
+            return set()
+        with explained(self._store):
+            reply = await ask_async(self._store, lambda client: client.msearch(index=self._index, searches=searches))
+            known = _buckets(self._checked(reply))
+            if not known:
+                self._check_keys(
+                    await ask_async(self._store, lambda client: client.msearch(index=self._index, searches=_HOW_MANY))
+                )
+        return known
+
+    def documents_by_title(
+        self, titles: Mapping[str, str], per_title: int = 3, filters: dict[str, Any] | None = None
+    ) -> dict[str, list[Document]]:
+        """
+        Get passages by their titles.
+
+        :param titles: keys as `title_key` makes them, each with the text that tells which of
+            the passages of this title come first.
+        :param per_title: the most passages of a title.
+        :param filters: Haystack's filters on the metadata.
+        :returns: the passages of each title that has some, best BM25 for its text first and with it as their score.
+        :raises FilterError: if the filters cannot be understood, or compare titles or texts.
+        :raises DocumentStoreError: if the server cannot be reached or refuses, or has no such index.
+        """
+        searches = self._of_titles(titles, per_title, filters)
+        if not searches:
+            return {}
+        with explained(self._store):
+            reply = self._store.client.msearch(index=self._index, searches=searches)
+        return _documents(titles, self._checked(reply))
+
+    async def documents_by_title_async(
+        self, titles: Mapping[str, str], per_title: int = 3, filters: dict[str, Any] | None = None
+    ) -> dict[str, list[Document]]:
+        """As :meth:`documents_by_title`, without blocking the event loop."""
+        searches = self._of_titles(titles, per_title, filters)
+        if not searches:
+            return {}
+        with explained(self._store):
+            reply = await ask_async(self._store, lambda client: client.msearch(index=self._index, searches=searches))
+        return _documents(titles, self._checked(reply))
+
+    @property
+    def _index(self) -> str:
+        return self._store._index
+
+    def _which(self, keys: Iterable[str]) -> list[dict[str, Any]]:
+        wanted = list(dict.fromkeys(keys))
+        searches: list[dict[str, Any]] = []
+        for start in range(0, len(wanted), _KEYS_A_SEARCH):
+            part = wanted[start : start + _KEYS_A_SEARCH]
+            # Few passages match, so their own values are counted rather than those of the whole index numbered.
+            terms = {"field": TITLE_KEY_FIELD, "size": len(part), "execution_hint": "map"}
+            query = {"bool": {"filter": [{"terms": {TITLE_KEY_FIELD: part}}]}}
+            searches += [{}, {"size": 0, "query": query, "aggs": {"keys": {"terms": terms}}}]
+        return searches
+
+    def _of_titles(
+        self, titles: Mapping[str, str], per_title: int, filters: dict[str, Any] | None
+    ) -> list[dict[str, Any]]:
+        narrowed = [filter_clause(filters)] if filters else []
+        searches: list[dict[str, Any]] = []
+        for key, text in titles.items():
+            ranked = {
+                "multi_match": {
+                    "query": one_form(text),
+                    "type": "most_fields",
+                    "fields": [f"title^{self._title_boost:g}", "content"],
+                }
+            }
+            query = {"bool": {"filter": [{"term": {TITLE_KEY_FIELD: key}}, *narrowed], "should": [ranked]}}
+            searches += [{}, {"size": per_title, "query": query, "_source": {"excludes": [TITLE_KEY_FIELD]}}]
+        return searches
+
+    def _checked(self, reply: Any) -> list[Any]:
+        for one in reply["responses"]:
+            if "error" in one:
+                raise DocumentStoreError(f"Elasticsearch could not look up titles in '{self._index}': {one['error']}")
+        return list(reply["responses"])
+
+    def _check_keys(self, reply: Any) -> None:
+        """Nothing was found: say so when that is because the index holds titles but no keys of them."""
+        with_title, with_key = (one["hits"]["total"]["value"] for one in self._checked(reply))
+        if with_title and not with_key:
+            raise DocumentStoreError(
+                f"The Elasticsearch index '{self._index}' was made without keys of titles. Searches work as before; to "
+                "find passages by the titles that a text mentions, index the documents again with: "
+                "prefrag index YOUR_FILES --store elasticsearch --index ANOTHER_NAME"
+            )
+
+
+def _buckets(responses: list[Any]) -> set[str]:
+    return {bucket["key"] for one in responses for bucket in one["aggregations"]["keys"]["buckets"]}
+
+
+def _documents(titles: Mapping[str, str], responses: list[Any]) -> dict[str, list[Document]]:
+    found = {}
+    for key, one in zip(titles, responses, strict=True):
+        if hits := one["hits"]["hits"]:
+            found[key] = [Document.from_dict({**hit["_source"], "score": hit["_score"]}) for hit in hits]
+    return found

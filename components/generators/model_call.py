@@ -1,0 +1,256 @@
+"""One call to a chat generator on behalf of a component that has a state."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from haystack import Document
+from haystack.dataclasses import ChatMessage
+from haystack.tools import Tool
+
+from prefrag.components.generators.reasoning_blocks import strip_reasoning
+from prefrag.components.generators.token_budget import Observations, estimate_tokens, fit_to_window
+from prefrag.components.prompts.render_prompt import render_prompt
+from prefrag.components.state.state import Identity, RunError, State, identity
+
+DEFAULT_CONTEXT_WINDOW = 8_192
+# What a chat template puts around each further message.
+_MESSAGE_TOKENS = 8
+
+
+class ChatGenerator(Protocol):
+    """Any Haystack chat generator."""
+
+    def run(self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None) -> dict[str, Any]:
+        """:returns: ``replies``, the messages of the model."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A call that is ready to be made.
+
+    :param messages: What the model is sent.
+    :param generation_kwargs: How it is to reply.
+    :param state: The state, with what was cut from the prompt in its trace.
+    :param tools: What the model may call.
+    :param keep_thinking: Leave thinking blocks in the text of the reply.
+    """
+
+    messages: list[ChatMessage]
+    generation_kwargs: dict[str, Any]
+    state: State
+    tools: Sequence[Tool] = ()
+    keep_thinking: bool = False
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """:returns: What the chat generator is called with; not all of them know of tools."""
+        arguments = {"messages": self.messages, "generation_kwargs": self.generation_kwargs}
+        return {**arguments, "tools": list(self.tools)} if self.tools else arguments
+
+
+def passages(
+    documents: Sequence[Document],
+    note: str = "",
+    fidelity: str = "paper",
+    marks: Mapping[Identity, str] | None = None,
+) -> str:
+    """Documents as a model is shown them: numbered, with title and source.
+
+    The published code leaves a plus behind each title and no line between the passages.
+
+    :param documents: The documents.
+    :param note: What is said instead of documents.
+    :param fidelity: ``paper`` or ``authors-code``.
+    :param marks: See :func:`citation_marks`; by default the documents are counted.
+    :returns: The text.
+    """
+    as_published = fidelity == "authors-code"
+    numbers = {place: marks[key] for place, one in enumerate(documents) if marks and (key := identity(one)) in marks}
+    return render_prompt("passages", documents=documents, note=note, as_published=as_published, marks=numbers)
+
+
+class ModelCall:
+    """A component's way to its model: keeps the window, counts the call, and loses no trace when the model fails.
+
+    :param caller: Under what name the calls are counted.
+    :param chat_generator: The model.
+    :param generation_kwargs: OpenAI-style parameters of every call; they win over those of the model.
+    :param max_tokens: Tokens of a reply where neither of them says it.
+    """
+
+    def __init__(
+        self,
+        caller: str,
+        chat_generator: ChatGenerator,
+        generation_kwargs: dict[str, Any] | None = None,
+        max_tokens: int = 512,
+    ):
+        self.caller = caller
+        self.chat_generator = chat_generator
+        self._defaults = {"temperature": 0.1, "top_p": 0.9, "max_tokens": max_tokens}
+        self._given = generation_kwargs or {}
+
+    @property
+    def generation_kwargs(self) -> dict[str, Any]:
+        """:returns: The parameters of every call: those given, else the model's own, else the application's."""
+        # Not asked before a call: a recording of the model may not be there yet.
+        models = getattr(self.chat_generator, "generation_kwargs", None) or {}
+        chosen = {name: models.get(name, value) for name, value in self._defaults.items()}
+        return {**chosen, **self._given}
+
+    @property
+    def is_embedded(self) -> bool:
+        """:returns: Whether the model is the small one that runs in this process."""
+        return bool(getattr(self.chat_generator, "is_embedded", False))
+
+    @property
+    def context_window(self) -> int:
+        """:returns: Tokens that the model holds, prompt and reply together."""
+        return int(getattr(self.chat_generator, "context_window", None) or DEFAULT_CONTEXT_WINDOW)
+
+    def warm_up(self) -> None:
+        """Load or connect the model."""
+        if hasattr(self.chat_generator, "warm_up"):
+            self.chat_generator.warm_up()
+
+    def prepare(
+        self,
+        state: State,
+        prompt: str,
+        observations: Observations,
+        render: Any,
+        *,
+        messages: Callable[[str, Observations], list[ChatMessage]] | None = None,
+        tools: Sequence[Tool] = (),
+        keep_thinking: bool = False,
+        **kwargs: Any,
+    ) -> Prepared:
+        """Fit a prompt, and the conversation behind it, into the model's window.
+
+        :param state: The state of the run.
+        :param prompt: The prompt file.
+        :param observations: The documents of each observation, oldest first.
+        :param render: Gives the values of the template for (possibly fewer) documents of each observation.
+        :param messages: Lays out the conversation that begins with the filled prompt; by default that is all.
+        :param tools: What the model may call.
+        :param keep_thinking: Leave thinking blocks in the text of the reply.
+        :param kwargs: Further generation parameters of this call.
+        :returns: The call.
+        :raises RunError: When the prompt does not fit even without documents, or cannot be filled.
+        """
+        generation_kwargs = with_parameters(self.generation_kwargs, kwargs)
+        window = self.context_window
+        reply_tokens = min(int(generation_kwargs.get("max_tokens") or 512), window // 2)
+        tool_tokens = sum(estimate_tokens(json.dumps(tool.tool_spec)) for tool in tools)
+
+        def conversation(kept: Observations) -> list[ChatMessage]:
+            text = render_prompt(prompt, **render(kept))
+            return [ChatMessage.from_user(text)] if messages is None else messages(text, kept)
+
+        try:
+            fitted = fit_to_window(
+                conversation,
+                observations,
+                context_window=window - tool_tokens,
+                reply_tokens=reply_tokens,
+                tokens=_tokens,
+            )
+        except ValueError as error:
+            raise RunError(f"The {self.caller} cannot ask its model: {error}", state) from error
+        if fitted.documents_cut or fitted.documents_shortened:
+            state = state.with_event(
+                "cut",
+                caller=self.caller,
+                documents_cut=fitted.documents_cut,
+                documents_shortened=fitted.documents_shortened,
+                context_window=window,
+            )
+        return Prepared(fitted.prompt, generation_kwargs, state, tools, keep_thinking)
+
+    def send(self, call: Prepared) -> tuple[str, State]:
+        """Make the call.
+
+        :param call: See :meth:`prepare`.
+        :returns: The text of the reply without thinking blocks, and the state with the call counted.
+        :raises RunError: When the model fails.
+        """
+        message, state = self.send_for_message(call)
+        return message.text or "", state
+
+    async def send_async(self, call: Prepared) -> tuple[str, State]:
+        """As :meth:`send`, without blocking the event loop."""
+        message, state = await self.send_for_message_async(call)
+        return message.text or "", state
+
+    def send_for_message(self, call: Prepared) -> tuple[ChatMessage, State]:
+        """As :meth:`send`, for the whole message: its text and its tool calls, without any reasoning beside them."""
+        try:
+            output = self.chat_generator.run(**call.arguments)
+        except Exception as error:
+            raise self._failed(error, call.state) from error
+        return self._received(output, call)
+
+    async def send_for_message_async(self, call: Prepared) -> tuple[ChatMessage, State]:
+        """As :meth:`send_for_message`, without blocking the event loop."""
+        run_async = getattr(self.chat_generator, "run_async", None)
+        try:
+            if run_async is not None:
+                output = await run_async(**call.arguments)
+            else:
+                output = await asyncio.to_thread(self.chat_generator.run, **call.arguments)
+        except Exception as error:
+            raise self._failed(error, call.state) from error
+        return self._received(output, call)
+
+    def _failed(self, error: Exception, state: State) -> RunError:
+        state = state.with_event("error", caller=self.caller, message=str(error))
+        return RunError(f"The {self.caller}'s model failed: {error}", state)
+
+    def _received(self, output: dict[str, Any], call: Prepared) -> tuple[ChatMessage, State]:
+        replies = output.get("replies") or []
+        if not replies:
+            raise self._failed(ValueError("it sent no reply"), call.state)
+        reply = replies[0]
+        text = reply.text or ""
+        if not call.keep_thinking:
+            text = strip_reasoning(text)
+        message = ChatMessage.from_assistant(text, tool_calls=reply.tool_calls, meta=reply.meta)
+        return message, call.state.with_call(self.caller, reply.meta)
+
+
+def with_parameters(parameters: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
+    """Join generation parameters.
+
+    :param parameters: Those that give way.
+    :param others: Those that win; under ``extra_body`` each by itself. Of ``stop`` all count.
+    :returns: Both.
+    """
+    joined = {**parameters, **others}
+    if stops := dict.fromkeys([*_stops(parameters), *_stops(others)]):
+        joined["stop"] = list(stops)
+    if parameters.get("extra_body") and others.get("extra_body"):
+        joined["extra_body"] = {**parameters["extra_body"], **others["extra_body"]}
+    return joined
+
+
+def _stops(parameters: dict[str, Any]) -> list[str]:
+    stop = parameters.get("stop") or []
+    return [stop] if isinstance(stop, str) else list(stop)
+
+
+def _tokens(messages: Sequence[ChatMessage]) -> int:
+    return sum(estimate_tokens(_written(message)) for message in messages) + _MESSAGE_TOKENS * (len(messages) - 1)
+
+
+def _written(message: ChatMessage) -> str:
+    """:returns: All that a model reads of a message."""
+    calls = [
+        f"{call.id} {call.tool_name} {json.dumps(call.arguments, ensure_ascii=False)}" for call in message.tool_calls
+    ]
+    results = [f"{result.origin.id} {result.result}" for result in message.tool_call_results]
+    return "\n".join([*message.texts, *calls, *results])

@@ -1,0 +1,212 @@
+"""A model whose replies are kept in a file, or played from it."""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from collections.abc import Sequence
+from typing import Any
+
+from haystack import component, default_from_dict, default_to_dict
+from haystack.core.serialization import component_to_dict
+from haystack.dataclasses import ChatMessage
+from haystack.tools import Tool
+
+from prefrag.components.generators.model_call import ChatGenerator
+from prefrag.components.recording import Entry, Recording
+
+
+@component
+class RecordedChatGenerator:
+    """Wraps a chat generator so that a run can be repeated without it.
+
+    A reply is found again by the name of the model and by messages, parameters and tools of the call. What
+    `model_call` asks of a model, its window, its parameters and whether it is the embedded one, is
+    recorded as well.
+
+    ```python
+    from haystack.dataclasses import ChatMessage
+    from prefrag.components.generators.chat_model import ChatModel
+    from prefrag.components.generators.recorded_chat_generator import RecordedChatGenerator
+    from prefrag.components.recording import Recording
+
+    recorded = RecordedChatGenerator(Recording("kept.jsonl"), "llm", ChatModel())
+    recorded.warm_up()
+    recorded.run([ChatMessage.from_user("What is the capital of France?")])
+
+    replayed = RecordedChatGenerator(Recording("kept.jsonl", "replay"), "llm")
+    print(replayed.run([ChatMessage.from_user("What is the capital of France?")])["replies"][0].text)
+    ```
+    """
+
+    def __init__(self, recording: Recording, name: str, chat_generator: ChatGenerator | None = None):
+        """
+        :param recording: Where the replies are kept.
+        :param name: Under what name; models whose settings differ need names of their own.
+        :param chat_generator: The model; not needed to replay.
+        :raises ValueError: When there is neither a model nor a recording that replays.
+        """
+        if chat_generator is None and recording.mode != "replay":
+            raise ValueError(f"To {recording.mode} replies of '{name}' takes a `chat_generator`: give one.")
+        self.recording = recording
+        self.name = name
+        self.chat_generator = chat_generator
+
+    def to_dict(self) -> dict[str, Any]:
+        """:returns: The component as plain values."""
+        inner = self.chat_generator
+        return default_to_dict(
+            self,
+            recording=self.recording.to_dict(),
+            name=self.name,
+            chat_generator=None if inner is None else component_to_dict(inner, "chat_generator"),
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> RecordedChatGenerator:
+        """:param data: See :meth:`to_dict`. :returns: The component."""
+        return default_from_dict(cls, data)
+
+    @property
+    def is_embedded(self) -> bool:
+        """:returns: Whether the model is the small one that runs in this process."""
+        return bool(self._facts()["is_embedded"])
+
+    @property
+    def context_window(self) -> int | None:
+        """:returns: Tokens of prompt and reply together; None when the model does not say."""
+        return self._facts()["context_window"]
+
+    @property
+    def generation_kwargs(self) -> dict[str, Any]:
+        """:returns: The model's own parameters by their OpenAI names; a recording may be too old to hold them."""
+        return dict(self._facts().get("generation_kwargs") or {})
+
+    def warm_up(self) -> None:
+        """Load or connect the model, unless it is replayed.
+
+        :raises NotRecorded: When the recording that is replayed is not of this model.
+        :raises ValueError: When the recording that is continued is of another model.
+        """
+        warm_up = getattr(self.chat_generator, "warm_up", None)
+        if warm_up is not None and self.recording.mode != "replay":
+            warm_up()
+        self._facts()
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(
+        self,
+        messages: list[ChatMessage],
+        generation_kwargs: dict[str, Any] | None = None,
+        tools: list[Tool] | None = None,
+    ) -> dict[str, list[ChatMessage]]:
+        """
+        :param messages: The conversation.
+        :param generation_kwargs: Parameters of this call.
+        :param tools: What the model may call.
+        :returns: ``replies``.
+        :raises NotRecorded: When a recording is replayed that does not hold the call.
+        :raises RuntimeError: When the recorded call failed.
+        """
+        request = _request(messages, generation_kwargs, tools)
+        if (kept := self.recording.play("reply", self.name, *request)) is not None:
+            return _played(kept)
+        try:
+            output = self._model().run(**_arguments(messages, generation_kwargs, tools))
+        except Exception as error:
+            self._failed(error, request)
+            raise
+        return self._recorded(output, request)
+
+    @component.output_types(replies=list[ChatMessage])
+    async def run_async(
+        self,
+        messages: list[ChatMessage],
+        generation_kwargs: dict[str, Any] | None = None,
+        tools: list[Tool] | None = None,
+    ) -> dict[str, list[ChatMessage]]:
+        """As :meth:`run`, without blocking the event loop."""
+        request = _request(messages, generation_kwargs, tools)
+        if (kept := self.recording.play("reply", self.name, *request)) is not None:
+            return _played(kept)
+        arguments = _arguments(messages, generation_kwargs, tools)
+        run_async = getattr(self._model(), "run_async", None)
+        try:
+            if run_async is not None:
+                output = await run_async(**arguments)
+            else:
+                output = await asyncio.to_thread(self._model().run, **arguments)
+        except Exception as error:
+            self._failed(error, request)
+            raise
+        return self._recorded(output, request)
+
+    def _model(self) -> ChatGenerator:
+        if self.chat_generator is None:
+            raise ValueError(f"There is no model '{self.name}' to ask: give a `chat_generator`.")
+        return self.chat_generator
+
+    def _facts(self) -> dict[str, Any]:
+        kept = self.recording.play("model", self.name)
+        if kept is not None and kept.facts is not None and self.recording.mode == "replay":
+            return dict(kept.facts)
+        inner = self._model()
+        facts = {
+            "is_embedded": bool(getattr(inner, "is_embedded", False)),
+            "context_window": getattr(inner, "context_window", None),
+        }
+        if own := getattr(inner, "generation_kwargs", None):
+            facts["generation_kwargs"] = dict(own)
+        before = dict(kept.facts) if kept is not None and kept.facts is not None else facts
+        if before != facts:
+            raise ValueError(
+                f"The recording {self.recording.path} holds replies of another model "
+                f"({_told(before)}; now {_told(facts)}): record to another file."
+            )
+        self.recording.record(Entry(facts=facts), "model", self.name)
+        return facts
+
+    def _failed(self, error: Exception, request: Sequence[Any]) -> None:
+        self.recording.record(Entry(error=str(error) or type(error).__name__), "reply", self.name, *request)
+
+    def _recorded(self, output: dict[str, Any], request: Sequence[Any]) -> dict[str, list[ChatMessage]]:
+        replies = tuple(output.get("replies") or ())
+        if not replies:
+            return output
+        return _played(self.recording.record(Entry(replies=replies), "reply", self.name, *request))
+
+
+def _played(kept: Entry) -> dict[str, list[ChatMessage]]:
+    if kept.error is not None:
+        raise RuntimeError(kept.error)
+    # Whoever gets a message may change its metadata.
+    return {"replies": copy.deepcopy(list(kept.replies))}
+
+
+def _arguments(
+    messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None, tools: list[Tool] | None
+) -> dict[str, Any]:
+    arguments: dict[str, Any] = {"messages": messages, "generation_kwargs": generation_kwargs}
+    # Not every model knows of tools.
+    return {**arguments, "tools": tools} if tools else arguments
+
+
+def _request(
+    messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None, tools: list[Tool] | None
+) -> list[Any]:
+    """:returns: What a call is found by, the last message first; without ids, which servers draw by chance."""
+    conversation = [
+        [
+            message.role.value,
+            message.texts,
+            [[call.tool_name, call.arguments] for call in message.tool_calls],
+            [str(result.result) for result in message.tool_call_results],
+        ]
+        for message in messages
+    ]
+    last = next(iter(messages[-1].texts), "") if messages else ""
+    return [last, conversation, generation_kwargs or {}, [tool.tool_spec for tool in tools or ()]]
+
+
+def _told(facts: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in facts.items())

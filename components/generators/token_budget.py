@@ -1,0 +1,108 @@
+"""Keeping a prompt inside the window of its model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+
+from haystack import Document
+
+from prefrag.components.state.state import WHOLE_TEXT
+
+Observations = Sequence[Sequence[Document]]
+Prompt = TypeVar("Prompt")
+
+# A chat template's own tokens around the messages, and room for an estimate that is too low.
+OVERHEAD_TOKENS = 48
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimate the tokens of a text without its model's tokeniser, rather too many than too few.
+
+    Three UTF-8 bytes a token: English has over four, Chinese about three.
+
+    :param text: Any text.
+    :returns: Tokens.
+    """
+    return len(text.encode("utf-8", "surrogatepass")) // 3 + 1
+
+
+@dataclass(frozen=True)
+class Fitted(Generic[Prompt]):
+    """A prompt that fits.
+
+    :param prompt: The text, or whatever it was rendered as.
+    :param documents_cut: How many documents were left out of it, oldest observations first.
+    :param documents_shortened: How many of the newest ones lost their end.
+    """
+
+    prompt: Prompt
+    documents_cut: int = 0
+    documents_shortened: int = 0
+
+
+def fit_to_window(
+    render: Callable[[Observations], Prompt],
+    observations: Observations,
+    *,
+    context_window: int,
+    reply_tokens: int,
+    tokens: Callable[[Any], int] = estimate_tokens,
+) -> Fitted[Prompt]:
+    """Render a prompt with as many documents as the window holds.
+
+    Documents go one by one, from the end of the oldest observation on. When only the newest one that holds any is left,
+    its texts lose their ends, and its documents go last.
+
+    :param render: Makes the prompt from the documents of each observation.
+    :param observations: The documents of each observation, oldest first.
+    :param context_window: Tokens that the model can hold, prompt and reply together.
+    :param reply_tokens: Tokens kept free for the reply.
+    :param tokens: Estimates the tokens of a prompt that is not a text.
+    :returns: The prompt and what was cut from it.
+    :raises ValueError: When even the prompt without documents does not fit.
+    """
+    room = context_window - reply_tokens - OVERHEAD_TOKENS
+    kept = [list(observation) for observation in observations]
+    # A step without a retrieval (an answer, an unreadable reply) has nothing to show; the newest is one that has.
+    last = max((number for number, observation in enumerate(kept) if observation), default=0)
+    prompt = render(kept)
+    cut = 0
+    for observation in kept[:last]:
+        while observation and tokens(prompt) > room:
+            observation.pop()
+            cut += 1
+            prompt = render(kept)
+    if tokens(prompt) <= room:
+        return Fitted(prompt, cut)
+
+    newest = kept[last] if kept else []
+    share = max((len(document.content or "") for document in newest), default=0)
+    while share > 0:
+        share = share * 3 // 4
+        shortened = [_shortened(document, share) for document in newest]
+        prompt = render([*kept[:last], shortened, *kept[last + 1 :]])
+        if tokens(prompt) <= room:
+            changed = sum(new is not old for new, old in zip(shortened, newest, strict=True))
+            return Fitted(prompt, cut, changed)
+    while newest:
+        newest.pop()
+        cut += 1
+        prompt = render(kept)
+        if tokens(prompt) <= room:
+            return Fitted(prompt, cut)
+    raise ValueError(
+        f"The prompt needs about {tokens(prompt)} tokens without any document, the model's window "
+        f"leaves {room}: ask a shorter question, set a larger window (PREFRAG_LLM_CONTEXT, or `context_window` in the "
+        "YAML), or, where the model's own replies are too long, a smaller max_tokens or max_steps."
+    )
+
+
+def _shortened(document: Document, characters: int) -> Document:
+    content = document.content or ""
+    if len(content) <= characters:
+        return document
+    # With the whole text it keeps its number in the prompt.
+    meta = {**document.meta, WHOLE_TEXT: content}
+    return replace(document, content=content[:characters].rstrip() + " ...", meta=meta)

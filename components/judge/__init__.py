@@ -1,0 +1,1 @@
+"""The judge: are the preferred source's passages worth keeping?"""

@@ -1,0 +1,319 @@
+"""What can be counted of the passages of a retrieval, to judge whether they are worth keeping."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence, Set
+from itertools import pairwise
+from typing import Any
+
+from haystack import Document
+
+from prefrag.components.state.state import identity
+from prefrag.components.text.term_statistics import TermStatistics, analyzed, passage_text, term_weights
+
+_OF_STEP = (
+    "step",
+    "observed_passages",
+    "new_passages",
+    "fresh_passages",
+    "first_fresh",
+    "question_observed",
+    "query_observed",
+    "query_added",
+    "question_asked",
+    "question_words",
+    "query_words",
+    "observed_titles_in_query",
+    "observed_titles_in_question",
+    "query_is_question",
+    "asks_when",
+    "asks_who",
+    "asks_where",
+    "asks_how_many",
+    "shown_covers_query",
+    "shown_title_in_query",
+)
+_OF_PASSAGE = (
+    "covers_query",
+    "covers_question",
+    "covers_open_question",
+    "covers_open_query",
+    "covers_added_words",
+    "sentence_covers_query",
+    "holds_word_pairs",
+    "holds_rarest_words",
+    "holds_names",
+    "holds_whole_names",
+    "holds_added_whole_names",
+    "title_in_query",
+    "title_in_question",
+    "title_holds_names",
+    "title_holds_whole_names",
+    "title_starts_with_name",
+    "title_is_name",
+    "whole_title_in_query",
+    "whole_title_in_question",
+    "title_covered_by_query",
+    "title_covered_by_question",
+    "title_covers_query",
+    "title_covers_question",
+    "title_covers_open_question",
+    "title_covers_added_words",
+    "title_holds_rarest_words",
+    "title_in_observed",
+    "title_covered_by_observed",
+    "title_observed",
+    "mentions_observed_title",
+    "years",
+    "words",
+)
+# How far a passage is ahead of the best of the other new ones, or behind it.
+_AHEAD = (
+    "covers_query",
+    "covers_question",
+    "covers_open_question",
+    "sentence_covers_query",
+    "holds_word_pairs",
+    "holds_whole_names",
+    "title_covers_query",
+    "title_covered_by_query",
+)
+FEATURES = (*_OF_STEP, *_OF_PASSAGE, "rank", "rank_among_fresh", *(f"ahead_{name}" for name in _AHEAD))
+_ABSENT = -1.0
+_PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
+_WORD = re.compile(r"\w+")
+_NAME = re.compile(r"\b[A-Z0-9]\w*")
+_NAME_WORD = r"[A-Z0-9][\w'\u2019.&-]*"
+_WHOLE_NAME = re.compile(rf"\b{_NAME_WORD}(?:\s+(?:(?:of|the|and|de|for|in|at|on|to|a)\s+){{0,2}}{_NAME_WORD})*")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+_YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
+_MOST_YEARS = 5
+# Words that have their capital from the beginning of a question.
+_FIRST_WORDS = frozenset(
+    (
+        *("what", "when", "where", "which", "who", "whose", "whom", "why", "how"),
+        *("is", "are", "was", "were", "do", "does", "did", "in", "of", "for"),
+    )
+)
+_ARTICLES = frozenset(("the", "a", "an"))
+# What a query that asks for such a thing says, as a question or by the name of a fact.
+_ASKS = {
+    "asks_when": frozenset(("when", "year", "date", "birth", "founded", "inception")),
+    "asks_who": frozenset(
+        ("who", "whom", "whose", "performer", "director", "spouse", "father", "mother", "author", "founder")
+    ),
+    "asks_where": frozenset(("where", "located", "place", "country", "city", "state", "county", "continent")),
+    "asks_how_many": frozenset(("many", "much", "long", "population", "number")),
+}
+
+
+def judge_features(
+    question: str,
+    query: str,
+    new: Sequence[Document],
+    observed: Sequence[Document],
+    step: int,
+    statistics: TermStatistics | None = None,
+) -> list[dict[str, float]]:
+    """Describe each passage of a retrieval that has not been shown, words weighted by how rare they are.
+
+    Nothing depends on the scores of the retriever, which mean another thing in each engine.
+
+    :param question: The original question.
+    :param query: What the source was asked.
+    :param new: The passages that have just been found, best first.
+    :param observed: The passages that have been shown.
+    :param step: How many searches went before this one.
+    :param statistics: See :func:`term_weights`; also analyses the texts.
+    :returns: For each of the new passages that has not been shown, in order, a value for each of :data:`FEATURES`;
+        shares are from 0 to 1, and what does not apply is -1.
+    """
+    asked = _Asked(question, query, new, observed, statistics)
+    shown = {identity(document) for document in observed}
+    measures = [asked.measure(place) for place in range(len(new))]
+    fresh = [place for place, document in enumerate(new) if identity(document) not in shown]
+    again = [measures[place] for place, document in enumerate(new) if identity(document) in shown]
+    overall = {
+        "step": float(step),
+        "observed_passages": float(len(observed)),
+        "new_passages": float(len(new)),
+        "fresh_passages": float(len(fresh)),
+        "first_fresh": float(fresh[0]) if fresh else _ABSENT,
+        **asked.overall(),
+        "shown_covers_query": max((measure["covers_query"] for measure in again), default=_ABSENT),
+        "shown_title_in_query": max((measure["title_in_query"] for measure in again), default=_ABSENT),
+    }
+    described = []
+    for rank_among_fresh, place in enumerate(fresh):
+        others = [measures[other] for other in fresh if other != place]
+        values = {
+            **overall,
+            **measures[place],
+            "rank": float(place),
+            "rank_among_fresh": float(rank_among_fresh),
+            **{f"ahead_{name}": _ahead(name, measures[place], others) for name in _AHEAD},
+        }
+        described.append({name: values[name] for name in FEATURES})
+    return described
+
+
+class _Asked:
+    """The texts of one retrieval, each analysed once."""
+
+    def __init__(
+        self,
+        question: str,
+        query: str,
+        new: Sequence[Document],
+        observed: Sequence[Document],
+        statistics: TermStatistics | None,
+    ):
+        sentences = [_SENTENCE_END.split(document.content or "") for document in new]
+        texts = [query, question]
+        texts += [passage_text(document) for document in (*new, *observed)]
+        texts += [_title(document) for document in new]
+        texts += [sentence for each in sentences for sentence in each]
+        in_order = analyzed(texts, statistics)
+        self.query, self.question, *rest = map(set, in_order)
+        shown = len(new) + len(observed)
+        self.passages, self.titles = rest[: len(new)], rest[shown : shown + len(new)]
+        analysed_sentences = iter(rest[shown + len(new) :])
+        # What stands in the title need not be said again in the sentence.
+        self.sentences = [
+            [next(analysed_sentences) | title for _ in each] for each, title in zip(sentences, self.titles, strict=True)
+        ]
+        self.query_pairs = set(pairwise(in_order[0]))
+        self.pairs = [set(pairwise(terms)) for terms in in_order[2 : 2 + len(new)]]
+        self.lengths = [len(terms) for terms in in_order[2 : 2 + len(new)]]
+        self.years = [min(_MOST_YEARS, len(_YEAR.findall(document.content or ""))) for document in new]
+        self.seen = {term for terms in rest[len(new) : shown] for term in terms}
+        self.open_question = self.question - self.seen
+        self.open_query = self.query - self.seen
+        self.added = self.query - self.question
+        self.weights = term_weights(self.query.union(self.question, *self.titles), statistics)
+        self.rarest = set(sorted(self.query, key=lambda term: (-self.weights[term], term))[:2])
+        self.spoken_query, self.spoken_question = _spoken(query), _spoken(question)
+        self.spoken_seen = [_spoken(passage_text(document)) for document in observed]
+        self.spoken_new = [_spoken(document.content or "") for document in new]
+        self.spoken_titles = [_spoken_title(document) for document in new]
+        self.spoken_passages = [_spoken(passage_text(document)) for document in new]
+        self.whole_titles = [_spoken(_title(document)) for document in new]
+        self.names = {name.lower() for name in _NAME.findall(query)} - _FIRST_WORDS
+        self.whole_names = _whole_names(query)
+        self.added_names = [name for name in self.whole_names if name not in self.spoken_question]
+        self.observed_titles = [title for document in observed if (title := _spoken_title(document)).strip()]
+
+    def overall(self) -> dict[str, float]:
+        """:returns: What does not depend on a single new passage."""
+        return {
+            "question_observed": self._share(self.seen, self.question),
+            "query_observed": self._share(self.seen, self.query),
+            "query_added": self._share(self.added, self.query),
+            "question_asked": self._share(self.query, self.question),
+            "question_words": float(len(self.question)),
+            "query_words": float(len(self.query)),
+            "observed_titles_in_query": float(sum(title in self.spoken_query for title in self.observed_titles)),
+            "observed_titles_in_question": float(sum(title in self.spoken_question for title in self.observed_titles)),
+            "query_is_question": float(self.spoken_query == self.spoken_question),
+            **{name: float(not wanted.isdisjoint(self.spoken_query.split())) for name, wanted in _ASKS.items()},
+        }
+
+    def measure(self, place: int) -> dict[str, float]:
+        """:returns: What one new passage covers, holds and is called; by the names of the features."""
+        terms, title = self.passages[place], self.titles[place]
+        spoken = self.spoken_titles[place]
+        named = bool(spoken.strip())
+        spoken_terms = {*self.spoken_new[place].split(), *spoken.split()}
+        return {
+            "covers_query": self._share(terms, self.query),
+            "covers_question": self._share(terms, self.question),
+            "covers_open_question": self._share(terms, self.open_question),
+            "covers_open_query": self._share(terms, self.open_query),
+            "covers_added_words": self._share(terms, self.added) if self.added else _ABSENT,
+            "sentence_covers_query": max(self._share(sentence, self.query) for sentence in self.sentences[place]),
+            "holds_word_pairs": self._pairs_held(place),
+            "holds_rarest_words": _part(terms, self.rarest),
+            "holds_whole_names": _holding(self.whole_names, lambda name: name in self.spoken_passages[place]),
+            "holds_added_whole_names": _holding(self.added_names, lambda name: name in self.spoken_passages[place]),
+            "title_holds_whole_names": _holding(self.whole_names, lambda name: name in spoken),
+            "title_starts_with_name": float(any(map(spoken.startswith, self.whole_names))),
+            "title_is_name": float(spoken in self.whole_names),
+            "title_in_query": float(named and spoken in self.spoken_query),
+            "title_in_question": float(named and spoken in self.spoken_question),
+            "holds_names": _part(spoken_terms, self.names) if self.names else _ABSENT,
+            "title_holds_names": _part(set(spoken.split()), self.names) if self.names else _ABSENT,
+            "whole_title_in_query": float(named and self.whole_titles[place] in self.spoken_query),
+            "whole_title_in_question": float(named and self.whole_titles[place] in self.spoken_question),
+            "title_covered_by_query": self._share(self.query, title),
+            "title_covered_by_question": self._share(self.question, title),
+            "title_covers_query": self._share(title, self.query),
+            "title_covers_question": self._share(title, self.question),
+            "title_covers_open_question": self._share(title, self.open_question),
+            "title_covers_added_words": self._share(title, self.added) if self.added else _ABSENT,
+            "title_holds_rarest_words": _part(title, self.rarest),
+            "title_in_observed": float(named and any(spoken in text for text in self.spoken_seen)),
+            "title_covered_by_observed": self._share(self.seen, title),
+            "title_observed": float(spoken in self.observed_titles),
+            "mentions_observed_title": float(any(t in self.spoken_new[place] for t in self.observed_titles)),
+            "years": float(self.years[place]),
+            "words": float(self.lengths[place]),
+        }
+
+    def _pairs_held(self, place: int) -> float:
+        """:returns: The share, by weight, of the neighbouring words of the query that are neighbours there too."""
+        weights = {pair: self.weights[pair[0]] + self.weights[pair[1]] for pair in sorted(self.query_pairs)}
+        whole = sum(weights.values())
+        return sum(weight for pair, weight in weights.items() if pair in self.pairs[place]) / whole if whole else 0.0
+
+    def _weight(self, terms: Set[str]) -> float:
+        # A sum of floats depends on its order, and that of a set on the process.
+        return sum(self.weights[term] for term in sorted(terms))
+
+    def _share(self, having: Set[str], wanted: Set[str]) -> float:
+        whole = self._weight(wanted)
+        return self._weight(wanted & having) / whole if whole else 0.0
+
+
+def as_row(features: Mapping[str, float]) -> list[float]:
+    """:param features: Of one passage. :returns: Their values in the order of :data:`FEATURES`."""
+    return [features[name] for name in FEATURES]
+
+
+def _part(having: Set[str], wanted: Set[str]) -> float:
+    return len(wanted & having) / len(wanted) if wanted else 0.0
+
+
+def _ahead(name: str, measure: Mapping[str, float], others: Sequence[Mapping[str, float]]) -> float:
+    return measure[name] - max(other[name] for other in others) if others else 0.0
+
+
+def _holding(names: Sequence[str], holds: Callable[[str], bool]) -> float:
+    return sum(map(holds, names)) / len(names) if names else _ABSENT
+
+
+def _whole_names(query: str) -> list[str]:
+    """:returns: The names in a query as they are spoken, each of as many words as it has."""
+    names = []
+    for found in _WHOLE_NAME.findall(query):
+        name_words = found.split()
+        while name_words and name_words[0].lower() in _FIRST_WORDS | _ARTICLES:
+            name_words.pop(0)
+        name = _spoken(" ".join(name_words))
+        if name.strip() and name not in names:
+            names.append(name)
+    return names
+
+
+def _title(document: Document) -> str:
+    title: Any = document.meta.get("title")
+    return str(title or "")
+
+
+def _spoken(text: str) -> str:
+    """:returns: The words of a text in lower case, a blank around each, so that a title is found as whole words."""
+    return f" {' '.join(_WORD.findall(text.lower()))} "
+
+
+def _spoken_title(document: Document) -> str:
+    return _spoken(_PARENTHESIS.sub("", _title(document)))

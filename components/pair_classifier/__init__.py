@@ -1,0 +1,1 @@
+"""The pair classifier of DR-RAG: are two passages needed together?"""

@@ -1,0 +1,299 @@
+"""Chooses documents by what a classifier says of pairs of them."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable, Sequence
+from itertools import combinations, islice, product
+from typing import Any, Literal, get_args
+
+from haystack import Document, component, default_from_dict, default_to_dict
+
+from prefrag.components.pair_classifier.pair_scorer import Pair, PairScorer
+from prefrag.components.pair_classifier.transformer_pair_scorer import TransformerPairScorer
+from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
+from prefrag.components.state.state import Identity, identity
+from prefrag.components.two_stage.query_doc_concat import first_not_held
+
+Engine = Literal["trees", "transformer"]
+Selection = Literal["cis", "cfs", "fill"]
+Drop = Literal["second_stage", "any"]
+Accept = Literal["first", "all"]
+
+_ENGINES: dict[str, Callable[[], PairScorer]] = {"trees": TreePairScorer, "transformer": TransformerPairScorer}
+
+
+@component
+class PairClassifier:
+    """Selects documents in pairs: a pair is positive when both are needed to answer (section 2.2.2 of DR-RAG).
+
+    *Classifier Inverse Selection* fills the context to ``k`` documents and then drops the redundant ones; *Classifier
+    Forward Selection* adds to the first stage only what the classifier accepts. Both may give fewer than ``k``. Beyond
+    the paper, *fill* ranks the documents of both stages by the best pair that each is in, and gives ``k`` of them.
+
+    ```python
+    from haystack import Document
+    from prefrag.components.pair_classifier.pair_classifier import PairClassifier
+
+    classifier = PairClassifier(selection="fill", k=4)
+    first, second = Document(content="Heiberg's son was Johan."), Document(content="Johan married Johanne.")
+    print(classifier.run("Who married Heiberg's son?", [first], [[first, second]])["documents"])
+    ```
+    """
+
+    def __init__(
+        self,
+        engine: PairScorer | Engine = "trees",
+        selection: Selection = "cfs",
+        k: int = 6,
+        threshold: float = 0.5,
+        drop: Drop = "second_stage",
+        accept: Accept = "first",
+        lookahead: int = 3,
+        rank_weight: float = 0.05,
+    ):
+        """
+        :param engine: What scores pairs: ``trees`` (those that are shipped), ``transformer``, or any object with the
+            method of :class:`PairScorer`.
+        :param selection: ``cis``, ``cfs`` or ``fill``.
+        :param k: The most documents to give, the first stage's among them.
+        :param threshold: The score, from 0 to 1, from which a pair is positive; ``fill`` does not need it.
+        :param drop: What ``cis`` may drop: ``second_stage`` documents that are positive with none of the first stage
+            (equation 3), or ``any`` document that is positive with no other (the prose of 2.2.2).
+        :param accept: How many of a second-stage list ``cfs`` takes: the ``first`` accepted (equation 4), or ``all``
+            (algorithm 1). Both stop at ``k``.
+        :param lookahead: How many of each second-stage list ``cfs`` scores together before it looks whether one is
+            accepted: a larger number makes fewer and larger batches, and more pairs. An engine that wants all pairs
+            together gets them.
+        :param rank_weight: What ``fill`` adds to the first document of the first stage, half of it to the second, a
+            third to the third. Where no pair is likely, as in a corpus unlike those of the training, the first
+            stage's order decides; next to a likely pair it is nothing.
+        :raises ValueError: When a setting makes no sense.
+        """
+        if isinstance(engine, str):
+            if engine not in _ENGINES:
+                raise ValueError(f"engine is '{engine}': set it to {' or '.join(_ENGINES)}, or give a pair scorer.")
+            engine = _ENGINES[engine]()
+        if not callable(getattr(engine, "score", None)):
+            raise ValueError("The engine has no `score(question, pairs)`: give a pair scorer.")
+        for name, value, choices in (
+            ("selection", selection, Selection),
+            ("drop", drop, Drop),
+            ("accept", accept, Accept),
+        ):
+            if value not in get_args(choices):
+                raise ValueError(f"{name} is '{value}': set it to {' or '.join(get_args(choices))}.")
+        if k < 1 or lookahead < 1:
+            raise ValueError(f"k is {k} and lookahead {lookahead}: set each to at least 1.")
+        if not 0 < threshold < 1:
+            raise ValueError(f"threshold is {threshold}: set it between 0 and 1.")
+        if not 0 <= rank_weight < math.inf:
+            raise ValueError(f"rank_weight is {rank_weight}: set it to 0 or more.")
+        self.engine = engine
+        self.selection = selection
+        self.k = k
+        self.threshold = threshold
+        self.drop = drop
+        self.accept = accept
+        self.lookahead = lookahead
+        self.rank_weight = rank_weight
+
+    def to_dict(self) -> dict[str, Any]:
+        """:returns: The component as plain values."""
+        return default_to_dict(
+            self,
+            engine=self.engine,
+            selection=self.selection,
+            k=self.k,
+            threshold=self.threshold,
+            drop=self.drop,
+            accept=self.accept,
+            lookahead=self.lookahead,
+            rank_weight=self.rank_weight,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> PairClassifier:
+        """:param data: See :meth:`to_dict`. :returns: The component."""
+        return default_from_dict(cls, data)
+
+    def warm_up(self) -> None:
+        """
+        Load the classifier.
+
+        :raises FileNotFoundError: when there is none, before anything is retrieved for it.
+        """
+        if hasattr(self.engine, "warm_up"):
+            self.engine.warm_up()
+
+    @component.output_types(documents=list[Document], pairs=list[dict[str, Any]])
+    def run(
+        self, query: str, documents: list[Document], candidates: list[list[Document]], k: int | None = None
+    ) -> dict[str, Any]:
+        """
+        :param query: The question.
+        :param documents: The documents of the first stage, best first.
+        :param candidates: The second-stage list of each of them, best first.
+        :param k: The most documents to give, in place of the component's own.
+        :returns: ``documents``: the selected ones, those of the first stage in front; with ``fill`` the best in front.
+            ``pairs``: what the classifier said, as ``documents`` (two ids), ``score`` and ``positive``.
+        :raises ValueError: When there is not one list a document, ``k`` is under 1, or the engine's scores do not fit.
+        :raises FileNotFoundError: When there is no trained classifier.
+        """
+        k = self.k if k is None else k
+        if k < 1:
+            raise ValueError(f"k is {k}: set it to at least 1.")
+        if len(candidates) != len(documents):
+            raise ValueError(
+                f"There are {len(candidates)} lists of candidates for {len(documents)} documents: give one each."
+            )
+        unique: dict[Identity, tuple[Document, list[Document]]] = {}
+        for document, found in zip(documents, candidates, strict=True):
+            unique.setdefault(identity(document), (document, found))
+        documents, candidates = [one for one, _ in unique.values()], [found for _, found in unique.values()]
+        verdicts = _Verdicts(query, self.engine, self.threshold)
+        select = {"cis": self._inverse, "cfs": self._forward, "fill": self._fill}[self.selection]
+        if getattr(self.engine, "together", False):
+            verdicts.ask(all_pairs(documents, candidates))
+        selected = select(documents, candidates, k, verdicts)
+        return {"documents": selected, "pairs": verdicts.to_list()}
+
+    @component.output_types(documents=list[Document], pairs=list[dict[str, Any]])
+    async def run_async(
+        self, query: str, documents: list[Document], candidates: list[list[Document]], k: int | None = None
+    ) -> dict[str, Any]:
+        """As :meth:`run`, without blocking the event loop."""
+        return await asyncio.to_thread(self.run, query, documents, candidates, k)
+
+    def _inverse(
+        self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
+    ) -> list[Document]:
+        context = first_not_held(documents, candidates, k)
+        first_stage = {identity(document) for document in documents}
+        first = [document for document in context if identity(document) in first_stage]
+        second = [document for document in context if identity(document) not in first_stage]
+        pairs = list(product(first, second)) if self.drop == "second_stage" else list(combinations(context, 2))
+        verdicts.ask(pairs)
+        wanted = {identity(document) for pair in pairs if verdicts.positive(*pair) for document in pair}
+        if self.drop == "second_stage":
+            return [*first, *(document for document in second if identity(document) in wanted)]
+        # A classifier that sees no pair at all has not said which document is redundant.
+        return [document for document in context if identity(document) in wanted] or first
+
+    def _forward(
+        self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
+    ) -> list[Document]:
+        while True:
+            context, unknown = self._walk(documents, candidates, k, verdicts)
+            if not unknown:
+                return context
+            verdicts.ask(unknown)
+
+    def _fill(
+        self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
+    ) -> list[Document]:
+        pairs = all_pairs(documents, candidates)
+        verdicts.ask(pairs)
+        scores = [verdicts.score(*pair) for pair in pairs]
+        return by_best_pair(documents, pairs, scores, self.rank_weight)[:k]
+
+    def _walk(
+        self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
+    ) -> tuple[list[Document], list[Pair]]:
+        """:returns: The context as far as the verdicts go, and the pairs whose verdict comes next."""
+        context = {identity(document): document for document in documents[:k]}
+        unknown: list[Pair] = []
+        for first, second_stage in zip(documents, candidates, strict=True):
+            for position, second in enumerate(second_stage):
+                if len(context) >= k:
+                    break
+                if identity(second) in context:
+                    continue
+                if not verdicts.known(first, second):
+                    # The lists behind this one go on meanwhile, so that their next pairs are in the same batch.
+                    behind = (one for one in second_stage[position:] if identity(one) not in context)
+                    ahead = (one for one in behind if not verdicts.known(first, one))
+                    unknown += [(first, document) for document in islice(ahead, self.lookahead)]
+                    break
+                if verdicts.positive(first, second):
+                    context[identity(second)] = second
+                    if self.accept == "first":
+                        break
+        return list(context.values()), unknown
+
+
+def all_pairs(documents: Sequence[Document], candidates: Sequence[Sequence[Document]]) -> list[Pair]:
+    """Pair the documents of two stages.
+
+    :param documents: The documents of the first stage.
+    :param candidates: The second-stage list of each of them.
+    :returns: Each document of the first stage with each of its list, and with each other one of the first stage.
+    """
+    first_stage = {identity(document): document for document in documents}
+    return [
+        (first, second)
+        for first, found in zip(documents, candidates, strict=True)
+        for key, second in ({identity(document): document for document in found} | first_stage).items()
+        if key != identity(first)
+    ]
+
+
+def by_best_pair(
+    documents: Sequence[Document], pairs: Sequence[Pair], scores: Sequence[float], rank_weight: float
+) -> list[Document]:
+    """Rank the documents of both stages by the best pair that each is in.
+
+    :param documents: The documents of the first stage, best first.
+    :param pairs: All pairs.
+    :param scores: The score of each pair, 0 to 1.
+    :param rank_weight: See :class:`PairClassifier`.
+    :returns: The documents, best first.
+    """
+    found = {identity(document): document for document in documents}
+    best = dict.fromkeys(found, 0.0)
+    for pair, score in zip(pairs, scores, strict=True):
+        for document in pair:
+            key = identity(document)
+            found[key] = document
+            best[key] = max(best.get(key, 0.0), score)
+    for place, document in enumerate(documents, start=1):
+        best[identity(document)] += rank_weight / place
+    return [found[key] for key in sorted(found, key=lambda key: -best[key])]
+
+
+class _Verdicts:
+    """What the classifier has said of the pairs of one question; no pair is scored twice."""
+
+    def __init__(self, question: str, engine: PairScorer, threshold: float):
+        self._question = question
+        self._engine = engine
+        self._threshold = threshold
+        self._scores: dict[tuple[Identity, Identity], float] = {}
+
+    def known(self, first: Document, second: Document) -> bool:
+        return (identity(first), identity(second)) in self._scores
+
+    def score(self, first: Document, second: Document) -> float:
+        return self._scores[identity(first), identity(second)]
+
+    def positive(self, first: Document, second: Document) -> bool:
+        return self.score(first, second) >= self._threshold
+
+    def ask(self, pairs: Sequence[Pair]) -> None:
+        asked = {(identity(first), identity(second)): (first, second) for first, second in pairs}
+        new = {key: pair for key, pair in asked.items() if key not in self._scores}
+        if not new:
+            return
+        scores = self._engine.score(self._question, list(new.values()))
+        if len(scores) != len(new):
+            raise ValueError(f"The pair classifier gave {len(scores)} scores for {len(new)} pairs.")
+        if not all(map(math.isfinite, scores)):
+            raise ValueError("The pair classifier gave a score that is no number: its weights may be damaged.")
+        self._scores.update(zip(new, map(float, scores), strict=True))
+
+    def to_list(self) -> list[dict[str, Any]]:
+        return [
+            {"documents": [first[0], second[0]], "score": round(score, 4), "positive": score >= self._threshold}
+            for (first, second), score in self._scores.items()
+        ]

@@ -1,0 +1,354 @@
+"""What can be counted of a question and two passages, to judge whether both are needed."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import chain, count, pairwise
+from typing import Any
+
+import numpy as np
+from haystack import Document
+
+from prefrag.components.state.state import Identity, identity
+from prefrag.components.text.term_statistics import TermStatistics, analyzed, term_weights
+from prefrag.components.text.title_mentions import comparable, title_key
+
+# A: the passage of the first stage; B: the other. "Below best" compares with the best pair or passage of the question.
+FEATURES = (
+    "covered_a",
+    "covered_b",
+    "covered_both",
+    "covered_pair",
+    "covered_pair_below_best",
+    "covered_a_below_best",
+    "covered_b_below_best",
+    "open_covered_b",
+    "shared",
+    "shared_of_a",
+    "shared_of_b",
+    "shared_rarest",
+    "shared_phrases",
+    "title_a_words_in_b",
+    "title_b_words_in_a",
+    "title_a_new_words_in_b",
+    "title_b_new_words_in_a",
+    "title_a_words_asked",
+    "title_b_words_asked",
+    "title_a_asked",
+    "title_b_asked",
+    "title_a_in_b",
+    "title_b_in_a",
+    "title_b_place_in_a",
+    "same_title",
+    "names_a",
+    "names_b",
+    "names_pair",
+    "plain_words_a",
+    "plain_words_b",
+    "phrases_a",
+    "phrases_b",
+    "fit_a",
+    "fit_b",
+    "fit_rank_a",
+    "fit_rank_b",
+    "chained_fit_b",
+    "chained_rank_b",
+    "often_chained_b",
+    "open_fit_b",
+    "led_on_b",
+    "led_on_rank_b",
+    "links_from_a",
+    "links_to_b",
+    "length_a",
+    "length_b",
+    "question_words",
+    "fit_second_best",
+    "titles_asked",
+    "links_in_pool",
+)
+
+# Of BM25, as the embedded index has them.
+_K1, _B, _TITLE_BOOST = 1.2, 0.75, 1.25
+# A word of the question behind its first that is written like a name or a number.
+_NAME = re.compile(r"(?<!^)\b(?:[^\W\d_]\w*|\d[\d.,]*)")
+# A shorter title is found in texts that do not mean it.
+_SHORTEST_TITLE = 3
+# A passage is often chained that is among so many that fit the question with a passage of the first stage.
+_NEAREST = 8
+_ALMOST_NOTHING = 1e-3
+
+Values = np.ndarray[Any, np.dtype[Any]]
+
+
+def pair_features(
+    question: str, pairs: Sequence[tuple[Document, Document]], statistics: TermStatistics | None = None
+) -> Values:
+    """Describe pairs of passages by what they cover of the question and of each other.
+
+    Words are weighted by how rare they are. Nothing depends on the scores or ranks that a retriever gave, which mean
+    another thing in each engine: how well a passage fits is counted again from its text. Some values are relative to
+    the best of the question, so all of its pairs are to be given together.
+
+    :param question: The question.
+    :param pairs: Two passages each, the one of the first stage in front.
+    :param statistics: See :func:`term_weights`; also analyses the texts.
+    :returns: One row a pair, one column for each of :data:`FEATURES`.
+    """
+    if not pairs:
+        return np.zeros((0, len(FEATURES)), np.float32)
+    pool: dict[Identity, Document] = {}
+    keys = [(identity(first), identity(second)) for first, second in pairs]
+    for (first, second), (key, other) in zip(pairs, keys, strict=True):
+        pool.setdefault(key, first)
+        pool.setdefault(other, second)
+    place = {key: number for number, key in enumerate(pool)}
+    measured = _measure(
+        question,
+        list(pool.values()),
+        np.array([place[first] for first, _ in keys], np.intp),
+        np.array([place[second] for _, second in keys], np.intp),
+        statistics,
+    )
+    rows = np.empty((len(pairs), len(FEATURES)), np.float32)
+    for column, name in enumerate(FEATURES):
+        rows[:, column] = measured[name]
+    return rows
+
+
+def _measure(
+    question: str, pool: Sequence[Document], a: Any, b: Any, statistics: TermStatistics | None
+) -> Mapping[str, Any]:
+    """:returns: For each feature a value a pair, or one for all. ``a`` and ``b`` are places in the pool."""
+    # Only passages of the first stage stand in front: each has a row in what compares passages with passages.
+    front, row = np.unique(a, return_inverse=True)
+    texts = _Texts(question, pool, statistics)
+    weights, asked, holds, titles = texts.weights, texts.asked, texts.holds, texts.titles
+
+    def share(of: Values, whole: Any) -> Values:
+        return (of @ weights) / np.maximum(whole, _ALMOST_NOTHING)
+
+    asked_weight = asked @ weights
+    covered = share(holds * asked, asked_weight)
+    both = (holds[front] * asked * weights) @ holds.T / max(asked_weight, _ALMOST_NOTHING)
+    covered_pair = covered[a] + covered[b] - both[row, b]
+    left_open = 1 - covered[a]
+
+    other = holds * (1 - asked)
+    other_weight = np.maximum(other @ weights, _ALMOST_NOTHING)
+    shared = (other[front] * weights) @ other.T
+    rarest = np.stack([(other * (other[place] * weights)).max(axis=1, initial=0) for place in front])
+    rarest_of_all = weights.max(initial=_ALMOST_NOTHING)
+
+    new_titles = titles * (1 - asked)
+    title_weight = np.maximum(titles @ weights, _ALMOST_NOTHING)
+    new_title_weight = np.maximum(new_titles @ weights, _ALMOST_NOTHING)
+    held = holds[front] * weights
+    names, plain = texts.names, asked - texts.names
+    names_weight = names @ weights
+    with_names = share(holds * names, names_weight)
+    with_plain = share(holds * plain, plain @ weights)
+
+    title_asked = (titles * asked) @ weights / title_weight
+    fit = texts.bm25 @ asked
+    fit_rank = _ranks(fit[None, :])[0]
+    best_fit = max(fit.max(), _ALMOST_NOTHING)
+    ranked = np.sort(fit)
+    chained = np.maximum(holds[front], asked) @ texts.bm25.T
+    chained[np.arange(len(front)), front] = 0
+    chained_rank = _ranks(chained)
+    # What b has of the words that a leaves open, and as much of the further words that a brings.
+    open_fit = (asked * (1 - holds[front])) @ texts.bm25.T
+    led_on = np.sqrt(open_fit * ((other[front] * weights) @ texts.bm25.T))
+    for passages in (open_fit, led_on):
+        passages[np.arange(len(front)), front] = 0
+
+    links = _mentions(texts, front)
+    linked_back = links.of_front[row, b]
+    return {
+        "covered_a": covered[a],
+        "covered_b": covered[b],
+        "covered_both": both[row, b],
+        "covered_pair": covered_pair,
+        "covered_pair_below_best": covered_pair - covered_pair.max(),
+        "covered_a_below_best": covered[a] - covered.max(),
+        "covered_b_below_best": covered[b] - covered.max(),
+        "open_covered_b": (covered[b] - both[row, b])
+        / np.maximum(left_open, _ALMOST_NOTHING)
+        * (left_open > _ALMOST_NOTHING),
+        "shared": shared[row, b] / rarest_of_all,
+        "shared_of_a": shared[row, b] / other_weight[a],
+        "shared_of_b": shared[row, b] / other_weight[b],
+        "shared_rarest": rarest[row, b] / rarest_of_all,
+        "shared_phrases": (texts.other_phrases[front] @ texts.other_phrases.T)[row, b],
+        "title_a_words_in_b": ((titles[front] * weights) @ holds.T)[row, b] / title_weight[a],
+        "title_b_words_in_a": (held @ titles.T)[row, b] / title_weight[b],
+        "title_a_new_words_in_b": ((new_titles[front] * weights) @ holds.T)[row, b] / new_title_weight[a],
+        "title_b_new_words_in_a": (held @ new_titles.T)[row, b] / new_title_weight[b],
+        "title_a_words_asked": title_asked[a],
+        "title_b_words_asked": title_asked[b],
+        "title_a_asked": links.asked[a],
+        "title_b_asked": links.asked[b],
+        "title_a_in_b": linked_back,
+        "title_b_in_a": links.by_front[row, b] >= 0,
+        "title_b_place_in_a": links.by_front[row, b],
+        "same_title": texts.key_numbers[a] == texts.key_numbers[b],
+        "names_a": with_names[a],
+        "names_b": with_names[b],
+        "names_pair": share(np.maximum(holds[a], holds[b]) * names, names_weight),
+        "plain_words_a": with_plain[a],
+        "plain_words_b": with_plain[b],
+        "phrases_a": texts.phrases[a],
+        "phrases_b": texts.phrases[b],
+        "fit_a": fit[a] / best_fit,
+        "fit_b": fit[b] / best_fit,
+        "fit_rank_a": fit_rank[a],
+        "fit_rank_b": fit_rank[b],
+        "chained_fit_b": chained[row, b] / np.maximum(chained.max(axis=1), _ALMOST_NOTHING)[row],
+        "chained_rank_b": chained_rank[row, b],
+        "often_chained_b": (chained_rank < _NEAREST).sum(axis=0)[b],
+        "open_fit_b": open_fit[row, b] / np.maximum(open_fit.max(axis=1), _ALMOST_NOTHING)[row],
+        "led_on_b": led_on[row, b] / np.maximum(led_on.max(axis=1), _ALMOST_NOTHING)[row],
+        "led_on_rank_b": _ranks(led_on)[row, b],
+        "links_from_a": (links.by_front >= 0).sum(axis=1)[row],
+        "links_to_b": (links.by_front >= 0).sum(axis=0)[b],
+        "length_a": texts.lengths[a],
+        "length_b": texts.lengths[b],
+        "question_words": asked.sum(),
+        "fit_second_best": ranked[-2] / best_fit if len(ranked) > 1 else 0,
+        "titles_asked": links.asked.sum(),
+        "links_in_pool": (links.by_front >= 0).sum() / len(front),
+    }
+
+
+class _Texts:
+    """The passages of one question as matrices: a row a passage, a column a word."""
+
+    def __init__(self, question: str, pool: Sequence[Document], statistics: TermStatistics | None):
+        names = [str(document.meta.get("title") or "") for document in pool]
+        self.keys = [title_key(name) for name in names]
+        self.spoken = [f" {comparable(document.content or '')} " for document in pool]
+        self.spoken_question = f" {comparable(question)} "
+        numbers = {key: number for number, key in enumerate(dict.fromkeys(key for key in self.keys if key))}
+        # Passages without a title have not the same one.
+        self.key_numbers = np.array([numbers.get(key, -1 - place) for place, key in enumerate(self.keys)])
+
+        texts = [question, *names, *(document.content or "" for document in pool), *_written_as_names(question)]
+        asked, *rest = analyzed(texts, statistics)
+        titles, contents, named = rest[: len(pool)], rest[len(pool) : 2 * len(pool)], rest[2 * len(pool) :]
+        # The column of each term; a new term gets the next one.
+        column: defaultdict[str, int] = defaultdict(count().__next__)
+        asked_numbers = [column[term] for term in asked]
+        title_words, content_words = _numbered(titles, column), _numbered(contents, column)
+        in_title, in_content = (_counts(*words, len(pool), len(column)) for words in (title_words, content_words))
+        holds = (in_title + in_content) > 0
+        is_asked = np.zeros(len(column), bool)
+        is_asked[asked_numbers] = True
+        # A word of one passage alone, and not of a title, says nothing of a pair.
+        kept = np.flatnonzero(is_asked | in_title.any(axis=0) | (holds.sum(axis=0) > 1))
+        terms = list(column)
+        kept_terms = [terms[number] for number in kept]
+        weight_of = term_weights(kept_terms, statistics)
+        self.weights = np.array([weight_of[term] for term in kept_terms], np.float32)
+        self.asked = is_asked[kept].astype(np.float32)
+        names_asked = {term for word in named for term in word}
+        self.names = np.array([term in names_asked for term in kept_terms], np.float32) * self.asked
+        self.holds = holds[:, kept].astype(np.float32)
+        self.titles = (in_title[:, kept] > 0).astype(np.float32)
+        # The weight of each word in each passage, whoever asks for it.
+        fits_title = _saturated(in_title[:, kept], titles)
+        self.bm25 = (self.weights * (_TITLE_BOOST * fits_title + _saturated(in_content[:, kept], contents))).astype(
+            np.float32
+        )
+        self.lengths = np.array([len(text) for text in contents], np.float32)
+        self._count_phrases(asked_numbers, *content_words, len(pool), len(column))
+
+    def _count_phrases(self, asked: Sequence[int], row: Values, word: Values, passages: int, size: int) -> None:
+        """Two words that follow each other in the question, or in several passages."""
+        wanted = np.unique([first * size + second for first, second in pairwise(asked)])
+        follows = row[1:] == row[:-1]
+        # A number says which phrase stands in which passage, and each is taken once.
+        held = np.sort(((word[:-1] * size + word[1:]) * passages + row[1:])[follows])
+        phrase, row = np.divmod(held[_begins_run(held)], passages)
+        # Sorted, a phrase has its passages one behind the other.
+        begins = np.flatnonzero(_begins_run(phrase))
+        often = np.diff(begins, append=len(phrase))
+        is_asked = np.isin(phrase[begins], wanted)
+        self.phrases = np.bincount(row[np.repeat(is_asked, often)], minlength=passages) / max(len(wanted), 1)
+        is_shared = ~is_asked & (often > 1)
+        self.other_phrases = np.zeros((passages, is_shared.sum()), np.float32)
+        column = np.repeat(np.cumsum(is_shared) - 1, often)
+        shared = np.repeat(is_shared, often)
+        self.other_phrases[row[shared], column[shared]] = 1
+
+
+class _Mentions:
+    """Whose titles stand in which texts.
+
+    :param asked: Whether the question mentions a passage's title.
+    :param by_front: Where in the text of a first-stage passage, 0 to 1, a title stands first; -1 where it does not.
+    :param of_front: Whether the title of a first-stage passage stands in the text of a passage.
+    """
+
+    def __init__(self, asked: Values, by_front: Values, of_front: Values):
+        self.asked = asked
+        self.by_front = by_front
+        self.of_front = of_front
+
+
+def _mentions(texts: _Texts, front: Values) -> _Mentions:
+    names = [f" {key} " if len(key) >= _SHORTEST_TITLE else None for key in texts.keys]
+    asked = [name is not None and name in texts.spoken_question for name in names]
+    by_front = np.full((len(front), len(names)), -1, np.float32)
+    of_front = np.zeros((len(front), len(names)), np.float32)
+    for row, place in enumerate(front):
+        own, text = names[place], texts.spoken[place]
+        for other, name in enumerate(names):
+            if other == place:
+                continue
+            if name is not None and (found := text.find(name)) >= 0:
+                by_front[row, other] = found / len(text)
+            if own is not None and own in texts.spoken[other]:
+                of_front[row, other] = 1
+    return _Mentions(np.array(asked, np.float32), by_front, of_front)
+
+
+def _written_as_names(question: str) -> list[str]:
+    """:returns: What the question writes with a capital letter or a digit, behind its first word."""
+    found = [match.group() for match in _NAME.finditer(question)]
+    return [word for word in found if word != word.lower() or word[0].isdigit()]
+
+
+def _numbered(texts: Sequence[Sequence[str]], column: Mapping[str, int]) -> tuple[Values, Values]:
+    """:returns: The row and the column of each word, one text behind the other."""
+    row = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
+    return row, np.fromiter(map(column.__getitem__, chain.from_iterable(texts)), np.intp, len(row))
+
+
+def _counts(row: Values, column: Values, rows: int, columns: int) -> Values:
+    """:returns: How often each column is in each row."""
+    counted = np.bincount(row * columns + column, minlength=rows * columns)
+    return counted.reshape(rows, columns).astype(np.float32)
+
+
+def _begins_run(values: Values) -> Values:
+    """:returns: Whether a value is the first, or another than the one before."""
+    begins = np.ones(len(values), bool)
+    np.not_equal(values[1:], values[:-1], out=begins[1:])
+    return begins
+
+
+def _saturated(counts: Values, texts: Sequence[Sequence[str]]) -> Values:
+    """:returns: BM25's part of a count: more of a word count less and less, and in long texts less."""
+    lengths = np.array([len(text) for text in texts], np.float32)
+    long = _K1 * (1 - _B + _B * lengths / max(lengths.mean(), 1))
+    return counts * (_K1 + 1) / (counts + long[:, None])
+
+
+def _ranks(values: Values) -> Values:
+    """:returns: The place of each value in its row, from 0 for the largest; of equal ones the first is in front."""
+    order = np.argsort(-values, axis=1, kind="stable")
+    ranks = np.empty_like(order)
+    np.put_along_axis(ranks, order, np.arange(values.shape[1])[None, :].repeat(len(values), 0), 1)
+    return ranks.astype(np.float32)

@@ -1,0 +1,254 @@
+"""Scores pairs of documents with a transformer."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from haystack import default_from_dict, default_to_dict
+
+from prefrag.components.pair_classifier.pair_scorer import ClassifierMissing, Pair
+from prefrag.components.text.term_statistics import passage_text
+
+CLASSIFIER_VARIABLE = "PREFRAG_PAIR_CLASSIFIER"
+
+
+class TransformerPairScorer:
+    """A sequence-classification model of Hugging Face as a pair classifier: BigBird as in the paper, or a small one.
+
+    The model reads the question as its first text and the two documents, with a separator between them, as its second.
+    Each document is cut by itself, so that a long one never pushes the other out.
+
+    ```python
+    from haystack import Document
+    from prefrag.components.pair_classifier.transformer_pair_scorer import TransformerPairScorer
+
+    scorer = TransformerPairScorer("models/pairs")
+    pair = Document(content="Heiberg's son was Johan."), Document(content="Johan married Johanne.")
+    print(scorer.score("Who married Heiberg's son?", [pair]))
+    ```
+    """
+
+    def __init__(
+        self,
+        model: str | None = None,
+        backend: Literal["torch", "onnx"] = "torch",
+        onnx_file: str = "model.onnx",
+        device: str | None = None,
+        batch_size: int = 32,
+        question_tokens: int = 60,
+        document_tokens: int = 96,
+        positive_label: int = 1,
+    ):
+        """
+        :param model: A folder (or the name on the hub) of a model trained to classify pairs; by default what
+            ``PREFRAG_PAIR_CLASSIFIER`` names.
+        :param backend: ``torch``, or ``onnx`` for an exported model.
+        :param onnx_file: The exported model in that folder; only for ``onnx``.
+        :param device: ``cpu``, ``cuda`` or another device of PyTorch; by default a GPU where there is one.
+        :param batch_size: Pairs in one batch.
+        :param question_tokens: Tokens of the question that are read.
+        :param document_tokens: Tokens of each document that are read.
+        :param positive_label: The number of the label that means that both documents are needed.
+        :raises ValueError: When a setting makes no sense.
+        """
+        if backend not in ("torch", "onnx"):
+            raise ValueError(f"backend is '{backend}': set it to torch or onnx.")
+        for name, value in (
+            ("batch_size", batch_size),
+            ("question_tokens", question_tokens),
+            ("document_tokens", document_tokens),
+        ):
+            if value < 1:
+                raise ValueError(f"{name} is {value}: set it to at least 1.")
+        self.model = model
+        self.backend = backend
+        self.onnx_file = onnx_file
+        self.device = device
+        self.batch_size = batch_size
+        self.question_tokens = question_tokens
+        self.document_tokens = document_tokens
+        self.positive_label = positive_label
+        self._tokenizer: Any = None
+        self._forward: Callable[[dict[str, Any]], list[list[float]]] | None = None
+        self._lock = threading.Lock()
+
+    def to_dict(self) -> dict[str, Any]:
+        """:returns: The scorer as plain values."""
+        return default_to_dict(
+            self,
+            model=self.model,
+            backend=self.backend,
+            onnx_file=self.onnx_file,
+            device=self.device,
+            batch_size=self.batch_size,
+            question_tokens=self.question_tokens,
+            document_tokens=self.document_tokens,
+            positive_label=self.positive_label,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> TransformerPairScorer:
+        """:param data: See :meth:`to_dict`. :returns: The scorer."""
+        return default_from_dict(cls, data)
+
+    def warm_up(self) -> None:
+        """
+        Load the model; what is loaded stays.
+
+        :raises ClassifierMissing: When no trained model is named or found, or a package is missing.
+        :raises ValueError: When the model cannot read as many tokens as are set.
+        """
+        with self._lock:
+            if self._forward is not None:
+                return
+            model = self.model or os.environ.get(CLASSIFIER_VARIABLE)
+            if not model:
+                raise ClassifierMissing(
+                    f"No trained pair classifier is set: give `model`, or set {CLASSIFIER_VARIABLE} to its folder."
+                )
+            try:
+                from transformers import AutoTokenizer
+
+                load = _torch_model if self.backend == "torch" else _onnx_model
+                tokenizer = AutoTokenizer.from_pretrained(model)
+                self._check_length(tokenizer, model)
+                forward = load(model, self.device, self.onnx_file)
+            except ImportError as error:
+                raise ClassifierMissing(
+                    f"The transformer classifier needs the package '{error.name}': "
+                    "install the extra (make install EXTRAS=classifier)."
+                ) from error
+            except OSError as error:
+                # Both libraries say in many lines what was looked for where.
+                reason = str(error).strip().split("\n")[0]
+                raise ClassifierMissing(f"The pair classifier '{model}' cannot be loaded: {reason}") from error
+            self._tokenizer, self._forward = tokenizer, forward
+
+    def score(self, question: str, pairs: list[Pair]) -> list[float]:
+        """
+        Score all pairs of a question, in batches.
+
+        :param question: The question.
+        :param pairs: Two documents each.
+        :returns: For each pair the probability of the positive label, from 0 to 1.
+        :raises ClassifierMissing: See :meth:`warm_up`.
+        """
+        if not pairs:
+            return []
+        if self._forward is None:
+            self.warm_up()
+        assert self._forward is not None
+        scores: list[float] = []
+        for start in range(0, len(pairs), self.batch_size):
+            batch = pairs[start : start + self.batch_size]
+            scores += [self._probability(logits) for logits in self._forward(self._encoded(question, batch))]
+        return scores
+
+    def _encoded(self, question: str, pairs: Sequence[Pair]) -> dict[str, Any]:
+        # The fast tokenizers refuse to be used by two threads at once.
+        with self._lock:
+            return encode_pairs(
+                self._tokenizer,
+                [question] * len(pairs),
+                [(passage_text(first), passage_text(second)) for first, second in pairs],
+                question_tokens=self.question_tokens,
+                document_tokens=self.document_tokens,
+            )
+
+    def _check_length(self, tokenizer: Any, model: str) -> None:
+        needed = self.question_tokens + 2 * self.document_tokens + tokenizer.num_special_tokens_to_add(pair=True) + 1
+        # Tokenizers without a limit give an astronomical one.
+        if needed > tokenizer.model_max_length:
+            raise ValueError(
+                f"The pair classifier '{model}' reads {tokenizer.model_max_length} tokens, and {needed} are set: "
+                "lower document_tokens or question_tokens."
+            )
+
+    def _probability(self, logits: Sequence[float]) -> float:
+        if len(logits) == 1:
+            return 1 / (1 + math.exp(-max(-60.0, min(60.0, logits[0]))))
+        if not 0 <= self.positive_label < len(logits):
+            raise ValueError(
+                f"positive_label is {self.positive_label}: the classifier has labels 0 to {len(logits) - 1}."
+            )
+        top = max(logits)
+        weights = [math.exp(logit - top) for logit in logits]
+        return weights[self.positive_label] / sum(weights)
+
+
+def encode_pairs(
+    tokenizer: Any,
+    questions: Sequence[str],
+    pairs: Sequence[tuple[str, str]],
+    *,
+    question_tokens: int = 60,
+    document_tokens: int = 96,
+) -> dict[str, Any]:
+    """Turn questions and pairs of texts into the input of the classifier; training and serving both call it.
+
+    :param tokenizer: A tokenizer of ``transformers``.
+    :param questions: A question for each pair.
+    :param pairs: The texts of the two documents.
+    :param question_tokens: Tokens of a question that are kept.
+    :param document_tokens: Tokens of each document that are kept.
+    :returns: The tokenizer's output as NumPy arrays, one row a pair, padded to the longest.
+    """
+    texts = [
+        text for question, (first, second) in zip(questions, pairs, strict=True) for text in (question, first, second)
+    ]
+    limits = [question_tokens, document_tokens, document_tokens] * len(questions)
+    # Any text is tokenised once, however many pairs it is in.
+    cut = {wanted: _cut(tokenizer, *wanted) for wanted in dict.fromkeys(zip(texts, limits, strict=True))}
+    kept = [cut[wanted] for wanted in zip(texts, limits, strict=True)]
+    separator = tokenizer.sep_token or "\n"
+    second_texts = [f"{first} {separator} {second}" for first, second in zip(kept[1::3], kept[2::3], strict=True)]
+    return dict(tokenizer(kept[0::3], second_texts, padding=True, return_tensors="np"))
+
+
+def _cut(tokenizer: Any, text: str, tokens: int) -> str:
+    """:returns: The beginning of a text, of at most so many tokens."""
+    offsets = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+    return text if len(offsets) <= tokens else text[: offsets[tokens - 1][1]]
+
+
+def _torch_model(model: str, device: str | None, onnx_file: str) -> Callable[[dict[str, Any]], list[list[float]]]:
+    import torch
+    from transformers import AutoModelForSequenceClassification
+
+    network, info = AutoModelForSequenceClassification.from_pretrained(model, output_loading_info=True)
+    if missing := sorted(info["missing_keys"]):
+        raise ClassifierMissing(
+            f"'{model}' is not trained to classify pairs: it has no weights for {', '.join(missing)}. Train it first."
+        )
+    place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    network = network.eval().to(place)
+
+    def forward(inputs: dict[str, Any]) -> list[list[float]]:
+        with torch.inference_mode():
+            tensors = {name: torch.from_numpy(array).to(place) for name, array in inputs.items()}
+            return network(**tensors).logits.float().cpu().tolist()
+
+    return forward
+
+
+def _onnx_model(model: str, device: str | None, onnx_file: str) -> Callable[[dict[str, Any]], list[list[float]]]:
+    import onnxruntime
+
+    path = Path(model) / onnx_file
+    if not path.is_file():
+        raise ClassifierMissing(f"There is no {path}: export the pair classifier, or name its file in `onnx_file`.")
+    wanted = ["CPUExecutionProvider"] if device == "cpu" else ["CUDAExecutionProvider", "CPUExecutionProvider"]
+    providers = [name for name in wanted if name in onnxruntime.get_available_providers()]
+    session = onnxruntime.InferenceSession(str(path), providers=providers)
+    names = {node.name for node in session.get_inputs()}
+
+    def forward(inputs: dict[str, Any]) -> list[list[float]]:
+        [logits] = session.run(["logits"], {name: array for name, array in inputs.items() if name in names})
+        return logits.tolist()
+
+    return forward

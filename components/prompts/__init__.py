@@ -1,0 +1,1 @@
+"""The prompts, and how they are filled."""

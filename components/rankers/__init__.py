@@ -1,0 +1,1 @@
+"""Rankers that put the passages of a source in order."""

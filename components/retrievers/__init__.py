@@ -1,0 +1,1 @@
+"""Retrievers over the embedded index, Elasticsearch, vectors and titles."""

@@ -1,0 +1,180 @@
+"""Embeds a query and retrieves by its vector."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from copy import deepcopy
+from typing import Any, Protocol
+
+from haystack import Document, component, default_to_dict
+from haystack.core.serialization import component_from_dict, component_to_dict, import_class_by_name
+from haystack_integrations.components.retrievers.elasticsearch import ElasticsearchEmbeddingRetriever
+
+from prefrag.components.document_stores.elasticsearch.filters import refuse_analysed_fields
+from prefrag.components.sources.retrieval_source import asked
+
+
+class TextEmbedder(Protocol):
+    """Any component with ``text`` -> ``embedding``."""
+
+    def run(self, text: str) -> dict[str, Any]:
+        """:returns: ``embedding``."""
+
+
+class EmbeddingRetriever(Protocol):
+    """Any component with ``query_embedding`` -> ``documents``."""
+
+    def run(
+        self, query_embedding: list[float], filters: dict[str, Any] | None = None, top_k: int | None = None
+    ) -> dict[str, Any]:
+        """:returns: ``documents``, best first."""
+
+
+@component
+class DenseRetriever:
+    """
+    Makes a retriever of queries of a text embedder and an embedding retriever, to stand in a `RetrievalSource`.
+
+    Haystack's `TextEmbeddingRetriever` does the same, but builds the embedder when the pipeline is loaded, which
+    imports PyTorch, or fails where that is not installed. Here a serialised embedder is built at `warm_up`: the
+    pipeline is loaded, drawn and saved without it, and using it tells what to install.
+
+    ```python
+    from prefrag.components.retrievers.dense_retriever import DenseRetriever
+    from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+    from prefrag.components.retrievers.vector_retriever import VectorRetriever
+    from haystack_integrations.components.embedders.sentence_transformers import SentenceTransformersTextEmbedder
+
+    model = "BAAI/bge-large-en-v1.5"
+    retriever = DenseRetriever(
+        SentenceTransformersTextEmbedder(
+            model=model, prefix="Represent this sentence for searching relevant passages: ", normalize_embeddings=True
+        ),
+        VectorRetriever(TantivyDocumentStore(index="default"), model=model),
+    )
+    print(retriever.run(query="squares of Vienna", top_k=5)["documents"])
+    ```
+    """
+
+    def __init__(self, text_embedder: TextEmbedder | dict[str, Any], retriever: EmbeddingRetriever) -> None:
+        """
+        Put the two together; no model is loaded before `warm_up`.
+
+        :param text_embedder: embeds the query, with the model that embedded the documents; or the serialised form of
+            such an embedder, to be built at `warm_up`.
+        :param retriever: finds documents by a vector.
+        """
+        self.text_embedder = text_embedder
+        self.retriever = retriever
+        self._embedder: TextEmbedder | None = None
+        self._lock = threading.Lock()
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        Serialise the retriever.
+
+        :returns: its parameters as plain values.
+        """
+        embedder = self.text_embedder
+        return default_to_dict(
+            self,
+            text_embedder=embedder if isinstance(embedder, dict) else component_to_dict(embedder, "text_embedder"),
+            retriever=component_to_dict(self.retriever, "retriever"),
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> DenseRetriever:
+        """
+        Make a retriever from its serialised form.
+
+        :param data: what `to_dict` gave.
+        :returns: the retriever; its embedder stays serialised.
+        """
+        parameters = dict(data["init_parameters"])
+        if isinstance(retriever := parameters["retriever"], dict):
+            parameters["retriever"] = _built(retriever, "retriever")
+        return cls(**parameters)
+
+    def warm_up(self) -> None:
+        """
+        Load the model and open the documents.
+
+        :raises ImportError: if the embedder's package is not installed.
+        """
+        with self._lock:
+            if self._embedder is None:
+                embedder = self.text_embedder
+                if isinstance(embedder, dict):
+                    try:
+                        embedder = _built(embedder, "text_embedder")
+                    except ImportError as error:
+                        raise ImportError(
+                            f"The text embedder {embedder['type']} is not installed ({error}). For those of this "
+                            "project: make install EXTRAS=dense"
+                        ) from error
+                if hasattr(embedder, "warm_up"):
+                    embedder.warm_up()
+                if hasattr(self.retriever, "warm_up"):
+                    self.retriever.warm_up()
+                self._embedder = embedder
+
+    @component.output_types(documents=list[Document])
+    def run(
+        self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
+    ) -> dict[str, list[Document]]:
+        """
+        Find documents.
+
+        :param query: any text.
+        :param top_k: the most documents to return, in place of the retriever's own.
+        :param filters: Haystack's filters.
+        :returns: `documents` with their score, best first; none for a blank query.
+        :raises ImportError: if the embedder's package is not installed.
+        :raises FilterError: if the filters cannot be understood or applied.
+        """
+        self._check(filters)
+        if not query.strip():
+            return {"documents": []}
+        embedding = self._ready().run(text=query)["embedding"]
+        found = self.retriever.run(query_embedding=embedding, top_k=top_k, filters=filters)
+        return {"documents": found["documents"]}
+
+    @component.output_types(documents=list[Document])
+    async def run_async(
+        self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
+    ) -> dict[str, list[Document]]:
+        """
+        Find documents without blocking the event loop; otherwise the same as `run`.
+
+        :param query: any text.
+        :param top_k: the most documents to return, in place of the retriever's own.
+        :param filters: Haystack's filters.
+        :returns: `documents` with their score, best first; none for a blank query.
+        :raises ImportError: if the embedder's package is not installed.
+        :raises FilterError: if the filters cannot be understood or applied.
+        """
+        self._check(filters)
+        if not query.strip():
+            return {"documents": []}
+        embedder: Any = self._embedder or await asyncio.to_thread(self._ready)
+        embedding = (await asked(embedder, {"text": query}))["embedding"]
+        retriever: Any = self.retriever
+        found = await asked(retriever, {"query_embedding": embedding, "top_k": top_k, "filters": filters})
+        return {"documents": found["documents"]}
+
+    def _check(self, filters: dict[str, Any] | None) -> None:
+        # The packaged retriever would search with a filter that does not do what it says.
+        if isinstance(self.retriever, ElasticsearchEmbeddingRetriever):
+            refuse_analysed_fields(filters)
+
+    def _ready(self) -> TextEmbedder:
+        if self._embedder is None:
+            self.warm_up()
+        assert self._embedder is not None
+        return self._embedder
+
+
+def _built(data: dict[str, Any], name: str) -> Any:
+    # A copy: some components change what they are made from, and a YAML anchor stands for one object everywhere.
+    return component_from_dict(import_class_by_name(data["type"]), deepcopy(data), name)

@@ -1,0 +1,195 @@
+"""Asks several retrievers and fuses what they find."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Sequence
+from copy import deepcopy
+from typing import Any
+
+from haystack import Document, component, default_from_dict, default_to_dict
+from haystack.components.joiners import DocumentJoiner
+from haystack.core.serialization import component_from_dict, component_to_dict, import_class_by_name
+from haystack.errors import FilterError
+
+from prefrag.components.retrievers.search_settings import wanted_top_k
+from prefrag.components.sources.retrieval_source import Retriever, accepted, asked, in_thread, is_web_search
+
+logger = logging.getLogger(__name__)
+
+
+@component
+class HybridRetriever:
+    """
+    Asks its retrievers at the same time and fuses their lists by reciprocal rank, with the usual constant of 60.
+
+    A retriever that fails or does not reply in time is left out, and `errors` says so; only when all fail does this
+    one. The documents are one when their ids are.
+
+    ```python
+    from prefrag.components.retrievers.hybrid_retriever import HybridRetriever
+    from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
+    from haystack.document_stores.in_memory import InMemoryDocumentStore
+
+    store = InMemoryDocumentStore()
+    retriever = HybridRetriever([InMemoryBM25Retriever(store), InMemoryBM25Retriever(store, scale_score=True)])
+    print(retriever.run(query="tide tables", top_k=5)["documents"])
+    ```
+    """
+
+    def __init__(
+        self,
+        retrievers: Sequence[Retriever],
+        top_k: int = 10,
+        candidates: int = 20,
+        weights: Sequence[float] | None = None,
+        timeout: float = 10.0,
+    ) -> None:
+        """
+        Set the retrievers and the defaults of a search.
+
+        :param retrievers: components with `query` -> `documents`.
+        :param top_k: the most documents to return.
+        :param candidates: the documents to ask of each retriever, or `top_k` where that is more.
+        :param weights: how much each retriever counts; by default all the same.
+        :param timeout: seconds that a retriever may take; keep it under the timeout of the source around it.
+        :raises ValueError: if there are fewer than two retrievers, one has no `run`, or a number makes no sense.
+        """
+        if len(retrievers) < 2:
+            raise ValueError(f"A hybrid needs at least two retrievers, not {len(retrievers)}.")
+        for retriever in retrievers:
+            if not callable(getattr(retriever, "run", None)):
+                raise ValueError(f"{retriever!r} has no `run`: give Haystack components with query -> documents.")
+        if top_k < 1 or candidates < 1:
+            raise ValueError(f"top_k and candidates must be at least 1, not {top_k} and {candidates}.")
+        if timeout <= 0:
+            raise ValueError(f"timeout must be over 0 seconds, not {timeout}.")
+        if weights is not None and (len(weights) != len(retrievers) or min(weights) < 0 or not sum(weights)):
+            raise ValueError("weights must be one number a retriever, none under 0 and not all 0.")
+        self.retrievers = list(retrievers)
+        self.top_k = top_k
+        self.candidates = candidates
+        self.weights = list(weights) if weights is not None else None
+        self.timeout = timeout
+        self._accepts = [accepted(retriever) for retriever in self.retrievers]
+        self._joiner = DocumentJoiner(join_mode="reciprocal_rank_fusion", weights=self.weights)
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        Serialise the retriever.
+
+        :returns: its parameters as plain values.
+        """
+        return default_to_dict(
+            self,
+            retrievers=[component_to_dict(retriever, "retriever") for retriever in self.retrievers],
+            top_k=self.top_k,
+            candidates=self.candidates,
+            weights=self.weights,
+            timeout=self.timeout,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> HybridRetriever:
+        """
+        Make a retriever from its serialised form.
+
+        :param data: what `to_dict` gave.
+        :returns: the retriever.
+        """
+        parameters = dict(data["init_parameters"])
+        parameters["retrievers"] = [
+            component_from_dict(import_class_by_name(part["type"]), deepcopy(part), "retriever")
+            if isinstance(part, dict)
+            else part
+            for part in parameters["retrievers"]
+        ]
+        return default_from_dict(cls, {**data, "init_parameters": parameters})
+
+    def warm_up(self) -> None:
+        """Warm up the retrievers."""
+        for retriever in self.retrievers:
+            if hasattr(retriever, "warm_up"):
+                retriever.warm_up()
+
+    @property
+    def external(self) -> bool:
+        """:returns: Whether a query to any of the retrievers leaves the house."""
+        return any(is_web_search(retriever) for retriever in self.retrievers)
+
+    @component.output_types(documents=list[Document], errors=list[str])
+    def run(self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None) -> dict[str, Any]:
+        """
+        Find documents.
+
+        :param query: any text.
+        :param top_k: the most documents to return, in place of the retriever's own.
+        :param filters: Haystack's filters, for the retrievers that take them.
+        :returns: `documents` with the fused score, best first, and `errors`: a line for each retriever left out.
+        :raises ValueError: if top_k is under 1.
+        :raises FilterError: if a retriever cannot apply the filters.
+        :raises RuntimeError: if no retriever gave a reply.
+        """
+        top_k = wanted_top_k(self.top_k, top_k)
+        deadline = time.monotonic() + self.timeout
+        running = [
+            in_thread(retriever, self._arguments(number, query, top_k, filters))
+            for number, retriever in enumerate(self.retrievers)
+        ]
+        replies: list[dict[str, Any] | BaseException] = []
+        for future in running:
+            try:
+                replies.append(future.result(timeout=max(0.0, deadline - time.monotonic())))
+            except Exception as error:
+                replies.append(error)
+        return self._fused(replies, top_k)
+
+    @component.output_types(documents=list[Document], errors=list[str])
+    async def run_async(
+        self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
+        """
+        Find documents without blocking the event loop; otherwise the same as `run`.
+
+        :param query: any text.
+        :param top_k: the most documents to return, in place of the retriever's own.
+        :param filters: Haystack's filters, for the retrievers that take them.
+        :returns: `documents` with the fused score, best first, and `errors`: a line for each retriever left out.
+        :raises ValueError: if top_k is under 1.
+        :raises FilterError: if a retriever cannot apply the filters.
+        :raises RuntimeError: if no retriever gave a reply.
+        """
+        top_k = wanted_top_k(self.top_k, top_k)
+        running = [
+            asyncio.wait_for(asked(retriever, self._arguments(number, query, top_k, filters)), self.timeout)
+            for number, retriever in enumerate(self.retrievers)
+        ]
+        return self._fused(await asyncio.gather(*running, return_exceptions=True), top_k)
+
+    def _arguments(self, number: int, query: str, top_k: int, filters: dict[str, Any] | None) -> dict[str, Any]:
+        wanted = {"query": query, "top_k": max(self.candidates, top_k), "filters": filters}
+        names = self._accepts[number]
+        return {name: value for name, value in wanted.items() if name in names and value is not None}
+
+    def _fused(self, replies: Sequence[dict[str, Any] | BaseException], top_k: int) -> dict[str, Any]:
+        lists: list[list[Document]] = []
+        errors = []
+        for retriever, reply in zip(self.retrievers, replies, strict=True):
+            if isinstance(reply, BaseException):
+                if isinstance(reply, FilterError) or not isinstance(reply, Exception):
+                    # A filter that cannot be applied is the caller's mistake, not the retriever's failure.
+                    raise reply
+                late = isinstance(reply, TimeoutError)
+                reason = f"no reply within {self.timeout:g} s" if late else str(reply) or type(reply).__name__
+                errors.append(f"{type(retriever).__name__}: {reason}")
+                # An empty list, so that every other one keeps its weight.
+                lists.append([])
+            else:
+                lists.append(list(reply["documents"]))
+        if len(errors) == len(self.retrievers):
+            raise RuntimeError("; ".join(errors))
+        for error in errors:
+            logger.warning("A hybrid search goes on without one of its retrievers: %s", error)
+        return {"documents": self._joiner.run(documents=lists, top_k=top_k)["documents"], "errors": errors}

@@ -1,0 +1,315 @@
+"""Retrieves what a query finds by words and what titles lead to, and knows what has been observed."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from haystack import Document, component, default_from_dict, default_to_dict
+from haystack.core.serialization import component_to_dict
+from haystack.errors import FilterError
+
+from prefrag.components.pair_classifier.pair_scorer import PairScorer
+from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
+from prefrag.components.retrievers.search_settings import wanted_top_k
+from prefrag.components.sources.retrieval_source import Retriever, accepted, asked, is_web_search
+from prefrag.components.state.state import Identity, identity
+from prefrag.components.text.term_statistics import TermStatistics
+
+logger = logging.getLogger(__name__)
+
+
+class Links(Protocol):
+    """Finds the passages that a query or other passages mention."""
+
+    def run(
+        self,
+        query: str = "",
+        documents: list[Document] | None = None,
+        top_k: int | None = None,
+        filters: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """:returns: ``documents``, in the order of mention, without those given."""
+
+
+@component
+class LinkedRetriever:
+    """
+    Adds to what a query finds by words the passages whose titles are mentioned, and ranks by what belongs together.
+
+    The titles of the query count, those of the best documents that it finds, and those of the documents that earlier
+    steps have observed: the second passage of a question with two hops is often named only in the first. A
+    classifier of pairs (section 2.2.2 of DR-RAG) says of each candidate how likely it and one of those documents are
+    needed together for the question, and the rank by words counts beside it. What has been observed already comes
+    last, as a step needs something new.
+
+    A :class:`RetrievalSource` tells it the question and what has been observed.
+
+    ```python
+    from haystack import Document
+    from prefrag.components.retrievers.linked_retriever import LinkedRetriever
+    from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
+    from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+    from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever
+
+    store = TantivyDocumentStore(path="my-index")
+    store.write_documents([Document(content="A square in Vienna.", meta={"title": "Karlsplatz"})])
+    retriever = LinkedRetriever(TantivyBM25Retriever(store), TitleMentionRetriever(store))
+    observed = [Document(content="The Karlskirche stands at Karlsplatz.", meta={"title": "Karlskirche"})]
+    print(retriever.run("Where is the Karlskirche?", observed=observed)["documents"])
+    ```
+    """
+
+    def __init__(
+        self,
+        retriever: Retriever,
+        links: Links,
+        engine: PairScorer | None = None,
+        top_k: int = 10,
+        candidates: int = 20,
+        first_stage_depth: int = 6,
+        link_depth: int = 20,
+        observed_depth: int = 10,
+        rank_weight: float = 1.0,
+    ) -> None:
+        """
+        Set the parts and the depths of a search.
+
+        :param retriever: finds documents by words, or by vectors.
+        :param links: finds the documents whose titles are mentioned: a
+            :class:`TitleMentionRetriever` over the same store.
+        :param engine: scores pairs; by default the trees that are shipped, with the words of the store.
+        :param top_k: the most documents to return.
+        :param candidates: the best documents by words whose pairs are scored; further ones have their rank alone.
+        :param first_stage_depth: the best new documents by words, and those that the query mentions, that lead on.
+        :param link_depth: the most documents that are mentioned by those and by the observed ones.
+        :param observed_depth: the latest observed documents that lead on; 0 ignores them, but for coming last.
+        :param rank_weight: what the first document by words has besides its best pair, the second half of it, the
+            third a third. The best pair has from 0 to 1, so with a large weight the order by words decides.
+        :raises ValueError: if a part has no `run` or `score`, or a number makes no sense.
+        """
+        for part, label in ((retriever, "retriever"), (links, "links")):
+            if not callable(getattr(part, "run", None)):
+                raise ValueError(f"`{label}` has no `run`: give a Haystack component.")
+        if engine is not None and not callable(getattr(engine, "score", None)):
+            raise ValueError("The engine has no `score(question, pairs)`: give a pair scorer.")
+        for name, number in (
+            ("top_k", top_k),
+            ("candidates", candidates),
+            ("first_stage_depth", first_stage_depth),
+            ("link_depth", link_depth),
+        ):
+            if number < 1:
+                raise ValueError(f"{name} must be at least 1, not {number}.")
+        if observed_depth < 0:
+            raise ValueError(f"observed_depth must be at least 0, not {observed_depth}.")
+        if not 0 <= rank_weight < math.inf:
+            raise ValueError(f"rank_weight must be at least 0, not {rank_weight}.")
+        self.retriever = retriever
+        self.links = links
+        self.engine = TreePairScorer(term_statistics=_term_statistics(retriever)) if engine is None else engine
+        self.top_k = top_k
+        self.candidates = candidates
+        self.first_stage_depth = first_stage_depth
+        self.link_depth = link_depth
+        self.observed_depth = observed_depth
+        self.rank_weight = rank_weight
+        self._accepts = accepted(retriever)
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        Serialise the retriever.
+
+        :returns: its parameters as plain values.
+        """
+        return default_to_dict(
+            self,
+            retriever=component_to_dict(self.retriever, "retriever"),
+            links=component_to_dict(self.links, "links"),
+            engine=self.engine,
+            top_k=self.top_k,
+            candidates=self.candidates,
+            first_stage_depth=self.first_stage_depth,
+            link_depth=self.link_depth,
+            observed_depth=self.observed_depth,
+            rank_weight=self.rank_weight,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> LinkedRetriever:
+        """
+        Make a retriever from its serialised form.
+
+        :param data: what `to_dict` gave.
+        :returns: the retriever.
+        """
+        return default_from_dict(cls, data)
+
+    def warm_up(self) -> None:
+        """
+        Warm up the parts, and load the classifier; an index that keeps no titles is told, and survived.
+
+        :raises FileNotFoundError: if the index or the trees do not exist.
+        """
+        for part in (self.retriever, self.engine):
+            if hasattr(part, "warm_up"):
+                part.warm_up()
+        try:
+            if hasattr(self.links, "warm_up"):
+                self.links.warm_up()
+        except FileNotFoundError:
+            raise
+        except Exception as error:
+            self._without_links(error)
+
+    @property
+    def external(self) -> bool:
+        """:returns: Whether a query to one of the parts leaves the house."""
+        return any(is_web_search(part) for part in (self.retriever, self.links))
+
+    @property
+    def document_store(self) -> Any:
+        """:returns: The store of the retriever, for whoever wants to know its words; None where it has none."""
+        return getattr(self.retriever, "document_store", None)
+
+    @component.output_types(documents=list[Document], errors=list[str])
+    def run(
+        self,
+        query: str,
+        top_k: int | None = None,
+        filters: dict[str, Any] | None = None,
+        question: str | None = None,
+        observed: list[Document] | None = None,
+    ) -> dict[str, Any]:
+        """
+        Find documents.
+
+        :param query: any text.
+        :param top_k: the most documents to return, in place of the retriever's own.
+        :param filters: Haystack's filters, for the parts that take them.
+        :param question: what is to be answered in the end; by default the query.
+        :param observed: the documents of earlier steps, whichever source they are from; none is returned that is not
+            found again.
+        :returns: `documents`, best first, with their best pair and weighted rank as score, and those observed last,
+            with 0; and `errors`: why there are no links, where they fail.
+        :raises ValueError: if top_k is under 1, or the engine's scores do not fit.
+        :raises FilterError: if a part cannot apply the filters.
+        :raises FileNotFoundError: if there is no trained classifier.
+        """
+        top_k, observed = wanted_top_k(self.top_k, top_k), observed or []
+        errors: list[str] = []
+        by_words = self.retriever.run(**self._arguments(query, top_k, filters))["documents"]
+        mentioned = self._linked(errors, query=query, top_k=self.first_stage_depth, filters=filters)
+        leading = self._leading(by_words, mentioned, observed)
+        linked: list[Document] = []
+        if not errors:
+            linked = self._linked(errors, documents=leading, top_k=self.link_depth, filters=filters)
+        documents = self._ranked(question or query, leading, by_words, [*mentioned, *linked], observed)
+        return {"documents": documents[:top_k], "errors": errors}
+
+    @component.output_types(documents=list[Document], errors=list[str])
+    async def run_async(
+        self,
+        query: str,
+        top_k: int | None = None,
+        filters: dict[str, Any] | None = None,
+        question: str | None = None,
+        observed: list[Document] | None = None,
+    ) -> dict[str, Any]:
+        """As :meth:`run`, without blocking the event loop."""
+        top_k, observed = wanted_top_k(self.top_k, top_k), observed or []
+        errors: list[str] = []
+        by_words, mentioned = await asyncio.gather(
+            asked(self.retriever, self._arguments(query, top_k, filters)),
+            self._linked_async(errors, query=query, top_k=self.first_stage_depth, filters=filters),
+        )
+        by_words = by_words["documents"]
+        leading = self._leading(by_words, mentioned, observed)
+        linked: list[Document] = []
+        if not errors:
+            linked = await self._linked_async(errors, documents=leading, top_k=self.link_depth, filters=filters)
+        # Trees take milliseconds, but the statistics of words may come from a server.
+        documents = await asyncio.to_thread(
+            self._ranked, question or query, leading, by_words, [*mentioned, *linked], observed
+        )
+        return {"documents": documents[:top_k], "errors": errors}
+
+    def _arguments(self, query: str, top_k: int, filters: dict[str, Any] | None) -> dict[str, Any]:
+        wanted = {"query": query, "top_k": max(self.candidates, top_k), "filters": filters}
+        return {name: value for name, value in wanted.items() if name in self._accepts and value is not None}
+
+    def _linked(self, errors: list[str], **arguments: Any) -> list[Document]:
+        try:
+            return list(self.links.run(**arguments)["documents"])
+        except FilterError:
+            raise
+        except Exception as error:
+            errors.append(self._without_links(error))
+            return []
+
+    async def _linked_async(self, errors: list[str], **arguments: Any) -> list[Document]:
+        try:
+            return list((await asked(self.links, arguments))["documents"])
+        except FilterError:
+            raise
+        except Exception as error:
+            errors.append(self._without_links(error))
+            return []
+
+    def _without_links(self, error: Exception) -> str:
+        told = f"{type(self.links).__name__}: {str(error) or type(error).__name__}"
+        logger.warning("A linked search goes on without its links. %s", told)
+        return told
+
+    def _leading(
+        self, by_words: Sequence[Document], mentioned: Sequence[Document], observed: Sequence[Document]
+    ) -> list[Document]:
+        """:returns: The documents that lead on: the latest observed, then the best new ones."""
+        latest = observed[max(0, len(observed) - self.observed_depth) :]
+        seen = {identity(document) for document in observed}
+        first = [*by_words[: self.first_stage_depth], *mentioned]
+        new = [document for document in first if identity(document) not in seen]
+        return list({identity(document): document for document in (*latest, *new)}.values())
+
+    def _ranked(
+        self,
+        question: str,
+        leading: Sequence[Document],
+        by_words: Sequence[Document],
+        linked: Sequence[Document],
+        observed: Sequence[Document],
+    ) -> list[Document]:
+        """:returns: The documents found, each once, best first with their scores."""
+        paired = {identity(document): document for document in (*leading, *by_words[: self.candidates], *linked)}
+        scores = self._best_pairs(question, leading, paired)
+        for place, document in enumerate(by_words, start=1):
+            scores[identity(document)] = scores.get(identity(document), 0.0) + self.rank_weight / place
+        # Behind the others also where a ranker multiplies the scores.
+        scores |= dict.fromkeys((identity(document) for document in observed), 0.0)
+        found = {identity(document): document for document in (*by_words, *linked)}
+        scored = [replace(document, score=scores[key]) for key, document in found.items()]
+        return sorted(scored, key=lambda document: -(document.score or 0.0))
+
+    def _best_pairs(
+        self, question: str, leading: Sequence[Document], others: Mapping[Identity, Document]
+    ) -> dict[Identity, float]:
+        """:returns: For each document the score of the best pair that it is in; 0 without one."""
+        pairs = [(first, second) for first in map(identity, leading) for second in others if first != second]
+        scores = self.engine.score(question, [(others[a], others[b]) for a, b in pairs]) if pairs else []
+        if len(scores) != len(pairs):
+            raise ValueError(f"The pair classifier gave {len(scores)} scores for {len(pairs)} pairs.")
+        best = dict.fromkeys(others, 0.0)
+        for pair, score in zip(pairs, scores, strict=True):
+            for key in pair:
+                best[key] = max(best[key], float(score))
+        return best
+
+
+def _term_statistics(retriever: Any) -> TermStatistics | None:
+    """:returns: Where the words of a retriever are counted: by itself or by its store, if at all."""
+    parts = (retriever, getattr(retriever, "document_store", None))
+    return next((part for part in parts if callable(getattr(part, "document_frequencies", None))), None)

@@ -1,0 +1,114 @@
+"""Retrieves from the on-disk BM25 index."""
+
+import asyncio
+from typing import Any
+
+from haystack import Document, component, default_from_dict, default_to_dict
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.retrievers.search_settings import both_filters, wanted_top_k
+
+
+@component
+class TantivyBM25Retriever:
+    """
+    Finds the documents of a `TantivyDocumentStore` that fit a query best by BM25.
+
+    ```python
+    from haystack import Document
+    from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
+    from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+
+    store = TantivyDocumentStore(path="my-index")
+    store.write_documents([Document(content="A square in Vienna.", meta={"title": "Karlsplatz"})])
+    print(TantivyBM25Retriever(store, top_k=5).run(query="squares of Vienna")["documents"])
+    ```
+    """
+
+    # A search is in this process, and over before a thread could be handed to it.
+    embedded = True
+
+    def __init__(
+        self, document_store: TantivyDocumentStore, top_k: int = 10, filters: dict[str, Any] | None = None
+    ) -> None:
+        """
+        Set the store and the defaults of a search.
+
+        :param document_store: where to search.
+        :param top_k: the most documents to return.
+        :param filters: Haystack's filters, which every search obeys; those of a run come on top.
+        :raises ValueError: if the store is no `TantivyDocumentStore` or top_k is under 1.
+        """
+        if not isinstance(document_store, TantivyDocumentStore):
+            raise ValueError(f"document_store must be a TantivyDocumentStore, not {type(document_store).__name__}.")
+        self.document_store = document_store
+        self.top_k = wanted_top_k(top_k)
+        self.filters = filters
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        Serialise the retriever.
+
+        :returns: its parameters as plain values.
+        """
+        return default_to_dict(
+            self, document_store=self.document_store.to_dict(), top_k=self.top_k, filters=self.filters
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "TantivyBM25Retriever":
+        """
+        Make a retriever from its serialised form.
+
+        :param data: what `to_dict` gave.
+        :returns: the retriever.
+        """
+        parameters = dict(data.get("init_parameters", {}))
+        if isinstance(store := parameters.get("document_store"), dict):
+            parameters["document_store"] = TantivyDocumentStore.from_dict(store)
+        return default_from_dict(cls, {**data, "init_parameters": parameters})
+
+    def warm_up(self) -> None:
+        """
+        Open the index, so that a missing one is told before the first question.
+
+        :raises FileNotFoundError: if the store names an index that does not exist.
+        """
+        self.document_store.count_documents()
+
+    @component.output_types(documents=list[Document])
+    def run(
+        self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
+    ) -> dict[str, list[Document]]:
+        """
+        Find documents.
+
+        :param query: any text.
+        :param top_k: the most documents to return, in place of the retriever's own.
+        :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
+        :returns: `documents` with their score, best first; none for a query without a word.
+        :raises ValueError: if top_k is under 1.
+        :raises FilterError: if the filters cannot be understood or applied.
+        """
+        top_k, filters = wanted_top_k(self.top_k, top_k), both_filters(self.filters, filters)
+        return {"documents": self.document_store.search(query, top_k=top_k, filters=filters)}
+
+    @component.output_types(documents=list[Document])
+    async def run_async(
+        self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
+    ) -> dict[str, list[Document]]:
+        """
+        Find documents; the same as `run`.
+
+        :param query: any text.
+        :param top_k: the most documents to return, in place of the retriever's own.
+        :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
+        :returns: `documents` with their score, best first; none for a query without a word.
+        :raises ValueError: if top_k is under 1.
+        :raises FilterError: if the filters cannot be understood or applied.
+        """
+        if filters or self.filters:
+            # A filter may have to read many documents, and everybody else would wait.
+            return await asyncio.to_thread(self.run, query, top_k, filters)
+        # Any other search is over before a thread could be handed to it.
+        return self.run(query, top_k, filters)

@@ -1,0 +1,122 @@
+"""Retrieves passages by their vectors."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from haystack import Document, component, default_from_dict, default_to_dict
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.passage_vectors import PassageVectors
+from prefrag.components.retrievers.search_settings import both_filters, wanted_top_k
+
+
+@component
+class VectorRetriever:
+    """
+    Finds the passages of an on-disk index whose vectors are nearest to a query's.
+
+    The passages are embedded beforehand by :func:`prefrag.pipelines.indexing.embedding.embed_index`.
+
+    ```python
+    from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+    from prefrag.components.retrievers.vector_retriever import VectorRetriever
+
+    retriever = VectorRetriever(TantivyDocumentStore(index="default"), model="BAAI/bge-large-en-v1.5")
+    print(retriever.run(query_embedding=[0.1] * 1024, top_k=5)["documents"])
+    ```
+    """
+
+    def __init__(
+        self,
+        document_store: TantivyDocumentStore,
+        model: str,
+        top_k: int = 10,
+        filters: dict[str, Any] | None = None,
+    ) -> None:
+        """
+        Set the index and the defaults of a search.
+
+        :param document_store: where the passages are; their vectors lie in its folder.
+        :param model: the name of the model that embedded them.
+        :param top_k: the most documents to return.
+        :param filters: Haystack's filters, which every search obeys; those of a run come on top.
+        :raises ValueError: if the store is no `TantivyDocumentStore`, the model has no name or top_k is under 1.
+        """
+        self.vectors = PassageVectors(document_store, model)
+        self.document_store = document_store
+        self.model = model
+        self.top_k = wanted_top_k(top_k)
+        self.filters = filters
+
+    def to_dict(self) -> dict[str, Any]:
+        """
+        Serialise the retriever.
+
+        :returns: its parameters as plain values.
+        """
+        return default_to_dict(
+            self,
+            document_store=self.document_store.to_dict(),
+            model=self.model,
+            top_k=self.top_k,
+            filters=self.filters,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> VectorRetriever:
+        """
+        Make a retriever from its serialised form.
+
+        :param data: what `to_dict` gave.
+        :returns: the retriever.
+        """
+        parameters = dict(data.get("init_parameters", {}))
+        if isinstance(store := parameters.get("document_store"), dict):
+            parameters["document_store"] = TantivyDocumentStore.from_dict(store)
+        return default_from_dict(cls, {**data, "init_parameters": parameters})
+
+    def warm_up(self) -> None:
+        """
+        Open the vectors, so that missing ones are told before the first question.
+
+        :raises FileNotFoundError: if the passages are not embedded with this model.
+        :raises ImportError: if the extra `dense` is not installed.
+        """
+        self.vectors.count()
+
+    @component.output_types(documents=list[Document])
+    def run(
+        self, query_embedding: list[float], filters: dict[str, Any] | None = None, top_k: int | None = None
+    ) -> dict[str, list[Document]]:
+        """
+        Find documents.
+
+        :param query_embedding: the vector of the query, by the same model.
+        :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
+        :param top_k: the most documents to return, in place of the retriever's own.
+        :returns: `documents` with the cosine as their score, best first.
+        :raises ValueError: if top_k is under 1 or the vector of another length.
+        :raises FileNotFoundError: if the passages are not embedded with this model.
+        :raises FilterError: if the filters cannot be understood or applied.
+        """
+        top_k, filters = wanted_top_k(self.top_k, top_k), both_filters(self.filters, filters)
+        return {"documents": self.vectors.search(query_embedding, top_k, filters)}
+
+    @component.output_types(documents=list[Document])
+    async def run_async(
+        self, query_embedding: list[float], filters: dict[str, Any] | None = None, top_k: int | None = None
+    ) -> dict[str, list[Document]]:
+        """
+        Find documents without blocking the event loop; otherwise the same as `run`.
+
+        :param query_embedding: the vector of the query, by the same model.
+        :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
+        :param top_k: the most documents to return, in place of the retriever's own.
+        :returns: `documents` with the cosine as their score, best first.
+        :raises ValueError: if top_k is under 1 or the vector of another length.
+        :raises FileNotFoundError: if the passages are not embedded with this model.
+        :raises FilterError: if the filters cannot be understood or applied.
+        """
+        return await asyncio.to_thread(self.run, query_embedding, filters, top_k)

@@ -1,0 +1,1 @@
+"""Named places to search."""

@@ -1,0 +1,1 @@
+"""The state that a run carries, its beginning and its result."""

@@ -1,0 +1,192 @@
+"""The result of a run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal, get_args
+
+from haystack import Document, component, default_from_dict, default_to_dict
+
+from prefrag.components.state.citations import citation_marks, read_citations
+from prefrag.components.state.state import Action, Label, Search, State, Step, identity
+
+NOT_FOUND = "The sources do not hold the answer."
+# How many of the documents are told as those that came nearest.
+NEAREST = 3
+WhenUnsure = Literal["answer", "say_so"]
+
+
+def compose(
+    state: State, preferred: str = "local", error: str | None = None, when_unsure: WhenUnsure = "answer"
+) -> dict[str, Any]:
+    """Turn a state into the result that the command line, HTTP and Python all give.
+
+    :param state: The state at the end of a run, or where it broke off.
+    :param preferred: The source that the counts call local: the pipeline's preferred one.
+    :param error: Why the run broke off, if it did.
+    :param when_unsure: See :class:`AnswerComposer`.
+    :returns: The result, JSON-serialisable; its keys are listed in the README.
+    """
+    marks = citation_marks(state)
+    # The published code asks for no citations: whatever stands in brackets there belongs to the answer.
+    known = set(marks.values()) if state.settings.fidelity == "paper" else set()
+    last = state.steps[-1] if state.steps else Step(Action.UNREADABLE)
+    answer, marks_cited = read_citations(last.answer, known)
+    if not answer and not error:
+        # A forced reply without a word leaves the answer that was doubted before, with its label.
+        worded = (step for step in reversed(state.steps) if read_citations(step.answer, known)[0])
+        last = next((replace(step, forced=True) for step in worded), last)
+        answer, marks_cited = read_citations(last.answer, known)
+    searches = [search for search in state.searches if not search.skipped]
+    errors = [f"{search.source}: {search.error}" for search in searches if search.error]
+    if error:
+        errors.append(error)
+    elif not answer:
+        errors.append("The model gave no answer in words.")
+    documents = [_document(document, marks[identity(document)]) for document in state.observed]
+    cited = [document for document in documents if document["mark"] in marks_cited]
+    shown_last = next((step.documents for step in reversed(state.steps) if step.documents), ())
+    nearest = dict.fromkeys(
+        [document["id"] for document in cited] + [document.id for document in (*shown_last, *state.observed)]
+    )
+    unsure = not error and (last.forced or last.label is Label.INCORRECT)
+    not_found = unsure and when_unsure == "say_so"
+    return {
+        "question": state.question,
+        "asked": state.asked or state.question,
+        "answer": NOT_FOUND if not_found else answer,
+        "answer_with_citations": NOT_FOUND if not_found else last.answer,
+        "citations": [
+            {key: document[key] for key in ("mark", "id", "title", "source")} for document in cited if not not_found
+        ],
+        "uncited": bool(answer) and not cited and not not_found,
+        "not_found": not_found,
+        "guess": answer if not_found else None,
+        "nearest": list(nearest)[:NEAREST] if not_found else [],
+        "label": last.label.value if last.label else None,
+        "explanation": last.explanation,
+        "suggestions": last.suggestions,
+        "forced": last.forced,
+        "documents": documents,
+        "steps": [_step(number, step) for number, step in enumerate(state.steps, start=1)],
+        "counts": _counts(state, searches, preferred),
+        "usage": {
+            "llm_calls": sum(state.usage.llm_calls.values()),
+            "calls": dict(state.usage.llm_calls),
+            "prompt_tokens": state.usage.prompt_tokens,
+            "completion_tokens": state.usage.completion_tokens,
+            "seconds": round(time.perf_counter() - state.started, 3) if state.started else 0.0,
+        },
+        "errors": errors,
+        "queries_sent_out": [
+            {"source": search.source, "query": search.query, "provider": search.provider}
+            for search in searches
+            if search.left_house
+        ],
+        "trace": [event.to_dict() for event in state.events],
+    }
+
+
+# Where in the user's files a passage stands, under the names that Haystack's converters and splitter write.
+_PLACE = {"file": "file_path", "page": "page_number"}
+
+
+def _document(document: Document, mark: str) -> dict[str, Any]:
+    meta = document.meta
+    return {
+        "mark": mark,
+        "id": document.id,
+        "title": meta.get("title") or "",
+        "content": document.content or "",
+        "source": meta.get("source") or "",
+        "url": meta.get("url") or "",
+        "score": document.score,
+        "step": meta.get("step"),
+        **{name: meta[key] for name, key in _PLACE.items() if meta.get(key) is not None},
+    }
+
+
+def _step(number: int, step: Step) -> dict[str, Any]:
+    verdict = step.verdict
+    return {
+        "step": number,
+        "thought": step.thought,
+        "action": step.action.value,
+        "query": step.query,
+        "searched": [search.source for search in step.searches if not search.skipped],
+        "source": step.source,
+        "verdict": None
+        if verdict is None
+        else {
+            "status": verdict.status,
+            "judged_by": verdict.judged_by,
+            "analysis": verdict.analysis,
+            "score": verdict.score,
+            "parsed": verdict.parsed,
+        },
+        "documents": [document.id for document in step.documents],
+        "answer": step.answer,
+        "label": step.label.value if step.label else None,
+        "forced": step.forced,
+    }
+
+
+def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[str, Any]:
+    """:returns: The counts of appendix A.6 of PrefRAG, and those of each source."""
+    total = {source: sum(search.source == source for search in searches) for source in state.settings.sources}
+    used = dict.fromkeys(total, 0)
+    for step in state.steps:
+        for source in (step.source or "").split("+"):
+            if source:
+                used[source] = used.get(source, 0) + 1
+    local = total.get(preferred, 0)
+    return {
+        "total_local": local,
+        "total_web": sum(total.values()) - local,
+        "total": sum(total.values()),
+        "used_local": used.get(preferred, 0),
+        "used": sum(used.values()),
+        "sources": {source: {"total": total[source], "used": used.get(source, 0)} for source in total},
+    }
+
+
+@component
+class AnswerComposer:
+    """Ends a run: its state becomes the result."""
+
+    def __init__(self, local_source: str = "local", when_unsure: WhenUnsure = "answer"):
+        """
+        :param local_source: The source that ``total_local`` and ``used_local`` count; all others count as web.
+        :param when_unsure: What the user gets when the answer was forced, or its last label is INCORRECT: ``answer``
+            gives the guess, ``say_so`` says that the sources do not hold the answer, and names the documents that came
+            nearest and the guess apart.
+        :raises ValueError: For another ``when_unsure``.
+        """
+        if when_unsure not in get_args(WhenUnsure):
+            raise ValueError(f"when_unsure is '{when_unsure}': set it to {' or '.join(get_args(WhenUnsure))}.")
+        self.local_source = local_source
+        self.when_unsure: WhenUnsure = when_unsure
+
+    def to_dict(self) -> dict[str, Any]:
+        """:returns: The component as plain values."""
+        return default_to_dict(self, local_source=self.local_source, when_unsure=self.when_unsure)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> AnswerComposer:
+        """:param data: See :meth:`to_dict`. :returns: The component."""
+        return default_from_dict(cls, data)
+
+    @component.output_types(result=dict[str, Any])
+    def run(self, state: State) -> dict[str, dict[str, Any]]:
+        """
+        :param state: The final state.
+        :returns: ``result``.
+        """
+        return {"result": compose(state, self.local_source, when_unsure=self.when_unsure)}
+
+    @component.output_types(result=dict[str, Any])
+    async def run_async(self, state: State) -> dict[str, dict[str, Any]]:
+        """As :meth:`run`."""
+        return {"result": compose(state, self.local_source, when_unsure=self.when_unsure)}

@@ -1,0 +1,51 @@
+"""Numbers for passages, and the citations of an answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from prefrag.components.state.state import Identity, State, identity
+
+_GROUP = r"\[\s*(W?\d+(?:\s*[,;]\s*W?\d+)*)\s*\]"
+_BRACKETS = re.compile(rf"\s*\(\s*{_GROUP}\s*\)|\s*{_GROUP}", re.IGNORECASE)
+_MARK = re.compile(r"W?\d+", re.IGNORECASE)
+
+
+def citation_marks(state: State) -> dict[Identity, str]:
+    """Number the documents that the model has been shown, those of sources outside the house apart.
+
+    A document keeps its number as the run goes on, since later ones are numbered after it.
+
+    :param state: The state of a run.
+    :returns: ``1``, ``2``, ... for the house's own documents and ``W1``, ``W2``, ... for the web's, by the
+        :func:`identity` of each.
+    """
+    counts = {"": 0, "W": 0}
+    marks: dict[Identity, str] = {}
+    for document in state.observed:
+        letter = "W" if document.meta.get("source") in state.settings.external else ""
+        counts[letter] += 1
+        marks[identity(document)] = f"{letter}{counts[letter]}"
+    return marks
+
+
+def read_citations(answer: str, known: Collection[str] | None = None) -> tuple[str, list[str]]:
+    """Take the citations out of an answer.
+
+    :param answer: The answer as the model wrote it, for example ``1969 [2][W1]``.
+    :param known: The numbers that there are; brackets that hold another one, as an interval or a year may, are part
+        of the answer. None takes out all that look like citations.
+    :returns: The answer without them, and the numbers that it cites, each once, in order.
+    """
+    cited: list[str] = []
+
+    def take(match: re.Match[str]) -> str:
+        marks = [mark.upper() for mark in _MARK.findall(match[1] or match[2])]
+        if known is not None and not set(marks) <= set(known):
+            return match[0]
+        cited.extend(marks)
+        return ""
+
+    plain = _BRACKETS.sub(take, answer).strip()
+    return plain, list(dict.fromkeys(cited))

@@ -1,0 +1,220 @@
+"""The way in: a question and the wishes of its request become the state of a run."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+from haystack import Document, component, default_from_dict, default_to_dict
+from haystack.errors import FilterError
+from haystack.utils.filters import document_matches_filter
+
+from prefrag.components.state.state import Fidelity, RunSettings, State
+
+MAX_QUESTION_CHARACTERS = 4_000
+WEB_SWITCH = "PREFRAG_WEB"
+
+
+def web_is_off() -> bool:
+    """
+    :returns: Whether the administrator has switched off every source outside (``PREFRAG_WEB=off``). A value that is
+        not understood closes them too: who sets the variable does not want to find out the other way.
+    """
+    return os.environ.get(WEB_SWITCH, "").strip().lower() not in ("", "on", "true", "yes", "1")
+
+
+@component
+class StateBuilder:
+    """Holds the settings of the paper that concern a whole run, and narrows them for one request.
+
+    ```python
+    from prefrag.components.state.state_builder import StateBuilder
+
+    start = StateBuilder(sources=["local", "web"], preferred="local", external_sources=["web"])
+    print(start.run(question="Who designed the Aurora log?", sources=["local"])["state"].settings)
+    ```
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[str],
+        preferred: str | None,
+        external_sources: Sequence[str] = (),
+        top_k: int = 5,
+        max_steps: int = 3,
+        max_supplements: int = 1,
+        fidelity: Fidelity = "paper",
+        max_top_k: int = 20,
+    ):
+        """
+        :param sources: The names of the sources, in the order in which a switch tries them.
+        :param preferred: The one that is searched first; None, with no sources, for a method that retrieves nothing.
+        :param external_sources: Those that `PREFRAG_WEB=off` closes.
+        :param top_k: Documents a retrieval (3, 5 and 7 in the paper).
+        :param max_steps: Steps that the prompt allows; the hard limit is one more (appendix B.3).
+        :param max_supplements: Supplementary retrievals after a negative label.
+        :param fidelity: ``paper``, or ``authors-code`` where the published code behaves otherwise.
+        :param max_top_k: The most documents a retrieval that a request may ask for.
+        :raises ValueError: When the settings contradict each other.
+        """
+        if (not sources and preferred is not None) or len(set(sources)) < len(sources):
+            raise ValueError("`sources` needs at least one source, each under its own name.")
+        if sources and preferred is None:
+            raise ValueError(f"`preferred` is not set: name one of the sources {list(sources)}.")
+        if preferred is not None and preferred not in sources:
+            raise ValueError(f"The preferred source '{preferred}' is not among the sources {list(sources)}.")
+        if unknown := set(external_sources) - set(sources):
+            raise ValueError(f"external_sources names {sorted(unknown)}, the sources are {list(sources)}.")
+        if fidelity not in get_args(Fidelity):
+            raise ValueError(f"fidelity is '{fidelity}': set it to {' or '.join(get_args(Fidelity))}.")
+        for name, value, least in (
+            ("top_k", top_k, 1),
+            ("max_steps", max_steps, 0),
+            ("max_supplements", max_supplements, 0),
+        ):
+            if not isinstance(value, int) or value < least:
+                raise ValueError(f"{name} is {value!r}: set it to a whole number of at least {least}.")
+        self.sources = list(sources)
+        self.preferred = preferred
+        self.external_sources = list(external_sources)
+        self.top_k = top_k
+        self.max_steps = max_steps
+        self.max_supplements = max_supplements
+        self.fidelity: Fidelity = fidelity
+        self.max_top_k = max(max_top_k, top_k)
+
+    def to_dict(self) -> dict[str, Any]:
+        """:returns: The component as plain values."""
+        return default_to_dict(
+            self,
+            sources=self.sources,
+            preferred=self.preferred,
+            external_sources=self.external_sources,
+            top_k=self.top_k,
+            max_steps=self.max_steps,
+            max_supplements=self.max_supplements,
+            fidelity=self.fidelity,
+            max_top_k=self.max_top_k,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> StateBuilder:
+        """:param data: See :meth:`to_dict`. :returns: The component."""
+        return default_from_dict(cls, data)
+
+    @component.output_types(state=State)
+    def run(
+        self,
+        question: str,
+        history: list[dict[str, str]] | None = None,
+        sources: list[str] | None = None,
+        preferred: str | None = None,
+        top_k: int | None = None,
+        max_steps: int | None = None,
+        filters: dict[str, Any] | None = None,
+    ) -> dict[str, State]:
+        """
+        :param question: The question, at most 4,000 characters.
+        :param history: Earlier turns of the conversation, oldest first, as ``{"role", "content"}``.
+        :param sources: The sources that this run may search; by default all.
+        :param preferred: The source that this run searches first.
+        :param top_k: Documents a retrieval in this run.
+        :param max_steps: Steps of this run, at most those of the pipeline.
+        :param filters: Haystack metadata filter on the documents of the sources that can filter.
+        :returns: ``state``, the start of the run.
+        :raises ValueError: When the question is empty, too long or no text, or a wish cannot be granted.
+        """
+        question = question.strip()
+        if not question:
+            raise ValueError("The question is empty: ask something.")
+        if len(question) > MAX_QUESTION_CHARACTERS:
+            raise ValueError(f"The question has {len(question)} characters: shorten it to {MAX_QUESTION_CHARACTERS}.")
+        if any("\ud800" <= character <= "\udfff" for character in question):
+            raise ValueError("The question holds half of a surrogate pair, which is no character: send it as UTF-8.")
+        settings = self._narrowed(sources, preferred, top_k, max_steps, filters)
+        return {"state": State(question, settings, history=_turns(history or ()), started=time.perf_counter())}
+
+    @component.output_types(state=State)
+    async def run_async(
+        self,
+        question: str,
+        history: list[dict[str, str]] | None = None,
+        sources: list[str] | None = None,
+        preferred: str | None = None,
+        top_k: int | None = None,
+        max_steps: int | None = None,
+        filters: dict[str, Any] | None = None,
+    ) -> dict[str, State]:
+        """As :meth:`run`."""
+        return self.run(question, history, sources, preferred, top_k, max_steps, filters)
+
+    def _narrowed(
+        self,
+        sources: Sequence[str] | None,
+        preferred: str | None,
+        top_k: int | None,
+        max_steps: int | None,
+        filters: Mapping[str, Any] | None,
+    ) -> RunSettings:
+        wanted = self.sources if sources is None else list(sources)
+        choice = f"choose from {self.sources}" if self.sources else "this pipeline retrieves nothing"
+        if unknown := [name for name in wanted if name not in self.sources]:
+            raise ValueError(f"There is no source {unknown}: {choice}.")
+        closed = set(self.external_sources) if web_is_off() else set()
+        allowed = tuple(name for name in self.sources if name in wanted and name not in closed)
+        if self.sources and not allowed:
+            reason = f"the administrator has switched off {sorted(closed)}" if closed else "the request allows none"
+            still_open = [name for name in self.sources if name not in closed]
+            advice = (
+                f"Allow one of {still_open}." if still_open else "This pipeline has no other source: use another one."
+            )
+            raise ValueError(f"No source is left to search: {reason}. {advice}")
+        if preferred is not None and preferred not in self.sources:
+            raise ValueError(f"There is no source '{preferred}': {choice}.")
+        first = preferred or self.preferred or ""
+        if allowed and first not in allowed:
+            if preferred is not None:
+                raise ValueError(f"'{first}' cannot be preferred: this run may search {list(allowed)} only.")
+            first = allowed[0]
+        if top_k is not None and not 1 <= top_k <= self.max_top_k:
+            raise ValueError(f"top_k is {top_k}: ask for 1 to {self.max_top_k} documents.")
+        if max_steps is not None and not 0 <= max_steps <= self.max_steps:
+            raise ValueError(f"max_steps is {max_steps}: ask for 0 to {self.max_steps} steps.")
+        _check(filters)
+        return RunSettings(
+            sources=allowed,
+            preferred=first,
+            top_k=self.top_k if top_k is None else top_k,
+            max_steps=self.max_steps if max_steps is None else max_steps,
+            max_supplements=self.max_supplements,
+            filters=filters,
+            external=tuple(self.external_sources),
+            fidelity=self.fidelity,
+        )
+
+
+def _turns(history: Sequence[Mapping[str, str]]) -> tuple[tuple[str, str], ...]:
+    for turn in history:
+        if not all(isinstance(turn.get(key) or "", str) for key in ("role", "content")) or not turn.get("role"):
+            raise ValueError('A turn of the history is not {"role": ..., "content": ...} with two texts: mend it.')
+    return tuple((turn["role"], turn["content"]) for turn in history if turn.get("content"))
+
+
+def _check(filters: Mapping[str, Any] | None) -> None:
+    """Refuse a filter here: a source that cannot read it fails, and the query would go to the next one without it."""
+    if not filters:
+        return
+    waiting = [filters]
+    try:
+        while waiting:
+            condition = waiting.pop()
+            document_matches_filter(dict(condition), Document(content=""))
+            # Haystack stops at the first condition that decides, so each is tried for itself.
+            waiting.extend(condition.get("conditions", ()))
+    except (FilterError, TypeError, ValueError, AttributeError, KeyError) as error:
+        raise ValueError(
+            f"The filters cannot be understood: {error}. Write them as Haystack does, for example "
+            '{"field": "meta.year", "operator": ">=", "value": 2000}.'
+        ) from error

@@ -1,0 +1,1 @@
+"""Words, titles and characters of a text."""

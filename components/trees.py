@@ -1,0 +1,67 @@
+"""Boosted trees from a file: the small learned parts that need no PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+
+class TreesMissing(FileNotFoundError):
+    """There are no trained trees, or no package that runs them; the message says what to do."""
+
+
+class BoostedTrees:
+    """A trained binary classifier of XGBoost.
+
+    :param booster: The trained trees.
+    """
+
+    def __init__(self, booster: Any):
+        self._booster = booster
+
+    def probabilities(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
+        """
+        Classify rows of features; any number of threads may do so at once.
+
+        :param rows: The values of the features, in the order in which the trees were trained.
+        :returns: For each row the probability, from 0 to 1, of the positive class.
+        """
+        if len(rows) == 0:
+            return []
+        return list(map(float, self._booster.inplace_predict(np.asarray(rows, dtype=np.float32))))
+
+
+def load_trees(file: Path, features: Sequence[str]) -> BoostedTrees:
+    """Load trees; a file that has not changed is read once a process.
+
+    :param file: A model as XGBoost saves it in JSON, with the names of its features.
+    :param features: The names of the features that it is to be given, in order.
+    :returns: The trees.
+    :raises TreesMissing: When the file or XGBoost is absent.
+    :raises ValueError: When the file holds no trees, or trees over other features.
+    """
+    file = Path(file).expanduser()
+    if not file.is_file():
+        raise TreesMissing(f"There are no trained trees in {file}: train them (prefrag train), or correct the path.")
+    return _loaded(file, file.stat().st_mtime_ns, tuple(features))
+
+
+@lru_cache(maxsize=16)
+def _loaded(file: Path, changed: int, features: tuple[str, ...]) -> BoostedTrees:
+    try:
+        import xgboost
+    except ImportError as error:
+        raise TreesMissing("The trained trees need the package xgboost-cpu: pip install xgboost-cpu.") from error
+    booster = xgboost.Booster({"nthread": 1})
+    try:
+        booster.load_model(file)
+    except (xgboost.core.XGBoostError, ValueError) as error:
+        reason = str(error).strip().split("\n")[0]
+        raise ValueError(f"{file} holds no trees that XGBoost can read ({reason}): train them again.") from error
+    if tuple(booster.feature_names or ()) != features:
+        raise ValueError(f"{file} was trained on other features than this version computes: train it again.")
+    return BoostedTrees(booster)

@@ -1,0 +1,1 @@
+"""DR-RAG: retrieval in two stages."""

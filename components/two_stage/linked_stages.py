@@ -1,0 +1,206 @@
+"""Retrieves in two stages over words and over titles, and keeps what belongs together."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+from haystack import Document, component, default_from_dict, default_to_dict
+
+from prefrag.components.pair_classifier.pair_classifier import PairClassifier
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.state.state import Identity, State, identity
+from prefrag.components.two_stage.open_question_query import OpenQuestionQuery
+from prefrag.components.two_stage.query_doc_concat import QueryDocConcat
+from prefrag.components.two_stage.second_stage import classifier_failed, keep_in_house, with_searches, with_selection
+
+# A source, and the state that holds what it is to be asked.
+_Asked = tuple[RetrievalSource, State]
+
+
+@component
+class LinkedStages:
+    """Both stages of DR-RAG with the mentions of titles as further candidates, and the selection.
+
+    The first stage is what the question finds, and the passages whose titles it mentions. Each document of it leads to
+    what question and document together find (section 2.2.1 of DR-RAG), to what its names find with the rest of the
+    question, and to the passages whose titles it mentions, which need not have a word of the question. Of all of them
+    a :class:`PairClassifier` selects as many as the ``top_k`` of the run, and they become
+    the observation.
+    """
+
+    def __init__(
+        self,
+        source: RetrievalSource,
+        links: RetrievalSource,
+        classifier: PairClassifier | None = None,
+        concat: QueryDocConcat | None = None,
+        open_question: OpenQuestionQuery | None = None,
+        first_stage_depth: int = 6,
+        second_stage_depth: int = 8,
+    ):
+        """
+        :param source: Finds documents by words.
+        :param links: Finds the documents whose titles a text mentions: a source around a
+            :class:`TitleMentionRetriever`, under the same name.
+        :param classifier: Selects; by default trees that fill the context. With CIS and CFS the first half of the
+            context, rounded up, is the first stage that they keep.
+        :param concat: Makes the second-stage queries of the paper.
+        :param open_question: Makes further ones; None leaves them out.
+        :param first_stage_depth: Documents that the question retrieves by words, and by titles.
+        :param second_stage_depth: Documents that each document of the first stage retrieves with each query, and by
+            titles.
+        :raises ValueError: When one of them is no source, or a number is under 1.
+        """
+        for name, part in (("source", source), ("links", links)):
+            if not isinstance(part, RetrievalSource):
+                raise ValueError(f"`{name}` is no source: put your retriever into a RetrievalSource.")
+        if first_stage_depth < 1 or second_stage_depth < 1:
+            raise ValueError(
+                f"first_stage_depth is {first_stage_depth} and second_stage_depth {second_stage_depth}: "
+                "set each to at least 1."
+            )
+        self.source = source
+        self.links = links
+        self.classifier = PairClassifier(selection="fill") if classifier is None else classifier
+        self.concat = QueryDocConcat() if concat is None else concat
+        self.open_question = open_question
+        self.first_stage_depth = first_stage_depth
+        self.second_stage_depth = second_stage_depth
+
+    def to_dict(self) -> dict[str, Any]:
+        """:returns: The component as plain values."""
+        return default_to_dict(
+            self,
+            source=self.source,
+            links=self.links,
+            classifier=self.classifier,
+            concat=self.concat,
+            open_question=self.open_question,
+            first_stage_depth=self.first_stage_depth,
+            second_stage_depth=self.second_stage_depth,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> LinkedStages:
+        """:param data: See :meth:`to_dict`. :returns: The component."""
+        return default_from_dict(cls, data)
+
+    def warm_up(self) -> None:
+        """Warm up the sources and the classifier."""
+        for part in (self.source, self.links, self.classifier):
+            part.warm_up()
+
+    @component.output_types(state=State)
+    def run(self, state: State) -> dict[str, State]:
+        """
+        :param state: The state whose query is the question.
+        :returns: ``state`` with the searches of both stages and the selected documents as its observation.
+        :raises RunError: When the classifier is missing or fails, or documents would leave the house; it holds the
+            state.
+        """
+        state, documents, candidates = self.gather(state)
+        started = time.perf_counter()
+        try:
+            output = self.classifier.run(state.question, documents, candidates, state.settings.top_k)
+        except Exception as error:
+            raise classifier_failed(state, error) from error
+        return {"state": self._selected(state, output, started)}
+
+    @component.output_types(state=State)
+    async def run_async(self, state: State) -> dict[str, State]:
+        """As :meth:`run`, without blocking the event loop."""
+        answered = await self._ask_async(self._first_asked(state))
+        state, documents = self._first_stage(state, answered)
+        answered = await self._ask_async(self._second_asked(state, documents))
+        state, candidates = self._second_stage(state, documents, answered)
+        started = time.perf_counter()
+        try:
+            output = await self.classifier.run_async(state.question, documents, candidates, state.settings.top_k)
+        except Exception as error:
+            raise classifier_failed(state, error) from error
+        return {"state": self._selected(state, output, started)}
+
+    def gather(self, state: State) -> tuple[State, list[Document], list[list[Document]]]:
+        """Retrieve what the classifier selects from; its training calls this too.
+
+        :param state: The state whose query is the question.
+        :returns: The state with the searches, the documents of the first stage, and the candidates that each leads to.
+        """
+        state, documents = self._first_stage(state, self._ask(self._first_asked(state)))
+        state, candidates = self._second_stage(state, documents, self._ask(self._second_asked(state, documents)))
+        return state, documents, candidates
+
+    def _ask(self, asked: Sequence[_Asked]) -> list[State]:
+        if all(source.embedded for source, _ in asked):
+            return [source.run(state)["state"] for source, state in asked]
+        with ThreadPoolExecutor(max_workers=max(1, len(asked))) as pool:
+            return list(pool.map(lambda one: one[0].run(one[1])["state"], asked))
+
+    async def _ask_async(self, asked: Sequence[_Asked]) -> list[State]:
+        outputs = await asyncio.gather(*(source.run_async(state) for source, state in asked))
+        return [output["state"] for output in outputs]
+
+    def _first_asked(self, state: State) -> list[_Asked]:
+        deep = _with_depth(state, self.first_stage_depth)
+        return [(self.source, deep), (self.links, deep)]
+
+    def _first_stage(self, state: State, answered: Sequence[State]) -> tuple[State, list[Document]]:
+        """:returns: The state with the searches, and the documents that they found, each once."""
+        before = len(state.step.searches)
+        state = with_searches(state, answered)
+        documents = list(_unique(search.documents for search in state.step.searches[before:]).values())
+        if self.classifier.selection == "fill":
+            return state, documents
+        # What CIS and CFS keep of the first stage must leave room for the second.
+        return state, documents[: math.ceil(state.settings.top_k / 2)]
+
+    def _second_asked(self, state: State, documents: list[Document]) -> list[_Asked]:
+        """:returns: What is asked, each way for all documents before the next way."""
+        for source in (self.source, self.links):
+            keep_in_house(state, source, documents)
+        deep = _with_depth(state, self.second_stage_depth)
+        by_titles = [(self.links, document.content or "") for document in documents]
+        by_words = [
+            (self.source, query)
+            for maker in (self.open_question, self.concat)
+            if maker is not None
+            for query in maker.run(state.question, documents)["queries"]
+        ]
+        return [(source, deep.with_last(query=query)) for source, query in (*by_titles, *by_words)]
+
+    def _second_stage(
+        self, state: State, documents: Sequence[Document], answered: Sequence[State]
+    ) -> tuple[State, list[list[Document]]]:
+        """:returns: The state with the searches, and for each document what it leads to, mentioned titles in front."""
+        before = len(state.step.searches)
+        state = with_searches(state, answered)
+        found = [search.documents for search in state.step.searches[before:]]
+        candidates = []
+        for place, document in enumerate(documents):
+            unique = _unique(found[place :: len(documents)])
+            unique.pop(identity(document), None)
+            candidates.append(list(unique.values()))
+        return state, candidates
+
+    def _selected(self, state: State, output: dict[str, Any], started: float) -> State:
+        return with_selection(
+            state, self.classifier.selection, output["documents"], output["pairs"], time.perf_counter() - started
+        )
+
+
+def _with_depth(state: State, depth: int) -> State:
+    return replace(state, settings=replace(state.settings, top_k=depth))
+
+
+def _unique(found: Iterable[Iterable[Document]]) -> dict[Identity, Document]:
+    documents: dict[Identity, Document] = {}
+    for one in found:
+        for document in one:
+            documents.setdefault(identity(document), document)
+    return documents

@@ -1,0 +1,165 @@
+"""What `config.json` says of a pipeline and its model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from prefrag.components.document_stores.tantivy.index_location import INDEX_VARIABLE, WEB_INDEX_VARIABLE
+from prefrag.components.state.state_builder import WEB_SWITCH
+from prefrag.evaluation.pipeline_under_test.experiment import EMBEDDED, SIMULATED, Experiment
+from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
+    CHAT_MODEL,
+    RECORDED,
+    SIMULATED_READER,
+    SOURCE,
+    Block,
+    blocks,
+    class_of,
+    is_block,
+    is_outside,
+    is_second,
+    parameters_of,
+    start_of,
+)
+
+_JUDGE = "prefrag.components.judge.source_switch_judge.SourceSwitchJudge"
+# What the retriever of the preferred source is called.
+_RETRIEVERS = {
+    "HybridRetriever": "hybrid",
+    "DenseRetriever": "dense",
+    "TantivyBM25Retriever": "bm25",
+    "ElasticsearchMultiMatchRetriever": "bm25",
+    "LinkedRetriever": "linked",
+    "LinkedStages": "linked",
+    "WebRetriever": "web",
+}
+# Variables that change what a run does and are told nowhere else: what a pipeline's YAML reads is part of its digest.
+_MODEL_VARIABLES = tuple(f"PREFRAG_{role}_{name}" for role in ("LLM", "JUDGE") for name in ("CONTEXT", "STRUCTURED"))
+_INDEX_VARIABLES = (INDEX_VARIABLE, WEB_INDEX_VARIABLE, WEB_SWITCH)
+_PART_VARIABLES = ("PREFRAG_PAIR_CLASSIFIER",)
+
+
+def asked_model(pipeline: Block, experiment: Experiment, name: str) -> dict[str, Any]:
+    """Tell the model that is asked, also where the pipeline names one of its own.
+
+    :param pipeline: What its YAML says.
+    :param experiment: What is replaced.
+    :param name: The name of the pipeline.
+    :returns: ``kind`` and what else is known of it.
+    :raises ValueError: When the experiment sets a model that the pipeline would not ask.
+    """
+    own = [block for block in _generators(pipeline) if block["type"] != CHAT_MODEL]
+    only_own = own and not any(block["type"] == CHAT_MODEL for block in blocks(pipeline))
+    if own and (experiment.llm == SIMULATED or (only_own and experiment.llm is not None)):
+        raise ValueError(
+            f"The pipeline {name} names a model of its own ({class_of(own[0])}), which llm does not replace: "
+            f"put {CHAT_MODEL} in its place, or leave llm out."
+        )
+    reader = next((block for block in own if block["type"] == SIMULATED_READER), None)
+    if reader is not None:
+        set_there = parameters_of(reader)
+        return {"kind": SIMULATED, **{key: set_there.get(key) or rate for key, rate in experiment.rates.items()}}
+    if only_own:
+        return {"kind": class_of(own[0]), "model": parameters_of(own[0]).get("model")}
+    llm = _served(experiment)
+    return {**llm, "own": [class_of(block) for block in own]} if own else llm
+
+
+def model_judges(pipeline: Block, llm: Mapping[str, Any]) -> bool:
+    """Tell whether a model judges what was found, so that its errors matter.
+
+    :param pipeline: What its YAML says.
+    :param llm: As :func:`asked_model` tells it.
+    :returns: Whether one does.
+    """
+    # `auto` does not ask the embedded model.
+    is_embedded = llm.get("kind") == EMBEDDED and "judge" not in llm
+    asking = ("model", "cascade") if is_embedded else ("model", "cascade", "auto")
+    judges = [parameters_of(block) for block in blocks(pipeline) if block["type"] == _JUDGE]
+    return any(
+        judge.get("enabled", True) and judge.get("chat_generator") and judge.get("judge", "auto") in asking
+        for judge in judges
+    )
+
+
+def variables(experiment: Experiment, llm: Mapping[str, Any]) -> dict[str, str]:
+    """
+    :param experiment: What is replaced.
+    :param llm: As :func:`asked_model` tells it.
+    :returns: The variables of the environment that change the run.
+    """
+    names = [*_PART_VARIABLES]
+    if experiment.replay is None and llm.get("kind") != SIMULATED:
+        names += _MODEL_VARIABLES
+    if experiment.corpus is None:
+        names += _INDEX_VARIABLES
+    return {name: value for name in names if (value := os.environ.get(name, "").strip())}
+
+
+def searched_as_web(pipeline: Block, experiment: Experiment) -> str | None:
+    """
+    :param pipeline: What its YAML says.
+    :param experiment: What is replaced.
+    :returns: What an outside source searches, or else a second one of the house: ``ddgs`` or the file of a corpus; None
+        where there is neither, or it is the pipeline's own affair.
+    """
+    sources = [parameters_of(block) for block in blocks(pipeline) if block["type"] == SOURCE]
+    outside = any(is_outside(source) for source in sources)
+    if outside and experiment.web is not None:
+        return experiment.web
+    if experiment.corpus is not None and (outside or any(is_second(source, pipeline) for source in sources)):
+        return str(experiment.web_corpus or experiment.corpus)
+    return None
+
+
+def retriever_kind(pipeline: Block) -> str | None:
+    """
+    :param pipeline: What its YAML says, with what is put in the place of its parts.
+    :returns: What the retriever of its preferred source is called; None where nothing is retrieved.
+    """
+    preferred = start_of(pipeline).get("preferred")
+    components: Mapping[str, Any] = pipeline.get("components", {})
+    sources = [block["init_parameters"] for block in components.values() if block["type"] == SOURCE]
+    source = next((source for source in sources if source.get("name") == preferred), None)
+    if source is None:
+        # DR-RAG's linked retrieval holds its sources inside.
+        kinds = [class_of(block) for block in components.values()]
+        return next((_RETRIEVERS[kind] for kind in kinds if kind in _RETRIEVERS), None)
+    kind = class_of(source["retriever"])
+    stands_in = kind == "WebRetriever" and source["retriever"]["init_parameters"].get("index")
+    return "bm25" if stands_in else _RETRIEVERS.get(kind, kind)
+
+
+def _generators(pipeline: Block) -> list[Block]:
+    """:returns: The models that the parts of a pipeline ask."""
+    found: list[Block] = []
+    for block in blocks(pipeline):
+        generator: Any = parameters_of(block).get("chat_generator")
+        if is_block(generator) and generator["type"] != RECORDED and generator not in found:
+            found.append(generator)
+    return found
+
+
+def _served(experiment: Experiment) -> dict[str, Any]:
+    if experiment.llm == SIMULATED:
+        return {"kind": SIMULATED, **experiment.rates}
+    url = experiment.server or os.environ.get("PREFRAG_LLM_BASE_URL", "").strip()
+    judge = os.environ.get("PREFRAG_JUDGE_BASE_URL", "").strip()
+    if not url or experiment.llm == EMBEDDED:
+        llm: dict[str, Any] = {"kind": EMBEDDED}
+    else:
+        model = experiment.model or os.environ.get("PREFRAG_LLM_MODEL", "").strip()
+        llm = {"kind": "server", "base_url": _address(url), "model": model}
+    if judge and experiment.llm != EMBEDDED:
+        model = os.environ.get("PREFRAG_JUDGE_MODEL", "").strip()
+        llm["judge"] = {"base_url": _address(judge), "model": model}
+    return llm if experiment.seed is None else {**llm, "seed": experiment.seed}
+
+
+def _address(url: str) -> str:
+    """:returns: The URL without what may be secret in it."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"

@@ -1,0 +1,96 @@
+"""What of a pipeline is replaced for an evaluation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from prefrag.components.state.state_builder import WEB_SWITCH, web_is_off
+
+SIMULATED, EMBEDDED, DDGS = "simulated", "embedded", "ddgs"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """What of a pipeline is replaced for an evaluation; what is not set stays as it is.
+
+    :param corpus: The passages; without it the pipeline searches the indexes that it names.
+    :param web_corpus: The passages that stand in for the web.
+    :param web: ``ddgs`` for the real web.
+    :param split: Share the corpus out between the sources by the field ``source`` of its passages; by default where a
+        pipeline has a second source and nothing else is given for it.
+    :param store: ``elasticsearch`` puts the corpus there, and lets what finds passages by words or titles, and what
+        weighs words, ask it in the place of the embedded index; pipelines that search Elasticsearch do so without it.
+    :param llm: ``simulated``, ``embedded`` or the URL of an OpenAI-compatible server; by default the environment's.
+    :param model: The model of that server; by default ``PREFRAG_LLM_MODEL``.
+    :param top_k: Documents a retrieval.
+    :param seed: Of the simulated reader, and of the sampling of models that take one.
+    :param judge_error: How often the simulated reader judges passages wrongly, 0 to 1.
+    :param reflection_error: How often it judges its answer wrongly, 0 to 1.
+    :param distraction: How likely one irrelevant passage spoils its answer, 0 to 1.
+    :param record: A file that keeps all replies of models and all finds of outside sources; what it holds already is
+        not asked again.
+    :param replay: Such a file, played in place of models and outside sources.
+    :raises ValueError: When two of them contradict each other.
+    """
+
+    corpus: Path | None = None
+    web_corpus: Path | None = None
+    web: Literal["ddgs"] | None = None
+    split: bool | None = None
+    store: Literal["elasticsearch"] | None = None
+    llm: str | None = None
+    model: str | None = None
+    top_k: int | None = None
+    seed: int | None = None
+    judge_error: float = 0.0
+    reflection_error: float = 0.0
+    distraction: float = 0.0
+    record: Path | None = None
+    replay: Path | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("corpus", "web_corpus", "record", "replay"):
+            if (value := getattr(self, name)) is not None:
+                object.__setattr__(self, name, Path(value).expanduser())
+        if self.web not in (None, DDGS):
+            raise ValueError(f"web is '{self.web}': set it to {DDGS}, or give a corpus that stands in for the web.")
+        if self.web is not None and self.web_corpus is not None:
+            raise ValueError("Both the real web and a corpus in its place are given: choose one.")
+        if self.split and self.web_corpus is not None:
+            raise ValueError("A split corpus holds its own web: leave out the web corpus, or do not split.")
+        if (self.split is not None or self.web_corpus is not None) and self.corpus is None:
+            raise ValueError("Without a corpus there is nothing to split or to put beside the web corpus: give one.")
+        if self.web is not None and self.replay is None and web_is_off():
+            raise ValueError(f"{WEB_SWITCH} closes the web: unset it, or give a corpus that stands in for the web.")
+        if self.store not in (None, "elasticsearch") or (self.store is not None and self.corpus is None):
+            raise ValueError(f"store is '{self.store}': set it to elasticsearch, with a corpus to put there.")
+        if self.record is not None and self.replay is not None:
+            raise ValueError("A run either records or replays: choose one.")
+        if self.replay is not None and (self.llm is not None or self.model is not None):
+            raise ValueError("A replay asks no model: leave llm and model out.")
+        if self.llm not in (None, SIMULATED, EMBEDDED) and not _is_url(self.llm):
+            raise ValueError(f"llm is '{self.llm}': set it to {SIMULATED}, {EMBEDDED} or the URL of a model server.")
+        if self.model is not None and self.llm in (SIMULATED, EMBEDDED):
+            raise ValueError(f"A model is named, but llm is {self.llm}: give the URL of its server.")
+        if self.llm != SIMULATED and (self.judge_error or self.reflection_error or self.distraction):
+            raise ValueError(f"Only the simulated reader errs by rate: set llm to {SIMULATED}.")
+        if self.top_k is not None and self.top_k < 1:
+            raise ValueError(f"top_k is {self.top_k}: set it to 1 or more.")
+
+    @property
+    def server(self) -> str | None:
+        """:returns: The URL of the model's server, if one is given."""
+        return self.llm if _is_url(self.llm) else None
+
+    @property
+    def rates(self) -> dict[str, Any]:
+        """:returns: How the simulated reader errs, and its seed."""
+        rates = {key: getattr(self, key) for key in ("judge_error", "reflection_error", "distraction")}
+        return {**rates, "seed": self.seed or 0}
+
+
+def _is_url(llm: str | None) -> bool:
+    return llm is not None and urlsplit(llm).scheme in ("http", "https") and bool(urlsplit(llm).hostname)

@@ -1,0 +1,62 @@
+"""The files that a pipeline reads besides its YAML and its indexes: prompts, trees and small models."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from prefrag.components.judge.switch_classifier import SHIPPED_TREES as SWITCH_TREES
+from prefrag.components.pair_classifier.transformer_pair_scorer import CLASSIFIER_VARIABLE
+from prefrag.components.pair_classifier.tree_pair_scorer import SHIPPED_TREES as PAIR_TREES
+from prefrag.components.prompts.render_prompt import PROMPTS
+
+_KEYS = ("model", "prompt")
+# Of files that are named alone; a language model of some gigabytes is told by its path. A folder is read whole.
+_SUFFIXES = (".json", ".jinja")
+
+
+def part_files(pipeline: Mapping[str, Any]) -> dict[str, str]:
+    """Tell what is in the files that a pipeline reads, so that a run is not gone on with after one has changed.
+
+    :param pipeline: The pipeline as plain values.
+    :returns: A digest of all shipped prompts, one of all shipped trees, whichever of them the pipeline uses, and one
+        of each prompt, file of trees and folder of a model that the pipeline or `PREFRAG_PAIR_CLASSIFIER` names.
+    """
+    named = sorted({*_named(pipeline), os.environ.get(CLASSIFIER_VARIABLE, "").strip()} - {""})
+    own = {name: _files(Path(name).expanduser()) for name in named}
+    return {
+        "shipped prompts": _digest(sorted(PROMPTS.glob("*.jinja"))),
+        "shipped trees": _digest([PAIR_TREES, SWITCH_TREES]),
+        **{name: _digest(files, Path(name).expanduser()) for name, files in own.items() if files},
+    }
+
+
+def _named(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            if key in _KEYS and isinstance(part, str):
+                yield part
+            else:
+                yield from _named(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _named(part)
+
+
+def _files(path: Path) -> list[Path]:
+    """:returns: The file, or those of a folder in the order of their names; none where something else is named."""
+    if path.is_dir():
+        return sorted(file for file in path.rglob("[!.]*") if file.is_file())
+    return [path] if path.suffix in _SUFFIXES and path.is_file() else []
+
+
+def _digest(files: Iterable[Path], folder: Path | None = None) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        with file.open("rb") as content:
+            digest.update(f"{file.relative_to(folder) if folder else file.name}\n".encode())
+            digest.update(hashlib.file_digest(content, "sha256").digest())
+    return digest.hexdigest()[:16]

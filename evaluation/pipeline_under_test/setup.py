@@ -1,0 +1,234 @@
+"""The pipeline under test: a pipeline as it is used, with the corpora, the model and the recording of an evaluation."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from prefrag.components.document_stores.tantivy.index_location import INDEX_VARIABLE, WEB_INDEX_VARIABLE
+from prefrag.components.recording import Entry, NotRecorded, Recording
+from prefrag.components.state.state_builder import WEB_SWITCH
+from prefrag.evaluation.pipeline_under_test.description import (
+    asked_model,
+    model_judges,
+    retriever_kind,
+    searched_as_web,
+    variables,
+)
+from prefrag.evaluation.pipeline_under_test.experiment import EMBEDDED, SIMULATED, Experiment
+from prefrag.evaluation.pipeline_under_test.part_files import part_files
+from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
+    ELASTICSEARCH_STORE,
+    Block,
+    blocks,
+    digest,
+    read_pipeline,
+    rewritten,
+    searched_indexes,
+    start_of,
+)
+from prefrag.evaluation.pipeline_under_test.replacement import Replacement
+from prefrag.evaluation.question import Question
+from prefrag.pipelines.loading import Pipeline, built
+
+logger = logging.getLogger(__name__)
+
+_VECTORS = "prefrag.components.retrievers.vector_retriever.VectorRetriever"
+
+
+class Setup:
+    """A pipeline ready to be evaluated, and what is told of it.
+
+    :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
+    :param experiment: What is replaced.
+    :param questions: The file of the questions, where they come from one; the simulated reader needs it.
+    :param format: The form of that file, see :func:`prefrag.evaluation.datasets.load_questions`.
+    :raises FileNotFoundError: When there is no such pipeline, corpus or recording.
+    :raises ValueError: When the pipeline cannot be read, or the recording is of something else.
+    """
+
+    def __init__(self, pipeline: Any, experiment: Experiment, questions: Path | None = None, format: str = "auto"):
+        self.experiment = experiment
+        self.name = _name(pipeline)
+        # A loaded pipeline in which nothing is replaced is run as it is.
+        self._as_it_is = pipeline if experiment == Experiment() and not isinstance(pipeline, str | Path) else None
+        block = read_pipeline(pipeline)
+        self._digest = digest(block)
+        self._files = part_files(block)
+        self.sources: list[str] = list(start_of(block).get("sources") or [])
+        self.split = self._splits()
+        inside = any(found["type"] == ELASTICSEARCH_STORE for found in blocks(block))
+        self.store = "elasticsearch" if inside else experiment.store or "tantivy"
+        self.local, self.second = self._indexes()
+        self._embed(block)
+        self.block = Replacement(block, experiment, self.store, self.local, self.second, questions, format).applied()
+        self.llm = asked_model(block, experiment, self.name)
+        self._prepare_recording()
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """:returns: What `config.json` says of the pipeline."""
+        experiment = self.experiment
+        return {
+            "pipeline": self.name,
+            "pipeline_sha256": self._digest,
+            "files": self._files,
+            "sources": self.sources,
+            "corpus": None if experiment.corpus is None else str(experiment.corpus),
+            "web": searched_as_web(self.block, experiment),
+            "split": self.split,
+            "indexes": [self.local, self.second],
+            "top_k": start_of(self.block).get("top_k"),
+            "store": self.store,
+            "retriever": retriever_kind(self.block),
+            "llm": self.llm,
+            "judged": model_judges(self.block, self.llm),
+            "environment": variables(experiment, self.llm),
+            "simulated": self.llm.get("kind") == SIMULATED,
+            "replayed": None if experiment.replay is None else str(experiment.replay),
+        }
+
+    def gold_missing(self, questions: Sequence[Question]) -> dict[str, int] | None:
+        """Count the gold passages that no retrieval can find, because no index holds them.
+
+        :param questions: The questions.
+        :returns: ``questions`` that lack one or more, and ``passages``; None where ids tell nothing: without a corpus
+            of the run, without a source, and beside the real web.
+        :raises ValueError: When all of them are missing.
+        """
+        experiment = self.experiment
+        wanted = {passage for question in questions for passage in question.supporting_ids}
+        if experiment.corpus is None or experiment.web is not None or not self.sources or not wanted:
+            return None
+        from prefrag.evaluation.corpora import absent_passages
+
+        searched = searched_indexes(self.block)
+        # A part of the corpus that no source searches is on disk.
+        names = {self.local, self.second} - {name for _, name in searched}
+        absent = absent_passages(wanted, [*searched, *(("tantivy", name) for name in names if name)])
+        corpora = " or ".join(str(corpus) for corpus in (experiment.corpus, experiment.web_corpus) if corpus)
+        if absent == wanted:
+            raise ValueError(
+                f"None of the {len(wanted)} gold passages is in {corpora}: give the corpus of these questions."
+            )
+        lacking = sum(not absent.isdisjoint(question.supporting_ids) for question in questions)
+        if absent:
+            logger.warning(
+                "%s of %s gold passages are not in %s and cannot be found: %s of %s questions lack one or more.",
+                *(len(absent), len(wanted), corpora, lacking, len(questions)),
+            )
+        return {"questions": lacking, "passages": len(absent)}
+
+    def build(self) -> Any:
+        """Build the pipeline and warm it up; within :meth:`environment`.
+
+        :returns: The Haystack pipeline.
+        :raises ValueError: When it cannot be built, or has no beginning or end.
+        """
+        pipeline = self._as_it_is
+        if pipeline is None:
+            # A copy: building fills the blocks with objects as it goes.
+            pipeline = built(lambda: Pipeline.from_dict(rewritten(self.block)), self.name)
+        pipeline.warm_up()
+        return pipeline
+
+    @contextmanager
+    def environment(self) -> Iterator[None]:
+        """Set the variables that the model and the sources read, and put them back in the end."""
+        experiment = self.experiment
+        changes: dict[str, str | None] = {}
+        if experiment.llm == EMBEDDED:
+            changes |= {"PREFRAG_LLM_BASE_URL": None, "PREFRAG_JUDGE_BASE_URL": None}
+        elif experiment.server is not None:
+            changes["PREFRAG_LLM_BASE_URL"] = experiment.server
+        if experiment.model is not None:
+            changes["PREFRAG_LLM_MODEL"] = experiment.model
+        if experiment.corpus is not None:
+            changes |= {INDEX_VARIABLE: self.local, WEB_INDEX_VARIABLE: None}
+        if experiment.replay is not None or (experiment.corpus is not None and experiment.web is None):
+            # Nothing leaves the house, and a source that the switch closes would not even be replayed.
+            changes[WEB_SWITCH] = None
+        before = {name: os.environ.get(name) for name in changes}
+        _set(changes)
+        try:
+            yield
+        finally:
+            _set(before)
+
+    def _splits(self) -> bool | None:
+        experiment = self.experiment
+        if experiment.corpus is None or not self.sources:
+            return None
+        if experiment.split is not None:
+            return experiment.split
+        return len(self.sources) > 1 and experiment.web_corpus is None and experiment.web is None
+
+    def _indexes(self) -> tuple[str | None, str | None]:
+        """:returns: The names of the index of the preferred source and of the one of all others, in every store."""
+        experiment = self.experiment
+        if experiment.corpus is None:
+            return None, None
+        from rich.console import Console
+
+        from prefrag.evaluation.corpora import evaluation_indexes
+        from prefrag.pipelines.indexing.progress_bar import indexing_bar
+
+        with indexing_bar(Console(stderr=True)) as on_progress:
+            # What stands in for the web is searched on disk, whatever the store of the sources of the house.
+            for store in dict.fromkeys(("tantivy", self.store)):
+                made = evaluation_indexes(
+                    experiment.corpus,
+                    split=bool(self.split),
+                    store=store,
+                    web_corpus=experiment.web_corpus,
+                    on_progress=on_progress,
+                )
+        return made.local, made.web or made.local
+
+    def _embed(self, block: Block) -> None:
+        models = {found["init_parameters"]["model"] for found in blocks(block) if found["type"] == _VECTORS}
+        if self.local is None or not models or self.store != "tantivy":
+            return
+        from prefrag.pipelines.indexing.embedding import embed_index
+
+        for model in sorted(models):
+            embed_index(self.local, model=model)
+
+    def _prepare_recording(self) -> None:
+        """Let a recording know the model that it is of, or learn it from there."""
+        experiment = self.experiment
+        if experiment.replay is not None:
+            if not experiment.replay.is_file():
+                raise FileNotFoundError(f"There is no recording {experiment.replay}: make one with --record.")
+            try:
+                kept = Recording(str(experiment.replay), "replay").play("model", "of the evaluation")
+            except NotRecorded as error:
+                raise ValueError(f"{experiment.replay} holds no evaluation: make it with --record.") from error
+            self.llm = dict(kept.facts or {}) if kept is not None else {}
+        elif experiment.record is not None:
+            recording = Recording(str(experiment.record))
+            kept = recording.record(Entry(facts=self.llm), "model", "of the evaluation")
+            if kept.facts != self.llm:
+                raise ValueError(
+                    f"{experiment.record} holds replies of another model ({json.dumps(kept.facts)}, now "
+                    f"{json.dumps(self.llm)}): record to another file."
+                )
+
+
+def _name(pipeline: Any) -> str:
+    if isinstance(pipeline, str | Path):
+        return str(pipeline)
+    return str((getattr(pipeline, "metadata", None) or {}).get("name") or "pipeline")
+
+
+def _set(variables: Mapping[str, str | None]) -> None:
+    for name, value in variables.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value

@@ -1,0 +1,1 @@
+"""Running an evaluation and keeping its results."""

@@ -1,0 +1,198 @@
+"""The folder of a run: its predictions, one a line as they come, its settings and its metrics."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from prefrag.pipelines.file_lock import take_lock
+
+PREDICTIONS, METRICS, CONFIG = "predictions.jsonl", "metrics.json", "config.json"
+# Settings that may be files: however one is written, it is the same file.
+PATHS = ("corpus", "pipeline", "questions", "replayed", "web")
+# What a run may go on with where it was stopped with another value.
+FREE = ("concurrency", "deadline", "gold_missing", "haystack_version", "limit", "retries", "started")
+
+
+class RunFolder:
+    """Where a run is kept, so that it can be stopped at any moment and taken up again.
+
+    :param path: The folder; made when it is not there.
+    """
+
+    def __init__(self, path: Path):
+        self.path = path
+
+    def check(self, config: Mapping[str, Any]) -> None:
+        """Make sure that the folder is a run's, or may become one; nothing is written.
+
+        :param config: The settings of the run.
+        :raises ValueError: When the folder holds a run with other settings; the message names them.
+        """
+        before = self.config()
+        if before is not None:
+            # What only one of them names, another version of the project has not told or tells otherwise.
+            differing = [
+                f"{key} was {_told(before[key])} and is now {_told(config[key])}"
+                for key in sorted(before.keys() & config.keys())
+                if key not in FREE and not _is_same(key, before[key], _plain(config[key]))
+            ]
+            if differing:
+                raise ValueError(
+                    f"{self.path} holds a run with other settings: {'; '.join(differing)}. Choose another output "
+                    "folder, or the settings of that run to go on with it."
+                )
+        elif (self.path / PREDICTIONS).exists():
+            raise ValueError(f"{self.path} holds predictions without a {CONFIG}: choose another output folder.")
+
+    def config(self) -> dict[str, Any] | None:
+        """
+        :returns: The settings of the run; None where there is none.
+        :raises ValueError: When they cannot be read.
+        """
+        path = self.path / CONFIG
+        if not path.is_file():
+            return None
+        try:
+            config = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise ValueError(f"{path} is no JSON ({error}): choose another output folder.") from error
+        if not isinstance(config, dict):
+            raise ValueError(f"{path} is no JSON object: choose another output folder.")
+        return config
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Make the folder, and keep other processes from running into it meanwhile.
+
+        :raises ValueError: When there can be no such folder, or another process holds it.
+        """
+        with _explained(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+            # The folder itself: a file in it would stay. Windows opens none, and has no such locks either.
+            folder = None if os.name == "nt" else os.open(self.path, os.O_RDONLY)
+        try:
+            if folder is not None and not take_lock(folder):
+                raise ValueError(
+                    f"Another process is running an evaluation into {self.path}: wait for it to end, or choose another "
+                    "output folder."
+                )
+            yield
+        finally:
+            if folder is not None:
+                os.close(folder)
+
+    def open(self, config: Mapping[str, Any]) -> None:
+        """Make the folder a run's.
+
+        :param config: The settings of the run.
+        :raises ValueError: When nothing can be written there.
+        """
+        with _explained(self.path):
+            self._write(CONFIG, config)
+
+    def predictions(self, ids: Collection[str]) -> list[dict[str, Any]]:
+        """Read what is done; a last line that was never finished is cut off.
+
+        :param ids: The questions of the run.
+        :returns: The predictions, the last one of each question.
+        :raises ValueError: When a line is broken or belongs to none of the questions.
+        """
+        path = self.path / PREDICTIONS
+        if not path.is_file():
+            return []
+        *lines, torn = path.read_bytes().split(b"\n")
+        if torn:
+            os.truncate(path, path.stat().st_size - len(torn))
+        done: dict[str, dict[str, Any]] = {}
+        for number, line in enumerate(lines, start=1):
+            if not line.strip():
+                continue
+            try:
+                prediction = json.loads(line)
+                done[prediction["id"]] = prediction
+                _check(prediction)
+            except (ValueError, TypeError, KeyError) as error:
+                raise ValueError(
+                    f"{path}, line {number}, is no prediction ({error}): delete the line; its question is asked again."
+                ) from error
+            if prediction["id"] not in ids:
+                raise ValueError(
+                    f"{path}, line {number}, is of the question '{prediction['id']}', which is not asked now: raise "
+                    "the limit, give the questions of that run, or choose another output folder."
+                )
+        return list(done.values())
+
+    def rewrite(self, predictions: Iterable[Mapping[str, Any]]) -> None:
+        """Keep only some predictions.
+
+        :param predictions: Those to keep.
+        """
+        _replace(self.path / PREDICTIONS, "".join(map(_line, predictions)))
+
+    def add(self, prediction: Mapping[str, Any]) -> None:
+        """Keep one more prediction; it survives the end of the process.
+
+        :param prediction: The prediction.
+        """
+        # One unbuffered write: a kill leaves at most the last line unfinished.
+        with (self.path / PREDICTIONS).open("ab", buffering=0) as file:
+            file.write(_line(prediction).encode("utf-8", "replace"))
+
+    def begin(self) -> None:
+        """Take away the metrics of an earlier call, which are not those of what follows."""
+        (self.path / METRICS).unlink(missing_ok=True)
+
+    def finish(self, metrics: Mapping[str, Any]) -> None:
+        """Keep the metrics, all of them or none.
+
+        :param metrics: The metrics of the whole run.
+        """
+        self._write(METRICS, metrics)
+
+    def _write(self, name: str, values: Mapping[str, Any]) -> None:
+        _replace(self.path / name, json.dumps(values, ensure_ascii=False, indent=2, default=str) + "\n")
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ValueError(f"Nothing can be written to {path} ({error}): choose another output folder.") from error
+
+
+def _replace(path: Path, text: str) -> None:
+    new = path.with_name(f".{path.name}.{os.getpid()}")
+    new.write_text(text, encoding="utf-8", errors="replace")
+    new.replace(path)
+
+
+def _line(prediction: Mapping[str, Any]) -> str:
+    return json.dumps(prediction, ensure_ascii=False, default=str) + "\n"
+
+
+def _check(prediction: Mapping[str, Any]) -> None:
+    """:raises ValueError: When a part is missing or is not of its kind."""
+    for key, kind in (("question", str), ("answers", list), ("scores", dict), ("result", dict)):
+        if not isinstance(prediction.get(key), kind):
+            raise ValueError(f"its '{key}' is no {kind.__name__}")
+
+
+def _plain(value: Any) -> Any:
+    """:returns: The value as it comes back from the file."""
+    return json.loads(json.dumps(value, default=str))
+
+
+def _is_same(key: str, before: Any, now: Any) -> bool:
+    if key in PATHS and isinstance(before, str) and isinstance(now, str):
+        return before == now or Path(before).expanduser().resolve() == Path(now).expanduser().resolve()
+    return bool(before == now)
+
+
+def _told(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)

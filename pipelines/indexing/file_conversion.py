@@ -1,0 +1,303 @@
+"""People's own files as passages: text, Markdown, HTML and PDF through Haystack's converters and splitter."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import io
+import logging
+import math
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from haystack import Document, Pipeline
+from haystack.components.converters import HTMLToDocument, MarkdownToDocument, PyPDFToDocument, TextFileToDocument
+from haystack.components.joiners import DocumentJoiner
+from haystack.components.preprocessors import DocumentSplitter
+from haystack.components.routers import FileTypeRouter
+from haystack.core.errors import PipelineRuntimeError
+from haystack.dataclasses import ByteStream
+
+from prefrag.components.text.unicode_form import one_form
+from prefrag.pipelines.indexing.passage_splitting import split_into_passages
+
+TEXT, MARKDOWN, HTML, PDF = "text/plain", "text/markdown", "text/html", "application/pdf"
+FORMATS = {
+    ".txt": TEXT,
+    ".text": TEXT,
+    ".md": MARKDOWN,
+    ".markdown": MARKDOWN,
+    ".html": HTML,
+    ".htm": HTML,
+    ".xhtml": HTML,
+    ".pdf": PDF,
+}
+MOST_BYTES = 200_000_000
+
+# Part of every fingerprint: a new way of making passages makes every file a changed one.
+_RECIPE = 2
+_CONVERTERS: dict[str, Callable[[], Any]] = {
+    TEXT: TextFileToDocument,
+    MARKDOWN: lambda: MarkdownToDocument(progress_bar=False, extract_frontmatter=True),
+    # The extraction is made for news pages; notes and wikis need it to keep more.
+    HTML: lambda: HTMLToDocument(extraction_kwargs={"favor_recall": True, "include_comments": False}),
+    PDF: PyPDFToDocument,
+}
+_BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+_DECLARED_CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
+_SPEAKERS = ("haystack.components.converters", "pypdf", "trafilatura", "htmldate", "justext")
+
+
+class CannotRead(Exception):
+    """A file that cannot become passages; the message is the reason and what to do."""
+
+
+class FileConverter:
+    """
+    Turns one file after another into passages.
+
+    ```python
+    from pathlib import Path
+    from prefrag.pipelines.indexing.file_conversion import FileConverter
+
+    path = Path("README.md").resolve()
+    for passage in FileConverter().passages(path, path.read_bytes()):
+        print(passage.meta["title"], passage.content)
+    ```
+    """
+
+    def __init__(self) -> None:
+        """Build the Haystack pipeline with the converters whose packages are installed."""
+        self.pipeline, self._missing = _build()
+
+    def passages(self, path: Path, data: bytes) -> list[Document]:
+        """
+        Convert one file.
+
+        :param path: the file, absolute, its name in UTF-8. Its suffix, one of `FORMATS`, says what it is.
+        :param data: its content.
+        :returns: its passages in order. Their metadata: `title`, `file_path`, `file_hash`, `split_id` (position in
+            the file, from 0), `split_count` (passages of the file), for a PDF `page_number` (where the passage
+            begins, from 1), and the simple values of a Markdown file's front matter.
+        :raises CannotRead: if nothing can be got out of it.
+        """
+        mime_type = FORMATS[path.suffix.lower()]
+        if mime_type in self._missing:
+            raise CannotRead(
+                f"{path.suffix} files need packages that are not installed: make install EXTRAS=files "
+                "(or pip install 'prefrag[files]')"
+            )
+        if not data.strip():
+            raise CannotRead("it is empty")
+        encoding = "utf-8"
+        if mime_type != PDF:
+            encoding = _encoding(data, mime_type)
+            text = data.decode(encoding)
+            if "\0" in text:
+                raise CannotRead("it is not text (it holds zero bytes)")
+        own_title = _pdf_title(data) if mime_type == PDF else _TITLES[mime_type](text)
+
+        source = ByteStream(data, mime_type=mime_type, meta={"encoding": encoding})
+        with _listening() as complaints:
+            try:
+                result = self.pipeline.run({"by_type": {"sources": [source]}})
+            except PipelineRuntimeError as error:
+                # What the HTML converter gives for a page without text is refused by the splitter.
+                if mime_type == HTML and isinstance(error.__cause__, ValueError):
+                    raise CannotRead(_reason(complaints, mime_type)) from error
+                raise CannotRead(f"it cannot be converted ({error.__cause__ or error})") from error
+        parts: list[Document] = result.get("splitter", {}).get("documents", [])
+        found = [
+            (one_form(text), page)
+            for text, page in _with_pages([part.content or "" for part in parts], mime_type == PDF)
+            if text
+        ]
+        if not found:
+            raise CannotRead(_reason(complaints, mime_type))
+
+        front_matter = {key: value for key, value in parts[0].meta.items() if _is_simple(value)}
+        front_title = front_matter.get("title")
+        title = one_form((front_title if isinstance(front_title, str) else "").strip() or own_title or path.stem)
+        file_hash = fingerprint(data)
+        stem = hashlib.blake2b(f"{path}\0{file_hash}".encode(), digest_size=12).hexdigest()
+        passages = []
+        for position, (text, page) in enumerate(found):
+            meta = {
+                **{key: value for key, value in front_matter.items() if key not in _NOT_FOR_META},
+                "title": title,
+                "file_path": str(path),
+                "file_hash": file_hash,
+                "split_id": position,
+                "split_count": len(found),
+            }
+            if page is not None:
+                meta["page_number"] = page
+            passages.append(Document(id=f"{stem}-{position}", content=text, meta=meta))
+        return passages
+
+
+def fingerprint(data: bytes) -> str:
+    """
+    What tells a changed file from an unchanged one.
+
+    :param data: the content of the file.
+    :returns: a digest of the content and of the way passages are made from it.
+    """
+    return hashlib.blake2b(data, digest_size=16, person=f"prefrag-{_RECIPE}".encode()).hexdigest()
+
+
+def _build() -> tuple[Pipeline, set[str]]:
+    """The pipeline, and the types for which a package is missing."""
+    pipeline = Pipeline()
+    pipeline.add_component("by_type", FileTypeRouter(mime_types=list(_CONVERTERS)))
+    # With one file a run the joiner only passes on what the one converter gave.
+    pipeline.add_component("joiner", DocumentJoiner())
+    # The splitter's own ways of finding sentences need a model that is downloaded at first use.
+    pipeline.add_component("splitter", DocumentSplitter(split_by="function", splitting_function=split_into_passages))
+    pipeline.connect("joiner.documents", "splitter.documents")
+    missing = set()
+    for mime_type, make in _CONVERTERS.items():
+        try:
+            converter = make()
+        except ImportError:
+            missing.add(mime_type)
+            continue
+        name = mime_type.partition("/")[2]
+        pipeline.add_component(name, converter)
+        pipeline.connect(f"by_type.{mime_type}", f"{name}.sources")
+        pipeline.connect(f"{name}.documents", "joiner.documents")
+    return pipeline, missing
+
+
+def _with_pages(parts: list[str], is_pdf: bool) -> Iterator[tuple[str, int | None]]:
+    """Every passage in one shape of white space, and the page of its first letter."""
+    page = 1
+    for part in parts:
+        leading = len(part) - len(part.lstrip())
+        first_page = page + part.count("\f", 0, leading)
+        page += part.count("\f")
+        if is_pdf:
+            # Lines of a PDF end where the paper does: words are put together again, and lines.
+            part = re.sub(r"(?<=[a-z])-\n(?=[a-z])", "", part)
+            yield " ".join(part.split()), first_page
+        else:
+            part = re.sub(r"[^\S\n]+", " ", part)
+            yield re.sub(r" ?\n\s*", "\n", part).strip(), None
+
+
+def _encoding(data: bytes, mime_type: str) -> str:
+    encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if data.startswith(mark)), None)
+    if encoding is None and mime_type == HTML and (declared := _DECLARED_CHARSET.search(data[:2048])):
+        encoding = declared[1].decode("ascii", "replace")
+    encoding = encoding or "utf-8"
+    try:
+        data.decode(encoding)
+    except (UnicodeDecodeError, LookupError) as error:
+        raise CannotRead(
+            f"it is not {encoding.upper()} text ({error}); save it as UTF-8, for example with: iconv -f latin1 -t utf-8"
+        ) from error
+    return encoding
+
+
+def _text_title(text: str) -> str:
+    return ""
+
+
+def _markdown_title(text: str) -> str:
+    from markdown_it import MarkdownIt
+
+    tokens = MarkdownIt().parse(re.sub(r"\A\ufeff?---[ \t]*\r?\n.*?\n---[ \t]*(?=\r?\n|\Z)", "", text, flags=re.DOTALL))
+    for token, content in pairwise(tokens):
+        if token.type == "heading_open":
+            words = "".join(child.content for child in content.children or [] if child.type in ("text", "code_inline"))
+            if words.strip():
+                return _one_line(words)
+    return ""
+
+
+def _html_title(text: str) -> str:
+    for tag in ("title", "h1"):
+        if match := re.search(rf"<{tag}\b[^>]*>(.*?)</{tag}\s*>", text, re.IGNORECASE | re.DOTALL):
+            title = _one_line(html.unescape(re.sub(r"<[^>]*>", "", match[1])))
+            if title:
+                return title
+    return ""
+
+
+def _pdf_title(data: bytes) -> str:
+    from pypdf import PdfReader
+    from pypdf.errors import DependencyError
+
+    with _listening():
+        try:
+            reader = PdfReader(io.BytesIO(data))
+            if reader.is_encrypted and not reader.decrypt(""):
+                raise CannotRead("it is encrypted: save a copy without a password")
+            title = _one_line(reader.metadata.title or "") if reader.metadata else ""
+        except CannotRead:
+            raise
+        except DependencyError as error:
+            raise CannotRead(f"it is encrypted: save a copy without encryption ({error})") from error
+        # A damaged file makes pypdf raise almost anything.
+        except Exception as error:
+            raise CannotRead(f"it cannot be read as a PDF ({error}); it may be damaged") from error
+    title = title.removeprefix("Microsoft Word - ")
+    return "" if title.lower() in ("untitled", "title") else title
+
+
+_TITLES: dict[str, Callable[[str], str]] = {TEXT: _text_title, MARKDOWN: _markdown_title, HTML: _html_title}
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.encode("utf-8", "replace").decode("utf-8").split())[:300]
+
+
+def _reason(complaints: list[logging.LogRecord], mime_type: str) -> str:
+    for record in complaints:
+        if isinstance(error := getattr(record, "error", None), Exception):
+            return f"it cannot be converted ({error}); it may be damaged"
+    return "there is no text in it" + (" (a scanned PDF needs text recognition first)" if mime_type == PDF else "")
+
+
+# Names that belong to the converters, to Haystack's documents, or to what is written below.
+_NOT_FOR_META = {
+    "encoding",
+    "source_id",
+    "page_number",
+    "corpus",
+    "source",
+    *Document.__dataclass_fields__,
+}
+
+
+def _is_simple(value: Any) -> bool:
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(item, str) for item in value)
+    return isinstance(value, str | bool | int) or (isinstance(value, float) and math.isfinite(value))
+
+
+@contextmanager
+def _listening() -> Iterator[list[logging.LogRecord]]:
+    """What converters and their libraries log, which is the only place where they say why a file gave nothing."""
+    records: list[logging.LogRecord] = []
+
+    class Listener(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            records.append(record)
+
+    listener = Listener(logging.WARNING)
+    loggers = [logging.getLogger(name) for name in _SPEAKERS]
+    propagated = [logger.propagate for logger in loggers]
+    for logger in loggers:
+        logger.addHandler(listener)
+        logger.propagate = False
+    try:
+        yield records
+    finally:
+        for logger, propagate in zip(loggers, propagated, strict=True):
+            logger.removeHandler(listener)
+            logger.propagate = propagate

@@ -1,0 +1,358 @@
+"""What indexing asks of a document store: any of Haystack's, and Elasticsearch in bulk."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from elastic_transport import ConnectionError as ServerUnreachable
+from elastic_transport import ConnectionTimeout
+from elasticsearch import ApiError, Elasticsearch, helpers
+from haystack import Document
+from haystack.document_stores.errors import DocumentStoreError
+from haystack.document_stores.types import DocumentStore, DuplicatePolicy
+from haystack.utils import Secret
+from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
+
+from prefrag.components.document_stores.elasticsearch.titles import TITLE_KEY_FIELD
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index_location import (
+    DEFAULT_INDEX,
+    index_exists,
+    index_path,
+    resolve_index,
+)
+from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
+from prefrag.components.text.title_mentions import title_key
+
+logger = logging.getLogger(__name__)
+
+URL_VARIABLE = "PREFRAG_ELASTICSEARCH_URL"
+API_KEY_VARIABLE = "PREFRAG_ELASTICSEARCH_API_KEY"
+# Only for keys that come in two parts.
+API_KEY_ID_VARIABLE = "PREFRAG_ELASTICSEARCH_API_KEY_ID"
+DEFAULT_URL = "http://127.0.0.1:9200"
+STORES = ("tantivy", "elasticsearch")
+_REQUEST_SECONDS = 60.0
+
+
+class PassageStore:
+    """Reads and writes passages through Haystack's DocumentStore protocol."""
+
+    # Passages a call: what is written in one call is on disk when it returns, and commits cost time.
+    batch = 10_000
+
+    def __init__(self, store: DocumentStore) -> None:
+        """
+        Wrap a store.
+
+        :param store: any document store that filters on `id` and on metadata.
+        """
+        self._store = store
+
+    def by_id(self, ids: list[str]) -> dict[str, Document]:
+        """
+        Get passages.
+
+        :param ids: their ids.
+        :returns: those that exist, by id.
+        """
+        if not ids:
+            return {}
+        direct: Callable[[list[str]], list[Document]] | None = getattr(self._store, "documents_by_id", None)
+        found = (
+            direct(ids)
+            if direct
+            else self._store.filter_documents({"field": "id", "operator": "in", "value": list(ids)})
+        )
+        return {document.id: document for document in found}
+
+    def where(self, field: str, values: list[str]) -> Iterator[Document]:
+        """
+        Find passages by their metadata.
+
+        :param field: the name of the metadata.
+        :param values: the values it may have.
+        :returns: the passages; of their content and other metadata nothing is promised.
+        """
+        if values:
+            yield from self._store.filter_documents({"field": f"meta.{field}", "operator": "in", "value": values})
+
+    def all(self) -> Iterator[Document]:
+        """
+        Go through every passage.
+
+        :returns: the passages; their content is not promised.
+        """
+        # A store that can stream its documents keeps memory small.
+        stream: Callable[[], Iterable[Document]] | None = getattr(self._store, "iterate_documents", None)
+        yield from stream() if stream else self._store.filter_documents()
+
+    def write(self, passages: list[Document]) -> dict[str, str]:
+        """
+        Write passages over those of the same id. They are safe when this returns.
+
+        :param passages: the passages, each id once.
+        :returns: the ids that the store refused, each with the reason.
+        """
+        if passages:
+            self._store.write_documents(passages, policy=DuplicatePolicy.OVERWRITE)
+        return {}
+
+    def delete(self, ids: list[str]) -> None:
+        """
+        Delete passages.
+
+        :param ids: their ids; those that do not exist are passed over.
+        """
+        if ids:
+            self._store.delete_documents(ids)
+
+    def finish(self) -> None:
+        """Let searches see everything that was written and deleted."""
+
+
+class ElasticsearchPassageStore(PassageStore):
+    """
+    Reads and writes the passages of an `ElasticsearchDocumentStore` over its client.
+
+    Through the protocol, the packaged store waits for a refresh at every request, lists ten documents a request, and
+    fails as a whole when one document does not fit the mapping.
+    """
+
+    # An acknowledged request is safe, so more at once would only cost memory.
+    batch = 2_000
+    _LISTED = ("title", "file_path", "file_hash", "split_count", "corpus")
+
+    def __init__(self, store: ElasticsearchDocumentStore, index: str, url: str) -> None:
+        """
+        Wrap a store and make its earlier writes visible.
+
+        :param store: the store; its index is made when it is missing.
+        :param index: the name of its index.
+        :param url: where the server is, for messages.
+        """
+        super().__init__(store)
+        self._index = index
+        self._url = url
+        with _explained(url):
+            self._client = store.client
+            [description] = self._client.indices.get_mapping(index=index).values()
+        # An index of an earlier version would take the key for one more text of the metadata.
+        self._keeps_titles = TITLE_KEY_FIELD in description["mappings"].get("properties", {})
+        self.finish()
+
+    def by_id(self, ids: list[str]) -> dict[str, Document]:
+        """
+        Get passages.
+
+        :param ids: their ids.
+        :returns: those that exist, by id.
+        """
+        found = {}
+        for start in range(0, len(ids), 1000):
+            with _explained(self._url):
+                reply = self._client.mget(
+                    index=self._index, ids=ids[start : start + 1000], source_excludes=[TITLE_KEY_FIELD]
+                )
+            for hit in reply["docs"]:
+                if hit.get("found"):
+                    found[hit["_id"]] = Document.from_dict(hit["_source"])
+        return found
+
+    def where(self, field: str, values: list[str]) -> Iterator[Document]:
+        """
+        Find passages by their metadata.
+
+        :param field: the name of the metadata.
+        :param values: the values it may have.
+        :returns: the passages, without content and with the metadata of indexing only.
+        """
+        if values:
+            yield from self._scan({"terms": {field: values}})
+
+    def all(self) -> Iterator[Document]:
+        """
+        Go through every passage.
+
+        :returns: the passages, without content and with the metadata of indexing only.
+        """
+        yield from self._scan({"match_all": {}})
+
+    def write(self, passages: list[Document]) -> dict[str, str]:
+        """
+        Write passages over those of the same id. They are safe when this returns; `finish` makes them findable.
+
+        :param passages: the passages, each id once.
+        :returns: the ids that the server refused, each with the reason.
+        """
+        actions = []
+        for passage in passages:
+            source = _source(passage)
+            title = passage.meta.get("title")
+            if self._keeps_titles and title is not None and (key := title_key(str(title))):
+                source[TITLE_KEY_FIELD] = key
+            actions.append({"_op_type": "index", "_id": passage.id, "_source": source})
+        return self._bulk(actions)
+
+    def delete(self, ids: list[str]) -> None:
+        """
+        Delete passages.
+
+        :param ids: their ids; those that do not exist are passed over.
+        :raises DocumentStoreError: if the server refuses.
+        """
+        if refused := self._bulk([{"_op_type": "delete", "_id": passage_id} for passage_id in ids]):
+            passage_id, reason = next(iter(refused.items()))
+            raise DocumentStoreError(
+                f"Elasticsearch did not delete {len(refused)} of {len(ids)} passages: '{passage_id}' ({reason})."
+            )
+
+    def finish(self) -> None:
+        """Let searches see everything that was written and deleted."""
+        with _explained(self._url):
+            self._client.indices.refresh(index=self._index)
+
+    def _bulk(self, actions: list[dict[str, Any]]) -> dict[str, str]:
+        refused = {}
+        with _explained(self._url):
+            replies = helpers.streaming_bulk(
+                # A loaded server turns requests away with 429 for a while.
+                self._client,
+                actions,
+                index=self._index,
+                raise_on_error=False,
+                max_retries=5,
+                initial_backoff=1,
+            )
+            for accepted, reply in replies:
+                [(operation, item)] = reply.items()
+                if not accepted and not (operation == "delete" and item.get("status") == 404):
+                    error = item.get("error")
+                    refused[str(item["_id"])] = str(error.get("reason") if isinstance(error, dict) else error)
+        return refused
+
+    def _scan(self, query: dict[str, Any]) -> Iterator[Document]:
+        with _explained(self._url):
+            hits = helpers.scan(
+                self._client,
+                index=self._index,
+                query={"query": query, "_source": list(self._LISTED)},
+                size=5000,
+            )
+            for hit in hits:
+                yield Document(id=hit["_id"], meta=hit["_source"])
+
+
+def open_passages(
+    store: str | DocumentStore,
+    index: str = DEFAULT_INDEX,
+    *,
+    language: str | None = None,
+    change: bool = False,
+    make: bool = False,
+) -> PassageStore:
+    """
+    Open an index to read or change it.
+
+    :param store: one of `STORES`, or a document store of Haystack's that is used as it is.
+    :param index: the name of the index.
+    :param language: the language of stemmer and stop words, for a new index; None is English. An existing index of
+        another language is refused.
+    :param change: whether it will be written to; the demo is not.
+    :param make: whether a missing index is made.
+    :returns: the opened index.
+    :raises FileNotFoundError: if the index is missing and not to be made.
+    :raises ValueError: if the store or the language is unknown, the index cannot have this name, or is of another
+        language.
+    :raises DocumentStoreError: if the index cannot be opened, or the server not be reached.
+    """
+    if not isinstance(store, str):
+        return PassageStore(store)
+    if store == "tantivy":
+        if change or make:
+            path = index_path(index)
+        if not make:
+            path = resolve_index(index)
+        opened = TantivyDocumentStore(path=str(path), language=language)
+        if index_exists(path):
+            # Says now, rather than at the first write, that the language differs or that files are damaged.
+            opened.count_documents()
+        return PassageStore(opened)
+    if store == "elasticsearch":
+        return _open_elasticsearch(index, language, make)
+    raise ValueError(f"There is no store '{store}': choose from {', '.join(STORES)}.")
+
+
+def _open_elasticsearch(index: str, language: str | None, make: bool) -> ElasticsearchPassageStore:
+    if index != index.lower():
+        raise ValueError(f"Elasticsearch takes only lower-case names of indexes: use '{index.lower()}'.")
+    url = os.environ.get(URL_VARIABLE) or DEFAULT_URL
+    key: Any = os.environ.get(API_KEY_VARIABLE) or None
+    if key and (key_id := os.environ.get(API_KEY_ID_VARIABLE)):
+        key = (key_id, key)
+    mapping = ElasticsearchMultiMatchRetriever.recommended_mapping(language or "english")
+    try:
+        server = Elasticsearch(url, api_key=key, request_timeout=_REQUEST_SECONDS)
+    except ValueError as error:
+        raise ValueError(f"{URL_VARIABLE} is '{url}', which is no address of a server: {error}") from error
+    with _explained(url), server as client:
+        if client.indices.exists(index=index):
+            # The reply names the index itself, also when `index` is an alias.
+            [description] = client.indices.get_mapping(index=index).values()
+            properties = description["mappings"].get("properties", {})
+            _check_mapping(index, properties, language)
+        elif not make:
+            raise FileNotFoundError(
+                f"Elasticsearch at {url} has no index '{index}'. Make it with: "
+                f"prefrag index YOUR_FILES --store elasticsearch --index {index}"
+            )
+    store = ElasticsearchDocumentStore(
+        hosts=url,
+        index=index,
+        custom_mapping=mapping,
+        api_key=Secret.from_env_var(API_KEY_VARIABLE, strict=False),
+        api_key_id=Secret.from_env_var(API_KEY_ID_VARIABLE, strict=False),
+        request_timeout=_REQUEST_SECONDS,
+    )
+    return ElasticsearchPassageStore(store, index, url)
+
+
+def _check_mapping(index: str, properties: dict[str, Any], language: str | None) -> None:
+    """An index that something else made is found in badly, or not at all."""
+    analyzers = {field: properties.get(field, {}).get("analyzer", "none") for field in ("title", "content")}
+    if "none" in analyzers.values():
+        raise ValueError(
+            f"The Elasticsearch index '{index}' was not made by prefrag: its title and content are not analysed as "
+            "text of a language, and searches would find a fifth less. Choose another --index, or delete that one."
+        )
+    if language is not None and set(analyzers.values()) != {language}:
+        raise ValueError(
+            f"The Elasticsearch index '{index}' was made for '{analyzers['content']}', not for '{language}'. Choose "
+            "another --index, or leave the language out."
+        )
+
+
+def _source(passage: Document) -> dict[str, Any]:
+    # The form that ElasticsearchDocumentStore writes and reads.
+    unused = ("embedding", "sparse_embedding", "blob", "score")
+    return {key: value for key, value in passage.to_dict().items() if key not in unused}
+
+
+@contextmanager
+def _explained(url: str) -> Iterator[None]:
+    """Say what to do about the failures of a server."""
+    try:
+        yield
+    except ConnectionTimeout as error:
+        raise DocumentStoreError(f"Elasticsearch at {url} did not answer in time ({error}). Run it again.") from error
+    except ServerUnreachable as error:
+        raise DocumentStoreError(
+            f"No Elasticsearch answers at {url} ({error}). Start it, or set {URL_VARIABLE} to where it runs."
+        ) from error
+    except (ApiError, helpers.ScanError) as error:
+        advice = f" Check {API_KEY_VARIABLE}." if getattr(error, "status_code", None) in (401, 403) else ""
+        raise DocumentStoreError(f"Elasticsearch at {url} refused a request: {error}.{advice}") from error

@@ -1,0 +1,41 @@
+"""The documents of a result as a numbered list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from prefrag.pipelines.trace_text import one_line
+
+HEADING = "Sources:"
+
+
+def references(result: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """List the documents that the model was shown, those from outside numbered apart.
+
+    :param result: The result of a run.
+    :returns: Each document behind its mark: ``1``, ``2``, ... for the house's own, ``W1``, ``W2``, ... for the web's.
+    """
+    return [(document.get("mark", ""), document) for document in result.get("documents") or ()]
+
+
+def reference_text(mark: str, document: Mapping[str, Any]) -> str:
+    """
+    :param mark: The mark of :func:`references`.
+    :param document: The document, as the result holds it.
+    :returns: One line: title, source, and the file and page or the address where there is one.
+    """
+    place = [str(document.get("source") or "")]
+    if document.get("file"):
+        place.append(str(document["file"]))
+    if document.get("page") is not None:
+        place.append(f"page {document['page']}")
+    title = document.get("title") or document.get("id")
+    address = f" {document['url']}" if document.get("url") else ""
+    return one_line(f"[{mark}] {title} ({', '.join(filter(None, place))}){address}")
+
+
+def references_text(result: Mapping[str, Any]) -> str:
+    """:param result: The result of a run. :returns: The list under its heading, or nothing without documents."""
+    lines = [reference_text(mark, document) for mark, document in references(result)]
+    return "\n".join([HEADING, *lines]) if lines else ""

@@ -1,0 +1,213 @@
+"""The served application: Hayhooks with the pipelines of ``hayhooks/``, behind keys and limits."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.responses import JSONResponse
+from hayhooks.server.app import create_app as create_hayhooks
+from hayhooks.server.app import deploy_files_pipeline, deploy_yaml_pipeline
+from hayhooks.server.exceptions import PipelineModeError
+from hayhooks.server.logger import formatter, log
+from hayhooks.server.pipelines import models
+from hayhooks.server.pipelines.registry import registry
+from hayhooks.server.utils.deploy_utils import undeploy_pipeline
+from hayhooks.settings import settings
+from pydantic import ConfigDict, create_model
+from starlette.middleware import Middleware
+
+from prefrag.pipelines.trace_text import one_line
+from prefrag.service.server.folders import leaves_out, served
+from prefrag.service.server.openai_protocol import ErrorForm, StreamEnd
+from prefrag.service.server.readiness import outages
+from prefrag.service.server.security import (
+    ApiKeys,
+    BodyLimit,
+    CancelWhenGone,
+    OpenRoutes,
+    api_keys,
+    deploy_is_open,
+    is_open,
+)
+from prefrag.service.server.wrapper import BrokenOff
+
+CORS_VARIABLE = "PREFRAG_CORS_ORIGINS"
+
+
+def create_app() -> FastAPI:
+    """Build the application; uvicorn calls this in each of its worker processes.
+
+    :returns: The application. Its pipelines are loaded and warmed up when it starts.
+    :raises ValueError: When a setting in the environment cannot be used.
+    :raises FileNotFoundError: When a pipeline that is to be served does not exist.
+    """
+    keys, open_deploy = api_keys(), deploy_is_open()
+    folders, lenient = served(), leaves_out()
+    # What lies in this folder Hayhooks would load by itself, and only log what failed: it begins empty, for what may be
+    # deployed later.
+    deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
+    _configure_hayhooks(deployed_later.name)
+    _configure_log()
+    _refuse_unknown_fields()
+
+    app = create_hayhooks()
+    app.title, app.description = "prefrag", "Answers multi-hop questions, your own documents first."
+    # Innermost, so that what they refuse still carries the headers of CORS and the id of the request.
+    app.user_middleware += [
+        Middleware(ErrorForm),
+        Middleware(OpenRoutes, open_deploy=open_deploy),
+        Middleware(ApiKeys, keys=keys),
+        Middleware(BodyLimit),
+        Middleware(CancelWhenGone),
+        Middleware(StreamEnd),
+    ]
+    app.add_exception_handler(BrokenOff, _broken_off)
+    _describe_open_routes_only(app)
+    hayhooks_lifespan = app.router.lifespan_context
+
+    left_out: set[str] = set()
+    down: set[str] = set()
+
+    async def unreachable() -> dict[str, str]:
+        """:returns: What to do about the pipelines whose server does not answer; the log tells when that changes."""
+        found = await outages(_pipelines())
+        for name in sorted(found.keys() - down):
+            log.error("Not ready: {}. {}", name, one_line(found[name].details))
+        for name in sorted(down - found.keys()):
+            log.info("Ready again: {}.", name)
+        down.clear()
+        down.update(found)
+        return {name: outage.advice for name, outage in found.items()}
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        try:
+            async with hayhooks_lifespan(app):
+                failed = _deploy(app, folders)
+                if lenient:
+                    for name, outage in (await outages(_pipelines())).items():
+                        undeploy_pipeline(name, app)
+                        failed[name] = outage.details
+                    left_out.update(failed)
+                for name, reason in sorted(failed.items()):
+                    log.error("{}: {}. {}", "Left out" if lenient else "Not ready", name, one_line(reason))
+                await unreachable()
+                if open_deploy:
+                    log.warning("The routes that deploy are open: whoever may call them can run any code here.")
+                yield
+        finally:
+            # The registry is global to the process and would refuse the same names to another application.
+            registry.clear()
+            deployed_later.cleanup()
+
+    app.router.lifespan_context = lifespan
+
+    @app.get("/ready", tags=["status"], summary="Whether every pipeline has loaded and its servers answer")
+    async def ready() -> JSONResponse:
+        missing = _not_loaded(folders)
+        # Without addresses and paths, because it asks for no key: the log has them.
+        lacks = {"not_loaded": [name for name in missing if name not in left_out], "unreachable": await unreachable()}
+        nothing_left = bool(left_out) and not registry.get_names()
+        is_ready = not any(lacks.values()) and not nothing_left
+        told = lacks | {"left_out": [name for name in missing if name in left_out]}
+        status = {"status": "ready" if is_ready else "not ready"}
+        return JSONResponse(status | {key: value for key, value in told.items() if value}, 200 if is_ready else 503)
+
+    @app.get("/live", tags=["status"], summary="Whether the process answers")
+    async def live() -> dict[str, str]:
+        return {"status": "live"}
+
+    return app
+
+
+def _configure_hayhooks(pipelines_dir: str) -> None:
+    settings.pipelines_dir = pipelines_dir
+    settings.cors_allow_origins = [
+        origin.strip() for origin in os.environ.get(CORS_VARIABLE, "").split(",") if origin.strip()
+    ]
+    # Nobody reads the traces that Hayhooks would keep: a run brings its own.
+    settings.tracing_enabled = False
+    settings.tracing_include_haystack_spans = False
+    settings.tracing_buffer_capacity = 1
+    settings.monitoring_enabled = False
+
+
+def _refuse_unknown_fields() -> None:
+    """Make the request models that Hayhooks builds refuse what they do not know.
+
+    A wish that is misspelt, such as ``source`` for ``sources``, would otherwise be left out without a word, and the
+    question sent to the web. Hayhooks has no setting for it.
+    """
+    models.create_model = partial(create_model, __config__=ConfigDict(extra="forbid"))
+
+
+def _configure_log() -> None:
+    """Log as Hayhooks does, but neither the questions nor the values of variables in tracebacks."""
+
+    def without_request(record: Any) -> None:
+        record["extra"].pop("params", None)
+
+    level = os.environ.get("HAYHOOKS_LOG_LEVEL") or "INFO"
+    log.configure(patcher=without_request)
+    log.remove()
+    # Hayhooks' format leaves the traceback of an error out.
+    log.add(sys.stderr, level=level.upper(), format=lambda record: formatter(record) + "{exception}", diagnose=False)
+
+
+def _deploy(app: FastAPI, folders: list[Path]) -> dict[str, str]:
+    """:returns: Why those did not load that did not."""
+    failed: dict[str, str] = {}
+    # One after the other: in parallel, one wrapper's imports can disturb another's.
+    for path in folders:
+        try:
+            if path.is_file():
+                deploy_yaml_pipeline(app, path)
+            elif deploy_files_pipeline(app, path) is None:
+                raise ValueError("Its folder holds no file.")
+        except PipelineModeError:
+            raise
+        except Exception as error:
+            # Hayhooks says at which of its steps; the cause is what is wrong.
+            failed[_name(path)] = str(error.__cause__ or error) or type(error).__name__
+    return failed
+
+
+def _not_loaded(folders: list[Path]) -> list[str]:
+    """:returns: The pipelines that are to be served and are not."""
+    return sorted({_name(path) for path in folders} - set(registry.get_names()))
+
+
+def _name(path: Path) -> str:
+    return path.stem if path.is_file() else path.name
+
+
+def _pipelines() -> dict[str, Any]:
+    """:returns: What is served now, by name, as far as it is a pipeline of Haystack."""
+    found = {name: getattr(registry.get(name), "pipeline", None) for name in registry.get_names()}
+    return {name: pipeline for name, pipeline in found.items() if hasattr(pipeline, "walk")}
+
+
+def _describe_open_routes_only(app: FastAPI) -> None:
+    describe = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        schema = describe()
+        schema["paths"] = {
+            path: routes for path, routes in schema["paths"].items() if is_open(path.replace("{", "").replace("}", ""))
+        }
+        return schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+async def _broken_off(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, BrokenOff)
+    return JSONResponse({"detail": error.detail, "result": error.result}, error.status_code)

@@ -1,0 +1,227 @@
+"""How a pipeline is served; each folder in ``hayhooks/`` names one."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from typing import Any, Literal
+
+from fastapi import HTTPException
+from fastapi_openai_compat import ChatCompletion, Choice, Message
+from hayhooks.server.utils.base_pipeline_wrapper import BasePipelineWrapper
+from haystack.dataclasses import ReasoningContent, StreamingChunk
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from prefrag import pipelines
+from prefrag.components.state.citations import read_citations
+from prefrag.components.state.state import Event
+from prefrag.pipelines import RunFailed
+from prefrag.pipelines.references import HEADING, references_text
+from prefrag.pipelines.trace_text import trace_text
+
+
+class Turn(BaseModel):
+    """An earlier turn of a conversation."""
+
+    role: Literal["user", "assistant"]
+    content: str
+
+
+class ChatOptions(BaseModel):
+    """How a chat request narrows its run; see :meth:`ServedPipeline.run_api_async`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    sources: list[str] | None = None
+    preferred: str | None = None
+    top_k: int | None = None
+    max_steps: int | None = None
+    filters: dict[str, Any] | None = None
+
+
+class BrokenOff(HTTPException):
+    """A run that broke off, as an answer to its client.
+
+    :param error: What happened, with the result so far.
+    """
+
+    def __init__(self, error: RunFailed):
+        super().__init__(status_code=502, detail=str(error))
+        self.result = error.result
+
+
+class ServedPipeline(BasePipelineWrapper):
+    """Serves one pipeline over REST, MCP and the OpenAI chat protocol.
+
+    A wrapper is five lines:
+
+    ```python
+    from prefrag.service.server.wrapper import ServedPipeline
+
+
+    class PipelineWrapper(ServedPipeline):
+        name = "prefrag"
+    ```
+    """
+
+    name: str
+    """The pipeline in ``yaml_pipelines/``."""
+
+    def setup(self) -> None:
+        """Load the pipeline and warm it up, so that the first request waits for neither."""
+        self.pipeline = pipelines.load(self.name)
+        self.pipeline.warm_up()
+
+    async def run_api_async(
+        self,
+        question: str,
+        history: list[Turn] | None = None,
+        sources: list[str] | None = None,
+        preferred: str | None = None,
+        top_k: int | None = None,
+        max_steps: int | None = None,
+        filters: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """Answer a question from documents, the preferred source first.
+
+        :param question: The question, at most 4,000 characters.
+        :param history: Earlier turns of the conversation, oldest first.
+        :param sources: The sources that may be searched; by default all of the pipeline.
+        :param preferred: The source that is searched first.
+        :param top_k: Documents a retrieval.
+        :param max_steps: Steps, at most those of the pipeline.
+        :param filters: Haystack metadata filter on the documents of the sources that can filter.
+        :returns: The answer, its label, the documents used, every step, counts, usage, errors and the trace.
+        """
+        wishes = {
+            "history": [turn.model_dump() if isinstance(turn, Turn) else turn for turn in history or ()] or None,
+            "sources": sources,
+            "preferred": preferred,
+            "top_k": top_k,
+            "max_steps": max_steps,
+            "filters": filters,
+        }
+        try:
+            return await pipelines.ask_async(self.pipeline, question, **wishes)
+        except RunFailed as error:
+            raise BrokenOff(error) from error
+        except ValueError as error:
+            raise HTTPException(422, str(error)) from error
+
+    async def run_chat_completion_async(
+        self, model: str, messages: list[dict[str, Any]], body: dict[str, Any]
+    ) -> ChatCompletion | AsyncGenerator[StreamingChunk | ChatCompletion, None]:
+        """Answer the last message of a conversation.
+
+        :param model: The name that the client asked for.
+        :param messages: The conversation: its last user message is the question; system messages are not used.
+        :param body: The whole request. The options of :meth:`run_api_async` may stand in it or under ``prefrag``.
+        :returns: The answer with its sources, the result in the extra field ``prefrag``; or, when the request wants a
+            stream, each step as reasoning and then the answer.
+        :raises HTTPException: 422 when the question or an option cannot be granted, 502 when the run breaks off.
+        """
+        question, history = conversation(messages)
+        wishes = {"history": history, **_options(body)}
+        if body.get("stream"):
+            # Refused here, a bad request still gets its status code; a stream has sent its own long before.
+            self._check(question, wishes)
+            options = body.get("stream_options") or {}
+            if not isinstance(options, Mapping):
+                raise HTTPException(422, 'stream_options is not an object: give for example {"include_usage": true}.')
+            include_usage = bool(options.get("include_usage"))
+            return self._stream(model, question, wishes, include_usage)
+        result = await self.run_api_async(question, **wishes)
+        return _completion(
+            model,
+            "chat.completion",
+            [Choice(index=0, message=Message(role="assistant", content=_content(result)), finish_reason="stop")],
+            usage=_usage(result),
+            prefrag=result,
+        )
+
+    def _check(self, question: str, wishes: Mapping[str, Any]) -> None:
+        try:
+            self.pipeline.get_component("start").run(question=question, **wishes)
+        except ValueError as error:
+            raise HTTPException(422, str(error)) from error
+
+    async def _stream(
+        self, model: str, question: str, wishes: Mapping[str, Any], include_usage: bool
+    ) -> AsyncGenerator[StreamingChunk | ChatCompletion, None]:
+        result: dict[str, Any] = {}
+        try:
+            outputs: AsyncIterator[Event | dict[str, Any]] = pipelines.stream(self.pipeline, question, **wishes)
+            async for output in outputs:
+                if isinstance(output, Event):
+                    yield StreamingChunk("", index=0, reasoning=ReasoningContent(f"{trace_text(output)}\n"))
+                else:
+                    result = output
+            yield StreamingChunk(_content(result), finish_reason="stop")
+        except RunFailed as error:
+            result = error.result
+            # "error" is no word of the protocol, but "stop" would pass the message off as an answer.
+            yield StreamingChunk(f"The run broke off. {error}", finish_reason="error")  # type: ignore[arg-type]
+        if include_usage:
+            yield _completion(model, "chat.completion.chunk", [], usage=_usage(result))
+
+
+def conversation(messages: Sequence[Mapping[str, Any]]) -> tuple[str, list[dict[str, str]]]:
+    """Split a conversation into its question and what came before.
+
+    :param messages: The messages of an OpenAI chat request.
+    :returns: The text of the last user message, and the earlier turns of user and assistant, without the sources that
+        this service wrote under its answers.
+    :raises HTTPException: 422 when no message is the user's.
+    """
+    last = max((number for number, message in enumerate(messages) if message.get("role") == "user"), default=None)
+    if last is None:
+        raise HTTPException(422, "The messages hold no question: send at least one with the role 'user'.")
+    turns = [
+        {"role": str(message["role"]), "content": read_citations(text.partition(f"\n\n{HEADING}\n")[0])[0]}
+        for message in messages[:last]
+        if message.get("role") in ("user", "assistant") and (text := _text(message))
+    ]
+    return _text(messages[last]), turns
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    """:returns: The text of a message, whose content may be a list of parts."""
+    content = message.get("content")
+    if isinstance(content, list):
+        parts = (part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text")
+        return "\n".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""
+
+
+def _options(body: Mapping[str, Any]) -> dict[str, Any]:
+    given = {name: body[name] for name in ChatOptions.model_fields if body.get(name) is not None}
+    own = body.get("prefrag") or {}
+    try:
+        options = ChatOptions.model_validate({**given, **own})
+    except ValidationError as error:
+        problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise HTTPException(422, f"An option cannot be used: {problems}") from error
+    except TypeError as error:
+        raise HTTPException(422, "`prefrag` must be an object of options.") from error
+    return options.model_dump(exclude_none=True)
+
+
+def _content(result: Mapping[str, Any]) -> str:
+    answer = result.get("answer_with_citations") or result.get("answer") or "No answer was found."
+    sources = references_text(result)
+    return f"{answer}\n\n{sources}" if sources else answer
+
+
+def _usage(result: Mapping[str, Any]) -> dict[str, int]:
+    usage = result.get("usage") or {}
+    read, written = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
+    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+
+
+def _completion(
+    model: str, kind: Literal["chat.completion", "chat.completion.chunk"], choices: list[Choice], **fields: Any
+) -> ChatCompletion:
+    return ChatCompletion(
+        id=f"chatcmpl-{uuid.uuid4().hex}", object=kind, created=int(time.time()), model=model, choices=choices, **fields
+    )

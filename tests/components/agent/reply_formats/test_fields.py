@@ -1,0 +1,166 @@
+"""Labels, queries, answers and tools as models write them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefrag.components.agent.reply_formats.fields import (
+    MAX_QUERY_CHARACTERS,
+    Tool,
+    find_tool,
+    one_answer,
+    plain,
+    plain_query,
+    read_label,
+)
+from prefrag.components.state.state import Label
+
+TOOLS = [Tool("Search_Engine", "Finds."), Tool("Search_2", "Finds more.", source="web")]
+words = st.from_regex(r"[A-Za-z0-9À-ÿ]+( [A-Za-z0-9À-ÿ]+){0,6}", fullmatch=True)
+
+
+class TestReadLabel:
+    @pytest.mark.parametrize("label", list(Label))
+    @pytest.mark.parametrize("written", ["{}", " {}.\n", "**{}**", "_{}_", "`{}`", "({})", "[{}]", "The answer is {}!"])
+    def test_finds_each_label_in_its_field(self, label: Label, written: str):
+        assert read_label(written.format(label.value)) is label
+        assert read_label(written.format(label.value.lower())) is label
+        assert read_label(written.format(label.value.title())) is label
+
+    @pytest.mark.parametrize(
+        ("text", "label"),
+        [
+            ("PARTIALLY_CORRECT", Label.PARTIALLY_CORRECT),
+            ("partially-correct", Label.PARTIALLY_CORRECT),
+            ("Partial correct", Label.PARTIALLY_CORRECT),
+            ("partly correct", Label.PARTIALLY_CORRECT),
+            ("in-correct", Label.INCORRECT),
+            ("not correct", Label.INCORRECT),
+            ("PARTIALLY CORRECT. The year is correct, the place is incorrect.", Label.PARTIALLY_CORRECT),
+            ("INCORRECT - the correct answer would be another", Label.INCORRECT),
+            ("CORRECT (nothing in it is incorrect)", Label.CORRECT),
+            ("INCORRECT: it is not CORRECT", Label.INCORRECT),
+            ("CORRECT\nIt could have been INCORRECT", Label.CORRECT),
+        ],
+    )
+    def test_the_longer_labels_hold_the_shorter_ones(self, text: str, label: Label):
+        assert read_label(text) is label
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "",
+            "I am sure",
+            "correctly",
+            "INCORRECTLY",
+            "uncorrected",
+            "CORRECT, PARTIALLY CORRECT, INCORRECT",
+            "one of CORRECT, PARTIALLY CORRECT, INCORRECT",
+            "CORRECT / INCORRECT",
+        ],
+    )
+    def test_says_nothing_where_the_field_names_none_or_all(self, text: str):
+        assert read_label(text) is None
+
+    @given(st.text())
+    def test_never_raises(self, text: str):
+        assert read_label(text) in (None, *Label)
+
+
+class TestPlain:
+    @pytest.mark.parametrize(
+        ("text", "said"),
+        [
+            ("**1974**", "1974"),
+            ("### 1974", "1974"),
+            ("`1974`", "1974"),
+            ('"1974"', "1974"),
+            ('**"1974"**', "1974"),
+            ("'**1974**'", "1974"),
+            ("> **1974**", "1974"),
+            ("  1974.  ", "1974."),
+            ("#1 hit", "#1 hit"),
+            ("O'Neill", "O'Neill"),
+            ('"Alpha" and "Beta"', '"Alpha" and "Beta"'),
+            ("2 * 3", "2 * 3"),
+            ("", ""),
+            ('"', '"'),
+            ("***", ""),
+        ],
+    )
+    def test_takes_the_marks_off_both_ends(self, text: str, said: str):
+        assert plain(text) == said
+
+    @given(words)
+    def test_leaves_words_as_they_are(self, text: str):
+        assert plain(text) == text
+
+    @given(st.text())
+    def test_has_nothing_to_do_the_second_time(self, text: str):
+        assert plain(plain(text)) == plain(text)
+
+    def test_is_quick_on_a_model_that_went_mad(self):
+        assert plain("* " * 50_000 + "1974" + " *" * 50_000) == "1974"
+
+
+class TestPlainQuery:
+    @given(words)
+    def test_unwraps_quotes_code_and_objects(self, query: str):
+        for written in (
+            query,
+            f'"{query}"',
+            f"`{query}`",
+            f"**{query}**",
+            json.dumps({"query": query}),
+            json.dumps({"top_k": 3, "q": query}),
+            json.dumps({"note": "x", "query": query}, indent=1),
+            f"```json\n{json.dumps({'query': query})}\n```",
+            f"{{'query': '{query}'}}",
+            f'{{"query": "{query}',
+        ):
+            assert plain_query(written) == query
+
+    @pytest.mark.parametrize("text", ["{x} in set theory", '{"top_k": 3}', "{}"])
+    def test_leaves_braces_that_hold_no_query(self, text: str):
+        assert plain_query(text) == text
+
+    @given(st.text(max_size=3_000))
+    def test_is_one_line_of_bounded_length(self, text: str):
+        query = plain_query(text)
+
+        assert len(query) <= MAX_QUERY_CHARACTERS
+        assert "\n" not in query
+
+
+class TestFindTool:
+    @pytest.mark.parametrize(
+        "name", ["Search_Engine", "search engine", "SearchEngine", "**Search_Engine**", "Search-Engine."]
+    )
+    def test_bears_other_spellings(self, name: str):
+        assert find_tool(name, TOOLS) is TOOLS[0]
+
+    def test_tells_tools_apart(self):
+        assert find_tool("Search 2", TOOLS) is TOOLS[1]
+
+    @pytest.mark.parametrize("name", ["", "Search", "Search_3", "Telephone", "None"])
+    def test_finds_no_other(self, name: str):
+        assert find_tool(name, TOOLS) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("**Paris** [1]", "Paris [1]"),
+        ('"Paris" [1][W2]', "Paris [1][W2]"),
+        ("`Paris` ([1])", "Paris ([1])"),
+        ("**Paris [1]**", "Paris [1]**"),
+        ("Paris", "Paris"),
+        ("[1984]", "[1984]"),
+    ],
+)
+def test_an_answer_loses_its_marks_and_keeps_its_citations(text: str, answer: str):
+    assert one_answer(text) == answer

@@ -1,0 +1,118 @@
+"""What the model is shown of a retrieval."""
+
+from __future__ import annotations
+
+import pytest
+
+from prefrag.components.agent.observation_recorder import ObservationRecorder
+from prefrag.components.state.state import Search, State
+from tests.components.samples import answer_step, document, found, kinds, search_step, state
+
+ALPHA, BETA = document("alpha"), document("beta")
+
+
+def recorded(*states: State, merge: bool = False) -> State:
+    return ObservationRecorder(merge).run(list(states))["state"]
+
+
+def ids(reached: State) -> list[str]:
+    return [shown.id for shown in reached.step.documents]
+
+
+def test_survives_serialisation():
+    recorder = ObservationRecorder(merge=True)
+
+    assert ObservationRecorder.from_dict(recorder.to_dict()).merge
+
+
+async def test_the_asynchronous_way_gives_the_same():
+    reached = state(search_step("a", found(ALPHA)))
+
+    assert await ObservationRecorder().run_async([reached]) == ObservationRecorder().run([reached])
+
+
+class TestAfterAStep:
+    def test_the_documents_of_the_last_retrieval_are_the_observation(self):
+        reached = recorded(state(search_step("a", found(ALPHA), found(BETA, source="web"))))
+
+        assert ids(reached) == ["beta"]
+        assert reached.step.source == "web"
+        assert reached.step.observed
+        assert reached.events[-1].data == {"source": "web", "documents": ["beta"]}
+
+    def test_every_document_is_stamped_with_its_step(self):
+        reached = recorded(state(search_step("a"), search_step("b", found(ALPHA))))
+
+        assert reached.step.documents[0].meta["step"] == 2
+        assert "step" not in ALPHA.meta
+
+    def test_a_document_that_was_found_twice_is_shown_once(self):
+        assert ids(recorded(state(search_step("a", found(ALPHA, ALPHA))))) == ["alpha"]
+
+    def test_an_alternative_with_nothing_leaves_what_the_preferred_source_found(self):
+        failed = Search("web", "a", error="rate limit")
+
+        reached = recorded(state(search_step("a", found(ALPHA), failed)))
+
+        assert (ids(reached), reached.step.source) == (["alpha"], "local")
+
+    def test_an_alternative_with_nothing_is_the_observation_in_the_authors_code(self):
+        reached = recorded(state(search_step("a", found(ALPHA), found(source="web")), fidelity="authors-code"))
+
+        assert (ids(reached), reached.step.source) == ([], None)
+
+    @pytest.mark.parametrize("searches", [(), (found(),), (Search("web", "a", skipped=True),)])
+    def test_nothing_found_is_said_to_the_model(self, searches: tuple[Search, ...]):
+        reached = recorded(state(search_step("a", *searches)))
+
+        assert reached.step.documents == ()
+        assert "No passages were found" in reached.step.note
+        assert reached.step.source is None
+
+    def test_other_words_are_asked_of_a_model_that_chose_them_and_of_no_other(self):
+        chosen, given = search_step("a", found()), search_step("a", found(), reply="")
+
+        assert recorded(state(chosen)).step.note == "No passages were found. Try other words."
+        assert recorded(state(given)).step.note == "No passages were found."
+
+    def test_a_document_without_a_title_is_told_by_its_id(self):
+        untitled = document("gamma", title=None)
+
+        assert recorded(state(search_step("a", found(untitled)))).events[-1].data["documents"] == ["gamma"]
+
+
+class TestSupplement:
+    def way(self, source: str, *documents: object, **changes: object) -> State:
+        start = state(answer_step(), sources=("local", "archive", "web"), **changes).with_event("reflection")
+        search = found(*documents, source=source)  # type: ignore[arg-type]
+        return start.with_last(searches=(search,)).with_event("found", source=source)
+
+    @pytest.mark.parametrize("order", [("web", "archive", "local"), ("local", "web", "archive")])
+    def test_shows_all_sources_the_preferred_one_first_in_whatever_order_they_answer(self, order: tuple[str, ...]):
+        reached = recorded(*(self.way(source, document(source)) for source in order), merge=True)
+
+        assert ids(reached) == ["local", "archive", "web"]
+        assert reached.step.source == "local+archive+web"
+
+    def test_shows_the_source_first_that_the_request_prefers(self):
+        ways = [self.way(source, document(source), preferred="web") for source in ("local", "web")]
+
+        assert ids(recorded(*ways, merge=True)) == ["web", "local"]
+
+    def test_shows_a_document_of_two_sources_once(self):
+        assert ids(recorded(self.way("web", ALPHA), self.way("local", ALPHA, BETA), merge=True)) == ["alpha", "beta"]
+
+    def test_shows_documents_of_two_sources_with_the_same_id(self):
+        other = document("alpha", content="Another alpha.")
+
+        reached = recorded(self.way("local", ALPHA), self.way("web", other), merge=True)
+
+        assert [shown.content for shown in reached.step.documents] == [ALPHA.content, other.content]
+
+    def test_names_only_the_sources_that_gave_something(self):
+        assert recorded(self.way("local", ALPHA), self.way("web"), merge=True).step.source == "local"
+
+    def test_tells_what_happened_before_once_and_then_each_source(self):
+        reached = recorded(self.way("local", ALPHA), self.way("web", BETA), merge=True)
+
+        assert kinds(reached) == ["reflection", "found", "found", "observation"]

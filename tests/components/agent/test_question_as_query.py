@@ -1,0 +1,41 @@
+"""The question as a query."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from prefrag.components.agent.question_as_query import QuestionAsQuery
+from prefrag.components.state.state import Action, RunSettings, State
+
+STATE = State("Who?", RunSettings(sources=("local",), preferred="local"))
+
+
+def test_the_question_becomes_the_query_of_a_first_step():
+    state = QuestionAsQuery().run(STATE)["state"]
+
+    assert (state.step.action, state.query, state.replies) == (Action.SEARCH, "Who?", 1)
+    assert STATE.steps == ()
+
+
+@pytest.mark.parametrize(("asked", "told"), [(None, ["local", "web"]), (["web", "closed"], ["web"]), ([], [])])
+def test_the_trace_tells_each_source_that_is_asked(asked: list[str] | None, told: list[str]):
+    settings = RunSettings(sources=("local", "web"), preferred="local")
+
+    state = QuestionAsQuery(asked).run(State("Who?", settings))["state"]
+
+    assert [event.to_dict() for event in state.events] == [
+        {"kind": "search", "step": 1, "source": source, "query": "Who?"} for source in told
+    ]
+
+
+@pytest.mark.parametrize("asked", [None, ["web"]])
+def test_it_survives_saving(asked: list[str] | None):
+    data = json.loads(json.dumps(QuestionAsQuery(asked).to_dict()))
+
+    assert QuestionAsQuery.from_dict(data).sources == asked
+
+
+async def test_the_same_without_blocking():
+    assert await QuestionAsQuery().run_async(STATE) == QuestionAsQuery().run(STATE)

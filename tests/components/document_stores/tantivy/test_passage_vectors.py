@@ -1,0 +1,200 @@
+"""The vectors beside an on-disk index, and the retriever over them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from haystack import Document
+from haystack.document_stores.types import DuplicatePolicy
+from haystack.errors import FilterError
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.passage_vectors import PassageVectors
+from prefrag.components.retrievers.vector_retriever import VectorRetriever
+
+MODEL = "letters/a-b"
+VECTORS = {"east": [1.0, 0.0], "north": [0.0, 1.0], "north-east": [1.0, 1.0]}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> TantivyDocumentStore:
+    store = TantivyDocumentStore(path=str(tmp_path / "index"))
+    store.write_documents([Document(id=key, content=f"To the {key}.", meta={"title": key}) for key in VECTORS])
+    return store
+
+
+@pytest.fixture
+def vectors(store: TantivyDocumentStore) -> PassageVectors:
+    pytest.importorskip("lancedb", reason="the extra `dense` is not installed")
+    vectors = PassageVectors(store, MODEL)
+    vectors.write(list(VECTORS), ["f"] * 3, list(VECTORS.values()))
+    return vectors
+
+
+def ids(documents: list[Document]) -> list[str]:
+    return [document.id for document in documents]
+
+
+def test_the_nearest_come_first_with_their_texts_and_the_cosine_as_score(vectors: PassageVectors):
+    found = vectors.search([2.0, 0.2], top_k=2)
+
+    assert ids(found) == ["east", "north-east"]
+    assert found[0].content == "To the east."
+    assert found[0].score == pytest.approx(2.0 / (2.0**2 + 0.2**2) ** 0.5, abs=1e-5)
+
+
+def test_a_vector_written_again_takes_the_place_of_the_first(vectors: PassageVectors):
+    vectors.write(["east"], ["g"], [[0.0, -1.0]])
+
+    assert vectors.count() == 3
+    assert vectors.fingerprints() == {"east": "g", "north": "f", "north-east": "f"}
+    assert ids(vectors.search([0.0, -1.0], top_k=1)) == ["east"]
+
+
+def test_deleted_vectors_are_not_found(vectors: PassageVectors):
+    vectors.write(["it's"], ["f"], [[1.0, 0.0]])
+    vectors.delete(["it's", "east", "never there"])
+
+    assert ids(vectors.search([1.0, 0.0])) == ["north-east", "north"]
+
+
+def test_a_passage_that_has_left_the_store_takes_no_place(store: TantivyDocumentStore, vectors: PassageVectors):
+    store.delete_documents(["east"])
+
+    assert ids(vectors.search([1.0, 0.0], top_k=2)) == ["north-east", "north"]
+
+
+def test_a_changed_passage_is_given_as_it_is_now(store: TantivyDocumentStore, vectors: PassageVectors):
+    store.write_documents([Document(id="east", content="Eastwards.")], policy=DuplicatePolicy.OVERWRITE)
+
+    assert vectors.search([1.0, 0.0], top_k=1)[0].content == "Eastwards."
+
+
+def test_filters_count_every_passage_however_far(vectors: PassageVectors):
+    north = {"field": "meta.title", "operator": "==", "value": "north"}
+
+    assert ids(vectors.search([1.0, 0.0], top_k=1, filters=north)) == ["north"]
+
+
+def test_a_filter_that_cannot_be_understood_is_told(vectors: PassageVectors):
+    with pytest.raises(FilterError):
+        vectors.search([1.0, 0.0], filters={"field": "meta.title", "operator": "like", "value": "n"})
+
+
+def test_what_another_process_wrote_is_found_and_survives_its_sudden_end(
+    store: TantivyDocumentStore, vectors: PassageVectors
+):
+    store.write_documents([Document(id="south", content="To the south.")])
+    assert ids(vectors.search([0.0, -1.0], top_k=1)) == ["east"]
+
+    code = (
+        "import os, sys\n"
+        "from prefrag.components.document_stores.tantivy.passage_vectors import PassageVectors\n"
+        "from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore\n"
+        "vectors = PassageVectors(TantivyDocumentStore(path=sys.argv[1]), sys.argv[2])\n"
+        "vectors.write(['south'], ['f'], [[0.0, -1.0]])\n"
+        "os._exit(9)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code, str(store.path), MODEL], timeout=60, check=False)
+
+    assert ended.returncode == 9
+    assert ids(vectors.search([0.0, -1.0], top_k=1)) == ["south"]
+
+
+def test_a_partitioned_index_finds_what_comparing_every_vector_finds(tmp_path: Path):
+    pytest.importorskip("lancedb", reason="the extra `dense` is not installed")
+    numpy = pytest.importorskip("numpy")
+    random = numpy.random.default_rng(0)
+    centres = random.normal(size=(40, 16))
+    numbers = centres[random.integers(0, 40, 6_000)] + 0.5 * random.normal(size=(6_000, 16))
+    numbers /= numpy.linalg.norm(numbers, axis=1, keepdims=True)
+    store = TantivyDocumentStore(path=str(tmp_path / "index"))
+    store.write_documents([Document(id=str(n), content=str(n)) for n in range(6_000)])
+    vectors = PassageVectors(store, MODEL)
+    vectors.write([str(n) for n in range(6_000)], ["f"] * 6_000, numbers)
+    vectors.finish()
+
+    found = right = 0
+    for n in range(0, 6_000, 200):
+        exact = {str(i) for i in numpy.argsort(-numbers @ numbers[n])[:5]}
+        right += len(exact & set(ids(vectors.search(numbers[n], top_k=5))))
+        found += 5
+    assert right / found >= 0.97
+
+
+def test_each_model_has_vectors_of_its_own(store: TantivyDocumentStore, vectors: PassageVectors):
+    with pytest.raises(FileNotFoundError, match="not embedded with other/model"):
+        PassageVectors(store, "other/model").search([1.0, 0.0])
+    assert PassageVectors(store, "other/model").fingerprints() == {}
+
+
+def test_a_query_of_another_length_is_told(vectors: PassageVectors):
+    with pytest.raises(ValueError, match="has 3 numbers, those of letters/a-b have 2"):
+        vectors.search([1.0, 0.0, 0.0])
+    with pytest.raises(ValueError, match="embed the passages again"):
+        vectors.write(["new"], ["f"], [[1.0, 0.0, 0.0]])
+
+
+def test_vectors_that_were_deleted_and_made_again_are_found(store: TantivyDocumentStore, vectors: PassageVectors):
+    import shutil
+
+    shutil.rmtree(Path(str(store.path)) / "vectors")
+    with pytest.raises(FileNotFoundError):
+        vectors.count()
+    vectors.write(["north"], ["f"], [[0.0, 1.0]])
+
+    assert ids(vectors.search([1.0, 0.0])) == ["north"]
+
+
+@pytest.mark.parametrize("length", [3, 2, 4])
+def test_vectors_that_were_made_again_with_another_length_are_found(
+    store: TantivyDocumentStore, vectors: PassageVectors, length: int
+):
+    import shutil
+
+    for again in (length, 5):
+        shutil.rmtree(Path(str(store.path)) / "vectors" / f"{vectors._name()}.lance")
+        query = [1.0] + [0.0] * (again - 1)
+        vectors.write(["north", "east"], ["f", "f"], [query, query[::-1]])
+
+        assert ids(vectors.search(query, top_k=1)) == ["north"]
+
+
+async def test_the_retriever_finds_with_its_own_filters_and_those_of_the_run(
+    store: TantivyDocumentStore, vectors: PassageVectors
+):
+    not_east = {"field": "meta.title", "operator": "!=", "value": "east"}
+    not_north = {"field": "meta.title", "operator": "!=", "value": "north"}
+    retriever = VectorRetriever(store, MODEL, top_k=2, filters=not_east)
+    retriever.warm_up()
+
+    assert ids(retriever.run([1.0, 0.0])["documents"]) == ["north-east", "north"]
+    assert ids((await retriever.run_async([1.0, 0.0], top_k=5, filters=not_north))["documents"]) == ["north-east"]
+
+
+def test_the_retriever_is_saved_and_loaded_without_the_extra(store: TantivyDocumentStore):
+    data = VectorRetriever(store, MODEL, top_k=3).to_dict()
+
+    assert VectorRetriever.from_dict(data).to_dict() == data
+    assert PassageVectors.from_dict(PassageVectors(store, MODEL).to_dict()).model == MODEL
+
+
+def test_an_index_that_was_not_embedded_says_how_to(store: TantivyDocumentStore):
+    with pytest.raises(FileNotFoundError, match="prefrag index YOUR_FILES --dense"):
+        VectorRetriever(store, MODEL).warm_up()
+
+
+@pytest.mark.parametrize(("model", "top_k", "message"), [(" ", 5, "model is empty"), (MODEL, 0, "top_k")])
+def test_settings_that_make_no_sense_are_refused(store: TantivyDocumentStore, model: str, top_k: int, message: str):
+    with pytest.raises(ValueError, match=message):
+        VectorRetriever(store, model, top_k=top_k)
+
+
+def test_another_kind_of_store_is_refused():
+    from haystack.document_stores.in_memory import InMemoryDocumentStore
+
+    with pytest.raises(ValueError, match="TantivyDocumentStore"):
+        VectorRetriever(InMemoryDocumentStore(), MODEL)  # type: ignore[arg-type]

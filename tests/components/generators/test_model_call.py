@@ -1,0 +1,271 @@
+"""One call to a model: it fits, it is counted, and a failure loses nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack.dataclasses import ChatMessage, ToolCall
+from haystack.tools import Tool
+
+from prefrag.components.generators.model_call import DEFAULT_CONTEXT_WINDOW, ModelCall, Prepared, with_parameters
+from prefrag.components.state.state import RunError, State
+from tests.components.samples import document, kinds, search_step, state
+from tests.fakes import CALLS, ScriptedChatGenerator
+
+REACHED = state(search_step())
+SEARCH = Tool("search", "Finds. " * 40, {"type": "object", "properties": {}}, lambda: "")
+
+
+@pytest.fixture(params=["send", "send_async"])
+def send(request: pytest.FixtureRequest) -> Any:
+    async def sent(call: ModelCall, prepared: Prepared) -> tuple[str, State]:
+        if request.param == "send":
+            return call.send(prepared)
+        return await call.send_async(prepared)
+
+    return sent
+
+
+@pytest.fixture
+def prompt(tmp_path: Path) -> str:
+    file = tmp_path / "own.jinja"
+    file.write_text(
+        "{{ question }}{% for document in documents %} [{{ document.id }}] {{ document.content }}{% endfor %}"
+    )
+    return str(file)
+
+
+def prepared(call: ModelCall, prompt: str, *documents: Any, **kwargs: Any) -> Prepared:
+    def values(observations: Any) -> dict[str, Any]:
+        return {"question": "Who?", "documents": [shown for step in observations for shown in step]}
+
+    return call.prepare(REACHED, prompt, [documents], values, **kwargs)
+
+
+class Model:
+    """Gives one reply, as given."""
+
+    def __init__(self, output: Any, **attributes: Any):
+        self.output = output
+        self.__dict__.update(attributes)
+
+    def run(self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None) -> Any:
+        if isinstance(self.output, Exception):
+            raise self.output
+        return self.output
+
+
+class TestPreparing:
+    def test_sends_one_message_with_the_sampling_of_the_paper(self, prompt: str):
+        call = prepared(ModelCall("judge", Model({})), prompt, document("a"))
+
+        assert [message.text for message in call.messages] == ["Who? [a] About a."]
+        assert call.generation_kwargs == {"temperature": 0.1, "top_p": 0.9, "max_tokens": 512}
+        assert call.state is REACHED
+
+    def test_own_parameters_win_and_those_of_the_call_most(self, prompt: str):
+        model_call = ModelCall("judge", Model({}), {"temperature": 0.7, "max_tokens": 9})
+
+        call = prepared(model_call, prompt, max_tokens=5, stop=["x"])
+
+        assert call.generation_kwargs == {"temperature": 0.7, "top_p": 0.9, "max_tokens": 5, "stop": ["x"]}
+        assert model_call.generation_kwargs["max_tokens"] == 9
+
+    def test_parameters_of_the_model_win_over_the_defaults(self, prompt: str):
+        model = Model({}, context_window=4_000, generation_kwargs={"temperature": 0.7, "max_tokens": 1_500, "seed": 1})
+
+        call = prepared(ModelCall("judge", model, {"top_p": 0.5}), prompt)
+
+        # The rest of the model's are its own affair.
+        assert call.generation_kwargs == {"temperature": 0.7, "top_p": 0.5, "max_tokens": 1_500}
+
+    def test_what_is_cut_stands_in_the_trace(self, prompt: str):
+        call = prepared(ModelCall("judge", Model({}, context_window=400)), prompt, document("a", "word " * 900))
+
+        assert call.state.events[-1].to_dict() == {
+            "kind": "cut",
+            "step": 1,
+            "caller": "judge",
+            "documents_cut": 0,
+            "documents_shortened": 1,
+            "context_window": 400,
+        }
+
+    @pytest.mark.parametrize("attributes", [{}, {"context_window": None}])
+    def test_a_model_that_does_not_tell_its_window_is_given_a_usual_one(self, attributes: dict[str, Any]):
+        assert ModelCall("judge", Model({}, **attributes)).context_window == DEFAULT_CONTEXT_WINDOW
+
+    def test_a_long_reply_takes_at_most_half_the_window(self, prompt: str):
+        model_call = ModelCall("judge", Model({}, context_window=1_000), {"max_tokens": 4_096})
+
+        assert prepared(model_call, prompt, document("a", "x" * 900)).state is REACHED
+
+    def test_a_prompt_that_cannot_fit_is_an_error_of_the_run(self, prompt: str):
+        with pytest.raises(RunError, match="The judge cannot ask its model: .*PREFRAG_LLM_CONTEXT") as failure:
+            prepared(ModelCall("judge", Model({}, context_window=50)), prompt)
+
+        assert failure.value.state is REACHED
+
+    def test_a_prompt_that_cannot_be_filled_says_why(self, tmp_path: Path):
+        own = tmp_path / "own.jinja"
+        own.write_text("{{ quesiton }}")
+
+        with pytest.raises(RunError, match="own.jinja cannot be filled: 'quesiton' is undefined"):
+            prepared(ModelCall("judge", Model({})), str(own))
+
+
+class TestConversations:
+    """What is sent may be more than one message, and has to fit all the same."""
+
+    def laid_out(self, text: str, observations: Any) -> list[ChatMessage]:
+        call = ToolCall("search", {"query": "alpha"}, id="search001")
+        found = " ".join(document.content for step in observations for document in step)
+        return [
+            ChatMessage.from_user(text),
+            ChatMessage.from_assistant("I look.", tool_calls=[call]),
+            ChatMessage.from_tool(found, origin=call),
+        ]
+
+    @pytest.fixture
+    def question(self, tmp_path: Path) -> str:
+        file = tmp_path / "question.jinja"
+        file.write_text("{{ question }}")
+        return str(file)
+
+    def fitted(self, question: str, window: int, tools: Any = ()) -> Prepared:
+        call = ModelCall("judge", Model({}, context_window=window), {"max_tokens": 20})
+        observations = [[document("a", "one " * 100)], [document("b", "two " * 100)]]
+        return call.prepare(
+            REACHED, question, observations, lambda kept: {"question": "Who?"}, messages=self.laid_out, tools=tools
+        )
+
+    def test_begin_with_the_filled_prompt_and_keep_all_that_fits(self, question: str):
+        call = self.fitted(question, 1_000)
+
+        assert call.messages[0].text == "Who?"
+        assert call.messages[2].tool_call_result.result.count("one") == 100
+        assert call.state is REACHED
+
+    def test_lose_the_oldest_documents_first(self, question: str):
+        call = self.fitted(question, 260)
+
+        assert "one" not in call.messages[2].tool_call_result.result
+        assert call.messages[2].tool_call_result.result.count("two") == 100
+        assert call.state.events[-1].data["documents_cut"] == 1
+
+    def test_make_room_for_the_descriptions_of_tools(self, question: str):
+        assert self.fitted(question, 400).state is REACHED
+        assert self.fitted(question, 400, [SEARCH]).state.events[-1].data["documents_cut"] == 1
+
+    def test_that_cannot_fit_are_an_error_of_the_run(self, question: str):
+        with pytest.raises(RunError, match="cannot ask its model"):
+            self.fitted(question, 70)
+
+    async def test_hand_tools_to_a_generator_and_give_back_its_calls(self, question: str):
+        seen: dict[str, Any] = {}
+        reply = ChatMessage.from_assistant("<think>a</think>b", tool_calls=[ToolCall("search", {})], reasoning="c")
+
+        class Caller:
+            def run(self, **arguments: Any) -> Any:
+                seen.update(arguments)
+                return {"replies": [reply]}
+
+        call = ModelCall("judge", Caller())
+        message, _ = await call.send_for_message_async(self.fitted(question, 1_000, [SEARCH]))
+
+        assert seen["tools"] == [SEARCH]
+        assert (message.text, message.tool_call.tool_name, message.reasoning) == ("b", "search", None)
+
+    def test_may_keep_the_thinking(self, prompt: str):
+        call = ModelCall("judge", ScriptedChatGenerator(["<think>a</think>b"]))
+
+        assert call.send(prepared(call, prompt, keep_thinking=True))[0] == "<think>a</think>b"
+
+
+def test_parameters_that_only_one_server_knows_are_joined_one_by_one():
+    joined = with_parameters(
+        {"temperature": 0.1, "extra_body": {"top_k": 5, "seed": 1}}, {"temperature": 0.5, "extra_body": {"seed": 2}}
+    )
+
+    assert joined == {"temperature": 0.5, "extra_body": {"top_k": 5, "seed": 2}}
+
+
+@pytest.mark.parametrize("stop", ["###", ["###"], ["###", "Observation:"]])
+def test_a_reply_stops_at_the_words_of_both(stop: Any):
+    assert with_parameters({"stop": stop}, {"stop": ["Observation:"]}) == {"stop": ["###", "Observation:"]}
+    assert with_parameters({"stop": stop}, {"seed": 1})["stop"][0] == "###"
+    assert "stop" not in with_parameters({"seed": 1}, {})
+
+
+class TestSending:
+    async def test_gives_the_text_and_counts_the_call(self, send: Any, prompt: str):
+        call = ModelCall("judge", ScriptedChatGenerator(["True"]))
+
+        text, reached = await send(call, prepared(call, prompt))
+
+        assert text == "True"
+        assert reached.usage.llm_calls == {"judge": 1}
+        assert (reached.usage.prompt_tokens, reached.usage.completion_tokens) == (10, 2)
+        assert CALLS["model"][0]["generation_kwargs"]["top_p"] == 0.9
+
+    async def test_leaves_out_the_thinking(self, send: Any, prompt: str):
+        call = ModelCall("judge", ScriptedChatGenerator(["<think>True or False?</think>False"]))
+
+        assert (await send(call, prepared(call, prompt)))[0] == "False"
+
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            ChatMessage.from_assistant(""),
+            ChatMessage.from_assistant("<think>I wonder"),
+            ChatMessage.from_assistant(reasoning="I wonder"),
+        ],
+    )
+    async def test_a_reply_without_words_is_an_empty_text(self, send: Any, prompt: str, reply: ChatMessage):
+        call = ModelCall("judge", Model({"replies": [reply]}))
+
+        text, reached = await send(call, prepared(call, prompt))
+
+        assert text == ""
+        assert reached.usage.llm_calls == {"judge": 1}
+
+    @pytest.mark.parametrize(
+        ("output", "message"),
+        [
+            (ConnectionError("connection refused"), "The judge's model failed: connection refused"),
+            ({"replies": []}, "it sent no reply"),
+            ({}, "it sent no reply"),
+        ],
+    )
+    async def test_a_failure_keeps_the_state_and_tells_the_trace(
+        self, send: Any, prompt: str, output: Any, message: str
+    ):
+        call = ModelCall("judge", Model(output))
+
+        with pytest.raises(RunError, match=message) as failure:
+            await send(call, prepared(call, prompt))
+
+        assert failure.value.state.steps == REACHED.steps
+        assert kinds(failure.value.state) == ["error"]
+        assert failure.value.state.events[-1].data["caller"] == "judge"
+
+
+def test_warms_up_a_model_that_can_be():
+    class Cold(Model):
+        warm = False
+
+        def warm_up(self) -> None:
+            self.warm = True
+
+    cold = Cold({})
+    ModelCall("judge", cold).warm_up()
+    ModelCall("judge", Model({})).warm_up()
+
+    assert cold.warm
+
+
+@pytest.mark.parametrize(("attributes", "embedded"), [({}, False), ({"is_embedded": True}, True)])
+def test_knows_an_embedded_model(attributes: dict[str, Any], embedded: bool):
+    assert ModelCall("judge", Model({}, **attributes)).is_embedded is embedded

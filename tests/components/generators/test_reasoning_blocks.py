@@ -1,0 +1,58 @@
+"""What a reply says once its thinking is taken out."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefrag.components.generators.reasoning_blocks import strip_reasoning
+
+TAGS = st.sampled_from(
+    ["<think>", "</think>", "<THINK>", "<thinking>", "</thinking>", "<", ">", "/think>", "<thi", "nk>"]
+)
+TAGGED = st.lists(TAGS | st.text(max_size=6), max_size=12).map("".join)
+WORDS = st.text(alphabet="abc \n.:{}", max_size=20)
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ("Paris", "Paris"),
+        ("<think>Is it Lyon?</think>Paris", "Paris"),
+        ("<think>\n\n</think>\n\nFinal Answer: Paris\n", "Final Answer: Paris"),
+        ("<think>one</think>Thought: a\n<think>two</think>\nAction: b", "Thought: a\n \nAction: b"),
+        ("the prompt opened this block</think>Paris", "Paris"),
+        ("<think>cut off by the token limit", ""),
+        ("Paris <think>and then it began to doubt", "Paris"),
+        ("<think>I must write <think> first</think>Paris", "Paris"),
+        ("<think>a<think>b</think>c</think>Paris", "Paris"),
+        ("<Thinking>Hm</THINKING> Paris", "Paris"),
+        ("<thinkers> think", "<thinkers> think"),
+        ("", ""),
+    ],
+)
+def test_keeps_what_was_said(reply: str, said: str):
+    assert strip_reasoning(reply) == said
+
+
+@given(WORDS)
+def test_text_without_tags_only_loses_outer_blanks(text: str):
+    assert strip_reasoning(text) == text.strip()
+
+
+@given(thought=WORDS, said=WORDS)
+def test_a_block_before_the_reply_leaves_the_reply(thought: str, said: str):
+    assert strip_reasoning(f"<think>{thought}</think>{said}") == said.strip()
+    assert strip_reasoning(f"{thought}</think>{said}") == said.strip()
+
+
+@given(said=WORDS, thought=WORDS)
+def test_an_unclosed_block_reaches_to_the_end(said: str, thought: str):
+    assert strip_reasoning(f"{said}<think>{thought}") == said.strip()
+
+
+@given(TAGGED)
+def test_no_tag_survives_and_a_second_pass_changes_nothing(text: str):
+    once = strip_reasoning(text)
+    assert "<think>" not in once.lower()
+    assert "</think>" not in once.lower()
+    assert strip_reasoning(once) == once

@@ -1,0 +1,155 @@
+"""Keeping a prompt inside the window of its model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from haystack import Document
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefrag.components.generators.token_budget import OVERHEAD_TOKENS, Fitted, estimate_tokens, fit_to_window
+from prefrag.components.state.state import identity
+
+INSTRUCTION = "Answer the question."
+contents = st.none() | st.text(max_size=400)
+observations = st.lists(st.lists(contents, max_size=4), max_size=4).map(
+    lambda steps: [
+        [Document(id=f"{number}-{rank}", content=content) for rank, content in enumerate(step)]
+        for number, step in enumerate(steps)
+    ]
+)
+
+
+def render(kept: Sequence[Sequence[Document]]) -> str:
+    shown = [f"[{document.id}] {document.content or ''}" for step in kept for document in step]
+    return "\n".join([INSTRUCTION, *shown])
+
+
+def fit(steps: Sequence[Sequence[Document]], window: int, reply_tokens: int = 0) -> Fitted:
+    return fit_to_window(render, steps, context_window=window + OVERHEAD_TOKENS, reply_tokens=reply_tokens)
+
+
+def text(tokens: int) -> str:
+    return "x" * (tokens * 3)
+
+
+def shown(fitted: Fitted) -> list[str]:
+    return [line.split("]")[0][1:] for line in fitted.prompt.splitlines() if line.startswith("[")]
+
+
+class TestEstimate:
+    @pytest.mark.parametrize(("written", "tokens"), [("", 1), ("abc", 2), ("a" * 300, 101), ("北京", 3), ("é", 1)])
+    def test_is_three_bytes_a_token_and_never_none(self, written: str, tokens: int):
+        assert estimate_tokens(written) == tokens
+
+    def test_bears_half_a_surrogate_pair(self):
+        assert estimate_tokens("\ud83d") > 0
+
+    @given(st.text(), st.text())
+    def test_of_a_longer_text_is_not_lower(self, one: str, other: str):
+        assert estimate_tokens(one + other) >= estimate_tokens(one)
+
+
+class TestFit:
+    @given(observations, st.integers(20, 400), st.integers(0, 50))
+    def test_never_exceeds_the_window_by_its_own_estimate(
+        self, steps: list[list[Document]], window: int, reply_tokens: int
+    ):
+        try:
+            fitted = fit(steps, window, reply_tokens)
+        except ValueError:
+            assert estimate_tokens(INSTRUCTION) > window - reply_tokens
+        else:
+            assert estimate_tokens(fitted.prompt) <= window - reply_tokens
+
+    @given(observations)
+    def test_leaves_alone_what_fits(self, steps: list[list[Document]]):
+        assert fit(steps, 100_000) == Fitted(render(steps))
+
+    @given(observations, st.integers(20, 400))
+    def test_does_not_change_what_it_was_given(self, steps: list[list[Document]], window: int):
+        before = [list(step) for step in steps]
+
+        fit(steps, window)
+
+        assert steps == before
+
+    @given(observations, st.integers(20, 400))
+    def test_what_is_left_is_newest_and_counted(self, steps: list[list[Document]], window: int):
+        ids = [document.id for step in steps for document in step]
+
+        fitted = fit(steps, window)
+
+        assert len(shown(fitted)) == len(ids) - fitted.documents_cut
+        assert set(shown(fitted)) <= set(ids)
+
+    def test_cuts_the_oldest_observation_first_from_its_end(self):
+        steps = [[Document(id=f"{step}{rank}", content=text(30)) for rank in "ab"] for step in "123"]
+
+        assert shown(fit(steps, 180)) == ["1a", "2a", "2b", "3a", "3b"]
+        assert shown(fit(steps, 150)) == ["2a", "2b", "3a", "3b"]
+        assert shown(fit(steps, 120)) == ["2a", "3a", "3b"]
+
+    def test_shortens_the_newest_only_when_nothing_else_is_left(self):
+        steps = [[Document(id="old", content=text(30))], [Document(id="new", content=text(100))]]
+
+        fitted = fit(steps, 80)
+
+        assert shown(fitted) == ["new"]
+        assert fitted.documents_cut == 1
+        assert fitted.documents_shortened == 1
+        assert fitted.prompt.endswith("x ...")
+
+    def test_a_shortened_document_is_still_the_same(self):
+        kept: list[Document] = []
+
+        def watched(observations: Sequence[Sequence[Document]]) -> str:
+            kept[:] = [document for step in observations for document in step]
+            return render(observations)
+
+        long = Document(id="long", content=text(200))
+        fit_to_window(watched, [[long]], context_window=100 + OVERHEAD_TOKENS, reply_tokens=0)
+
+        assert len(kept[0].content or "") < len(long.content or "")
+        assert identity(kept[0]) == identity(long)
+
+    def test_leaves_the_short_ones_of_the_newest_as_they_are(self):
+        steps = [[Document(id="long", content=text(200)), Document(id="short", content="All of it.")]]
+
+        fitted = fit(steps, 100)
+
+        assert fitted.prompt.endswith("All of it.")
+        assert (fitted.documents_cut, fitted.documents_shortened) == (0, 1)
+
+    @pytest.mark.parametrize("after", [1, 3])
+    def test_takes_for_the_newest_the_last_one_that_holds_documents(self, after: int):
+        # An answer or an unreadable reply has no observation: the passages before it are not old for that.
+        steps: list[list[Document]] = [[Document(id="only", content=text(100))], *[[] for _ in range(after)]]
+
+        fitted = fit(steps, 60)
+
+        assert shown(fitted) == ["only"]
+        assert (fitted.documents_cut, fitted.documents_shortened) == (0, 1)
+
+    def test_drops_documents_that_do_not_fit_without_their_text_either(self):
+        steps = [[Document(id="a", content=None), Document(id="b" * 300, content="short")]]
+
+        fitted = fit(steps, 50)
+
+        assert shown(fitted) == ["a"]
+        assert fitted.documents_cut == 1
+
+    @pytest.mark.parametrize("steps", [[], [[]], [[Document(id="a", content="b")]]])
+    def test_raises_when_the_prompt_alone_is_too_long(self, steps: list[list[Document]]):
+        with pytest.raises(
+            ValueError, match=r"needs about 7 tokens without any document.*leaves 5.*PREFRAG_LLM_CONTEXT"
+        ):
+            fit(steps, 5)
+
+    def test_keeps_room_for_the_reply(self):
+        steps = [[Document(id="a", content=text(100))]]
+
+        assert fit(steps, 150).documents_shortened == 0
+        assert fit(steps, 150, reply_tokens=50).documents_shortened == 1

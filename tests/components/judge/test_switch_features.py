@@ -1,0 +1,188 @@
+"""What is counted of a retrieval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefrag.components.judge.switch_features import FEATURES, as_row, judge_features
+from tests.components.samples import document
+
+QUESTION = "When did the yard that built the Aurora win the prize?"
+YARD = document("Beta (yard)", content="Beta is a yard.")
+AURORA = document("Aurora", content="The Aurora was built by Beta.")
+
+
+class Rare:
+    """Words as they are, the rarest of which is ``yard``."""
+
+    def analyze(self, text: str) -> list[str]:
+        return [word.strip(".?()") for word in text.lower().split()]
+
+    def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
+        return 100, {word: 1 if word == "yard" else 50 for word in words}
+
+
+class RareTogether(Rare):
+    """The same, asked for all texts at once."""
+
+    calls = 0
+
+    def analyze_many(self, texts: list[str]) -> list[list[str]]:
+        self.calls += 1
+        return [super(RareTogether, self).analyze(text) for text in texts]
+
+    def analyze(self, text: str) -> list[str]:
+        raise AssertionError("Each text is asked for alone.")
+
+
+def features(
+    query: str = QUESTION, new: Any = (YARD,), observed: Any = (), step: int = 0, **more: Any
+) -> list[dict[str, float]]:
+    return judge_features(QUESTION, query, list(new), list(observed), step, **more)
+
+
+def test_every_feature_has_a_value_whatever_is_missing():
+    for new in ((), (YARD,), (document("", content=""),), (YARD, AURORA)):
+        for query in ("", "Beta"):
+            found = features(query, new)
+
+            assert len(found) == len(new)
+            assert all(tuple(passage) == FEATURES for passage in found)
+            assert all(len(as_row(passage)) == len(FEATURES) for passage in found)
+
+
+def test_texts_are_analysed_in_one_call_with_the_same_result():
+    for new, observed in (((), ()), ((YARD, AURORA), ()), ((YARD,), (AURORA, YARD))):
+        together = RareTogether()
+
+        found = features("When was the yard Beta founded?", new, observed, statistics=together)
+
+        assert found == features("When was the yard Beta founded?", new, observed, statistics=Rare())
+        assert together.calls == 1
+
+
+def test_a_title_is_found_as_whole_words_without_its_parenthesis():
+    assert features("Who owns Beta?")[0]["title_in_query"] == 1
+    assert features("Who owns Betas?")[0]["title_in_query"] == 0
+
+
+def test_a_passage_that_has_been_shown_is_not_described_but_counts_as_shown():
+    assert features("Beta yard", new=[YARD], observed=[YARD], step=1) == []
+
+    (found,) = features("Beta yard", new=[YARD, AURORA], observed=[YARD], step=1)
+
+    assert (found["new_passages"], found["fresh_passages"], found["first_fresh"]) == (2, 1, 1)
+    assert (found["shown_covers_query"], found["shown_title_in_query"]) == (1, 1)
+    assert (found["rank"], found["rank_among_fresh"]) == (1, 0)
+
+
+def test_a_passage_of_another_source_with_the_id_of_an_observed_one_is_fresh():
+    on_the_web = document(YARD.id, content="Somebody says that the Aurora is a boat.")
+
+    assert features(new=[YARD], observed=[on_the_web])[0]["fresh_passages"] == 1
+
+
+def test_what_is_open_is_what_the_observed_passages_leave():
+    (before,), (after,) = features(new=[YARD]), features(new=[YARD], observed=[AURORA], step=1)
+
+    assert after["question_observed"] > before["question_observed"] == 0
+    assert after["covers_open_question"] > before["covers_open_question"]
+    assert after["title_in_observed"] == 1
+
+
+def test_rare_words_weigh_more():
+    assert features("yard prize", statistics=Rare())[0]["covers_query"] > 0.8
+    assert features("yard prize")[0]["covers_query"] == 0.5
+
+
+def test_a_passage_is_compared_with_the_best_of_the_others():
+    aurora, yard = features("Beta yard", new=[AURORA, YARD])
+
+    assert (aurora["covers_query"], yard["covers_query"]) == (0.5, 1)
+    assert (aurora["ahead_covers_query"], yard["ahead_covers_query"]) == (-0.5, 0.5)
+    assert features("Beta yard", new=[YARD])[0]["ahead_covers_query"] == 0
+
+
+def test_words_of_the_query_count_more_in_one_sentence():
+    query = "captain harbour"
+    (together,) = features(query, [document("Gamma", content="A town. The captain left the harbour. A ship.")])
+    (apart,) = features(query, [document("Gamma", content="The captain left. A town by the harbour.")])
+
+    assert together["covers_query"] == apart["covers_query"] == together["sentence_covers_query"] == 1
+    assert apart["sentence_covers_query"] == 0.5
+
+
+def test_words_of_the_query_count_more_side_by_side():
+    (side_by_side,) = features("yellow harbour", [document("Gamma", content="The yellow harbour of the south.")])
+    (apart,) = features("yellow harbour", [document("Gamma", content="A yellow boat in the harbour.")])
+
+    assert (side_by_side["holds_word_pairs"], apart["holds_word_pairs"]) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("query", "whole", "added", "starts", "is_name"),
+    [
+        ("Who founded the Rank Organisation?", 1, 1, 1, 1),
+        ("Where is Rank in London?", 0, 0, 0, 0),
+        ("Where is Rank?", 1, 1, 1, 0),
+        ("Who owned the Aurora?", 0, -1, 0, 0),
+        ("who owned it", -1, -1, 0, 0),
+    ],
+)
+def test_a_name_is_looked_for_as_a_whole(query: str, whole: float, added: float, starts: float, is_name: float):
+    (found,) = features(query, [document("Rank Organisation", content="A firm.")])
+
+    assert found["holds_whole_names"] == found["title_holds_whole_names"] == whole
+    assert found["holds_added_whole_names"] == added
+    assert (found["title_starts_with_name"], found["title_is_name"]) == (starts, is_name)
+
+
+def test_what_is_asked_for_is_told():
+    kinds = ("asks_when", "asks_who", "asks_where", "asks_how_many")
+
+    def told(query: str) -> list[str]:
+        return [kind for kind in kinds if features(query)[0][kind]]
+
+    assert told("When was Beta founded?") == ["asks_when"]
+    assert told("Beta director") == ["asks_who"]
+    assert told("How many live in the country?") == ["asks_where", "asks_how_many"]
+
+
+def test_years_are_counted():
+    (found,) = features(new=[document("Beta", content="From 1974 to 2003, of 15000 ships.")])
+
+    assert found["years"] == 2
+
+
+def test_the_scores_of_the_retriever_do_not_matter():
+    assert features(new=[replace(YARD, score=17.0)]) == features(new=[replace(YARD, score=None)])
+
+
+@given(st.text(max_size=60), st.lists(st.text(max_size=60), max_size=4), st.lists(st.text(max_size=60), max_size=3))
+def test_shares_are_shares(query: str, new: list[str], observed: list[str]):
+    passages = [document(f"n{place}", content=text) for place, text in enumerate(new)]
+    shown = [document(f"o{place}", content=text) for place, text in enumerate(observed)]
+
+    found = judge_features(QUESTION, query, passages, shown, 0)
+
+    assert len(found) == len(passages)
+    for name, value in (value for passage in found for value in passage.items()):
+        if name.startswith("ahead"):
+            assert -2 <= value <= 2, name
+        elif "covers" in name or "covered" in name or "holds" in name or name.startswith("query_ob"):
+            assert value == -1 or 0 <= value <= 1 + 1e-9, name
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_the_rank_of_the_first_passage_that_is_new(order: tuple[int, int]):
+    both = [YARD, AURORA]
+
+    (found,) = features(new=[both[place] for place in order], observed=[YARD], step=1)
+
+    assert found["first_fresh"] == order.index(1)

@@ -1,0 +1,388 @@
+"""Equations 3 and 4 and algorithm 1 of DR-RAG on cases small enough to be worked out by hand.
+
+Documents are single letters: `a` to `e` are of the first stage. A fake classifier finds needed together the pairs
+that it is told.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from haystack import Document, default_from_dict, default_to_dict
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefrag.components.pair_classifier.pair_classifier import PairClassifier
+from prefrag.components.pair_classifier.pair_scorer import ClassifierMissing, Pair
+from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
+
+
+class FakeEngine:
+    """Scores 0.9 the pairs that it is told, in either order, and 0.1 all others."""
+
+    def __init__(self, *positive: str):
+        self.positive = list(positive)
+        self.calls: list[list[str]] = []
+
+    def score(self, question: str, pairs: list[Pair]) -> list[float]:
+        assert question == "q"
+        self.calls.append([first.id + second.id for first, second in pairs])
+        return [0.9 if {a.id + b.id, b.id + a.id} & set(self.positive) else 0.1 for a, b in pairs]
+
+    def to_dict(self) -> dict[str, Any]:
+        return default_to_dict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> FakeEngine:
+        return default_from_dict(cls, data)
+
+
+class BrokenEngine:
+    def __init__(self, *scores: float):
+        self.scores = list(scores)
+
+    def score(self, question: str, pairs: list[Pair]) -> list[float]:
+        return self.scores
+
+
+def docs(keys: str) -> list[Document]:
+    return [Document(id=key, content=f"About {key}.") for key in keys]
+
+
+def chosen(engine: Any, documents: str, *candidates: str, **settings: Any) -> str:
+    k = settings.pop("k", 6)
+    output = PairClassifier(engine, **settings).run("q", docs(documents), [docs(keys) for keys in candidates], k)
+    return "".join(document.id for document in output["documents"])
+
+
+def inverse(positive: str, documents: str, *candidates: str, **settings: Any) -> str:
+    return chosen(FakeEngine(*positive.split()), documents, *candidates, selection="cis", **settings)
+
+
+def forward(positive: str, documents: str, *candidates: str, **settings: Any) -> str:
+    return chosen(FakeEngine(*positive.split()), documents, *candidates, selection="cfs", **settings)
+
+
+# Classifier Inverse Selection
+
+
+@pytest.mark.parametrize(
+    ("positive", "documents", "candidates", "context"),
+    [
+        pytest.param("ax by cz", "abc", ["x", "y", "z"], "abcxyz", id="each second-stage document has a partner"),
+        pytest.param("ax cz", "abc", ["x", "y", "z"], "abcxz", id="one has none and goes"),
+        pytest.param("bx", "abc", ["x", "y", "z"], "abcx", id="any partner of the first stage will do"),
+        pytest.param("", "abc", ["x", "y", "z"], "abc", id="the first stage stays, whatever the classifier says"),
+        pytest.param("xy", "abc", ["x", "y", "z"], "abc", id="a partner of the second stage does not count"),
+        pytest.param("ax", "a", ["xy"], "ax", id="fewer than k"),
+        pytest.param("ax", "ab", ["xb", "xa"], "abx", id="lists that overlap"),
+        pytest.param("ab", "", [], "", id="an empty first stage"),
+        pytest.param("ab", "ab", ["", ""], "ab", id="an empty second stage"),
+    ],
+)
+def test_equation_3_drops_second_stage_documents_without_a_partner_in_the_first(
+    positive, documents, candidates, context
+):
+    assert inverse(positive, documents, *candidates) == context
+
+
+@pytest.mark.parametrize(
+    ("positive", "context"),
+    [
+        pytest.param("ax", "ax", id="also the first stage is dropped"),
+        pytest.param("xy", "xy", id="a pair of the second stage counts"),
+        pytest.param("ab bx", "abx", id="pairs of the first stage count"),
+        pytest.param("ax ay az bx cx", "abcxyz", id="all are needed"),
+        pytest.param("", "abc", id="a classifier that sees no pair says nothing of any, so the first stage stays"),
+    ],
+)
+def test_the_prose_of_2_2_2_drops_any_document_without_a_partner(positive, context):
+    assert inverse(positive, "abc", "x", "y", "z", drop="any") == context
+
+
+def test_inverse_selection_starts_from_the_context_of_equation_1():
+    assert inverse("ax ay bx by", "ab", "abxy", "xy", k=3) == "abx"
+
+
+def test_inverse_selection_scores_the_nine_pairs_of_six_documents_at_once():
+    engine = FakeEngine()
+    chosen(engine, "abc", "x", "y", "z", selection="cis")
+    assert engine.calls == [["ax", "ay", "az", "bx", "by", "bz", "cx", "cy", "cz"]]
+
+    engine = FakeEngine()
+    chosen(engine, "abc", "x", "y", "z", selection="cis", drop="any")
+    assert [len(call) for call in engine.calls] == [15]
+
+
+# Classifier Forward Selection
+
+
+@pytest.mark.parametrize(
+    ("positive", "documents", "candidates", "context"),
+    [
+        pytest.param("ax by cz", "abc", ["x", "y", "z"], "abcxyz", id="the first of each list is accepted"),
+        pytest.param("ay", "a", ["xyz"], "ay", id="what is refused is passed over"),
+        pytest.param("ax ay", "a", ["xy"], "ax", id="only the first accepted"),
+        pytest.param("bx", "a", ["x"], "a", id="accepted with another document does not count"),
+        pytest.param("ax bx by", "ab", ["x", "xy"], "abxy", id="what is held already is passed over"),
+        pytest.param("ax bx", "ab", ["x", "x"], "abx", id="the document that is needed is held already"),
+        pytest.param("ab ax", "ab", ["bx", ""], "abx", id="the first stage is not added again"),
+        pytest.param("", "abc", ["xy", "yz", "z"], "abc", id="fewer than k: nothing is accepted"),
+        pytest.param("aw", "a", ["stuvw"], "aw", id="deep in the list"),
+        pytest.param("aw bw bv", "ab", ["stuvw", "wv"], "abwv", id="an earlier list has the first say, however deep"),
+        pytest.param("ax", "a", ["xx"], "ax", id="a list holds a document twice"),
+        pytest.param("ay", "a", ["xxxy"], "ay", id="a refused document is there twice"),
+        pytest.param("ab", "", [], "", id="an empty first stage"),
+        pytest.param("ax", "a", [""], "a", id="an empty second stage"),
+    ],
+)
+@pytest.mark.parametrize("lookahead", [1, 2, 3, 10])
+def test_equation_4_adds_the_first_accepted_of_each_list(lookahead, positive, documents, candidates, context):
+    assert forward(positive, documents, *candidates, lookahead=lookahead) == context
+
+
+@pytest.mark.parametrize(
+    ("positive", "documents", "candidates", "context"),
+    [
+        pytest.param("ax ay", "a", ["xyz"], "axy", id="every accepted one"),
+        pytest.param("ax az by", "ab", ["xyz", "xyz"], "abxzy", id="list by list"),
+        pytest.param("ax bx", "ab", ["x", "x"], "abx", id="what is held already is passed over"),
+        pytest.param("as at au av aw", "ab", ["stuvw", "xyz"], "abstuv", id="k ends it"),
+        pytest.param("", "ab", ["xyz", "xyz"], "ab", id="nothing is accepted"),
+    ],
+)
+@pytest.mark.parametrize("lookahead", [1, 3, 10])
+def test_algorithm_1_adds_every_accepted_one(lookahead, positive, documents, candidates, context):
+    assert forward(positive, documents, *candidates, accept="all", lookahead=lookahead) == context
+
+
+def test_forward_selection_stops_at_k():
+    assert forward("ax by cz", "abc", "x", "y", "z", k=4) == "abcx"
+    assert forward("ax by cz", "abc", "x", "y", "z", k=3) == "abc"
+    assert forward("ax by cz", "abc", "x", "y", "z", k=2) == "ab"
+
+
+def test_forward_selection_scores_the_nine_pairs_of_six_documents_at_once_and_more_only_where_needed():
+    engine = FakeEngine("ax", "bt", "cz")
+    assert chosen(engine, "abc", "apxqrs", "bpqrst", "cpqzst", selection="cfs") == "abcxtz"
+    assert engine.calls == [["ap", "ax", "aq", "bp", "bq", "br", "cp", "cq", "cz"], ["bs", "bt"]]
+
+
+def test_no_pair_is_scored_twice_and_none_of_what_is_held():
+    engine = FakeEngine("ax")
+    chosen(engine, "ab", "abxyabxy", "baxyx", selection="cfs", lookahead=2)
+    pairs = [pair for call in engine.calls for pair in call]
+    assert sorted(pairs) == ["ax", "ay", "bx", "by"]
+
+
+def test_a_full_context_asks_no_classifier():
+    engine = FakeEngine()
+    assert chosen(engine, "abc", "x", "y", "z", k=3) == "abc"
+    assert chosen(engine, "abc", "x", "y", "z", k=3, selection="cis") == "abc"
+    assert engine.calls == []
+
+
+def _equation_4(positive: set[str], documents: str, candidates: list[str], k: int, accept: str) -> str:
+    context = "".join(dict.fromkeys(documents))[:k]
+    lists = dict(zip(reversed(documents), reversed(candidates), strict=True))
+    for first in dict.fromkeys(documents):
+        for second in lists[first]:
+            if len(context) < k and second not in context and first + second in positive:
+                context += second
+                if accept == "first":
+                    break
+    return context
+
+
+@given(st.data(), st.sampled_from(["first", "all"]), st.integers(1, 7), st.integers(1, 4))
+def test_batches_do_not_change_what_is_selected(data, accept, k, lookahead):
+    documents = data.draw(st.text("abcd", max_size=4))
+    candidates = [data.draw(st.text("abcvwxyz", max_size=8)) for _ in documents]
+    positive = data.draw(st.sets(st.sampled_from([a + b for a in "abcd" for b in "abcvwxyz"])))
+
+    class Engine:
+        def score(self, question: str, pairs: list[Pair]) -> list[float]:
+            return [float(first.id + second.id in positive) for first, second in pairs]
+
+    selected = chosen(Engine(), documents, *candidates, k=k, accept=accept, lookahead=lookahead)
+    assert selected == _equation_4(positive, documents, candidates, k, accept)
+
+
+# The component
+
+
+def test_the_threshold_is_a_setting_and_reaching_it_suffices():
+    assert forward("ax", "a", "x", threshold=0.9) == "ax"
+    assert forward("ax", "a", "x", threshold=0.91) == "a"
+
+
+def test_the_first_stage_document_comes_first_in_a_pair():
+    for selection in ("cis", "cfs"):
+        engine = FakeEngine()
+        chosen(engine, "a", "x", selection=selection)
+        assert engine.calls == [["ax"]]
+
+
+def test_tells_what_the_classifier_said():
+    output = PairClassifier(FakeEngine("ax")).run("q", docs("a"), [docs("xy")])
+    assert output["pairs"] == [
+        {"documents": ["a", "x"], "score": 0.9, "positive": True},
+        {"documents": ["a", "y"], "score": 0.1, "positive": False},
+    ]
+
+
+async def test_run_async_gives_the_same():
+    classifier = PairClassifier(FakeEngine("ax", "by"))
+    inputs = ("q", docs("ab"), [docs("x"), docs("zy")])
+    assert await classifier.run_async(*inputs) == classifier.run(*inputs)
+
+
+def test_a_first_stage_document_that_comes_twice_counts_once():
+    assert forward("ax ay", "aab", "x", "y", "") == "abx"
+
+
+@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize(
+    ("settings", "context"),
+    [
+        ({"selection": "cis"}, ["first", "other"]),
+        ({"selection": "cis", "drop": "any"}, ["first", "other"]),
+        ({"selection": "cfs"}, ["first", "other"]),
+        ({"selection": "cfs", "accept": "all"}, ["first", "other"]),
+        ({"selection": "fill"}, ["first", "other", "further"]),
+    ],
+)
+def test_documents_of_two_sources_with_one_id_are_two(settings: dict[str, Any], context: list[str], together: bool):
+    first, other = Document(id="1", content="first"), Document(id="1", content="other")
+    further = Document(id="2", content="further")
+    engine = FakeEngine("11")
+    engine.together = together  # type: ignore[attr-defined]
+
+    output = PairClassifier(engine, k=3, **settings).run("q", [first], [[first, other, further]])
+
+    assert [document.content for document in output["documents"]] == context
+    assert {"documents": ["1", "1"], "score": 0.9, "positive": True} in output["pairs"]
+
+
+def test_first_stage_documents_with_one_id_are_two():
+    first, other = Document(id="1", content="first"), Document(id="1", content="other")
+
+    output = PairClassifier(FakeEngine("11"), selection="fill").run("q", [first, other], [[], []])
+
+    assert output["documents"] == [first, other]
+
+
+def test_one_list_a_document():
+    with pytest.raises(ValueError, match="1 lists of candidates for 2 documents"):
+        PairClassifier(FakeEngine()).run("q", docs("ab"), [docs("x")])
+
+
+@pytest.mark.parametrize("scores", [(), (0.5, 0.5), (float("nan"),)])
+def test_an_engine_whose_scores_do_not_fit_is_named(scores):
+    with pytest.raises(ValueError, match="pair classifier gave"):
+        chosen(BrokenEngine(*scores), "a", "x")
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"selection": "qdc"},
+        {"drop": "all"},
+        {"accept": "none"},
+        {"engine": "oracle"},
+        {"engine": object()},
+        {"k": 0},
+        {"lookahead": 0},
+        {"threshold": 0},
+        {"threshold": 1.0},
+    ],
+)
+def test_settings_that_make_no_sense_are_named(settings):
+    with pytest.raises(ValueError, match=next(iter(settings))):
+        PairClassifier(**{"engine": FakeEngine(), **settings})
+
+
+def test_k_of_a_run_must_be_positive():
+    with pytest.raises(ValueError, match="at least 1"):
+        PairClassifier(FakeEngine()).run("q", [], [], k=0)
+
+
+def test_serialises_with_its_engine():
+    classifier = PairClassifier(FakeEngine(), "cis", k=4, threshold=0.3, drop="any", accept="all", lookahead=2)
+    data = classifier.to_dict()
+    assert json.loads(json.dumps(data)) == data
+    again = PairClassifier.from_dict(json.loads(json.dumps(data)))
+    assert isinstance(again.engine, FakeEngine)
+    assert again.to_dict() == data
+
+
+def test_the_transformer_can_be_named_in_one_word():
+    data = PairClassifier("transformer").to_dict()["init_parameters"]["engine"]
+    assert data["type"] == "prefrag.components.pair_classifier.transformer_pair_scorer.TransformerPairScorer"
+
+
+def test_without_a_trained_classifier_it_says_what_works():
+    classifier = PairClassifier("transformer")
+    with pytest.raises(ClassifierMissing, match=r"PREFRAG_PAIR_CLASSIFIER.*dr_rag_qdc"):
+        classifier.warm_up()
+    with pytest.raises(ClassifierMissing, match=r"PREFRAG_PAIR_CLASSIFIER.*dr_rag_qdc"):
+        classifier.run("q", docs("a"), [docs("x")])
+
+
+def test_an_engine_needs_no_warm_up():
+    PairClassifier(FakeEngine()).warm_up()
+
+
+# Fill, which is not in the paper
+
+
+def filled(positive: str, documents: str, *candidates: str, **settings: Any) -> str:
+    return chosen(FakeEngine(*positive.split()), documents, *candidates, selection="fill", **settings)
+
+
+@pytest.mark.parametrize(
+    ("positive", "k", "context"),
+    [
+        pytest.param("bz", 2, "bz", id="the documents of the best pair"),
+        pytest.param("bz", 3, "bza", id="then what the first stage found first"),
+        pytest.param("", 3, "abx", id="where no pair is likely, the first stage's order"),
+        pytest.param("ax bz", 6, "abxzyw", id="k of them where there are so many"),
+        pytest.param("ab", 2, "ab", id="two documents of the first stage are a pair too"),
+    ],
+)
+def test_fill_ranks_by_the_best_pair(positive: str, k: int, context: str):
+    assert filled(positive, "ab", "xy", "zw", k=k) == context
+
+
+def test_fill_gives_the_only_document_there_is():
+    assert filled("", "a", "") == "a"
+    assert filled("", "") == ""
+
+
+def test_the_weight_of_the_first_stage_can_be_taken_away():
+    settings = {"selection": "fill", "k": 1}
+    engine = FakeEngine()
+    engine.score = lambda question, pairs: [0.04 if pair[1].id == "y" else 0.0 for pair in pairs]  # type: ignore[method-assign]
+
+    assert chosen(engine, "ab", "xy", "", **settings) == "a"
+    assert chosen(engine, "ba", "", "xy", **settings, rank_weight=0) == "a"
+    assert chosen(engine, "ab", "xy", "", **{**settings, "k": 2}, rank_weight=0) == "ay"
+
+
+def test_an_engine_that_wants_all_pairs_together_gets_them_in_one_call():
+    engine = FakeEngine("ay", "bz")
+    engine.together = True  # type: ignore[attr-defined]
+
+    assert chosen(engine, "ab", "xy", "zw", selection="cfs", lookahead=1) == "abyz"
+    assert engine.calls == [["ax", "ay", "ab", "bz", "bw", "ba"]]
+
+
+def test_the_shipped_trees_are_the_default():
+    assert isinstance(PairClassifier().engine, TreePairScorer)
+
+
+def test_a_negative_weight_of_the_first_stage_is_refused():
+    with pytest.raises(ValueError, match="rank_weight is -1"):
+        PairClassifier(rank_weight=-1)

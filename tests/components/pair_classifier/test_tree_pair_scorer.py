@@ -1,0 +1,69 @@
+"""The trees behind DR-RAG's pair classifier."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.pair_classifier.pair_classifier import PairClassifier
+from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
+from prefrag.components.trees import TreesMissing
+from tests.components.samples import document
+
+pytest.importorskip("xgboost")
+
+QUESTION = "Who founded the yard that built the schooner Aurora?"
+AURORA = document("Aurora (ship)", "Aurora is a schooner that was built at Brennan Yard in 1901.")
+YARD = document("Brennan Yard", "Brennan Yard was founded by Ada Holm and lies in Kilmore.")
+SCHOOL = document("Kilmore School", "The school was founded in 1911; it has a garden.")
+TOWN = document("Ballina", "Ballina is a town in the west, known for its salmon.")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> TantivyDocumentStore:
+    made = TantivyDocumentStore(path=str(tmp_path / "index"))
+    made.write_documents([AURORA, YARD, SCHOOL, TOWN, *(document(f"No {n}", f"Of {n} sheep.") for n in range(30))])
+    return made
+
+
+def test_the_shipped_ones_find_what_belongs_together(store: TantivyDocumentStore):
+    scores = TreePairScorer(term_statistics=store).score(QUESTION, [(AURORA, YARD), (AURORA, SCHOOL), (AURORA, TOWN)])
+
+    assert scores[0] == max(scores)
+    assert scores[0] > 0.5 > scores[2]
+    assert all(0 <= score <= 1 for score in scores)
+
+
+def test_no_pairs_no_scores():
+    assert TreePairScorer().score(QUESTION, []) == []
+
+
+def test_threads_may_share_it(store: TantivyDocumentStore):
+    scorer = TreePairScorer(term_statistics=store)
+    pairs = [(AURORA, YARD), (AURORA, SCHOOL)]
+    expected = scorer.score(QUESTION, pairs)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(lambda _: scorer.score(QUESTION, pairs), range(20))) == [expected] * 20
+
+
+def test_it_survives_saving(tmp_path: Path):
+    scorer = TreePairScorer("own.json", TantivyDocumentStore(path=str(tmp_path)))
+
+    loaded = TreePairScorer.from_dict(scorer.to_dict())
+
+    assert loaded.model == "own.json"
+    assert PairClassifier.from_dict(PairClassifier(loaded).to_dict()).engine.model == "own.json"  # type: ignore[union-attr]
+
+
+def test_a_file_that_is_absent_is_told_before_the_first_question(tmp_path: Path):
+    with pytest.raises(TreesMissing, match=r"own\.json"):
+        PairClassifier(TreePairScorer(str(tmp_path / "own.json"))).warm_up()
+
+
+def test_an_empty_path_is_refused():
+    with pytest.raises(ValueError, match="model is empty"):
+        TreePairScorer("")

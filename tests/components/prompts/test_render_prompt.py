@@ -1,0 +1,102 @@
+"""Prompts are files."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from haystack import Document
+
+from prefrag.components.prompts.render_prompt import PROMPTS, prompt_path, render_prompt
+from tests.components.samples import document
+
+
+class TestFinding:
+    def test_a_shipped_prompt_goes_by_its_name(self):
+        assert prompt_path("reasoner_text") == PROMPTS / "reasoner_text.jinja"
+
+    def test_one_of_your_own_by_its_path(self, tmp_path: Path):
+        own = tmp_path / "own.jinja"
+        own.write_text("Hello {{ name }}.")
+
+        assert render_prompt(str(own), name="you") == "Hello you."
+
+    @pytest.mark.parametrize("prompt", ["nonsense", "", "/nowhere/own.jinja"])
+    def test_one_that_does_not_exist_is_named_with_those_that_do(self, prompt: str):
+        with pytest.raises(ValueError, match=rf"No prompt '{prompt}'.*self_reflector"):
+            prompt_path(prompt)
+
+
+class TestFilling:
+    @pytest.mark.parametrize("text", ["{{ missing }}", "{% if %}", "{{ name.__class__.__mro__ }}"])
+    def test_a_mistake_in_it_is_told_with_what_it_may_use(self, tmp_path: Path, text: str):
+        own = tmp_path / "own.jinja"
+        own.write_text(text)
+
+        with pytest.raises(ValueError, match=r"own.jinja cannot be filled: .*It may use: name, question"):
+            render_prompt(str(own), name="you", question="Who?")
+
+    def test_values_are_no_templates(self, tmp_path: Path):
+        own = tmp_path / "own.jinja"
+        own.write_text("{{ question }}")
+
+        assert render_prompt(str(own), question="{{ 7 * 7 }} {% raw %}") == "{{ 7 * 7 }} {% raw %}"
+
+    def test_an_edit_counts_at_once(self, tmp_path: Path):
+        own = tmp_path / "own.jinja"
+        own.write_text("before")
+        assert render_prompt(str(own)) == "before"
+
+        own.write_text("after")
+        os.utime(own, ns=(1, 1))
+
+        assert render_prompt(str(own)) == "after"
+
+
+class TestPassages:
+    def test_are_numbered_with_title_and_source(self):
+        shown = render_prompt(
+            "passages",
+            as_published=False,
+            marks={},
+            documents=[document("Alpha", source="local"), document("Beta")],
+            note="",
+        )
+
+        assert shown.split("\n") == ["[1] Alpha (local)", "About Alpha.", "", "[2] Beta", "About Beta."]
+
+    def test_without_title_or_text_show_neither_none_nor_an_error(self):
+        shown = render_prompt(
+            "passages",
+            as_published=False,
+            marks={},
+            documents=[Document(id="bare"), Document(id="a", meta={"title": None})],
+            note="",
+        )
+
+        assert "None" not in shown
+        assert shown.count("Untitled") == 2
+
+    def test_have_titles_of_a_line_at_most_so_that_one_leaves_room_for_the_others(self):
+        titled = [document("a", title="word " * 6_000), document("b", title="x" * 300)]
+        shown = render_prompt("passages", as_published=False, marks={}, documents=titled, note="").split("\n")
+
+        assert len(shown[0]) == len("[1] ") + 300
+        assert shown[0].endswith("wo...")
+        assert shown[3] == "[2] " + "x" * 300
+
+    def test_that_were_cut_say_so_and_a_note_takes_their_place(self):
+        assert "left out to save room" in render_prompt("passages", as_published=False, marks={}, documents=[], note="")
+        assert (
+            render_prompt("passages", as_published=False, marks={}, documents=[], note="Nothing found.")
+            == "Nothing found."
+        )
+
+
+@pytest.mark.parametrize("prompt", sorted(file.stem for file in PROMPTS.glob("*.jinja")))
+def test_every_shipped_prompt_is_ascii_and_ends_without_blanks(prompt: str):
+    text = prompt_path(prompt).read_text(encoding="utf-8")
+
+    assert text.isascii()
+    assert not any(line != line.rstrip() for line in text.splitlines())

@@ -1,0 +1,107 @@
+import json
+
+import pytest
+from haystack import Document
+
+from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
+
+
+def candidate(title: object, score: float | None = 1.0, key: str = "") -> Document:
+    return Document(id=key or str(title), content="", meta={"title": title}, score=score)
+
+
+@pytest.mark.parametrize(
+    ("title", "query", "boost"),
+    [
+        ("Karlsplatz", "Karlsplatz", 1.5),
+        ("Karlsplatz", " Karlsplatz ", 1.5),
+        ("Karlsplatz", "karlsplatz", 1.2),
+        ("Karlsplatz", "Who designed karlsplatz?", 1.1),
+        ("Emma (novel)", "Emma (novel)", 1.5),
+        ("Emma (novel)", "emma (NOVEL)", 1.2),
+        ("Emma (novel)", "Who wrote Emma (novel)?", 1.1),
+        ("Emma (novel)", "Emma", 1.2),
+        ("Emma (novel)", "EMMA", 1.1),
+        ("Emma (novel)", "Who wrote Emma?", 1.05),
+        ("Art", "the party of the year", 1.0),
+        ("C++", "who made C++?", 1.1),
+        ("Vienna", "Karlsplatz", 1.0),
+        ("", "Karlsplatz", 1.0),
+        ("(film)", "Karlsplatz", 1.0),
+        (None, "None", 1.0),
+        (1984, "who wrote 1984", 1.1),
+    ],
+)
+def test_boosts_of_the_paper(title, query, boost):
+    [document] = TitleMatchRanker().run(query=query, documents=[candidate(title, 2.0)])["documents"]
+    assert document.score == pytest.approx(2.0 * boost)
+
+
+@pytest.mark.parametrize(("title", "query"), [("Ko\u0308ln", "K\u00f6ln"), ("K\u00f6ln", "Ko\u0308ln")])
+def test_letters_with_accents_may_be_written_either_way(title, query):
+    [document] = TitleMatchRanker().run(query=query, documents=[candidate(title)])["documents"]
+    assert document.score == 1.5
+    assert document.meta["title"] == title
+
+
+def test_a_boost_can_change_the_order():
+    candidates = [candidate("Vienna", 2.1), candidate("Karlsplatz", 2.0)]
+    ranked = TitleMatchRanker().run(query="Who designed Karlsplatz?", documents=candidates)["documents"]
+    assert [document.id for document in ranked] == ["Karlsplatz", "Vienna"]
+
+
+def test_equal_scores_keep_their_order():
+    candidates = [candidate("x", 1.0, key) for key in "cabd"]
+    assert [d.id for d in TitleMatchRanker().run(query="q", documents=candidates)["documents"]] == list("cabd")
+
+
+def test_keeps_the_best_top_k():
+    candidates = [candidate("x", float(n), str(n)) for n in range(9)]
+    assert [d.id for d in TitleMatchRanker().run("q", candidates)["documents"]] == list("87654")
+    assert [d.id for d in TitleMatchRanker(top_k=3).run("q", candidates)["documents"]] == list("876")
+    assert [d.id for d in TitleMatchRanker(top_k=3).run("q", candidates, top_k=1)["documents"]] == ["8"]
+
+
+def test_documents_without_scores_are_ranked_by_title():
+    ranked = TitleMatchRanker().run("Karlsplatz", [candidate("Vienna", None), candidate("Karlsplatz", None)])
+    assert [(d.id, d.score) for d in ranked["documents"]] == [("Karlsplatz", 1.5), ("Vienna", 1.0)]
+
+
+def test_the_candidates_stay_as_they_are():
+    candidates = [candidate("Karlsplatz", 2.0)]
+    TitleMatchRanker().run(query="Karlsplatz", documents=candidates)
+    assert candidates == [candidate("Karlsplatz", 2.0)]
+
+
+def test_nothing_in_nothing_out():
+    assert TitleMatchRanker().run(query="", documents=[]) == {"documents": []}
+
+
+async def test_run_async_gives_the_same():
+    candidates = [candidate("Vienna", 2.1), candidate("Karlsplatz", 2.0)]
+    ranker = TitleMatchRanker()
+    assert await ranker.run_async("Karlsplatz", candidates, top_k=1) == ranker.run("Karlsplatz", candidates, top_k=1)
+
+
+def test_boosts_are_settings():
+    candidates = [candidate("Vienna", 2.1), candidate("Karlsplatz", 2.0)]
+    ranker = TitleMatchRanker(inside_query=1)
+    assert ranker.run("Who designed Karlsplatz?", candidates)["documents"][0].id == "Vienna"
+
+
+@pytest.mark.parametrize("settings", [{"top_k": 0}, {"exact": 0}, {"core_inside_query": -1}])
+def test_settings_that_make_no_sense_are_named(settings):
+    with pytest.raises(ValueError, match=next(iter(settings))):
+        TitleMatchRanker(**settings)
+
+
+def test_top_k_of_a_run_must_be_positive():
+    with pytest.raises(ValueError, match="at least 1"):
+        TitleMatchRanker().run("q", [], top_k=0)
+
+
+def test_serialises():
+    data = TitleMatchRanker(top_k=7, exact=2.0).to_dict()
+    assert json.loads(json.dumps(data)) == data
+    assert TitleMatchRanker.from_dict(data).to_dict() == data
+    assert data["init_parameters"]["exact"] == 2.0

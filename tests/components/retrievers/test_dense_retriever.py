@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from haystack import Document, component, default_from_dict, default_to_dict
+from haystack.components.retrievers.in_memory import InMemoryEmbeddingRetriever
+from haystack.document_stores.in_memory import InMemoryDocumentStore
+from haystack.errors import FilterError
+from haystack_integrations.components.retrievers.elasticsearch import ElasticsearchEmbeddingRetriever
+from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
+
+from prefrag.components.retrievers.dense_retriever import DenseRetriever
+from prefrag.components.sources.retrieval_source import RetrievalSource
+
+ABSENT = {"type": "haystack_integrations.absent.Embedder", "init_parameters": {"model": "m"}}
+
+
+@component
+class LetterEmbedder:
+    """Counts of the letters a and b."""
+
+    threads: list[str] = []
+    warmed = 0
+
+    def __init__(self, model: str = "letters"):
+        self.model = model
+
+    def to_dict(self) -> dict[str, Any]:
+        return default_to_dict(self, model=self.model)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> LetterEmbedder:
+        return default_from_dict(cls, data)
+
+    def warm_up(self) -> None:
+        LetterEmbedder.warmed += 1
+
+    @component.output_types(embedding=list[float])
+    def run(self, text: str) -> dict[str, Any]:
+        LetterEmbedder.threads.append(threading.current_thread().name)
+        return {"embedding": [float(text.count("a")), float(text.count("b"))]}
+
+
+SERIALISED = {"type": f"{__name__}.LetterEmbedder", "init_parameters": {"model": "letters"}}
+
+
+def in_memory() -> InMemoryEmbeddingRetriever:
+    store = InMemoryDocumentStore(embedding_similarity_function="cosine")
+    store.write_documents(
+        [Document(id=letter, content=letter, embedding=vector) for letter, vector in (("a", [1.0, 0]), ("b", [0, 1.0]))]
+    )
+    return InMemoryEmbeddingRetriever(store)
+
+
+def ids(output: dict[str, Any]) -> list[str]:
+    return [document.id for document in output["documents"]]
+
+
+def test_the_query_is_embedded_and_the_nearest_documents_come_first():
+    retriever = DenseRetriever(LetterEmbedder(), in_memory())
+
+    assert ids(retriever.run("bbba")) == ["b", "a"]
+    assert ids(retriever.run("aaab", top_k=1)) == ["a"]
+
+
+async def test_asynchronously_the_embedding_runs_outside_the_event_loop():
+    LetterEmbedder.threads.clear()
+
+    assert ids(await DenseRetriever(LetterEmbedder(), in_memory()).run_async("bbba")) == ["b", "a"]
+    assert LetterEmbedder.threads != [threading.current_thread().name]
+    assert len(LetterEmbedder.threads) == 1
+
+
+async def test_a_blank_query_finds_nothing_and_loads_nothing():
+    retriever = DenseRetriever(ABSENT, in_memory())
+
+    assert retriever.run("  ") == {"documents": []}
+    assert await retriever.run_async("") == {"documents": []}
+
+
+def test_filters_reach_the_retriever():
+    filters = {"field": "id", "operator": "==", "value": "a"}
+
+    assert ids(DenseRetriever(LetterEmbedder(), in_memory()).run("bbb", filters=filters)) == ["a"]
+
+
+def test_the_model_is_loaded_once():
+    LetterEmbedder.warmed = 0
+    retriever = DenseRetriever(LetterEmbedder(), in_memory())
+    retriever.warm_up()
+    retriever.run("a")
+    retriever.run("b")
+
+    assert LetterEmbedder.warmed == 1
+
+
+def test_an_embedder_that_is_not_installed_can_be_loaded_and_saved():
+    data = DenseRetriever(ABSENT, in_memory()).to_dict()
+
+    assert data["init_parameters"]["text_embedder"] == ABSENT
+    assert DenseRetriever.from_dict(data).to_dict() == data
+
+
+def test_using_an_embedder_that_is_not_installed_says_what_to_install():
+    with pytest.raises(ImportError, match="make install EXTRAS=dense"):
+        DenseRetriever(ABSENT, in_memory()).warm_up()
+
+
+def test_saved_and_loaded_in_a_source(monkeypatch: pytest.MonkeyPatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, LetterEmbedder.__module__, sys.modules[__name__])
+    monkeypatch.setenv("HAYSTACK_DESERIALIZATION_ALLOWLIST", f"components,{__name__}")
+    source = RetrievalSource("local", DenseRetriever(SERIALISED, in_memory()), retries=0)
+
+    assert RetrievalSource.from_dict(source.to_dict()).to_dict() == source.to_dict()
+    assert ids(source.run("bbba", top_k=1)) == ["b"]
+    assert source.run("bbba", top_k=1)["documents"][0].embedding is None
+
+
+async def test_a_filter_that_elasticsearch_gets_wrong_is_refused_before_it_is_asked():
+    store = ElasticsearchDocumentStore(hosts="http://search.invalid:9200")
+    retriever = DenseRetriever(LetterEmbedder(), ElasticsearchEmbeddingRetriever(document_store=store))
+    filters = {"field": "meta.title", "operator": "!=", "value": "Linz"}
+
+    with pytest.raises(FilterError, match="meta.title"):
+        retriever.run("a", filters=filters)
+    with pytest.raises(FilterError, match="meta.title"):
+        await retriever.run_async("a", filters=filters)

@@ -1,0 +1,267 @@
+import json
+import re
+from typing import Any
+
+import pytest
+from elastic_transport import ApiResponseMeta, ConnectionTimeout, HttpHeaders, NodeConfig
+from elastic_transport import ConnectionError as ServerUnreachable
+from elasticsearch import AuthenticationException, BadRequestError, NotFoundError
+from haystack import Pipeline
+from haystack.document_stores.errors import DocumentStoreError
+from haystack.document_stores.in_memory import InMemoryDocumentStore
+from haystack.errors import FilterError
+from haystack.utils import Secret
+from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
+
+AUSTRIAN = {"field": "meta.country", "operator": "==", "value": "at"}
+OLD = {"field": "meta.year", "operator": "<", "value": 1000}
+HIT = {"_source": {"id": "linz", "content": "On the Danube", "title": "Linz", "year": 799}, "_score": 2.5}
+
+
+class RecordedClient:
+    """Keeps the searches it is asked for, and answers each with one hit or one failure."""
+
+    def __init__(self, failure: Exception | None = None) -> None:
+        self.searches: list[dict[str, Any]] = []
+        self.failure = failure
+
+    def search(self, **request: Any) -> dict[str, Any]:
+        self.searches.append(request)
+        if self.failure:
+            raise self.failure
+        return {"hits": {"total": {"value": 1}, "hits": [HIT]}}
+
+
+class RecordedAsyncClient(RecordedClient):
+    async def search(self, **request: Any) -> dict[str, Any]:
+        return super().search(**request)
+
+
+class Analysis:
+    """Analyses as the server does: words in lower case, offsets in UTF-16 that go on from text to text."""
+
+    def __init__(self, gap: int = 1, most: int = 10_000) -> None:
+        self.indices = self
+        self.gap = gap
+        self.most = most
+        self.requests: list[list[str]] = []
+
+    def analyze(self, *, index: str, field: str, text: list[str], filter_path: str) -> dict[str, Any]:
+        assert (index, field) == ("towns", "content")
+        self.requests.append(text)
+        tokens, start = [], 0
+        for one in text:
+            for word in re.finditer(r"\w+|[^\x00-\uffff]", one):
+                first, last = utf16(one[: word.start()]), utf16(one[: word.end()])
+                token = {"token": word[0].lower(), "start_offset": start + first, "end_offset": start + last}
+                tokens.append(token)
+            start += utf16(one) + self.gap
+        if len(tokens) > self.most:
+            raise refusal(BadRequestError, 400)
+        return {"tokens": tokens} if tokens else {}
+
+
+def utf16(text: str) -> int:
+    return len(text.encode("utf-16-le")) // 2
+
+
+def store_with(client: RecordedClient | None = None, async_client: RecordedClient | None = None):
+    store = ElasticsearchDocumentStore(hosts="http://search.example:9200", index="towns")
+    store._client = client
+    store._async_client = async_client
+    return store
+
+
+def refusal(kind: type, status: int) -> Exception:
+    node = NodeConfig("http", "search.example", 9200)
+    meta = ApiResponseMeta(status=status, http_version="1.1", headers=HttpHeaders(), duration=0.1, node=node)
+    return kind("refused", meta, {})
+
+
+def test_searches_title_and_content_summed():
+    client = RecordedClient()
+    [document] = ElasticsearchMultiMatchRetriever(store_with(client), top_k=3).run(query="Danube")["documents"]
+    assert client.searches == [
+        {
+            "index": "towns",
+            "size": 3,
+            "_source": {"excludes": ["title_key"]},
+            "query": {
+                "multi_match": {"query": "Danube", "type": "most_fields", "fields": ["title^1.25", "content"]},
+            },
+        }
+    ]
+    assert (document.id, document.content, document.score) == ("linz", "On the Danube", 2.5)
+    assert document.meta == {"title": "Linz", "year": 799}
+
+
+def test_top_k_and_title_boost_are_settings():
+    client = RecordedClient()
+    ElasticsearchMultiMatchRetriever(store_with(client), title_boost=2).run(query="Danube", top_k=1)
+    assert client.searches[0]["size"] == 1
+    assert client.searches[0]["query"]["multi_match"]["fields"] == ["title^2", "content"]
+
+
+def test_a_word_that_comes_twice_counts_once():
+    client = RecordedClient()
+    ElasticsearchMultiMatchRetriever(store_with(client)).run(query="Who built (Vienna)? Vienna, who?\nU.S.A. - U.S.A")
+    assert client.searches[0]["query"]["multi_match"]["query"] == "Who built (Vienna)? U.S.A. -"
+
+
+def test_a_query_is_asked_in_the_form_of_the_passages():
+    client = RecordedClient()
+    ElasticsearchMultiMatchRetriever(store_with(client)).run(query="Ko\u0308ln")
+    assert client.searches[0]["query"]["multi_match"]["query"] == "K\u00f6ln"
+
+
+def test_filters_of_the_run_come_on_top():
+    client = RecordedClient()
+    ElasticsearchMultiMatchRetriever(store_with(client), filters=AUSTRIAN).run(query="Danube", filters=OLD)
+    query = client.searches[0]["query"]["bool"]
+    assert query["filter"] == [
+        {"bool": {"must": {"term": {"country": "at"}}}},
+        {"bool": {"must": {"range": {"year": {"lt": 1000}}}}},
+    ]
+    assert query["must"][0]["multi_match"]["query"] == "Danube"
+
+
+async def test_run_async_asks_the_same():
+    client, async_client = RecordedClient(), RecordedAsyncClient()
+    retriever = ElasticsearchMultiMatchRetriever(store_with(client, async_client), filters=AUSTRIAN)
+    arguments = {"query": "Danube", "top_k": 2, "filters": OLD}
+    assert await retriever.run_async(**arguments) == retriever.run(**arguments)
+    assert async_client.searches == client.searches
+
+
+@pytest.mark.parametrize("query", ["", "  "])
+async def test_a_blank_query_asks_no_server(query):
+    client, async_client = RecordedClient(), RecordedAsyncClient()
+    retriever = ElasticsearchMultiMatchRetriever(store_with(client, async_client))
+    assert retriever.run(query=query) == await retriever.run_async(query=query) == {"documents": []}
+    assert client.searches == async_client.searches == []
+
+
+@pytest.mark.parametrize(
+    ("failure", "advice"),
+    [
+        (ServerUnreachable("refused"), r"No Elasticsearch answers at http://search.example:9200.*Start it"),
+        (ConnectionTimeout("slow"), "request_timeout"),
+        (refusal(NotFoundError, 404), r"no index 'towns'.*prefrag index"),
+        (refusal(AuthenticationException, 401), "PREFRAG_ELASTICSEARCH_API_KEY"),
+    ],
+)
+async def test_failures_say_what_to_do(failure, advice):
+    retriever = ElasticsearchMultiMatchRetriever(store_with(RecordedClient(failure), RecordedAsyncClient(failure)))
+    with pytest.raises(DocumentStoreError, match=advice):
+        retriever.run(query="Danube")
+    with pytest.raises(DocumentStoreError, match=advice):
+        await retriever.run_async(query="Danube")
+
+
+async def test_an_absent_server_is_said_to_be_absent():
+    store = ElasticsearchDocumentStore(hosts="http://127.0.0.1:9", max_retries=0)
+    retriever = ElasticsearchMultiMatchRetriever(store)
+    for ask in (
+        lambda: retriever.run(query="Danube"),
+        lambda: retriever.document_frequencies(["Danube"]),
+        lambda: retriever.analyze("Danube"),
+    ):
+        with pytest.raises(DocumentStoreError, match="No Elasticsearch answers"):
+            ask()
+    with pytest.raises(DocumentStoreError, match="No Elasticsearch answers"):
+        await retriever.run_async(query="Danube")
+    await retriever.close_async()
+    retriever.close()
+
+
+class TestAnalysisOfManyTexts:
+    TEXTS = ("Squares of Vienna", "", "the", "  ", "!", "a \U0001f600 b\U0001f600", "Linz", "Linz")
+    TOKENS = (
+        ["squares", "of", "vienna"],
+        [],
+        ["the"],
+        [],
+        [],
+        ["a", "\U0001f600", "b", "\U0001f600"],
+        ["linz"],
+        ["linz"],
+    )
+
+    def test_takes_one_request(self):
+        server = Analysis()
+        assert ElasticsearchMultiMatchRetriever(store_with(server)).analyze_many(self.TEXTS) == list(self.TOKENS)
+        assert len(server.requests) == 1
+
+    @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=12), max_size=6))
+    def test_gives_what_each_text_gives_alone(self, texts: list[str]):
+        retriever = ElasticsearchMultiMatchRetriever(store_with(Analysis()))
+        assert retriever.analyze_many(texts) == [retriever.analyze(text) for text in texts]
+
+    def test_asks_for_no_more_than_the_server_analyses_at_once(self):
+        server = Analysis()
+        texts = ["a " * 2_500, "\U0001f600" * 3_000, "b", "c " * 6_000, "d"]
+        found = ElasticsearchMultiMatchRetriever(store_with(server)).analyze_many(texts)
+        assert [len(tokens) for tokens in found] == [2_500, 3_000, 1, 6_000, 1]
+        assert [len(request) for request in server.requests] == [1, 2, 1, 1]
+
+    @pytest.mark.parametrize("server", [Analysis(most=4), Analysis(gap=0), Analysis(gap=100)])
+    def test_asks_for_each_alone_where_together_they_are_refused_or_cannot_be_told_apart(self, server: Analysis):
+        assert ElasticsearchMultiMatchRetriever(store_with(server)).analyze_many(self.TEXTS) == list(self.TOKENS)
+        assert len(server.requests) > 1
+
+    def test_refused_for_a_single_text_is_an_error(self):
+        retriever = ElasticsearchMultiMatchRetriever(store_with(Analysis(most=1)))
+        with pytest.raises(DocumentStoreError, match="refused"):
+            retriever.analyze_many(["Linz", "on the Danube"])
+
+    def test_of_nothing_asks_no_server(self):
+        server = Analysis()
+        assert ElasticsearchMultiMatchRetriever(store_with(server)).analyze_many(["", " "]) == [[], []]
+        assert server.requests == []
+
+
+@pytest.mark.parametrize("filters", [{"operator": "AND"}, "at", {"field": "meta.a", "value": 1}])
+def test_a_filter_that_makes_no_sense_is_named(filters):
+    with pytest.raises(FilterError):
+        ElasticsearchMultiMatchRetriever(store_with(RecordedClient())).run(query="Danube", filters=filters)
+
+
+@pytest.mark.parametrize("settings", [{"top_k": 0}, {"title_boost": 0}])
+def test_settings_that_make_no_sense_are_named(settings):
+    with pytest.raises(ValueError, match=next(iter(settings))):
+        ElasticsearchMultiMatchRetriever(store_with(), **settings)
+    with pytest.raises(ValueError, match="at least 1"):
+        ElasticsearchMultiMatchRetriever(store_with()).run(query="Danube", top_k=0)
+
+
+def test_takes_only_its_own_store():
+    with pytest.raises(ValueError, match="must be an ElasticsearchDocumentStore, not InMemoryDocumentStore"):
+        ElasticsearchMultiMatchRetriever(InMemoryDocumentStore())
+
+
+def test_the_mapping_analyses_title_and_content_alike():
+    properties = ElasticsearchMultiMatchRetriever.recommended_mapping("german")["properties"]
+    assert properties["title"] == properties["content"] == {"type": "text", "analyzer": "german"}
+    assert properties["title_key"]["type"] == "keyword"
+
+
+def test_serialises_without_the_key(monkeypatch):
+    monkeypatch.setenv("TOWNS_KEY", "hush")
+    store = ElasticsearchDocumentStore(
+        hosts="http://search.example:9200",
+        index="towns",
+        api_key=Secret.from_env_var("TOWNS_KEY"),
+        custom_mapping=ElasticsearchMultiMatchRetriever.recommended_mapping(),
+    )
+    retriever = ElasticsearchMultiMatchRetriever(store, top_k=3, title_boost=2.0, filters=AUSTRIAN)
+    data = retriever.to_dict()
+    assert "hush" not in json.dumps(data)
+    assert ElasticsearchMultiMatchRetriever.from_dict(json.loads(json.dumps(data))).to_dict() == data
+
+    pipeline = Pipeline()
+    pipeline.add_component("retriever", retriever)
+    assert Pipeline.loads(pipeline.dumps()).get_component("retriever").to_dict() == data

@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any
+
+import pytest
+from haystack import Document, component
+from haystack.errors import FilterError
+
+from prefrag.components.retrievers.hybrid_retriever import HybridRetriever
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from tests.components.samples import search_step, state
+from tests.fakes import ScriptedRetriever
+
+FILTERS = {"field": "meta.x", "operator": "==", "value": 1}
+
+
+@component
+class Ranked:
+    """Gives documents in a fixed order."""
+
+    def __init__(self, ids: str, error: Exception | None = None):
+        self.ids = ids
+        self.error = error
+        self.asked: list[dict[str, Any]] = []
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str, top_k: int = 10, filters: dict[str, Any] | None = None) -> dict[str, Any]:
+        self.asked.append({"query": query, "top_k": top_k, "filters": filters})
+        if self.error:
+            raise self.error
+        return {"documents": [Document(id=letter, content=letter, score=1.0) for letter in self.ids][:top_k]}
+
+
+@component
+class QueryOnly:
+    @component.output_types(documents=list[Document])
+    def run(self, query: str) -> dict[str, Any]:
+        return {"documents": [Document(id="q", content=query)]}
+
+
+@component
+class Meeting:
+    """Replies only when as many are asked at the same time as the barrier waits for."""
+
+    def __init__(self, barrier: threading.Barrier):
+        self.barrier = barrier
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str) -> dict[str, Any]:
+        self.barrier.wait(timeout=5)
+        return {"documents": [Document(id="m", content="m")]}
+
+
+@component
+class Hanging:
+    def __init__(self) -> None:
+        self.released = threading.Event()
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str) -> dict[str, Any]:
+        self.released.wait(timeout=10)
+        return {"documents": []}
+
+
+async def both(retriever: HybridRetriever, **wanted: Any) -> dict[str, Any]:
+    """What it gives, which is the same synchronously and asynchronously."""
+    output = retriever.run(**wanted)
+    again = await retriever.run_async(**wanted)
+    assert ids(output) == ids(again)
+    assert output["errors"] == again["errors"]
+    return output
+
+
+def ids(output: dict[str, Any]) -> str:
+    return "".join(document.id for document in output["documents"])
+
+
+async def test_what_several_rank_high_comes_first():
+    # b: 1/62 + 1/61; a: 1/61; c: 1/62; d: 1/63 of each list, k 60 and ranks from 1.
+    output = await both(HybridRetriever([Ranked("abd"), Ranked("bc")]), query="x")
+
+    assert ids(output) == "bacd"
+    ratio = output["documents"][0].score / output["documents"][1].score
+    assert ratio == pytest.approx((1 / 62 + 1 / 61) / (1 / 61))
+
+
+async def test_weights_decide_between_retrievers():
+    assert ids(await both(HybridRetriever([Ranked("a"), Ranked("b")], weights=[1, 3]), query="x")) == "ba"
+
+
+async def test_each_is_asked_for_candidates_and_the_fused_list_is_cut():
+    retrievers = [Ranked("abcdef"), Ranked("fedcba")]
+    output = await both(HybridRetriever(retrievers, candidates=4, top_k=9), query="x", top_k=2, filters=FILTERS)
+
+    assert len(output["documents"]) == 2
+    assert retrievers[0].asked == retrievers[1].asked == [{"query": "x", "top_k": 4, "filters": FILTERS}] * 2
+
+
+async def test_a_retriever_that_takes_only_a_query_is_asked_with_no_more():
+    assert ids(await both(HybridRetriever([QueryOnly(), Ranked("a")]), query="x", top_k=3)) == "qa"
+
+
+async def test_the_retrievers_are_asked_at_the_same_time():
+    barrier = threading.Barrier(2)
+
+    assert ids(await both(HybridRetriever([Meeting(barrier), Meeting(barrier)]), query="x")) == "m"
+
+
+async def test_one_that_fails_is_left_out_with_a_warning(caplog: pytest.LogCaptureFixture):
+    with caplog.at_level(logging.WARNING):
+        output = await both(HybridRetriever([Ranked("ab"), Ranked("", ConnectionError("gone"))]), query="x")
+
+    assert ids(output) == "ab"
+    assert output["errors"] == ["Ranked: gone"]
+    assert "gone" in caplog.text
+
+
+async def test_one_that_does_not_reply_in_time_is_left_out():
+    hanging = Hanging()
+    try:
+        output = await both(HybridRetriever([hanging, Ranked("a")], timeout=0.05), query="x")
+    finally:
+        hanging.released.set()
+
+    assert ids(output) == "a"
+    assert output["errors"] == ["Hanging: no reply within 0.05 s"]
+
+
+async def test_a_source_keeps_what_was_found_and_records_what_was_survived():
+    retriever = HybridRetriever([Ranked("ab"), Ranked("", ConnectionError("gone"))])
+    source = RetrievalSource("local", retriever, retries=0)
+    asking = state(search_step())
+
+    for output in (source.run(asking), await source.run_async(asking)):
+        [search] = output["state"].step.searches
+        assert [document.id for document in search.documents] == ["a", "b"]
+        assert search.error == "Ranked: gone"
+
+
+async def test_when_all_fail_it_fails_with_all_reasons():
+    retriever = HybridRetriever([Ranked("", ValueError("one")), Ranked("", ValueError("two"))])
+
+    with pytest.raises(RuntimeError, match="Ranked: one; Ranked: two"):
+        retriever.run("x")
+    with pytest.raises(RuntimeError, match="Ranked: one; Ranked: two"):
+        await retriever.run_async("x")
+
+
+async def test_a_filter_that_cannot_be_applied_is_told_and_not_survived():
+    retriever = HybridRetriever([Ranked("a"), Ranked("", FilterError("no such field"))])
+
+    with pytest.raises(FilterError, match="no such field"):
+        retriever.run("x", filters=FILTERS)
+    with pytest.raises(FilterError, match="no such field"):
+        await retriever.run_async("x", filters=FILTERS)
+
+
+def test_saved_and_loaded():
+    parts = [ScriptedRetriever({"a": "A"}, "one"), ScriptedRetriever({"b": "B"}, "two")]
+    retriever = HybridRetriever(parts, top_k=3, candidates=7, weights=[1, 2], timeout=2.5)
+    data = retriever.to_dict()
+
+    assert HybridRetriever.from_dict(data).to_dict() == data
+    assert data["init_parameters"]["weights"] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"retrievers": [Ranked("a")]}, "at least two"),
+        ({"retrievers": [Ranked("a"), object()]}, "no `run`"),
+        ({"top_k": 0}, "top_k"),
+        ({"candidates": 0}, "candidates"),
+        ({"timeout": 0}, "timeout"),
+        ({"weights": [1]}, "weights"),
+        ({"weights": [0, 0]}, "weights"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(settings: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        HybridRetriever(**{"retrievers": [Ranked("a"), Ranked("b")], **settings})
+
+
+def test_a_top_k_under_one_is_refused():
+    with pytest.raises(ValueError, match="top_k"):
+        HybridRetriever([Ranked("a"), Ranked("b")]).run("x", top_k=0)
+
+
+def test_a_web_search_among_the_retrievers_makes_its_source_external(monkeypatch: pytest.MonkeyPatch):
+    from haystack_integrations.components.websearch.ddgs import DDGSWebSearch
+
+    from prefrag.components.sources.retrieval_source import RetrievalSource
+
+    monkeypatch.setenv("PREFRAG_WEB", "off")
+    mixed = RetrievalSource("local", HybridRetriever([ScriptedRetriever({"alpha": "A."}, "bm25"), DDGSWebSearch()]))
+
+    assert mixed.external
+    assert mixed.run(query="alpha")["documents"] == []
+    assert not RetrievalSource(
+        "local", HybridRetriever([ScriptedRetriever({}, "a"), ScriptedRetriever({}, "b")])
+    ).external

@@ -1,0 +1,348 @@
+"""Linked retrieval: what titles lead to, what has been observed, and the order. Documents are letters."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack import Document, Pipeline, component, default_from_dict, default_to_dict
+from haystack.document_stores.errors import DocumentStoreError
+from haystack.errors import FilterError
+from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
+from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
+from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
+from prefrag.components.retrievers.linked_retriever import LinkedRetriever
+from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
+from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from tests.components.samples import document, observed_step, search_step, state
+
+YEAR = {"field": "meta.year", "operator": ">", "value": 2000}
+
+
+def letters(keys: str) -> list[Document]:
+    return [document(key, score=9.0) for key in keys]
+
+
+def found(output: dict[str, Any]) -> str:
+    return "".join(one.id for one in output["documents"])
+
+
+@component
+class Words:
+    """Finds these letters for any query."""
+
+    def __init__(self, finds: str):
+        self.finds = finds
+        self.asked: list[dict[str, Any]] = []
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str, top_k: int = 10, filters: dict[str, Any] | None = None) -> dict[str, Any]:
+        self.asked.append({"query": query, "top_k": top_k, "filters": filters})
+        return {"documents": letters(self.finds[:top_k])}
+
+
+@component
+class Mentions:
+    """Knows which letters a query or a letter leads to; ``!`` is out of order."""
+
+    def __init__(self, **to: str):
+        self.to = to
+        self.asked: list[dict[str, Any]] = []
+
+    def to_dict(self) -> dict[str, Any]:
+        return default_to_dict(self, **self.to)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Mentions:
+        return default_from_dict(cls, data)
+
+    @component.output_types(documents=list[Document])
+    def run(
+        self,
+        query: str = "",
+        documents: list[Document] | None = None,
+        top_k: int | None = None,
+        filters: dict[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        given = [query, *(one.id for one in documents or [])]
+        self.asked.append({"from": [one for one in given if one], "top_k": top_k, "filters": filters})
+        to = "".join(self.to.get(one, "") for one in given)
+        if "!" in to:
+            raise DocumentStoreError("index the files again")
+        return {"documents": letters("".join(one for one in dict.fromkeys(to) if one not in given)[:top_k])}
+
+
+class Engine:
+    """Finds needed together the pairs that it is told, in either order."""
+
+    def __init__(self, **scores: float):
+        self.scores = scores
+        self.asked: list[tuple[str, list[str]]] = []
+
+    def score(self, question: str, pairs: list[tuple[Document, Document]]) -> list[float]:
+        names = [first.id + second.id for first, second in pairs]
+        self.asked.append((question, names))
+        return [self.scores.get(name, self.scores.get(name[::-1], 0.0)) for name in names]
+
+
+def linked(words: str = "abc", engine: Engine | None = None, links: dict[str, str] | None = None, **settings: Any):
+    return LinkedRetriever(Words(words), Mentions(**(links or {})), engine or Engine(), **settings)
+
+
+async def both(retriever: LinkedRetriever, *arguments: Any, **named: Any) -> dict[str, Any]:
+    """What both ways of running give, which is the same."""
+    output = retriever.run(*arguments, **named)
+    again = await retriever.run_async(*arguments, **named)
+    assert [(one.id, one.score) for one in again["documents"]] == [(one.id, one.score) for one in output["documents"]]
+    assert again["errors"] == output["errors"]
+    return output
+
+
+class TestInit:
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"retriever": object()}, "`retriever` has no `run`"),
+            ({"links": object()}, "`links` has no `run`"),
+            ({"engine": object()}, "engine has no `score"),
+            ({"top_k": 0}, "top_k must be at least 1, not 0"),
+            ({"candidates": 0}, "candidates must be at least 1"),
+            ({"first_stage_depth": 0}, "first_stage_depth must be at least 1"),
+            ({"link_depth": 0}, "link_depth must be at least 1"),
+            ({"observed_depth": -1}, "observed_depth must be at least 0"),
+            ({"rank_weight": -0.1}, "rank_weight must be at least 0"),
+            ({"rank_weight": float("nan")}, "rank_weight must be at least 0"),
+        ],
+    )
+    def test_settings_that_make_no_sense_are_refused_in_words(self, changes: dict[str, Any], message: str):
+        with pytest.raises(ValueError, match=message):
+            LinkedRetriever(**{"retriever": Words(""), "links": Mentions(), "engine": Engine(), **changes})
+
+    def test_the_default_trees_weigh_words_as_the_store_of_the_retriever_does(self, tmp_path: Path):
+        store = TantivyDocumentStore(path=str(tmp_path))
+        retriever = LinkedRetriever(TantivyBM25Retriever(store), TitleMentionRetriever(store))
+
+        assert isinstance(retriever.engine, TreePairScorer)
+        assert retriever.engine.term_statistics is store
+        assert retriever.document_store is store
+
+    def test_over_elasticsearch_they_ask_its_retriever(self):
+        store = ElasticsearchDocumentStore(hosts="http://localhost:1", index="none")
+        words = ElasticsearchMultiMatchRetriever(store)
+
+        assert LinkedRetriever(words, TitleMentionRetriever(store)).engine.term_statistics is words
+
+
+class TestSerialisation:
+    def test_survives_with_all_its_parts_in_a_source_of_a_pipeline(self, tmp_path: Path):
+        store = TantivyDocumentStore(path=str(tmp_path))
+        whole = LinkedRetriever(
+            TantivyBM25Retriever(store),
+            TitleMentionRetriever(store),
+            TreePairScorer("my.json", store),
+            top_k=3,
+            candidates=7,
+            first_stage_depth=4,
+            link_depth=9,
+            observed_depth=2,
+            rank_weight=0.5,
+        )
+        pipeline = Pipeline()
+        pipeline.add_component("local", RetrievalSource("local", whole))
+
+        assert Pipeline.loads(pipeline.dumps()).dumps() == pipeline.dumps()
+        again = LinkedRetriever.from_dict(whole.to_dict())
+        assert isinstance(again.links, TitleMentionRetriever)
+        assert again.to_dict() == whole.to_dict()
+
+
+class TestCandidates:
+    async def test_come_by_words_from_the_query_and_from_what_both_and_the_observed_mention(self):
+        links = {"q": "m", "a": "x", "m": "y", "o": "z"}
+
+        output = await both(linked("ab", links=links), "q", observed=letters("o"))
+
+        assert sorted(found(output)) == sorted("abmxyz")
+
+    async def test_only_the_best_new_and_the_latest_observed_lead_on(self):
+        retriever = linked("oabc", first_stage_depth=2, observed_depth=2)
+
+        await both(retriever, "q", observed=letters("npo"))
+
+        assert retriever.links.asked[1]["from"] == ["p", "o", "a"]
+
+    async def test_nothing_observed_leads_on_at_depth_0_and_it_comes_last_all_the_same(self):
+        retriever = linked("oa", observed_depth=0)
+
+        assert found(await both(retriever, "q", observed=letters("o"))) == "ao"
+        assert retriever.links.asked[1]["from"] == ["a"]
+
+    async def test_depths_and_filters_reach_the_parts(self):
+        retriever = linked(candidates=12, first_stage_depth=3, link_depth=7)
+
+        await both(retriever, "q", top_k=30, filters=YEAR)
+        await both(retriever, "q", top_k=2)
+
+        assert retriever.retriever.asked[0] == {"query": "q", "top_k": 30, "filters": YEAR}
+        assert retriever.retriever.asked[2]["top_k"] == 12
+        assert [(one["top_k"], one["filters"]) for one in retriever.links.asked[:2]] == [(3, YEAR), (7, YEAR)]
+
+    async def test_what_was_observed_elsewhere_is_not_given_as_found_here(self):
+        assert "o" not in found(await both(linked("ab"), "q", observed=letters("o")))
+
+    async def test_nothing_found_is_an_empty_list(self):
+        assert (await both(linked(""), "q"))["documents"] == []
+
+
+class TestOrder:
+    async def test_without_likely_pairs_it_is_that_of_the_words(self):
+        assert found(await both(linked("abc", links={"a": "x"}), "q")) == "abcx"
+
+    async def test_a_document_that_belongs_to_an_observed_one_comes_to_the_front(self):
+        retriever = linked("abc", Engine(ox=0.9, oc=0.8), {"o": "x"}, rank_weight=0.6)
+
+        assert found(await both(retriever, "q", observed=letters("o"))) == "cxab"
+
+    async def test_so_do_two_new_ones_that_belong_together(self):
+        retriever = linked("abcd", Engine(cx=0.9), {"c": "x"}, rank_weight=0.1)
+
+        assert found(await both(retriever, "q")) == "cxabd"
+
+    async def test_a_large_rank_weight_keeps_the_order_of_the_words(self):
+        retriever = linked("abc", Engine(bx=1.0, bc=1.0), {"b": "x"}, rank_weight=100.0)
+
+        assert found(await both(retriever, "q")) == "abcx"
+
+    async def test_what_was_observed_comes_last_however_well_it_fits(self):
+        retriever = linked("oab", Engine(oa=0.9))
+
+        output = await both(retriever, "q", observed=letters("o"))
+
+        assert found(output) == "abo"
+        assert output["documents"][-1].score == 0
+
+    async def test_a_document_of_another_source_with_its_id_is_another_document(self):
+        on_the_web = document("a", content="What the web calls a.")
+
+        assert found(await both(linked(), "q", observed=[on_the_web])) == "abc"
+
+    async def test_also_behind_a_ranker_that_boosts_its_title(self):
+        source = RetrievalSource("local", linked("oab"), ranker=TitleMatchRanker(), retries=0)
+        reached = source.run(state(observed_step(*letters("o")), search_step("o")))["state"]
+
+        assert [one.id for one in reached.step.searches[-1].documents] == ["a", "b", "o"]
+
+    async def test_pairs_are_scored_for_the_question_and_only_for_the_best_by_words(self):
+        engine = Engine()
+
+        await both(linked("abcd", engine, candidates=2, first_stage_depth=1), "q", question="Why?")
+
+        assert engine.asked[0] == ("Why?", ["ab"])
+
+    async def test_the_query_is_the_question_where_there_is_no_other(self):
+        engine = Engine()
+
+        await both(linked("ab", engine), "q")
+
+        assert engine.asked[0][0] == "q"
+
+    async def test_no_more_than_wanted_are_given(self):
+        assert found(await both(linked("abc"), "q", top_k=2)) == "ab"
+        assert found(await both(linked("abc", top_k=1), "q")) == "a"
+        with pytest.raises(ValueError, match="top_k must be at least 1"):
+            linked().run("q", top_k=0)
+
+    def test_an_engine_that_leaves_scores_out_is_told(self):
+        class Silent(Engine):
+            def score(self, question: str, pairs: Any) -> list[float]:
+                return []
+
+        with pytest.raises(ValueError, match="gave 0 scores for"):
+            linked(engine=Silent()).run("q")
+
+
+class TestFailures:
+    async def test_links_that_fail_are_told_and_the_words_stay(self, caplog: pytest.LogCaptureFixture):
+        output = await both(linked("ab", links={"q": "!"}), "q")
+
+        assert found(output) == "ab"
+        assert output["errors"] == ["Mentions: index the files again"]
+        assert "goes on without its links. Mentions: index the files again" in caplog.text
+
+    async def test_so_they_are_when_only_the_second_look_up_fails(self):
+        output = await both(linked("ab", links={"q": "m", "a": "!"}), "q")
+
+        assert found(output) == "abm"
+        assert output["errors"] == ["Mentions: index the files again"]
+
+    async def test_filters_that_do_not_fit_are_not_survived(self):
+        class Unfiltered(Mentions):
+            def run(self, **asked: Any) -> dict[str, Any]:
+                raise FilterError("no such field")
+
+        retriever = LinkedRetriever(Words("a"), Unfiltered(), Engine())
+
+        with pytest.raises(FilterError):
+            retriever.run("q")
+        with pytest.raises(FilterError):
+            await retriever.run_async("q")
+
+    def test_the_state_tells_that_the_links_were_missing(self):
+        source = RetrievalSource("local", linked("ab", links={"q": "!"}), retries=0)
+
+        search = source.run(state(search_step("q")))["state"].step.searches[-1]
+
+        assert [one.id for one in search.documents] == ["a", "b"]
+        assert search.error == "Mentions: index the files again"
+
+    def test_an_index_without_titles_is_told_at_warm_up_and_survived(self, caplog: pytest.LogCaptureFixture):
+        class WithoutTitles(Mentions):
+            def warm_up(self) -> None:
+                raise DocumentStoreError("index the files again")
+
+        LinkedRetriever(Words("a"), WithoutTitles(), Engine()).warm_up()
+
+        assert "index the files again" in caplog.text
+
+    def test_an_index_that_does_not_exist_is_told_at_warm_up(self, tmp_path: Path):
+        store = TantivyDocumentStore(index="absent")
+
+        with pytest.raises(FileNotFoundError):
+            LinkedRetriever(TantivyBM25Retriever(store), TitleMentionRetriever(store), Engine()).warm_up()
+
+
+class TestOverAnIndex:
+    def test_the_second_hop_is_found_by_its_title_in_what_was_observed(self, tmp_path: Path):
+        store = TantivyDocumentStore(path=str(tmp_path))
+        texts = {
+            "Aurora": "The Aurora was a ship, built at Holm Yard in 1971.",
+            "Holm Yard": "Its greatest success came in 1974.",
+            "Sea Prize": "A prize that yards win, in many years.",
+            "Prize of the North": "When a yard did win the prize there was a feast.",
+        }
+        store.write_documents([document(title, text) for title, text in texts.items()])
+        retriever = LinkedRetriever(TantivyBM25Retriever(store), TitleMentionRetriever(store))
+        first = document("Aurora", texts["Aurora"])
+
+        plain = TantivyBM25Retriever(store).run(query="prize", top_k=10)["documents"]
+        output = retriever.run("prize", question="When did the yard that built the Aurora win?", observed=[first])
+
+        assert "Holm Yard" not in [one.id for one in plain]
+        assert "Holm Yard" in [one.id for one in output["documents"]]
+        assert output["errors"] == []
+
+    def test_runs_at_the_same_time_do_not_disturb_each_other(self):
+        retriever = linked("abc", Engine(ox=0.9, px=0.1), {"o": "x", "p": "x"})
+
+        async def ask_all() -> list[dict[str, Any]]:
+            return await asyncio.gather(*(retriever.run_async("q", observed=letters(one)) for one in "opop"))
+
+        assert [found(output) for output in asyncio.run(ask_all())] == [
+            found(retriever.run("q", observed=letters(one))) for one in "opop"
+        ]

@@ -1,0 +1,711 @@
+"""A source: what a run survives, what is asked of whom, and what leaves the house."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack import Document
+from haystack.dataclasses import SparseEmbedding
+
+from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
+from prefrag.components.recording import NotRecorded, Recording
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.state.state import Search
+from tests.components.samples import QUESTION, answer_step, document, observed_step, search_step, settings, state
+from tests.fakes import CALLS, ScriptedRetriever
+
+YEAR = {"field": "meta.year", "operator": ">", "value": 2000}
+DEADLINE = 0.05
+
+
+class Giving:
+    """Gives these documents, after raising these errors."""
+
+    def __init__(self, *documents: Document, errors: tuple[Exception, ...] = ()):
+        self.documents = documents
+        self.errors = list(errors)
+        self.queries: list[str] = []
+
+    def run(self, query: str) -> dict[str, Any]:
+        self.queries.append(query)
+        if self.errors:
+            raise self.errors.pop(0)
+        return {"documents": list(self.documents)}
+
+
+class HangingInAThread:
+    """Never answers, and has no asynchronous way."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.released = threading.Event()
+
+    def run(self, query: str) -> dict[str, Any]:
+        self.asked += 1
+        self.released.wait(30)
+        return {"documents": []}
+
+
+class Hanging(HangingInAThread):
+    """Never answers, on either way."""
+
+    async def run_async(self, query: str) -> dict[str, Any]:
+        self.asked += 1
+        await asyncio.Event().wait()
+        return {"documents": []}
+
+
+class InHouse(Giving):
+    """A stand-in for a service outside."""
+
+    stays_in_house = True
+
+
+@pytest.fixture
+def hanging() -> Iterator[Hanging]:
+    provider = Hanging()
+    yield provider
+    provider.released.set()
+
+
+def source(retriever: Any, **changes: Any) -> RetrievalSource:
+    return RetrievalSource(**{"name": "local", "retriever": retriever, "retries": 0, "backoff": 0.0, **changes})
+
+
+def numbered(count: int, **meta: Any) -> list[Document]:
+    return [document(str(number), score=1.0 / number, **meta) for number in range(1, count + 1)]
+
+
+def last_search(output: dict[str, Any]) -> Search:
+    return output["state"].step.searches[-1]
+
+
+class TestInit:
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"name": ""}, "needs a `name`"),
+            ({"name": "a+b"}, "joins the names"),
+            ({"retriever": object()}, "retriever of source 'local' has no `run`: give a Haystack component"),
+            ({"ranker": object()}, "ranker of source 'local' has no `run`"),
+            ({"fallback": "ddgs"}, "fallback of source 'local' has no `run`"),
+            ({"top_k": 0}, "top_k and candidates must be at least 1"),
+            ({"candidates": 0}, "top_k and candidates must be at least 1"),
+            ({"timeout": 0}, "timeout must be over 0"),
+            ({"retries": -1}, "retries and backoff"),
+            ({"backoff": -0.1}, "retries and backoff"),
+        ],
+    )
+    def test_settings_that_make_no_sense_are_refused_in_words(self, changes: dict[str, Any], message: str):
+        with pytest.raises(ValueError, match=message):
+            source(**{"retriever": Giving(), **changes})
+
+
+class TestSerialisation:
+    def test_survives_with_all_its_parts(self, tmp_path: Path):
+        whole = RetrievalSource(
+            "web",
+            ScriptedRetriever({"a": "A."}, "web"),
+            ranker=TitleMatchRanker(top_k=3),
+            fallback=ScriptedRetriever({}, "second"),
+            external=True,
+            top_k=3,
+            candidates=50,
+            timeout=2.5,
+            retries=1,
+            backoff=0.1,
+            allowed_domains=["example.org"],
+            denied_domains=["bad.example.org"],
+            recording=Recording(str(tmp_path / "kept.jsonl"), "record"),
+            strict=True,
+        )
+
+        again = RetrievalSource.from_dict(whole.to_dict())
+
+        assert again.to_dict() == whole.to_dict()
+        assert isinstance(again.retriever, ScriptedRetriever)
+        assert isinstance(again.recording, Recording)
+
+    def test_serialises_parts_that_have_no_way_of_their_own(self):
+        from haystack_integrations.components.websearch.ddgs import DDGSWebSearch
+
+        whole = RetrievalSource("web", DDGSWebSearch(top_k=3))
+
+        again = RetrievalSource.from_dict(whole.to_dict())
+
+        assert again.to_dict() == whole.to_dict()
+        assert again.retriever.top_k == 3  # type: ignore[attr-defined]
+
+
+class TestDocuments:
+    def test_of_a_plain_query_are_given_like_those_of_any_retriever(self):
+        output = source(Giving(*numbered(3)), top_k=2).run("tide tables")
+
+        assert list(output) == ["documents"]
+        assert [found.id for found in output["documents"]] == ["1", "2"]
+
+    async def test_of_both_ways_are_the_same(self):
+        there, here = source(Giving(*numbered(3))), source(Giving(*numbered(3)))
+
+        assert await there.run_async("tide tables", top_k=1) == here.run("tide tables", top_k=1)
+
+    def test_carry_the_name_of_the_source_and_no_vectors(self):
+        vector = SparseEmbedding(indices=[0], values=[1.0])
+        given = Document(id="a", content="A.", embedding=[0.1] * 9, sparse_embedding=vector, meta={"source": "other"})
+
+        found = source(Giving(given)).run("a")["documents"][0]
+
+        assert (found.id, found.meta["source"], found.embedding, found.sparse_embedding) == ("a", "local", None, None)
+        assert given.meta["source"] == "other", "the retriever's own document stays as it is"
+
+    @pytest.mark.parametrize("key", ["url", "link"])
+    def test_of_a_web_search_carry_their_address(self, key: str):
+        found = source(Giving(document("a", **{key: "https://example.org/a"}))).run("a")["documents"][0]
+
+        assert found.meta["url"] == "https://example.org/a"
+
+    def test_without_title_and_text_pass(self):
+        assert source(Giving(Document(id="bare")), ranker=TitleMatchRanker()).run("a")["documents"][0].id == "bare"
+
+
+class TestState:
+    def test_is_asked_for_what_it_needs_now(self):
+        retriever = ScriptedRetriever({}, "local")
+        reached = state(search_step("aurora"), top_k=7, filters=YEAR)
+
+        source(retriever).run(reached)
+        source(retriever).run(reached.with_step(answer_step()))
+
+        assert CALLS["local"] == [
+            {"query": "aurora", "top_k": 7, "filters": YEAR},
+            {"query": QUESTION, "top_k": 7, "filters": YEAR},
+        ]
+
+    def test_comes_back_with_the_search_and_its_event(self):
+        reached = state(search_step("aurora"))
+
+        output = source(Giving(document("Aurora"), Document(id="untitled", content="x"))).run(reached)
+
+        search = last_search(output)
+        assert (search.source, search.query, search.provider) == ("local", "aurora", "Giving")
+        assert list(output) == ["state"]
+        assert [found.id for found in search.documents] == ["Aurora", "untitled"]
+        event = output["state"].events[-1].to_dict()
+        assert (event["kind"], event["step"], event["titles"]) == ("found", 1, ["Aurora", "untitled"])
+        assert (event["left_house"], event["error"]) == (False, None)
+        assert reached.step.searches == (), "the state that went in is as it was"
+
+    def test_adds_to_the_searches_that_were_made_before(self):
+        first = source(Giving()).run(state(search_step()))["state"]
+
+        both = source(Giving(), name="web").run(first)["state"]
+
+        assert [search.source for search in both.step.searches] == ["local", "web"]
+
+
+class TestCandidates:
+    def test_are_asked_for_ranked_and_cut(self):
+        retriever = ScriptedRetriever({"beta": "B.", "alpha": "A."}, "local")
+
+        output = source(retriever, ranker=TitleMatchRanker(), candidates=50, top_k=1).run("ALPHA, what of beta")
+
+        assert CALLS["local"][0]["top_k"] == 50
+        assert len(output["documents"]) == 1
+
+    def test_are_put_in_the_rankers_order(self):
+        given = [document("beta"), document("alpha")]
+
+        output = source(Giving(*given), ranker=TitleMatchRanker()).run("alpha")
+
+        assert [found.id for found in output["documents"]] == ["alpha", "beta"]
+
+    @pytest.mark.parametrize("top_k", [3, 7, 20])
+    def test_are_cut_to_what_the_request_asks_for_not_to_the_rankers_own_number(self, top_k: int):
+        ranked = source(Giving(*numbered(30)), ranker=TitleMatchRanker(top_k=5), candidates=50)
+
+        assert len(last_search(ranked.run(state(search_step(), top_k=top_k))).documents) == top_k
+
+    def test_are_never_fewer_than_asked_for(self):
+        retriever = ScriptedRetriever({}, "local")
+
+        source(retriever, candidates=5).run("a", top_k=9)
+
+        assert CALLS["local"][0]["top_k"] == 9
+
+    def test_that_are_fewer_than_asked_for_are_all_given(self):
+        assert len(source(Giving(*numbered(2)), top_k=9).run("a")["documents"]) == 2
+
+    def test_of_a_ranker_that_fails_count_as_a_failure(self):
+        class Broken:
+            def run(self, query: str, documents: list[Document]) -> dict[str, Any]:
+                raise ValueError("no order today")
+
+        search = last_search(source(Giving(document("a")), ranker=Broken()).run(state(search_step())))
+
+        assert search.error == "Giving: no order today"
+
+
+class TestArguments:
+    def test_go_only_to_retrievers_that_take_them(self):
+        plain = Giving(document("a"))
+
+        output = source(plain, candidates=50).run("a", filters=YEAR)
+
+        assert plain.queries == ["a"]
+        assert len(output["documents"]) == 1
+
+    def test_all_go_to_a_retriever_that_takes_anything(self):
+        taken: dict[str, Any] = {}
+
+        class Anything:
+            def run(self, **arguments: Any) -> dict[str, Any]:
+                taken.update(arguments)
+                return {"documents": []}
+
+        source(Anything()).run("a", top_k=2, filters=YEAR)
+
+        assert taken == {"query": "a", "top_k": 2, "filters": YEAR}
+
+    def test_hold_no_filter_when_there_is_none(self):
+        source(ScriptedRetriever({}, "local")).run(state(search_step(), filters={}))
+
+        assert CALLS["local"][0]["filters"] is None
+
+
+class Aware(Giving):
+    """Takes what is known besides the query."""
+
+    def __init__(self, *documents: Document, errors: tuple[Exception, ...] = ()):
+        super().__init__(*documents, errors=errors)
+        self.told: list[tuple[str | None, list[str] | None]] = []
+
+    def run(self, query: str, question: str | None = None, observed: list[Document] | None = None) -> dict[str, Any]:
+        self.told.append((question, None if observed is None else [one.id for one in observed]))
+        return super().run(query)
+
+
+class TestContext:
+    SECOND_STEP = state(observed_step(document("a"), document("b")), observed_step(document("a")), search_step("yard"))
+
+    async def test_is_the_question_and_what_has_been_observed(self):
+        provider = Aware()
+
+        source(provider).run(self.SECOND_STEP)
+        await source(provider).run_async(self.SECOND_STEP)
+
+        assert provider.told == [(QUESTION, ["a", "b"])] * 2
+
+    def test_is_not_there_for_a_plain_query(self):
+        provider = Aware()
+
+        source(provider).run("yard")
+
+        assert provider.told == [(None, None)]
+
+    def test_goes_to_each_provider_as_far_as_it_takes_it(self):
+        first, second = Aware(errors=(ConnectionError("gone"),)), Giving(document("c"))
+
+        reached = source(first, fallback=second).run(self.SECOND_STEP)
+
+        assert [found.id for found in last_search(reached).documents] == ["c"]
+        assert first.told == [(QUESTION, ["a", "b"])]
+
+    def test_never_goes_to_a_source_outside(self):
+        provider = Aware()
+
+        source(provider, name="web", external=True).run(self.SECOND_STEP)
+
+        assert provider.told == [(None, None)]
+
+    def test_tells_the_searches_of_a_recording_apart(self, tmp_path: Path):
+        kept = tmp_path / "kept.jsonl"
+        first = state(search_step("yard"))
+        recorded = Recording(str(kept), "record")
+        source(Aware(document("early")), recording=recorded).run(first)
+        source(Aware(document("late")), recording=recorded).run(self.SECOND_STEP)
+
+        replayed = source(Aware(), recording=Recording(str(kept), "replay"))
+
+        assert [found.id for found in last_search(replayed.run(first)).documents] == ["early"]
+        assert [found.id for found in last_search(replayed.run(self.SECOND_STEP)).documents] == ["late"]
+
+    def test_does_not_part_those_of_a_retriever_that_does_not_take_it(self, tmp_path: Path):
+        kept = tmp_path / "kept.jsonl"
+        source(Giving(document("a")), recording=Recording(str(kept), "record")).run(state(search_step("yard")))
+
+        replayed = source(Giving(), recording=Recording(str(kept), "replay"))
+
+        assert [found.id for found in last_search(replayed.run(self.SECOND_STEP)).documents] == ["a"]
+
+
+class TestFailures:
+    def test_are_an_empty_list_and_a_recorded_error(self):
+        output = source(Giving(errors=(ConnectionError("the disk is gone"),))).run(state(search_step()))
+
+        assert last_search(output).documents == ()
+        assert last_search(output).error == "Giving: the disk is gone"
+        assert output["state"].events[-1].data["error"] == "Giving: the disk is gone"
+
+    def test_without_words_are_told_by_their_name(self):
+        assert last_search(source(Giving(errors=(KeyError(),))).run(state(search_step()))).error == "Giving: KeyError"
+
+    def test_to_give_documents_are_told(self):
+        class Silent:
+            def run(self, query: str) -> dict[str, Any]:
+                return {"answers": []}
+
+        assert last_search(source(Silent()).run(state(search_step()))).error == "Silent: it gave no `documents`"
+
+    def test_are_raised_when_the_source_is_strict(self):
+        with pytest.raises(RuntimeError, match="The source 'local' failed: Giving: gone"):
+            source(Giving(errors=(ConnectionError("gone"),)), strict=True).run("a")
+
+    async def test_are_raised_on_the_asynchronous_way_too(self):
+        with pytest.raises(RuntimeError, match="The source 'local' failed: Giving: gone"):
+            await source(Giving(errors=(ConnectionError("gone"),)), strict=True).run_async("a")
+
+
+class TestRetries:
+    @pytest.mark.parametrize("retries", [0, 1, 3])
+    def test_are_bounded(self, retries: int):
+        provider = Giving(errors=tuple(ConnectionError("gone") for _ in range(9)))
+
+        source(provider, retries=retries).run("a")
+
+        assert len(provider.queries) == retries + 1
+
+    async def test_are_bounded_on_the_asynchronous_way_too(self):
+        provider = Giving(errors=tuple(ConnectionError("gone") for _ in range(9)))
+
+        await source(provider, retries=2).run_async("a")
+
+        assert len(provider.queries) == 3
+
+    def test_end_with_the_first_success(self):
+        provider = Giving(document("a"), errors=(ConnectionError("gone"),))
+
+        search = last_search(source(provider, retries=5).run(state(search_step())))
+
+        assert len(provider.queries) == 2
+        assert search.error is None
+        assert len(search.documents) == 1
+
+
+class TestDeadline:
+    def test_ends_a_call_that_hangs(self, hanging: Hanging):
+        search = last_search(source(hanging, timeout=DEADLINE).run(state(search_step())))
+
+        assert search.error == "Hanging: no reply within 0.05 s"
+        assert search.documents == ()
+
+    def test_takes_a_thread_for_the_call_unless_the_retriever_is_embedded(self):
+        threads = []
+
+        class Telling(Giving):
+            embedded = False
+
+            def run(self, query: str) -> dict[str, Any]:
+                threads.append(threading.current_thread() is threading.main_thread())
+                return super().run(query)
+
+        class Embedded(Telling):
+            embedded = True
+
+        for retriever in (Telling(), Embedded()):
+            source(retriever).run("a")
+
+        assert threads == [False, True]
+
+    async def test_ends_an_asynchronous_call_that_hangs(self, hanging: Hanging):
+        search = last_search(await source(hanging, timeout=DEADLINE).run_async(state(search_step())))
+
+        assert search.error == "Hanging: no reply within 0.05 s"
+
+    async def test_ends_a_call_in_a_thread_that_hangs_and_does_not_keep_the_loop(self):
+        hanging = HangingInAThread()
+
+        first = source(hanging, timeout=DEADLINE).run_async(state(search_step()))
+        second = source(Giving(document("a"))).run_async(state(search_step()))
+        outputs = await asyncio.gather(first, second)
+        hanging.released.set()
+
+        assert last_search(outputs[0]).error == "HangingInAThread: no reply within 0.05 s"
+        assert last_search(outputs[1]).error is None
+
+    def test_is_of_each_attempt(self, hanging: Hanging):
+        source(hanging, timeout=DEADLINE, retries=2).run("a")
+
+        assert hanging.asked == 3
+
+    async def test_does_not_hide_that_the_run_was_given_up(self, hanging: Hanging):
+        task = asyncio.create_task(source(hanging, timeout=30, retries=3).run_async("a"))
+        await asyncio.sleep(0)
+        while not hanging.asked:
+            await asyncio.sleep(0)
+        task.cancel()
+
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert hanging.asked == 1
+
+    def test_of_a_call_that_hangs_does_not_keep_the_process(self, hanging: Hanging):
+        before = set(threading.enumerate())
+
+        source(hanging, timeout=DEADLINE).run("a")
+
+        left = set(threading.enumerate()) - before
+        assert left
+        assert all(thread.daemon for thread in left)
+
+
+class TestFallback:
+    def test_is_asked_once_when_the_first_provider_has_failed_for_good(self):
+        first, second = Giving(errors=(ConnectionError("rate limit"),) * 9), Giving(document("a"))
+
+        search = last_search(source(first, fallback=second, retries=2).run(state(search_step())))
+
+        assert (len(first.queries), len(second.queries)) == (3, 1)
+        assert (search.provider, search.error, len(search.documents)) == ("Giving", None, 1)
+
+    def test_is_not_asked_when_the_first_provider_finds_nothing(self):
+        second = Giving(document("a"))
+
+        assert source(Giving(), fallback=second).run("a")["documents"] == []
+        assert second.queries == []
+
+    async def test_that_fails_too_is_told_with_the_first(self):
+        first, second = Giving(errors=(ConnectionError("one"),)), Giving(errors=(ConnectionError("two"),))
+
+        output = await source(first, fallback=second).run_async(state(search_step()))
+
+        assert last_search(output).error == "Giving: one; Giving: two"
+
+    def test_follows_a_first_provider_that_hangs(self, hanging: Hanging):
+        output = source(hanging, fallback=Giving(document("a")), timeout=DEADLINE).run("a")
+
+        assert len(output["documents"]) == 1
+
+    def test_is_never_asked_for_a_stand_in(self):
+        stand_in, outside = InHouse(errors=(OSError("broken index"),)), Giving(document("a"))
+
+        search = last_search(source(stand_in, fallback=outside, external=True).run(state(search_step())))
+
+        assert outside.queries == [], "the query would leave the house"
+        assert search.error == "InHouse: broken index"
+        assert not search.left_house
+
+
+class TestDomains:
+    ADDRESSES = (
+        "https://example.org/a",
+        "http://News.Example.org:8080/b",
+        "https://notexample.org",
+        "https://other.net",
+        "",
+    )
+
+    def kept(self, **domains: list[str]) -> list[str]:
+        given = [document(str(number), url=url) for number, url in enumerate(self.ADDRESSES)]
+        return [found.id for found in source(Giving(*given), **domains).run("a")["documents"]]
+
+    def test_all_may_be_shown_by_default(self):
+        assert self.kept() == ["0", "1", "2", "3", "4"]
+
+    @pytest.mark.parametrize("domain", ["example.org", "Example.ORG", ".example.org"])
+    def test_allowed_keep_only_those_and_what_is_below_them(self, domain: str):
+        assert self.kept(allowed_domains=[domain]) == ["0", "1"]
+
+    @pytest.mark.parametrize(
+        "domain",
+        ["example.org", "Example.ORG", "https://example.org", "example.org/", "*.example.org", "//example.org:443/a?b"],
+    )
+    def test_denied_drop_those_and_what_is_below_them(self, domain: str):
+        assert self.kept(denied_domains=[domain]) == ["2", "3", "4"]
+
+    @pytest.mark.parametrize("written", ["", "https://", "*", "example.*", "two words", False])
+    def test_what_is_no_domain_is_refused_in_words(self, written: Any):
+        with pytest.raises(ValueError, match=r"is no domain, it looks like example\.org"):
+            source(Giving(), denied_domains=[written])
+
+    @pytest.mark.parametrize("url", ["example.org/a", "EXAMPLE.org", "example.org/to?url=https://other.org"])
+    def test_are_found_in_addresses_without_a_scheme(self, url: str):
+        assert source(Giving(document("a", url=url)), denied_domains=["example.org"]).run("a")["documents"] == []
+
+    def test_denied_win_over_allowed(self):
+        assert self.kept(allowed_domains=["example.org"], denied_domains=["news.example.org"]) == ["0"]
+
+    def test_of_addresses_under_the_other_name_count_as_well(self):
+        given = document("a", link="https://example.org/a")
+
+        assert source(Giving(given), denied_domains=["example.org"]).run("a")["documents"] == []
+        assert len(source(Giving(given), allowed_domains=["example.org"]).run("a")["documents"]) == 1
+
+    def test_are_not_escaped_by_a_dot_at_the_end(self):
+        assert source(Giving(document("a", url="https://example.org./")), denied_domains=["example.org"]).run("a") == {
+            "documents": []
+        }
+
+    def test_of_an_address_that_is_none_do_not_lose_the_others(self):
+        given = [document("a", url="http://[broken"), document("b", url="https://example.org")]
+
+        assert len(source(Giving(*given)).run("a")["documents"]) == 2
+        assert len(source(Giving(*given), allowed_domains=["example.org"]).run("a")["documents"]) == 1
+
+
+class TestSwitchedOff:
+    def test_an_external_source_asks_nobody(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+        outside = Giving(document("a"))
+
+        output = source(outside, name="web", external=True).run(state(search_step()))
+
+        assert outside.queries == []
+        assert last_search(output).skipped
+        assert output["state"].events == ()
+
+    async def test_a_plain_query_leaves_no_more_than_one_in_a_state(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+        outside = Giving(document("a"))
+        web = source(outside, name="web", external=True)
+
+        assert web.run("a") == await web.run_async("a") == {"documents": []}
+        assert outside.queries == []
+
+    def test_a_source_in_the_house_answers_all_the_same(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+
+        assert len(source(Giving(document("a"))).run("a")["documents"]) == 1
+
+    def test_a_recording_of_the_web_is_not_played_either(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+        recording = Recording(str(tmp_path / "kept.jsonl"))
+        web = source(Giving(document("a")), external=True, recording=recording)
+        web.run("a")
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+
+        assert web.run("a")["documents"] == []
+
+    def test_a_source_that_the_request_excludes_asks_nobody(self):
+        local = Giving(document("a"))
+
+        output = source(local).run(state(search_step(), sources=("web",), preferred="web"))
+
+        assert local.queries == []
+        assert last_search(output).skipped
+
+
+class TestLeavingTheHouse:
+    def search(self, retriever: Any, **changes: Any) -> Search:
+        return last_search(source(retriever, **changes).run(state(search_step())))
+
+    def test_is_told_of_an_external_source_found_or_failed(self):
+        assert self.search(Giving(document("a")), external=True).left_house
+        assert self.search(Giving(errors=(OSError("x"),)), external=True).left_house
+
+    def test_is_not_said_of_a_source_in_the_house(self):
+        assert not self.search(Giving(document("a"))).left_house
+
+    def test_is_not_said_of_a_stand_in(self):
+        assert not self.search(InHouse(document("a")), external=True).left_house
+
+    def test_is_told_of_the_fallback_as_well(self):
+        assert self.search(Giving(errors=(OSError("x"),)), fallback=Giving(), external=True).left_house
+
+
+class TestRecording:
+    def recorded(self, path: Path, mode: str, retriever: Any, **changes: Any) -> RetrievalSource:
+        return source(retriever, recording=Recording(str(path), mode), external=True, **changes)  # type: ignore[arg-type]
+
+    def test_is_replayed_without_asking_anybody(self, tmp_path: Path):
+        path = tmp_path / "kept.jsonl"
+        first = self.recorded(path, "record", Giving(*numbered(2))).run(state(search_step()))
+        silent = Giving()
+
+        again = self.recorded(path, "replay", silent).run(state(search_step()))
+
+        assert last_search(again).documents == last_search(first).documents
+        assert silent.queries == []
+        assert last_search(again).provider == "recording"
+        assert not last_search(again).left_house
+
+    async def test_that_does_not_hold_the_search_is_a_failure_in_the_house(self, tmp_path: Path):
+        path = tmp_path / "kept.jsonl"
+        self.recorded(path, "record", Giving(document("a"))).run("other")
+        silent = Giving()
+
+        search = last_search(await self.recorded(path, "replay", silent).run_async(state(search_step("aurora"))))
+
+        assert "does not hold this search of local: aurora" in (search.error or "")
+        assert silent.queries == []
+        assert not search.left_house
+
+    def test_that_does_not_hold_the_search_ends_the_run_of_a_strict_source(self, tmp_path: Path):
+        path = tmp_path / "kept.jsonl"
+        self.recorded(path, "record", Giving(document("a"))).run("other")
+        strict = self.recorded(path, "replay", Giving(), strict=True)
+
+        with pytest.raises(NotRecorded, match="does not hold this search of local: aurora"):
+            strict.run(state(search_step("aurora")))
+
+    def test_replays_a_failure_as_one_that_was_survived(self, tmp_path: Path):
+        path = tmp_path / "kept.jsonl"
+        self.recorded(path, "record", Giving(errors=(OSError("rate limit"),))).run(state(search_step()))
+        silent = Giving()
+
+        search = last_search(self.recorded(path, "replay", silent, strict=True).run(state(search_step())))
+
+        assert "rate limit" in (search.error or "")
+        assert search.documents == ()
+        assert silent.queries == []
+
+    def test_is_reused_and_completed(self, tmp_path: Path):
+        provider = Giving(document("a"))
+        reusing = self.recorded(tmp_path / "kept.jsonl", "reuse", provider)
+
+        for query in ("one", "one", "two"):
+            assert len(reusing.run(query)["documents"]) == 1
+
+        assert provider.queries == ["one", "two"]
+
+    def test_asks_again_what_failed_while_it_is_reused(self, tmp_path: Path):
+        provider = Giving(document("a"), errors=(OSError("x"),))
+        reusing = self.recorded(tmp_path / "kept.jsonl", "reuse", provider)
+
+        assert reusing.run("one")["documents"] == []
+        assert len(reusing.run("one")["documents"]) == 1
+
+
+def test_warms_up_its_parts():
+    warmed: list[str] = []
+
+    class Cold(Giving):
+        def warm_up(self) -> None:
+            warmed.append("part")
+
+    source(Cold(), fallback=Cold()).warm_up()
+
+    assert warmed == ["part", "part"]
+
+
+async def test_concurrent_calls_of_one_source_do_not_mix():
+    retriever = ScriptedRetriever({str(number): "x" for number in range(20)}, "local")
+    shared = source(retriever)
+
+    outputs = await asyncio.gather(*(shared.run_async(state(search_step(str(number)))) for number in range(20)))
+
+    assert [[found.meta["title"] for found in last_search(output).documents] for output in outputs] == [
+        [str(number)] for number in range(20)
+    ]
+
+
+def test_settings_reach_a_retriever_as_they_are():
+    filters = {"operator": "AND", "conditions": [YEAR]}
+    wish = settings(filters=filters)
+
+    source(ScriptedRetriever({}, "local")).run(state(search_step(), filters=wish.filters))
+
+    assert CALLS["local"][0]["filters"] == filters

@@ -1,0 +1,254 @@
+"""The result of a run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from haystack import Document
+
+from prefrag.components.state.answer_composer import AnswerComposer, compose
+from prefrag.components.state.state import Action, Label, Search, State, Step, Verdict
+from tests.components.samples import answer_step, document, found, observed_step, search_step, settings, state
+
+LOCAL, WEB = document("alpha", source="local", step=1), document("delta", source="web", step=2)
+
+
+def finished() -> State:
+    switched = search_step(
+        "delta",
+        found(document("beta")),
+        Search("web", "delta", (WEB,), left_house=True),
+        documents=(WEB,),
+        source="web",
+        observed=True,
+        verdict=Verdict(False, "model", "Nothing new.", parsed=False),
+    )
+    answer = answer_step("1974", label=Label.CORRECT, explanation="As the passages say.", suggestions="None.")
+    reached = state(observed_step(LOCAL), switched, answer).with_call("reasoner", {}).with_call("judge", {})
+    return reached.with_event("answer", text="1974")
+
+
+def test_survives_serialisation():
+    composer = AnswerComposer(local_source="archive")
+
+    assert AnswerComposer.from_dict(composer.to_dict()).local_source == "archive"
+
+
+async def test_the_component_gives_the_result_on_both_ways():
+    answer = replace(finished(), started=0.0)
+
+    assert AnswerComposer().run(answer) == {"result": compose(answer)}
+    assert await AnswerComposer().run_async(answer) == {"result": compose(answer)}
+
+
+def test_the_result_can_be_written_as_json():
+    assert json.loads(json.dumps(compose(finished()))) == compose(finished())
+
+
+class TestAnswer:
+    def test_is_that_of_the_last_step(self):
+        result = compose(finished())
+
+        assert (result["answer"], result["label"], result["forced"]) == ("1974", "CORRECT", False)
+        assert (result["explanation"], result["suggestions"]) == ("As the passages say.", "None.")
+        assert result["errors"] == []
+
+    def test_that_was_forced_is_marked(self):
+        assert compose(state(answer_step(forced=True)))["forced"]
+
+    def test_that_is_empty_is_an_error(self):
+        result = compose(state(Step(Action.UNREADABLE, forced=True)))
+
+        assert result["answer"] == ""
+        assert result["errors"] == ["The model gave no answer in words."]
+
+    def test_that_is_nothing_but_a_citation_is_an_error(self):
+        result = compose(state(observed_step(LOCAL), answer_step("[1]", label=Label.CORRECT)))
+
+        assert result["answer"] == ""
+        assert result["errors"] == ["The model gave no answer in words."]
+
+    def test_that_is_nothing_but_a_citation_leaves_the_one_that_was_doubted(self):
+        doubted = answer_step("1974 [1]", label=Label.INCORRECT)
+
+        result = compose(state(observed_step(LOCAL), doubted, answer_step("[1]", forced=True)))
+
+        assert (result["answer"], result["label"], result["forced"]) == ("1974", "INCORRECT", True)
+        assert (result["errors"], [cited["id"] for cited in result["citations"]]) == ([], ["alpha"])
+
+    def test_of_a_run_that_broke_off_before_its_first_reply_is_empty(self):
+        result = compose(state(), error="The server is down.")
+
+        assert (result["answer"], result["label"], result["steps"]) == ("", None, [])
+        assert result["errors"] == ["The server is down."]
+
+    def test_of_a_rewritten_question_keeps_the_one_that_was_asked(self):
+        result = compose(State("Who built Aurora?", settings(), asked="Who built it?"))
+
+        assert (result["question"], result["asked"]) == ("Who built Aurora?", "Who built it?")
+        assert compose(state(question="Who?"))["asked"] == "Who?"
+
+
+class TestDocuments:
+    def test_are_those_that_the_model_was_shown(self):
+        assert [shown["id"] for shown in compose(finished())["documents"]] == ["alpha", "delta"]
+
+    def test_tell_where_they_come_from(self):
+        shown = document("alpha", source="web", url="https://example.org/a", step=2, file_path="a.pdf", page_number=3)
+
+        told = compose(state(observed_step(replace(shown, score=1.5))))["documents"][0]
+
+        assert told == {
+            "mark": "1",
+            "id": "alpha",
+            "title": "alpha",
+            "content": "About alpha.",
+            "source": "web",
+            "url": "https://example.org/a",
+            "score": 1.5,
+            "step": 2,
+            "file": "a.pdf",
+            "page": 3,
+        }
+
+    def test_without_title_or_text_have_empty_ones(self):
+        told = compose(state(observed_step(Document(id="bare"))))["documents"][0]
+
+        assert (told["title"], told["content"], told["url"], told["score"]) == ("", "", "", None)
+        assert "page" not in told
+
+
+class TestSteps:
+    def test_tell_what_was_searched_judged_and_kept(self):
+        first, second, third = compose(finished())["steps"]
+
+        assert (first["step"], first["action"], first["verdict"], first["documents"]) == (1, "search", None, ["alpha"])
+        assert second["searched"] == ["local", "web"]
+        assert second["source"] == "web"
+        assert second["verdict"] == {
+            "status": False,
+            "judged_by": "model",
+            "analysis": "Nothing new.",
+            "score": None,
+            "parsed": False,
+        }
+        assert (third["answer"], third["label"]) == ("1974", "CORRECT")
+
+
+class TestCounts:
+    def test_are_those_of_the_paper_and_of_each_source(self):
+        assert compose(finished())["counts"] == {
+            "total_local": 2,
+            "total_web": 1,
+            "total": 3,
+            "used_local": 1,
+            "used": 2,
+            "sources": {"local": {"total": 2, "used": 1}, "web": {"total": 1, "used": 1}},
+        }
+
+    def test_of_a_supplement_use_every_source_that_gave_something(self):
+        reached = state(answer_step(searches=(found(), found(source="web")), source="local+web"))
+
+        counts = compose(reached)["counts"]
+
+        assert (counts["used_local"], counts["used"]) == (1, 2)
+
+    def test_do_not_hold_a_source_that_was_skipped(self):
+        reached = state(answer_step(searches=(Search("web", "q", skipped=True),)))
+
+        assert compose(reached)["counts"]["total"] == 0
+        assert compose(reached)["steps"][0]["searched"] == []
+
+    def test_call_local_what_the_pipeline_prefers(self):
+        assert compose(finished(), preferred="web")["counts"]["total_local"] == 1
+
+
+class TestUsage:
+    def test_counts_calls_by_caller(self):
+        usage = compose(finished())["usage"]
+
+        assert (usage["llm_calls"], usage["calls"]) == (2, {"reasoner": 1, "judge": 1})
+
+    def test_of_a_state_without_a_start_took_no_time(self):
+        assert compose(state())["usage"]["seconds"] == 0.0
+
+
+def test_failures_that_were_survived_are_told_by_source():
+    reached = state(search_step("a", Search("web", "a", error="rate limit")), answer_step())
+
+    assert compose(reached)["errors"] == ["web: rate limit"]
+
+
+def test_every_query_that_left_the_house_is_listed():
+    assert compose(finished())["queries_sent_out"] == [{"source": "web", "query": "delta", "provider": ""}]
+
+
+def test_the_trace_is_told_in_order():
+    assert compose(finished())["trace"] == [{"kind": "answer", "step": 3, "text": "1974"}]
+
+
+class TestCitations:
+    def composed(self, answer: str) -> dict[str, Any]:
+        shown = (document("alpha"), document("delta", source="web"))
+        return compose(state(observed_step(*shown), answer_step(answer), external=("web",)))
+
+    def test_the_documents_of_the_house_and_of_the_web_are_numbered_apart(self):
+        assert [told["mark"] for told in self.composed("1974")["documents"]] == ["1", "W1"]
+
+    def test_the_result_says_what_was_cited_and_from_where(self):
+        result = self.composed("1974 [W1]")
+
+        assert result["answer"] == "1974"
+        assert result["answer_with_citations"] == "1974 [W1]"
+        assert result["citations"] == [{"mark": "W1", "id": "delta", "title": "delta", "source": "web"}]
+        assert not result["uncited"]
+
+    def test_where_they_are_not_asked_for_brackets_belong_to_the_answer(self):
+        asked = state(observed_step(LOCAL), answer_step("the list [1]"), fidelity="authors-code")
+
+        assert compose(asked)["answer"] == "the list [1]"
+
+    @pytest.mark.parametrize("answer", ["1974", "1974 [7]"])
+    def test_an_answer_that_cites_nothing_that_was_shown_is_marked(self, answer: str):
+        assert self.composed(answer)["uncited"]
+
+    def test_documents_of_two_sources_with_the_same_id_are_told_and_cited_apart(self):
+        local, archive = document("1", source="local"), document("1", content="Another.", source="archive")
+
+        result = compose(state(observed_step(local), observed_step(archive), answer_step("1974 [2]")))
+
+        assert [shown["mark"] for shown in result["documents"]] == ["1", "2"]
+        assert [cited["source"] for cited in result["citations"]] == ["archive"]
+
+
+class TestWhenUnsure:
+    @pytest.mark.parametrize(
+        ("changes", "unsure"),
+        [
+            ({"label": Label.INCORRECT}, True),
+            ({"label": Label.CORRECT, "forced": True}, True),
+            ({"label": Label.PARTIALLY_CORRECT}, False),
+            ({"label": None}, False),
+        ],
+    )
+    def test_say_so_tells_that_the_sources_do_not_hold_the_answer(self, changes: dict[str, Any], unsure: bool):
+        reached = state(observed_step(document("alpha")), answer_step("1812", **changes))
+
+        result = AnswerComposer(when_unsure="say_so").run(reached)["result"]
+
+        assert result["not_found"] is unsure
+        assert result["guess"] == ("1812" if unsure else None)
+        assert result["nearest"] == (["alpha"] if unsure else [])
+        assert (result["answer"] == "1812") is not unsure
+
+    def test_by_default_the_user_gets_the_guess(self):
+        reached = state(observed_step(document("alpha")), answer_step("1812", label=Label.INCORRECT))
+
+        assert AnswerComposer().run(reached)["result"]["answer"] == "1812"
+
+    def test_another_setting_is_refused(self):
+        with pytest.raises(ValueError, match="when_unsure is 'maybe'"):
+            AnswerComposer(when_unsure="maybe")  # type: ignore[arg-type]

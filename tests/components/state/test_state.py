@@ -1,0 +1,124 @@
+"""What a run carries: values that nobody changes."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import FrozenInstanceError
+
+import pytest
+
+from prefrag.components.state.state import Action, Event, Label, RunError, Step, Verdict
+from tests.components.samples import QUESTION, answer_step, document, found, observed_step, search_step, state
+
+
+class TestImmutability:
+    @pytest.mark.parametrize(
+        "value",
+        [state(), state().settings, search_step(), found(), Verdict(True, "model"), Event("thought", 1), state().usage],
+        ids=lambda value: type(value).__name__,
+    )
+    def test_every_value_is_its_own_copy_and_cannot_be_changed(self, value: object):
+        assert copy.copy(value) is value
+        assert copy.deepcopy(value) is value
+        assert copy.deepcopy([value])[0] is value
+        with pytest.raises(FrozenInstanceError):
+            value.step = 1  # type: ignore[attr-defined]
+
+    def test_what_makes_a_new_state_leaves_the_old_one_alone(self):
+        before = state(search_step())
+
+        before.with_step(answer_step())
+        before.with_last(note="changed")
+        before.with_event("thought", text="x")
+        before.with_call("judge", {"usage": {"prompt_tokens": 5}})
+
+        assert before == state(search_step())
+
+
+class TestSteps:
+    def test_a_state_without_a_step_says_what_is_missing(self):
+        with pytest.raises(ValueError, match="a Reasoner must come before"):
+            _ = state().step
+
+    def test_a_search_asks_for_its_query_and_a_supplement_for_the_question(self):
+        assert state(search_step("aurora")).query == "aurora"
+        assert state(search_step("aurora"), answer_step()).query == QUESTION
+
+    def test_every_reply_counts_unreadable_ones_included(self):
+        assert state(Step(Action.UNREADABLE), Step(Action.UNKNOWN_ACTION), search_step()).replies == 3
+
+    def test_searches_come_in_the_order_in_which_they_were_made(self):
+        first, second, third = found(query="a"), found(query="b"), found(query="c")
+
+        assert state(search_step("a", first, second), search_step("c", third)).searches == (first, second, third)
+
+    def test_observed_documents_are_told_once_where_they_were_first_shown(self):
+        alpha, beta = document("alpha"), document("beta")
+        again = document("alpha", source="web")
+
+        reached = state(observed_step(alpha), observed_step(beta, again))
+
+        assert reached.observed == (alpha, beta)
+
+    def test_documents_of_two_sources_with_the_same_id_are_two(self):
+        local, archive = document("1", content="About alpha."), document("1", content="About delta.")
+
+        assert state(observed_step(local), observed_step(archive)).observed == (local, archive)
+
+    def test_documents_that_were_found_but_not_kept_are_not_observed(self):
+        assert state(search_step("a", found(document("alpha")))).observed == ()
+
+    def test_only_the_last_step_is_changed(self):
+        reached = state(search_step("a"), search_step("b")).with_last(note="here")
+
+        assert [step.note for step in reached.steps] == ["", "here"]
+
+    def test_an_event_carries_the_number_of_its_step(self):
+        reached = state().with_event("rewritten").with_step(search_step()).with_event("thought", text="hm")
+
+        assert [event.step for event in reached.events] == [0, 1]
+        assert reached.events[-1].to_dict() == {"kind": "thought", "step": 1, "text": "hm"}
+
+
+class TestCounting:
+    def test_calls_and_tokens_add_up_by_caller(self):
+        usage = {"usage": {"prompt_tokens": 10, "completion_tokens": 2}}
+
+        counted = state().with_call("reasoner", usage).with_call("judge", usage).with_call("reasoner", usage).usage
+
+        assert counted.llm_calls == {"reasoner": 2, "judge": 1}
+        assert (counted.prompt_tokens, counted.completion_tokens) == (30, 6)
+
+    @pytest.mark.parametrize("meta", [{}, {"usage": None}, {"usage": {}}, {"usage": {"prompt_tokens": None}}])
+    def test_a_server_that_counts_no_tokens_is_borne(self, meta: dict):
+        counted = state().with_call("reasoner", meta).usage
+
+        assert counted.llm_calls == {"reasoner": 1}
+        assert counted.prompt_tokens == 0
+
+
+class TestMerging:
+    def test_two_ways_from_one_step_come_together(self):
+        start = state(answer_step()).with_event("reflection")
+        local = start.with_last(searches=(found(source="local"),)).with_event("found", source="local")
+        web = start.with_last(searches=(found(source="web"),)).with_event("found", source="web")
+
+        merged = local.merged(web)
+
+        assert [search.source for search in merged.step.searches] == ["local", "web"]
+        assert [event.data.get("source") for event in merged.events] == [None, "local", "web"]
+
+    def test_a_state_merged_with_itself_stays_as_it_is(self):
+        reached = state(answer_step(searches=(found(document("alpha")),))).with_event("found")
+
+        assert reached.merged(reached) == reached
+
+
+def test_labels_and_actions_are_written_as_their_words():
+    assert f"{Label.PARTIALLY_CORRECT} {Action.SEARCH}" == "PARTIALLY CORRECT search"
+
+
+def test_an_error_of_a_run_holds_the_state_that_it_had_reached():
+    reached = state(search_step())
+
+    assert RunError("The server is down.", reached).state is reached

@@ -1,0 +1,164 @@
+"""The way in: the settings of a pipeline, and how a request narrows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from prefrag.components.state.state_builder import StateBuilder, web_is_off
+
+
+def builder(**changes: Any) -> StateBuilder:
+    return StateBuilder(
+        **{"sources": ["local", "archive", "web"], "preferred": "local", "external_sources": ["web"], **changes}
+    )
+
+
+class TestInit:
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"sources": []}, "at least one source"),
+            ({"sources": ["local", "local"]}, "under its own name"),
+            ({"preferred": "moon"}, "preferred source 'moon' is not among"),
+            ({"preferred": None}, "`preferred` is not set"),
+            ({"external_sources": ["moon"]}, "external_sources names \\['moon'\\]"),
+            ({"fidelity": "guess"}, "set it to paper or authors-code"),
+            ({"top_k": 0}, "top_k is 0: set it to a whole number of at least 1"),
+            ({"top_k": 2.5}, "top_k is 2.5"),
+            ({"max_steps": -1}, "max_steps is -1: set it to a whole number of at least 0"),
+            ({"max_supplements": "one"}, "max_supplements is 'one'"),
+        ],
+    )
+    def test_settings_that_make_no_sense_are_refused_in_words(self, changes: dict[str, Any], message: str):
+        with pytest.raises(ValueError, match=message):
+            builder(**changes)
+
+    def test_the_pipelines_own_top_k_may_always_be_asked_for(self):
+        assert builder(top_k=50, max_top_k=20).run("q", top_k=50)["state"].settings.top_k == 50
+
+
+def test_survives_serialisation():
+    start = builder(top_k=7, max_steps=2, max_supplements=0, fidelity="authors-code", max_top_k=9)
+
+    again = StateBuilder.from_dict(start.to_dict())
+
+    assert again.to_dict() == start.to_dict()
+    assert again.to_dict()["init_parameters"]["max_top_k"] == 9
+
+
+class TestRun:
+    def test_half_a_surrogate_pair_is_no_question(self):
+        with pytest.raises(ValueError, match="send it as UTF-8"):
+            builder().run("Who is \ud83d?")
+
+    def test_a_plain_question_has_the_settings_of_the_pipeline(self):
+        state = builder().run("  Who?  ")["state"]
+
+        assert state.question == "Who?"
+        assert state.settings.sources == ("local", "archive", "web")
+        assert (state.settings.preferred, state.settings.top_k, state.settings.max_steps) == ("local", 5, 3)
+        assert state.steps == ()
+        assert state.started > 0
+
+    async def test_the_asynchronous_way_gives_the_same(self):
+        wishes: dict[str, Any] = {"sources": ["web"], "top_k": 2, "max_steps": 0, "filters": None}
+
+        there, here = await builder().run_async("Who?", **wishes), builder().run("Who?", **wishes)
+
+        assert there["state"].settings == here["state"].settings
+
+    def test_a_request_narrows_and_keeps_the_order_of_the_pipeline(self):
+        settings = builder().run("Who?", sources=["web", "archive"], preferred="web")["state"].settings
+
+        assert settings.sources == ("archive", "web")
+        assert settings.preferred == "web"
+
+    def test_without_the_preferred_source_the_first_allowed_one_takes_its_place(self):
+        assert builder().run("Who?", sources=["archive", "web"])["state"].settings.preferred == "archive"
+
+    def test_max_steps_may_be_lowered_to_none(self):
+        assert builder().run("Who?", max_steps=0)["state"].settings.max_steps == 0
+
+    def test_history_becomes_turns_and_empty_ones_are_left_out(self):
+        history = [{"role": "user", "content": "Who?"}, {"role": "assistant", "content": ""}]
+
+        assert builder().run("And then?", history=history)["state"].history == (("user", "Who?"),)
+
+    @pytest.mark.parametrize("turn", [{"content": "Who?"}, {"role": "user", "content": ["Who?"]}, {"role": 1}])
+    def test_a_turn_that_is_none_is_refused_in_words(self, turn: Any):
+        with pytest.raises(ValueError, match="turn of the history"):
+            builder().run("And then?", history=[turn])
+
+
+class TestFilters:
+    @pytest.mark.parametrize(
+        "filters",
+        [
+            {"field": "meta.year", "operator": ">", "value": 2000},
+            {"field": "meta.day", "operator": "<", "value": "2024-05-01"},
+            {"operator": "NOT", "conditions": [{"field": "meta.kind", "operator": "in", "value": ["a", "b"]}]},
+        ],
+    )
+    def test_haystacks_filters_are_passed_on(self, filters: dict[str, Any]):
+        assert builder().run("Who?", filters=filters)["state"].settings.filters == filters
+
+    @pytest.mark.parametrize(
+        "filters",
+        [
+            {"year": 2000},
+            {"field": "meta.year", "operator": "about", "value": 2000},
+            {"field": "meta.year", "operator": ">"},
+            {"operator": "XOR", "conditions": []},
+            {
+                "operator": "AND",
+                "conditions": [{"field": "meta.year", "operator": "==", "value": 1}, {"field": "meta.kind"}],
+            },
+            {"operator": "AND", "conditions": "all"},
+            "year > 2000",
+        ],
+    )
+    def test_a_filter_that_no_source_could_read_is_refused_before_any_query_leaves(self, filters: Any):
+        with pytest.raises(ValueError, match="filters cannot be understood.*meta.year"):
+            builder().run("Who?", filters=filters)
+
+
+class TestTheAdministratorsSwitch:
+    @pytest.mark.parametrize("value", ["off", "OFF", " Off ", "false", "no", "0"])
+    def test_is_off_in_any_spelling(self, monkeypatch: pytest.MonkeyPatch, value: str):
+        monkeypatch.setenv("PREFRAG_WEB", value)
+
+        assert web_is_off()
+        assert builder().run("Who?")["state"].settings.sources == ("local", "archive")
+
+    @pytest.mark.parametrize("value", ["", "on", "true"])
+    def test_is_on_otherwise(self, monkeypatch: pytest.MonkeyPatch, value: str):
+        monkeypatch.setenv("PREFRAG_WEB", value)
+
+        assert not web_is_off()
+
+    def test_a_pipeline_that_prefers_the_web_falls_back_to_what_is_left(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+
+        assert builder(preferred="web").run("Who?")["state"].settings.preferred == "local"
+
+    def test_a_request_cannot_prefer_the_web(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+
+        with pytest.raises(ValueError, match="cannot be preferred"):
+            builder().run("Who?", preferred="web")
+
+
+class TestWithoutASource:
+    def test_there_is_nothing_to_search_and_nothing_preferred(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+
+        settings = StateBuilder([], None).run("Who?", sources=[], top_k=2)["state"].settings
+
+        assert (settings.sources, settings.preferred, settings.top_k) == ((), "", 2)
+
+    @pytest.mark.parametrize("wish", [{"sources": ["local"]}, {"preferred": "local"}])
+    def test_none_can_be_asked_for(self, wish: dict[str, Any]):
+        with pytest.raises(ValueError, match="this pipeline retrieves nothing"):
+            StateBuilder([], None).run("Who?", **wish)

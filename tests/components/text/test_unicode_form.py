@@ -1,0 +1,27 @@
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefrag.components.text.unicode_form import one_form
+
+
+@pytest.mark.parametrize(
+    ("text", "form"),
+    [
+        ("Ko\u0308penick", "K\u00f6penick"),
+        ("\ufb01nanziell, o\ufb03ce", "finanziell, office"),
+        ("10\u00b2 m, Brand\u2122", "10\u00b2 m, Brand\u2122"),
+        ("Vienna", "Vienna"),
+        ("\ud800 half of a pair", "\ud800 half of a pair"),
+    ],
+)
+def test_what_looks_the_same_is_the_same(text: str, form: str):
+    assert one_form(text) == form
+
+
+@given(st.text())
+def test_the_form_of_a_text_is_its_own(text: str):
+    form = one_form(text)
+    assert one_form(form) == form == one_form(unicodedata.normalize("NFD", text))

@@ -1,0 +1,39 @@
+"""What of a pipeline can be replaced for an evaluation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from prefrag.evaluation.pipeline_under_test.experiment import Experiment
+
+
+class TestSettings:
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            ({"web": "bing"}, "web is 'bing': set it to ddgs"),
+            ({"web": "ddgs", "web_corpus": "w.jsonl", "corpus": "c.jsonl"}, "choose one"),
+            ({"split": True, "web_corpus": "w.jsonl", "corpus": "c.jsonl"}, "A split corpus holds its own web"),
+            ({"split": True}, "Without a corpus there is nothing to split"),
+            ({"web_corpus": "w.jsonl"}, "Without a corpus"),
+            ({"store": "elasticsearch"}, "with a corpus to put there"),
+            ({"record": "a", "replay": "b"}, "either records or replays"),
+            ({"replay": "b", "llm": "simulated"}, "A replay asks no model"),
+            ({"llm": "gpt"}, "llm is 'gpt': set it to simulated, embedded or the URL"),
+            ({"llm": "ftp://x"}, "llm is 'ftp://x'"),
+            ({"llm": "embedded", "model": "m"}, "A model is named, but llm is embedded"),
+            ({"judge_error": 0.1}, "Only the simulated reader errs by rate"),
+            ({"top_k": 0}, "top_k is 0"),
+        ],
+    )
+    def test_that_contradict_each_other_are_refused_in_words(self, settings: dict[str, Any], message: str):
+        with pytest.raises(ValueError, match=message):
+            Experiment(**settings)
+
+    def test_the_real_web_is_refused_where_it_is_closed(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+
+        with pytest.raises(ValueError, match="PREFRAG_WEB closes the web"):
+            Experiment(web="ddgs")

@@ -1,0 +1,86 @@
+"""The files that a pipeline reads besides its YAML and its indexes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import prefrag.evaluation.pipeline_under_test.part_files
+from prefrag import evaluation
+from prefrag.components.prompts.render_prompt import PROMPTS
+from prefrag.evaluation.pipeline_under_test.part_files import part_files
+from prefrag.pipelines.loading import find, read
+from tests.evaluation.answering import pipeline, questions
+from tests.fakes import CALLS
+
+
+def block(classifier: object = None, prompt: str = "answer_once") -> dict[str, Any]:
+    inner = {
+        "type": "prefrag.components.judge.switch_classifier.SwitchClassifier",
+        "init_parameters": {"model": classifier},
+    }
+    judge = {
+        "type": "prefrag.components.judge.source_switch_judge.SourceSwitchJudge",
+        "init_parameters": {"classifier": inner},
+    }
+    reasoner = {"type": "prefrag.components.agent.reasoner.Reasoner", "init_parameters": {"prompt": prompt}}
+    return {"components": {"judge": judge, "reasoner": reasoner}}
+
+
+def test_trees_retrained_at_the_same_path_are_others(tmp_path: Path) -> None:
+    trees = tmp_path / "trees.json"
+    trees.write_text("{}")
+    before = part_files(block(str(trees)))
+    assert part_files(block(str(trees))) == before
+    trees.write_text("{ }")
+
+    after = part_files(block(str(trees)))
+
+    assert {name for name in before if before[name] != after[name]} == {str(trees)}
+
+
+def test_a_prompt_of_ones_own_and_the_folder_of_a_model_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prompt, model = tmp_path / "mine.jinja", tmp_path / "pairs"
+    prompt.write_text("{{ question }}")
+    model.mkdir()
+    (model / "weights").write_text("1")
+    monkeypatch.setenv("PREFRAG_PAIR_CLASSIFIER", str(model))
+    before = part_files(block(prompt=str(prompt)))
+    prompt.write_text("{{ question }}?")
+    (model / "weights").write_text("2")
+
+    after = part_files(block(prompt=str(prompt)))
+
+    assert {name for name in before if before[name] != after[name]} == {str(prompt), str(model)}
+
+
+def test_what_is_shipped_is_told_and_names_of_models_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = part_files(block("glm-4"))
+    assert set(before) == {"shipped prompts", "shipped trees"}
+    trees = tmp_path / "trees.json"
+    trees.write_text("{}")
+    monkeypatch.setattr(prefrag.evaluation.pipeline_under_test.part_files, "PAIR_TREES", trees)
+
+    assert part_files(block())["shipped trees"] != before["shipped trees"]
+
+
+def test_a_run_is_not_gone_on_with_after_a_prompt_of_its_own_has_changed(tmp_path: Path) -> None:
+    asked = questions(4)
+    prompt = tmp_path / "mine.jinja"
+    prompt.write_text((PROMPTS / "answer_once.jinja").read_text())
+    file = pipeline(tmp_path, asked)
+    changed = yaml.safe_load(read(find(str(file))))
+    changed["components"]["reasoner"]["init_parameters"]["prompt"] = str(prompt)
+    file.write_text(yaml.safe_dump(changed))
+    evaluation.run(str(file), asked, output=tmp_path / "run", limit=2, progress=False)
+    prompt.write_text(prompt.read_text() + "\nBe brief.")
+    CALLS.clear()
+
+    with pytest.raises(ValueError, match=r"other settings: files was .*mine\.jinja"):
+        evaluation.run(str(file), asked, output=tmp_path / "run", progress=False)
+    assert not CALLS

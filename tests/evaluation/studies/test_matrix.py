@@ -1,0 +1,53 @@
+"""Which evaluations a matrix makes, and their table."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from prefrag.evaluation.metrics import summarise
+from prefrag.evaluation.studies.judges import JUDGES, write_pipeline
+from prefrag.evaluation.studies.matrix import Cell, cells, print_table
+from tests.evaluation.report.run_folders import prediction
+
+
+def judge_errors(pipeline: str) -> list[float]:
+    made = cells([Path("musique")], [pipeline], "dev", [5], [0.0, 0.1], [0.0], [0], None)
+    return [cell.judge_error for cell in made]
+
+
+@pytest.mark.parametrize("name", ["prefrag", "mspr", "prefrag_linked", "prefrag_without_reflection"])
+def test_errors_of_the_judge_are_tried_where_a_model_judges(name: str):
+    assert judge_errors(name) == [0.0, 0.1]
+
+
+@pytest.mark.parametrize("name", ["prefrag_classifier", "react", "vanilla_mix", "dr_rag_qdc", "prefrag_direct"])
+def test_errors_of_the_judge_are_not_tried_where_none_does(name: str):
+    assert judge_errors(name) == [0.0]
+
+
+def test_of_the_judges_those_that_may_ask_the_model_are_tried_with_errors(tmp_path: Path):
+    tried = {name: judge_errors(str(write_pipeline(tmp_path, name, settings))) for name, settings in JUDGES.items()}
+
+    asking = {"model", "cascade_40_60", "cascade_20_80", "cascade_10_90"}
+    assert {name for name, errors in tried.items() if len(errors) == 2} == asking
+
+
+def test_the_table_says_how_many_questions_failed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole, broken = (Cell("prefrag", tmp_path / name, "dev", 5, 0.0, 0.0, 0, None) for name in ("whole", "broken"))
+    lines = [prediction("a", True), prediction("b", True)]
+    failed = [lines[0], prediction("b", True, error="the server is down")]
+
+    print_table({whole: summarise(lines), broken: summarise(failed)}, tmp_path / "table.csv")
+
+    rows = list(csv.DictReader((tmp_path / "table.csv").open(encoding="utf-8")))
+    assert [(row["dataset"], row["n"], row["errors"], row["acc"]) for row in rows] == [
+        ("whole", "2", "0", "100.00"),
+        ("broken", "2", "1", "50.00"),
+    ]
+    printed = capsys.readouterr()
+    assert "| n | errors | acc |" in printed.out
+    assert printed.err.count("failed") == 1
+    assert "broken-dev/prefrag/k5-judge0-distraction0-seed0: 1 of 2 questions failed and score 0" in printed.err

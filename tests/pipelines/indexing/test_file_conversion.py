@@ -1,0 +1,176 @@
+"""How files become passages."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+from pathlib import Path
+
+import pytest
+
+from prefrag.pipelines.indexing import file_conversion
+from prefrag.pipelines.indexing.file_conversion import CannotRead, FileConverter
+from tests.pipelines.pdfs import make_pdf
+
+
+def _needs(*packages: str) -> pytest.MarkDecorator:
+    absent = [package for package in packages if importlib.util.find_spec(package) is None]
+    return pytest.mark.skipif(bool(absent), reason=f"the extra 'files' is not installed ({', '.join(absent)})")
+
+
+needs_markdown = _needs("markdown_it", "mdit_plain")
+needs_html = _needs("trafilatura", "lxml_html_clean")
+needs_pdf = _needs("pypdf")
+
+
+@pytest.fixture(scope="module")
+def converter() -> FileConverter:
+    return FileConverter()
+
+
+def test_a_text_is_titled_by_its_file_and_known_by_path_and_content(converter: FileConverter) -> None:
+    [passage] = converter.passages(Path("/notes/Vienna.txt"), b"A  square\tin Vienna.\n")
+
+    assert passage.content == "A square in Vienna."
+    assert passage.meta["title"] == "Vienna"
+    assert passage.meta["file_path"] == "/notes/Vienna.txt"
+    assert "page_number" not in passage.meta
+    assert passage.id == converter.passages(Path("/notes/Vienna.txt"), b"A  square\tin Vienna.\n")[0].id
+    assert passage.id != converter.passages(Path("/notes/Graz.txt"), b"A  square\tin Vienna.\n")[0].id
+    assert passage.id != converter.passages(Path("/notes/Vienna.txt"), b"A square in Graz.\n")[0].id
+
+
+def test_the_passages_of_a_file_are_numbered(converter: FileConverter) -> None:
+    passages = converter.passages(Path("/a.txt"), b"One sentence of six words stands. " * 100)
+
+    assert [passage.meta["split_id"] for passage in passages] == list(range(len(passages)))
+    assert {passage.meta["split_count"] for passage in passages} == {len(passages)}
+    assert len({passage.id for passage in passages}) == len(passages) > 3
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_byte_order_mark_says_how_a_text_is_encoded(converter: FileConverter, encoding: str) -> None:
+    [passage] = converter.passages(Path("/a.txt"), "Caf\u00e9 on a square.".encode(encoding))
+
+    assert passage.content == "Caf\u00e9 on a square."
+
+
+def test_name_and_text_come_with_whole_letters_and_the_path_as_it_is(converter: FileConverter) -> None:
+    path = Path("/notes/Ko\u0308penick.txt")
+
+    [passage] = converter.passages(path, "A Bru\u0308cke and an o\ufb03ce.".encode())
+
+    assert passage.content == "A Br\u00fccke and an office."
+    assert passage.meta["title"] == "K\u00f6penick"
+    assert passage.meta["file_path"] == str(path)
+
+
+@needs_markdown
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("# The *first* heading\n\nText.\n\n# Second", "The first heading"),
+        ("Text first.\n\nUnderlined\n==========\n\nMore.", "Underlined"),
+        ("```\n# a comment in code\n```\n\n## Real `name`\n\nText.", "Real name"),
+        ("---\ntitle: From the front\ntags: [a]\n---\n# Heading\n\nText.", "From the front"),
+        ("No heading at all.", "notes"),
+    ],
+)
+def test_a_markdown_file_is_titled_by_its_first_heading(converter: FileConverter, text: str, title: str) -> None:
+    assert converter.passages(Path("/notes.md"), text.encode())[0].meta["title"] == title
+
+
+@needs_markdown
+def test_front_matter_becomes_metadata_but_never_the_identity_of_a_passage(converter: FileConverter) -> None:
+    text = b"---\nauthor: Ada\nyear: 1843\nfile_path: /etc\nid: x\ncontent: y\nsource: web\nnested: {a: 1}\n---\nText."
+    [passage] = converter.passages(Path("/notes.md"), text)
+
+    assert passage.content == "Text."
+    assert {key: passage.meta.get(key) for key in ("author", "year")} == {"author": "Ada", "year": 1843}
+    assert passage.meta["file_path"] == "/notes.md"
+    assert not {"id", "content", "source", "nested", "encoding"} & passage.meta.keys()
+
+
+@needs_html
+def test_a_web_page_gives_its_title_and_its_text(converter: FileConverter) -> None:
+    page = (
+        "<html><head><meta charset=iso-8859-1><title>Caf\u00e9s &amp; squares</title><script>no()</script></head>"
+        "<body><h1>Heading</h1><p>The caf\u00e9 stands on a square of the old town.</p></body></html>"
+    )
+    [passage] = converter.passages(Path("/page.html"), page.encode("latin-1"))
+
+    assert passage.meta["title"] == "Caf\u00e9s & squares"
+    assert "The caf\u00e9 stands on a square" in (passage.content or "")
+    assert "no()" not in (passage.content or "")
+
+
+@needs_pdf
+def test_a_pdf_gives_its_title_and_the_page_where_each_passage_begins(converter: FileConverter) -> None:
+    pages = [f"Page {name} begins. " + "This page says a thing. " * 25 for name in ("one", "two", "three")]
+    passages = converter.passages(Path("/paper.pdf"), make_pdf(pages, title="On Squares"))
+
+    assert {passage.meta["title"] for passage in passages} == {"On Squares"}
+    assert [passage.meta["page_number"] for passage in passages] == [1, 2, 3]
+    assert "Page two begins." in str(passages[0].content)
+
+
+@needs_pdf
+def test_pages_are_counted_over_empty_ones(converter: FileConverter) -> None:
+    passages = converter.passages(Path("/paper.pdf"), make_pdf(["", "", "Only the third page has text."]))
+
+    assert [passage.meta["page_number"] for passage in passages] == [3]
+    assert passages[0].meta["title"] == "paper"
+
+
+@needs_pdf
+def test_lines_and_words_that_the_paper_broke_are_joined(converter: FileConverter) -> None:
+    [passage] = converter.passages(Path("/paper.pdf"), make_pdf(["The exam-\nple goes over\nthree lines."]))
+
+    assert passage.content == "The example goes over three lines."
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("a.txt", b"", "empty"),
+        ("a.txt", b" \n\t ", "empty"),
+        ("a.txt", "Caf\u00e9".encode("latin-1"), "not UTF-8 text.*iconv"),
+        ("a.txt", b"one\0two", "not text"),
+        pytest.param("a.md", b"\xff\xfe\x00", "not UTF-16 text", marks=needs_markdown),
+        pytest.param("a.md", b"[//]: # (only a comment)\n", "no text in it", marks=needs_markdown),
+        pytest.param("a.html", b"<html><body></body></html>", "no text in it", marks=needs_html),
+        pytest.param("a.html", b"<meta charset=nonsense><p>x</p>", "not NONSENSE text", marks=needs_html),
+        pytest.param("a.pdf", b"%PDF-1.4\nbroken", "cannot be read as a PDF.*damaged", marks=needs_pdf),
+        pytest.param("a.pdf", make_pdf([""]), "no text in it.*scanned", marks=needs_pdf),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_the_reason(
+    converter: FileConverter, name: str, data: bytes, reason: str
+) -> None:
+    with pytest.raises(CannotRead, match=reason):
+        converter.passages(Path("/") / name, data)
+
+
+@needs_pdf
+def test_an_encrypted_pdf_is_refused(converter: FileConverter) -> None:
+    from pypdf import PdfReader, PdfWriter
+
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(make_pdf(["Secret."]))))
+    writer.encrypt("password", algorithm="RC4-128")
+    encrypted = io.BytesIO()
+    writer.write(encrypted)
+
+    with pytest.raises(CannotRead, match=r"encrypted.*without a password"):
+        converter.passages(Path("/a.pdf"), encrypted.getvalue())
+
+
+def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent() -> None:
+        raise ImportError("pypdf")
+
+    monkeypatch.setitem(file_conversion._CONVERTERS, file_conversion.PDF, absent)
+    converter = FileConverter()
+
+    with pytest.raises(CannotRead, match="make install EXTRAS=files"):
+        converter.passages(Path("/a.pdf"), make_pdf(["Text."]))
+    assert converter.passages(Path("/a.txt"), b"Text.")

@@ -1,0 +1,106 @@
+"""The trace in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefrag.components.state.state import Event
+from prefrag.pipelines.trace_text import trace_text
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "line"),
+    [
+        ("thought", {"text": "I look\nit up."}, "Thought: I look it up."),
+        ("search", {"source": "local", "query": "alpha"}, "Search local: alpha"),
+        (
+            "found",
+            {"source": "local", "titles": ["A", "B"], "seconds": 0.0004, "left_house": False, "error": None},
+            "Found in local (2 in 0.4 ms): A · B",
+        ),
+        (
+            "found",
+            {"source": "web", "titles": [], "seconds": 1.25, "left_house": True, "error": None},
+            "Found in web (0 in 1.2 s, the query left the house): nothing",
+        ),
+        ("found", {"source": "web", "titles": [], "error": "no reply within 20 s"}, "Failed web: no reply within 20 s"),
+        (
+            "verdict",
+            {"status": True, "judged_by": "first_step", "analysis": "Nothing to compare with.", "parsed": True},
+            "Verdict: keep what was found (the first retrieval is not judged)",
+        ),
+        (
+            "verdict",
+            {"status": False, "judged_by": "coverage", "analysis": "It covers 3%.", "parsed": True},
+            "Verdict: switch to another source (by coverage). It covers 3%.",
+        ),
+        (
+            "verdict",
+            {"status": False, "judged_by": "model", "analysis": "", "parsed": False},
+            "Verdict: switch to another source (by the model, its reply could not be read)",
+        ),
+        ("observation", {"source": "web", "documents": ["A"]}, "Observed from web: A"),
+        ("answer", {"text": "1974", "label": "CORRECT", "forced": False}, "Answer: 1974 [CORRECT]"),
+        ("answer", {"text": "1974", "label": None, "forced": True}, "Forced answer: 1974"),
+        (
+            "reflection",
+            {"label": "INCORRECT", "explanation": "No year.", "supplement": True},
+            "Reflection: the answer is labelled INCORRECT, so every source is asked once more. No year.",
+        ),
+        ("reflection", {"label": None, "explanation": "", "supplement": False}, "Reflection: the answer has no label"),
+        ("exhausted", {"replies": 4}, "Steps used up: the model must answer now (4 replies)"),
+        ("unknown_action", {"tool": "Dance"}, "Unknown action: 'Dance', the model is told so"),
+        ("unreadable", {"tool": ""}, "Unreadable reply: the model is told so"),
+        ("rewritten", {"question": "When did Beta win?"}, "Follow-up understood as: When did Beta win?"),
+        ("rewritten", {"question": None}, "Follow-up: could not be made to stand alone, taken as it is"),
+        (
+            "cut",
+            {"caller": "judge", "documents_cut": 2, "documents_shortened": 1, "context_window": 4096},
+            "Cut to fit the judge's window of 4096 tokens: 2 passages left out, 1 shortened",
+        ),
+        ("error", {"caller": "reasoner", "message": "down"}, "Error of the reasoner: down"),
+        ("some later kind", {"a": 1}, 'some later kind: {"a": 1}'),
+    ],
+)
+def test_says_each_kind_of_event_in_one_line(kind: str, data: dict[str, Any], line: str):
+    assert trace_text(Event(kind, 1, data)) == line
+
+
+@given(st.text(), st.lists(st.text()))
+def test_holds_nothing_that_a_terminal_would_obey(text: str, titles: list[str]):
+    for event in (Event("thought", 1, {"text": text}), Event("found", 1, {"source": "web", "titles": titles})):
+        assert trace_text(event).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("kind", "data", "line"),
+    [
+        (
+            "selection",
+            {"method": "cfs", "documents": ["A", "B"], "pairs": [{"positive": True}, {"positive": False}]},
+            "Selected by cfs (2 pairs classified, 1 positive): A · B",
+        ),
+        ("selection", {"method": "qdc", "documents": ["A"], "pairs": []}, "Selected by qdc: A"),
+        (
+            "refined",
+            {"of_step": 1, "tokens_before": 2000, "tokens_after": 300, "used": True},
+            "Summarised the observation of step 1: 2000 to 300 tokens",
+        ),
+        (
+            "steered",
+            {"source": "web", "named": "local", "reason": "the last label was False"},
+            "Steered to web, where the model named local (the last label was False)",
+        ),
+        (
+            "review",
+            {"status": False, "supplement": True, "explanation": "Half is missing."},
+            "Review: the answer is doubted, the question is searched for once more. Half is missing.",
+        ),
+    ],
+)
+def test_the_decisions_of_the_other_methods_are_told_in_words(kind: str, data: dict, line: str):
+    assert trace_text(Event(kind, 1, data)) == line

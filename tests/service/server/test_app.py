@@ -1,0 +1,341 @@
+"""The served application: what it answers, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from prefrag.service.server.app import create_app
+from tests.fakes import CALLS
+from tests.pipelines.scripted import answer, search
+
+Serve = Callable[..., TestClient]
+QUESTION = {"question": "In which year did the yard that built alpha win the prize?"}
+CHAT = {"model": "prefrag", "messages": [{"role": "user", "content": QUESTION["question"]}]}
+WITH_KEY = {"Authorization": "Bearer second"}
+
+
+class TestRun:
+    def test_answers_with_the_whole_result(self, serve: Serve):
+        response = serve().post("/prefrag/run", json=QUESTION)
+
+        assert response.status_code == 200
+        result = response.json()["result"]
+        assert result["answer"] == "1974"
+        assert result["label"] == "CORRECT"
+        assert [step["source"] for step in result["steps"]] == ["local", "web", None]
+        assert [document["id"] for document in result["documents"]] == ["local-alpha", "web-delta"]
+        assert result["trace"]
+
+    def test_a_request_may_allow_the_house_alone(self, serve: Serve):
+        result = serve().post("/prefrag/run", json={**QUESTION, "sources": ["local"]}).json()["result"]
+
+        assert result["counts"]["total_web"] == 0
+        assert "web" not in CALLS
+
+    def test_a_request_may_narrow_top_k_steps_preference_and_filters(self, serve: Serve):
+        filters = {"field": "meta.year", "operator": "==", "value": 2020}
+        wishes = {"preferred": "web", "top_k": 3, "max_steps": 1, "filters": filters}
+
+        result = serve().post("/prefrag/run", json={**QUESTION, **wishes}).json()["result"]
+
+        assert CALLS["web"][0]["filters"] == filters
+        assert result["steps"][0]["source"] == "web"
+
+    @pytest.mark.parametrize(
+        ("wish", "message"),
+        [
+            ({"question": "x" * 4001}, "4000"),
+            ({"question": " "}, "empty"),
+            ({"sources": ["attic"]}, "attic"),
+            ({"sources": ["local"], "preferred": "web"}, "preferred"),
+            ({"top_k": 0}, "top_k"),
+            ({"max_steps": 99}, "max_steps"),
+        ],
+    )
+    def test_a_wish_that_cannot_be_granted_is_refused_with_the_reason(self, serve: Serve, wish: dict, message: str):
+        response = serve().post("/prefrag/run", json={**QUESTION, **wish})
+
+        assert response.status_code == 422
+        assert message in response.json()["detail"]
+
+    @pytest.mark.parametrize(
+        "body", [{}, {"question": 5}, {**QUESTION, "top_k": "many"}, {**QUESTION, "history": [{}]}]
+    )
+    def test_a_body_of_the_wrong_shape_is_refused(self, serve: Serve, body: dict):
+        assert serve().post("/prefrag/run", json=body).status_code == 422
+
+    def test_a_misspelt_wish_is_refused_rather_than_left_out(self, serve: Serve):
+        response = serve().post("/prefrag/run", json={**QUESTION, "source": ["local"]})
+
+        assert response.status_code == 422
+        assert "web" not in CALLS
+
+    def test_earlier_turns_are_understood(self, serve: Serve):
+        history = [{"role": "user", "content": "Who built alpha?"}, {"role": "assistant", "content": "Beta."}]
+        client = serve('{"question": "When did Beta win the prize?"}', answer("1974"))
+
+        response = client.post("/prefrag/run", json={"question": "And when did it win?", "history": history})
+
+        result = response.json()["result"]
+        assert result["question"] == "When did Beta win the prize?"
+        assert result["asked"] == "And when did it win?"
+
+    def test_a_failing_model_is_a_bad_gateway_with_the_trace_so_far(self, serve: Serve):
+        response = serve(search("alpha"), "!the model server is down").post("/prefrag/run", json=QUESTION)
+
+        assert response.status_code == 502
+        body = response.json()
+        assert "the model server is down" in body["detail"]
+        assert [step["query"] for step in body["result"]["steps"]] == ["alpha"]
+        assert any(event["kind"] == "found" for event in body["result"]["trace"])
+
+    def test_a_strict_source_that_fails_is_one_too_and_nothing_leaves_the_house(self, serve: Serve):
+        client = serve(search("alpha"), errors={"local": "disk full"}, changes={"local": {"strict": True}})
+
+        response = client.post("/prefrag/run", json=QUESTION)
+
+        assert response.status_code == 502
+        assert "The source 'local' failed: ScriptedRetriever: disk full" in response.json()["detail"]
+        assert "web" not in CALLS
+
+    def test_a_question_that_the_window_cannot_hold_is_one_too(self, serve: Serve):
+        response = serve(answer(), model_settings={"context_window": 400}).post("/prefrag/run", json=QUESTION)
+
+        assert response.status_code == 502
+        assert "PREFRAG_LLM_CONTEXT" in response.json()["detail"]
+
+    def test_the_web_that_an_administrator_switched_off_stays_off(self, serve: Serve, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+        client = serve()
+
+        assert client.post("/prefrag/run", json={**QUESTION, "sources": ["web"]}).status_code == 422
+        assert client.post("/prefrag/run", json=QUESTION).json()["result"]["queries_sent_out"] == []
+        assert "web" not in CALLS
+
+
+class TestReady:
+    def test_is_ready_when_every_pipeline_loaded(self, serve: Serve):
+        response = serve().get("/ready")
+
+        assert response.status_code == 200
+
+    def test_names_the_pipelines_that_did_not_load(self, serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+        shipped = Path(__file__).resolve().parents[2] / "hayhooks" / "prefrag" / "pipeline_wrapper.py"
+        for name, wrapper in [("prefrag", shipped.read_text()), ("broken", "raise ImportError('no such extra')")]:
+            (tmp_path / "folders" / name).mkdir(parents=True)
+            (tmp_path / "folders" / name / "pipeline_wrapper.py").write_text(wrapper)
+        monkeypatch.setenv("HAYHOOKS_PIPELINES_DIR", str(tmp_path / "folders"))
+        monkeypatch.setenv("PREFRAG_API_KEYS", "first")
+
+        response = serve().get("/ready")
+
+        assert response.status_code == 503
+        assert response.json()["not_loaded"] == ["broken"]
+        assert "no such extra" not in response.text
+
+    def test_lives_even_when_not_ready(self, serve: Serve, script_pipeline: Callable[..., None]):
+        client = serve("never said", changes={"start": {"preferred": "attic"}})
+
+        assert client.get("/ready").json()["not_loaded"] == ["prefrag"]
+        assert client.get("/live").status_code == 200
+
+    def test_a_missing_folder_of_pipelines_stops_the_start(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+        monkeypatch.setenv("HAYHOOKS_PIPELINES_DIR", str(tmp_path / "nowhere"))
+
+        with pytest.raises(FileNotFoundError, match="nowhere"):
+            create_app()
+
+
+DEPLOY = [
+    ("POST", "/deploy_files"),
+    ("POST", "/deploy-yaml"),
+    ("POST", "/undeploy/prefrag"),
+    ("GET", "/draw/prefrag"),
+    ("POST", "/v1/files"),
+    ("POST", "/files"),
+    ("GET", "/traces"),
+    ("POST", "/v1/responses"),
+]
+
+
+class TestClosedRoutes:
+    @pytest.mark.parametrize(("method", "path"), DEPLOY)
+    def test_are_not_there(self, serve: Serve, method: str, path: str):
+        client = serve()
+
+        assert client.request(method, path, json={}).status_code == 404
+        assert client.get("/ready").status_code == 200
+
+    @pytest.mark.parametrize("path", ["//deploy_files", "/deploy_files/", "/%64eploy_files", "/x/../deploy_files"])
+    def test_are_not_there_under_other_spellings(self, serve: Serve, path: str):
+        assert serve().post(path, json={"name": "x", "files": {}}).status_code == 404
+
+    def test_are_not_described(self, serve: Serve):
+        paths = serve().get("/openapi.json").json()["paths"]
+
+        assert {"/prefrag/run", "/ready", "/v1/chat/completions", "/status/{pipeline_name}"} <= paths.keys()
+        assert not [path for path in paths if "deploy" in path or "files" in path or "draw" in path]
+
+    def test_deploy_routes_open_when_the_administrator_says_so(self, serve: Serve, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_OPEN_DEPLOY", "on")
+        client = serve()
+
+        # 422: the route is there and does not like the empty body.
+        assert client.post("/deploy_files", json={}).status_code == 422
+        assert client.post("/v1/files", json={}).status_code == 404
+
+
+class TestKeys:
+    @pytest.fixture
+    def client(self, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> TestClient:
+        monkeypatch.setenv("PREFRAG_API_KEYS", "first, second")
+        monkeypatch.setenv("PREFRAG_OPEN_DEPLOY", "on")
+        return serve()
+
+    @pytest.mark.parametrize(
+        ("method", "path"),
+        [
+            ("POST", "/prefrag/run"),
+            ("POST", "/v1/chat/completions"),
+            ("POST", "/chat/completions"),
+            ("GET", "/v1/models"),
+            ("GET", "/models"),
+            ("GET", "/status"),
+            ("GET", "/status/prefrag"),
+            ("GET", "/docs"),
+            ("GET", "/openapi.json"),
+            ("POST", "/deploy_files"),
+            ("POST", "/deploy-yaml"),
+            ("POST", "/undeploy/prefrag"),
+        ],
+    )
+    def test_no_route_answers_without_one(self, client: TestClient, method: str, path: str):
+        response = client.request(method, path, json=QUESTION)
+
+        assert response.status_code == 401
+        assert response.headers["www-authenticate"] == "Bearer"
+
+    @pytest.mark.parametrize(
+        "header", ["Bearer wrong", "Bearer ", "Bearer first, second", "Basic second", "second", "Bearer sec\u00f6nd"]
+    )
+    def test_a_wrong_key_is_refused(self, client: TestClient, header: str):
+        headers = {b"authorization": header.encode("latin-1")}
+
+        assert client.post("/prefrag/run", json=QUESTION, headers=headers).status_code == 401
+        assert "model" not in CALLS
+
+    @pytest.mark.parametrize("key", ["first", "second"])
+    def test_each_key_opens(self, client: TestClient, key: str):
+        response = client.post("/prefrag/run", json=QUESTION, headers={"Authorization": f"Bearer {key}"})
+
+        assert response.status_code == 200
+
+    @pytest.mark.parametrize("path", ["/ready", "/live"])
+    def test_probes_need_none(self, client: TestClient, path: str):
+        assert client.get(path).status_code == 200
+
+    def test_a_setting_without_a_key_in_it_stops_the_start(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_API_KEYS", " , ")
+
+        with pytest.raises(ValueError, match="PREFRAG_API_KEYS"):
+            create_app()
+
+
+class TestWithoutKeys:
+    def test_only_this_machine_is_served(self, serve: Serve):
+        app = serve().app
+
+        with TestClient(app, base_url="http://192.168.1.5:1416") as outside:
+            response = outside.post("/prefrag/run", json=QUESTION)
+
+        assert response.status_code == 403
+        assert "PREFRAG_API_KEYS" in response.json()["detail"]
+
+    def test_a_foreign_name_for_this_machine_is_refused(self, serve: Serve):
+        response = serve().post("/prefrag/run", json=QUESTION, headers={"Host": "rebound.example"})
+
+        assert response.status_code == 403
+
+    @pytest.mark.parametrize("host", ["localhost:1416", "127.0.0.1", "[::1]:1416"])
+    def test_its_own_names_are_served(self, serve: Serve, host: str):
+        assert serve().post("/prefrag/run", json=QUESTION, headers={"Host": host}).status_code == 200
+
+
+class TestLimits:
+    def test_a_large_body_is_refused_unread(self, serve: Serve):
+        response = serve().post("/prefrag/run", content=b" " * 1_000_001, headers={"Content-Type": "application/json"})
+
+        assert response.status_code == 413
+        assert "1,000,000" in response.json()["detail"]
+
+    def test_a_large_body_in_chunks_is_refused_too(self, serve: Serve):
+        def chunks() -> Iterator[bytes]:
+            for _ in range(11):
+                yield b" " * 100_000
+
+        response = serve().post("/prefrag/run", content=chunks(), headers={"Content-Type": "application/json"})
+
+        assert "content-length" not in response.request.headers
+        assert response.status_code == 413
+
+    def test_a_body_within_the_limit_in_chunks_is_read(self, serve: Serve):
+        text = json.dumps(QUESTION).encode()
+
+        response = serve().post(
+            "/prefrag/run", content=iter([text[:10], text[10:]]), headers={"Content-Type": "application/json"}
+        )
+
+        assert response.status_code == 200
+
+
+class TestCors:
+    PREFLIGHT = {"Origin": "https://chat.example", "Access-Control-Request-Method": "POST"}
+
+    def test_is_closed(self, serve: Serve):
+        response = serve().post("/prefrag/run", json=QUESTION, headers={"Origin": "https://chat.example"})
+
+        assert "access-control-allow-origin" not in response.headers
+
+    def test_opens_for_the_origins_that_the_administrator_names(self, serve: Serve, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_CORS_ORIGINS", "https://chat.example")
+        monkeypatch.setenv("PREFRAG_API_KEYS", "second")
+        client = serve()
+
+        # A browser asks beforehand without the key.
+        assert client.options("/prefrag/run", headers=self.PREFLIGHT).status_code == 200
+        refused = client.options("/prefrag/run", headers={**self.PREFLIGHT, "Origin": "https://other.example"})
+        assert refused.status_code == 400
+        answered = client.post("/prefrag/run", json=QUESTION, headers={**self.PREFLIGHT, **WITH_KEY})
+        assert answered.headers["access-control-allow-origin"] == "https://chat.example"
+
+
+class TestLog:
+    def test_holds_no_question(self, serve: Serve, capfd: pytest.CaptureFixture[str]):
+        client = serve()
+        client.post("/prefrag/run", json=QUESTION)
+        client.post("/v1/chat/completions", json=CHAT)
+
+        logged = capfd.readouterr().err
+        assert "Running pipeline" in logged
+        assert "alpha" not in logged
+
+
+class TestServed:
+    def test_other_methods_are_served_when_they_are_named(self, serve: Serve, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_SERVE", "prefrag, react")
+
+        client = serve()
+
+        assert client.get("/ready").status_code == 200
+        assert {model["id"] for model in client.get("/v1/models").json()["data"]} == {"prefrag", "react"}
+
+    def test_a_name_that_is_not_there_stops_the_start(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_SERVE", "nonsense")
+
+        with pytest.raises(FileNotFoundError, match="no pipeline to serve named nonsense"):
+            create_app()

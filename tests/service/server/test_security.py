@@ -1,0 +1,172 @@
+"""The gates in front of the application, one by one."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from prefrag.service.server.security import (
+    CancelWhenGone,
+    _stays_on_this_machine,
+    api_keys,
+    deploy_is_open,
+    is_loopback,
+    is_open,
+)
+
+POST = {"type": "http", "method": "POST", "path": "/prefrag/run", "headers": []}
+
+
+class Client:
+    """The network side of a request."""
+
+    def __init__(self) -> None:
+        self.gone = asyncio.Event()
+        self.sent: list[dict[str, Any]] = []
+        self._body = [{"type": "http.request", "body": b"a", "more_body": True}, {"type": "http.request", "body": b"b"}]
+
+    async def receive(self) -> dict[str, Any]:
+        if self._body:
+            return self._body.pop(0)
+        await self.gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Any) -> None:
+        self.sent.append(message)
+
+
+async def read_body(receive: Any) -> bytes:
+    body = b""
+    while True:
+        message = await receive()
+        body += message["body"]
+        if not message.get("more_body"):
+            return body
+
+
+class TestCancelWhenGone:
+    async def test_a_client_that_goes_stops_the_work(self):
+        client, stopped = Client(), asyncio.Event()
+
+        async def work(scope: Any, receive: Any, send: Any) -> None:
+            assert await read_body(receive) == b"ab"
+            client.gone.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                stopped.set()
+
+        await asyncio.wait_for(CancelWhenGone(work)(POST, client.receive, client.send), 5)
+
+        assert stopped.is_set()
+
+    async def test_a_client_that_waits_gets_its_answer(self):
+        client = Client()
+
+        async def work(scope: Any, receive: Any, send: Any) -> None:
+            await send({"type": "http.response.body", "body": await read_body(receive)})
+
+        await CancelWhenGone(work)(POST, client.receive, client.send)
+
+        assert client.sent == [{"type": "http.response.body", "body": b"ab"}]
+
+    async def test_the_work_is_told_as_well(self):
+        client, told = Client(), []
+
+        async def work(scope: Any, receive: Any, send: Any) -> None:
+            await read_body(receive)
+            client.gone.set()
+            told.append(await receive())
+            await asyncio.Event().wait()
+
+        await asyncio.wait_for(CancelWhenGone(work)(POST, client.receive, client.send), 5)
+
+        assert told == [{"type": "http.disconnect"}]
+
+    async def test_an_error_of_the_work_is_not_hidden(self):
+        client = Client()
+
+        async def work(scope: Any, receive: Any, send: Any) -> None:
+            raise LookupError("lost")
+
+        with pytest.raises(LookupError, match="lost"):
+            await CancelWhenGone(work)(POST, client.receive, client.send)
+
+    async def test_a_server_that_stops_takes_the_work_along(self):
+        client, stopped = Client(), asyncio.Event()
+
+        async def work(scope: Any, receive: Any, send: Any) -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                stopped.set()
+
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(CancelWhenGone(work)(POST, client.receive, client.send), 0.01)
+
+        assert stopped.is_set()
+
+
+class TestOpenPaths:
+    @pytest.mark.parametrize("path", ["/prefrag/run", "/v1/chat/completions", "/ready", "/docs", "/status/prefrag"])
+    def test_what_is_served(self, path: str):
+        assert is_open(path)
+
+    @pytest.mark.parametrize("path", ["/", "", "/deploy-yaml", "/run", "/a/b/run", "/ready/x", "/v1/files", "/ready\n"])
+    def test_what_is_not(self, path: str):
+        assert not is_open(path)
+
+    def test_drawing_stays_closed_because_it_sends_the_graph_to_a_server_outside(self):
+        assert not is_open("/draw/prefrag", open_deploy=True)
+        assert is_open("/undeploy/prefrag", open_deploy=True)
+
+
+@pytest.mark.parametrize(
+    ("value", "opened"), [("on", True), ("TRUE", True), ("", False), ("off", False), ("no", False)]
+)
+def test_deploying_opens_only_on_a_clear_word(monkeypatch: pytest.MonkeyPatch, value: str, opened: bool):
+    monkeypatch.setenv("PREFRAG_OPEN_DEPLOY", value)
+
+    assert deploy_is_open() is opened
+
+
+@pytest.mark.parametrize(("value", "keys"), [("", ()), ("a", ("a",)), (" a, b,,", ("a", "b"))])
+def test_keys_are_separated_by_commas(monkeypatch: pytest.MonkeyPatch, value: str, keys: tuple[str, ...]):
+    monkeypatch.setenv("PREFRAG_API_KEYS", value)
+
+    assert api_keys() == keys
+
+
+@pytest.mark.parametrize("value", [",", "  ", "k\u00e9y", "a\tb"])
+def test_keys_that_cannot_work_are_refused(monkeypatch: pytest.MonkeyPatch, value: str):
+    monkeypatch.setenv("PREFRAG_API_KEYS", value)
+
+    with pytest.raises(ValueError, match="PREFRAG_API_KEYS"):
+        api_keys()
+
+
+@pytest.mark.parametrize("host", ["[", "[::1", "a b", ""])
+def test_a_name_that_is_none_is_not_of_this_machine(host: str):
+    scope = {"type": "http", "server": ("127.0.0.1", 1416), "headers": [(b"host", host.encode())]}
+
+    assert not _stays_on_this_machine(scope)
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [
+        ("127.0.0.1", True),
+        ("127.8.8.8", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("192.168.1.5", False),
+        ("example.org", False),
+        ("localhost.example.org", False),
+    ],
+)
+def test_what_only_this_machine_reaches(host: str, loopback: bool):
+    assert is_loopback(host) is loopback
