@@ -103,8 +103,10 @@ def load(pipeline: str | os.PathLike[str] = "prefrag", replace: Mapping[str, Any
     from 0. Without further words the whole component is replaced.
 
     Where the YAML repeats the parameters of a component whole (``init_parameters: *web``), what repeats them follows:
-    ``web.retriever`` is also that of ``web_again``. What the YAML repeats inside a component does not. The more exact
-    key wins, whatever the order: a component goes before a class, and ``web_again.retriever`` before ``web.retriever``.
+    ``web.retriever`` is also that of ``web_again``. What the YAML repeats inside a component does not: name its class,
+    as in ``{"TantivyDocumentStore.index": "mine", "WebRetriever.local_index": "mine"}`` for an index of your own. The
+    more exact key wins, whatever the order: a component before a class, ``web_again.retriever`` before
+    ``web.retriever``.
 
     A value is a component or any object with ``to_dict``, a plain value, or a block with ``type`` and
     ``init_parameters``. Objects are written as YAML and built anew, so the pipeline can be saved as any other.
