@@ -108,10 +108,10 @@ class TitleMentionRetriever:
 
     def warm_up(self) -> None:
         """
-        Open an on-disk index, so that a missing or damaged one is reported before the first question.
+        Open an on-disk index, so that one that is missing or keeps no titles is told before the first question.
 
-        :raises FileNotFoundError: When the store names an index that does not exist.
-        :raises DocumentStoreError: When the index cannot be opened.
+        :raises FileNotFoundError: if the store names an index that does not exist.
+        :raises DocumentStoreError: if the index was made before titles were kept.
         """
         if isinstance(self.document_store, TantivyDocumentStore):
             self.document_store.known_titles([])

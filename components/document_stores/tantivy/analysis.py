@@ -21,8 +21,7 @@ _LONGEST_TOKEN = 255
 
 
 def check_language(language: str) -> None:
-    """
-    Refuse a language that tantivy cannot stem.
+    """Refuse a language that tantivy cannot stem.
 
     :param language: The name of a language, in lower case.
     :raises ValueError: When it is not one of `LANGUAGES`.
@@ -32,8 +31,7 @@ def check_language(language: str) -> None:
 
 
 def text_analyzer(language: str) -> TextAnalyzer:
-    """
-    Make the analyzer of an index: words, lower case, no stop words, stems.
+    """Make the analyzer of an index: words, lower case, no stop words, stems.
 
     :param language: One of `LANGUAGES`. Arabic, Greek, Romanian, Tamil and Turkish keep their stop words.
     :returns: The analyzer, one object per language.
@@ -53,8 +51,7 @@ def _text_analyzer(language: str) -> TextAnalyzer:
 
 
 def indexed_form(text: str) -> str:
-    """
-    Write a text in the form in which it is indexed and looked up.
+    """Write a text in the form in which it is indexed and looked up.
 
     :param text: Any text.
     :returns: The text in one form of Unicode, with `?` for what cannot be encoded.

@@ -24,8 +24,7 @@ _MOST_AT_HAND = 512
 
 
 class Commit:
-    """
-    Reads an index as one commit left it.
+    """Reads an index as one commit left it.
 
     Clauses of words, documents and frequencies are kept for as long as the commit is the latest. After the next one
     there is another object, so nothing that is kept here can be out of date.
@@ -39,8 +38,7 @@ class Commit:
         analyzer: TextAnalyzer,
         whole: bool,
     ) -> None:
-        """
-        Keep the handles of a commit.
+        """Keep the handles of a commit.
 
         :param searcher: Searches the index as the commit left it.
         :param version: The version of the file that every commit replaces.
@@ -59,8 +57,7 @@ class Commit:
         self._documents: dict[tuple[int, int], tuple[str, str | None, dict[str, Any]]] = {}
 
     def text_query(self, text: str) -> Query | None:
-        """
-        Build the query for a text: BM25 over title and text, summed.
+        """Build the query for a text: BM25 over title and text, summed.
 
         :param text: Any text; it has no operators.
         :returns: The query; None when no document holds a word of the text.
@@ -74,8 +71,7 @@ class Commit:
         return Query.boolean_query(clauses) if clauses else None
 
     def title_query(self, keys: Iterable[str]) -> Query:
-        """
-        Build the query for the documents of some titles.
+        """Build the query for the documents of some titles.
 
         :param keys: Keys as `title_key` makes them.
         :returns: The query; every document that fulfils it has the score 0.
@@ -84,8 +80,7 @@ class Commit:
         return Query.const_score_query(Query.boolean_query([(Occur.Should, term) for term in terms]), 0.0)
 
     def best(self, query: Query, top_k: int, filters: dict[str, Any] | None) -> list[Document]:
-        """
-        Find the documents that fulfil a query best.
+        """Find the documents that fulfil a query best.
 
         :param query: The query.
         :param top_k: The most documents to return.
@@ -119,8 +114,7 @@ class Commit:
             limit = min(searcher.num_docs, max(64, limit * 4))
 
     def all_matching(self, filters: dict[str, Any] | None) -> Iterator[Document]:
-        """
-        Go through the documents that match filters, without holding them all.
+        """Go through the documents that match filters, without holding them all.
 
         :param filters: Haystack's filters; without them every document is given.
         :returns: The matching documents, in no particular order.
@@ -132,8 +126,7 @@ class Commit:
                 yield document
 
     def by_id(self, document_ids: Sequence[str]) -> list[Document]:
-        """
-        Get documents by their ids.
+        """Get documents by their ids.
 
         :param document_ids: The ids, each once.
         :returns: The documents that exist, in the order of the ids.
@@ -143,8 +136,7 @@ class Commit:
         return [found[document_id] for document_id in document_ids if document_id in found]
 
     def existing(self, field: str, values: Iterable[str]) -> set[str]:
-        """
-        Look up exact terms.
+        """Look up exact terms.
 
         :param field: A field of exact terms.
         :param values: The strings to look up.
@@ -158,8 +150,7 @@ class Commit:
         return {value for value, term in terms.items() if searcher.search(term, limit=1, count=False).hits}
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """
-        Count in how many documents words occur, in title or text.
+        """Count in how many documents words occur, in title or text.
 
         :param words: Words of a text, or terms of the index.
         :returns: The number of documents, and for every word the number that holds it; all, for one without a token.

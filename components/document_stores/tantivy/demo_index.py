@@ -24,8 +24,7 @@ _BUILD = 2
 
 
 def demo_index(name: str, folder: Path) -> Path:
-    """
-    Find the index of a corpus that the project ships, and build it when it is not there yet.
+    """Find the index of a corpus that the project ships, and build it when it is not there yet.
 
     The folder of the index carries a hash of the corpus file, so that an edited corpus is indexed anew, and it appears
     only when it is whole, so that two first commands at the same time do not disturb each other.
@@ -50,8 +49,7 @@ def demo_index(name: str, folder: Path) -> Path:
 
 
 def read_passages(corpus: Path) -> Iterator[Document]:
-    """
-    Read a corpus of one JSON passage a line: `id`, `title`, `text`, and any further keys, which become metadata.
+    """Read a corpus of one JSON passage a line: `id`, `title`, `text`, and any further keys, which become metadata.
 
     The key `source` is left out: it says which simulated source holds the passage, and the pipeline writes the
     source that was really searched under the same name.

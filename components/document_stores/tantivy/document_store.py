@@ -27,8 +27,7 @@ from prefrag.components.document_stores.tantivy.index_location import (
 
 
 class TantivyDocumentStore:
-    """
-    Keeps documents in a tantivy index on disk and finds them by BM25 (k1 1.2, b 0.75) over title and text.
+    """Keeps documents in a tantivy index on disk and finds them by BM25 (k1 1.2, b 0.75) over title and text.
 
     It needs no server: any number of processes read an index while one at a time writes to it, and a reader sees
     what another process committed at its next call. `write_documents` returns once the documents are on disk. The
@@ -58,8 +57,7 @@ class TantivyDocumentStore:
         language: str | None = None,
         lock_timeout: float = 10.0,
     ) -> None:
-        """
-        Describe the store; nothing is opened or created before it is used.
+        """Describe the store; nothing is opened or created before it is used.
 
         :param path: The folder of the index, created by the first write. Without it the folder is found at every use:
             `index`, else `PREFRAG_INDEX`, else the index `default` when there is one, else the demo, which is never
@@ -95,8 +93,7 @@ class TantivyDocumentStore:
         return copied
 
     def to_dict(self) -> dict[str, Any]:
-        """
-        Serialise the store.
+        """Serialise the store.
 
         :returns: Its parameters as plain values.
         """
@@ -106,8 +103,7 @@ class TantivyDocumentStore:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TantivyDocumentStore:
-        """
-        Make a store from its serialised form.
+        """Make a store from its serialised form.
 
         :param data: The result of `to_dict`.
         :returns: The store.
@@ -115,8 +111,7 @@ class TantivyDocumentStore:
         return default_from_dict(cls, data)
 
     def count_documents(self) -> int:
-        """
-        Count the documents.
+        """Count the documents.
 
         :returns: Their number; 0 for a folder without an index.
         """
@@ -124,8 +119,7 @@ class TantivyDocumentStore:
         return index.commit().searcher.num_docs if index else 0
 
     def search(self, query: str, top_k: int = 10, filters: dict[str, Any] | None = None) -> list[Document]:
-        """
-        Find the documents that fit a text best by BM25.
+        """Find the documents that fit a text best by BM25.
 
         :param query: Any text; it has no operators.
         :param top_k: The most documents to return.
@@ -144,8 +138,7 @@ class TantivyDocumentStore:
         return index.search(query, top_k, filters) if index else []
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
-        """
-        List the documents that match filters.
+        """List the documents that match filters.
 
         :param filters: Haystack's filters; without them every document is listed.
         :returns: The matching documents, in no particular order.
@@ -154,8 +147,7 @@ class TantivyDocumentStore:
         return list(self.iterate_documents(filters))
 
     def iterate_documents(self, filters: dict[str, Any] | None = None) -> Iterator[Document]:
-        """
-        Go through the documents that match filters, without holding them all.
+        """Go through the documents that match filters, without holding them all.
 
         :param filters: Haystack's filters; without them every document is given.
         :returns: The matching documents, in no particular order.
@@ -167,8 +159,7 @@ class TantivyDocumentStore:
             yield from index.commit().all_matching(filters)
 
     def documents_by_id(self, document_ids: Iterable[str]) -> list[Document]:
-        """
-        Get documents by their ids.
+        """Get documents by their ids.
 
         :param document_ids: The ids.
         :returns: The documents that exist, in the order of the ids.
@@ -178,8 +169,7 @@ class TantivyDocumentStore:
         return index.commit().by_id(wanted) if index and wanted else []
 
     def known_titles(self, keys: Iterable[str]) -> set[str]:
-        """
-        Find out which of many keys are titles of documents.
+        """Find out which of many keys are titles of documents.
 
         :param keys: Keys as `title_key` makes them. Each is a look-up of some microseconds.
         :returns: Those that a document has.
@@ -190,8 +180,7 @@ class TantivyDocumentStore:
     def documents_by_title(
         self, titles: Mapping[str, str], per_title: int = 3, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
-        """
-        Get documents by their titles.
+        """Get documents by their titles.
 
         :param titles: Keys as `title_key` makes them, each with the text that decides which of the documents of this
             title come first.
@@ -210,8 +199,7 @@ class TantivyDocumentStore:
         return index.documents_by_title(titles, per_title, filters) if index else {}
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """
-        Count in how many documents words occur, in title or text, in any inflection that stems alike.
+        """Count in how many documents words occur, in title or text, in any inflection that stems alike.
 
         :param words: Words as they stand in a text, or terms as `analyze` gives them.
         :returns: The number of documents, and for every word the number that holds it. A word that says nothing to
@@ -222,8 +210,7 @@ class TantivyDocumentStore:
         return index.commit().document_frequencies(words) if index else (0, dict.fromkeys(words, 0))
 
     def analyze(self, text: str) -> list[str]:
-        """
-        Split a text into the tokens that the index compares: lower-cased, without stop words, stemmed.
+        """Split a text into the tokens that the index compares: lower-cased, without stop words, stemmed.
 
         :param text: Any text.
         :returns: Its tokens in order, repetitions included.
@@ -231,8 +218,7 @@ class TantivyDocumentStore:
         return self.analyze_many([text])[0]
 
     def analyze_many(self, texts: Iterable[str]) -> list[list[str]]:
-        """
-        Split texts into tokens, as `analyze` does one.
+        """Split texts into tokens, as `analyze` does one.
 
         :param texts: Any texts.
         :returns: The tokens of each.
@@ -242,8 +228,7 @@ class TantivyDocumentStore:
         return [analyzer.analyze(indexed_form(text)) for text in texts]
 
     def write_documents(self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE) -> int:
-        """
-        Add documents, all of them or, when this raises, none.
+        """Add documents, all of them or, when this raises, none.
 
         The documents are on disk when this returns. A call opens the index for writing and commits once, so thousands
         of documents a call go faster than many small calls.
@@ -263,8 +248,7 @@ class TantivyDocumentStore:
         return self._open_for_writing().write(documents, policy, self.lock_timeout) if documents else 0
 
     def delete_documents(self, document_ids: list[str]) -> None:
-        """
-        Delete documents; ids that do not exist are passed over.
+        """Delete documents; ids that do not exist are passed over.
 
         :param document_ids: The ids.
         :raises DocumentStoreError: When another process goes on writing, or the disk refuses.
@@ -273,8 +257,7 @@ class TantivyDocumentStore:
             self._open_for_writing().delete(document_ids, self.lock_timeout)
 
     def delete_all_documents(self) -> None:
-        """
-        Delete every document; the index stays, with its language.
+        """Delete every document; the index stays, with its language.
 
         :raises DocumentStoreError: When another process goes on writing, or the disk refuses.
         """

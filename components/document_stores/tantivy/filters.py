@@ -15,8 +15,7 @@ from prefrag.components.document_stores.tantivy.schema import exact_term, metada
 
 
 def check_filters(filters: Any) -> None:
-    """
-    Refuse filters with a mistake in their form.
+    """Refuse filters with a mistake in their form.
 
     Haystack finds a mistake only when a document reaches it, which a search without candidates never does.
 
@@ -45,8 +44,7 @@ def check_filters(filters: Any) -> None:
 
 
 def candidate_query(schema: tantivy.Schema, filters: dict[str, Any]) -> Query | None:
-    """
-    Translate the part of filters that the index knows.
+    """Translate the part of filters that the index knows.
 
     :param schema: The schema of the index.
     :param filters: Haystack's filters, checked by `check_filters`.
@@ -75,8 +73,7 @@ def candidate_query(schema: tantivy.Schema, filters: dict[str, Any]) -> Query | 
 
 
 def matches_filters(filters: dict[str, Any], document: Document) -> bool:
-    """
-    Check one document.
+    """Check one document.
 
     :param filters: Haystack's filters, checked by `check_filters`.
     :param document: A candidate.

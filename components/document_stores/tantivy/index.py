@@ -45,8 +45,7 @@ class Index:
     """One index of this process: tantivy's handles, the analyzer, and the way to search and write."""
 
     def __init__(self, path: Path) -> None:
-        """
-        Open the index in a folder.
+        """Open the index in a folder.
 
         :param path: The folder.
         :raises DocumentStoreError: When the index has another format.
@@ -72,8 +71,7 @@ class Index:
         self._commit: Commit | None = None
 
     def commit(self) -> Commit:
-        """
-        Get the index as it is on disk now.
+        """Get the index as it is on disk now.
 
         :returns: The latest commit of any process.
         :raises DocumentStoreError: When the index cannot be read.
@@ -94,8 +92,7 @@ class Index:
         return latest
 
     def search(self, text: str, top_k: int, filters: dict[str, Any] | None) -> list[Document]:
-        """
-        Find the documents that fit a text best by BM25.
+        """Find the documents that fit a text best by BM25.
 
         :param text: Any text.
         :param top_k: The most documents to return.
@@ -110,8 +107,7 @@ class Index:
     def documents_by_title(
         self, titles: Mapping[str, str], per_title: int, filters: dict[str, Any] | None
     ) -> dict[str, list[Document]]:
-        """
-        Get documents by their titles.
+        """Get documents by their titles.
 
         :param titles: Keys as `title_key` makes them, each with the text that its documents are ranked by.
         :param per_title: The most documents of a title.
@@ -120,8 +116,8 @@ class Index:
         :raises FilterError: When the filters cannot be applied.
         """
         commit = self.commit()
-        # Ranking by a long text takes longer than reading documents: it is left out where it says nothing, and titles
-        # that have few are searched for together.
+        # Ranking by a long text takes longer than reading documents: it is left out where it decides nothing, and
+        # titles that have few documents are searched for together.
         unranked: list[str] = []
         together: dict[str, dict[str, int]] = {text: {} for text in titles.values()}
         alone: list[tuple[str, dict[str, int]]] = []
@@ -152,8 +148,7 @@ class Index:
         return {key: documents[:per_title] for key, documents in found.items() if documents}
 
     def write(self, documents: list[Document], policy: DuplicatePolicy, timeout: float) -> int:
-        """
-        Add documents in one commit, all of them or, when this raises, none.
+        """Add documents in one commit, all of them or, when this raises, none.
 
         :param documents: The documents.
         :param policy: What to do with an id that is there already, or twice among the documents.
@@ -187,8 +182,7 @@ class Index:
         return len(documents) if policy == DuplicatePolicy.OVERWRITE else len(by_id)
 
     def delete(self, document_ids: list[str], timeout: float) -> None:
-        """
-        Delete documents; ids that do not exist are passed over.
+        """Delete documents; ids that do not exist are passed over.
 
         :param document_ids: The ids.
         :param timeout: Seconds to wait while another process writes.
@@ -199,8 +193,7 @@ class Index:
                 writer.delete_documents_by_term("id", exact_term(document_id))
 
     def delete_all(self, timeout: float) -> None:
-        """
-        Delete every document; the index stays, with its language.
+        """Delete every document; the index stays, with its language.
 
         :param timeout: Seconds to wait while another process writes.
         :raises DocumentStoreError: When another process goes on writing, or the disk refuses.
@@ -210,8 +203,7 @@ class Index:
 
     @contextmanager
     def writer(self, timeout: float) -> Iterator[tantivy.IndexWriter]:
-        """
-        Open a writer for one call, which commits at the end or leaves the index as it was when the call raises.
+        """Open a writer for one call, which commits at the end or leaves the index as it was when the call raises.
 
         :param timeout: Seconds to wait while another process writes.
         :returns: The writer, as the value of a `with` statement.
@@ -259,8 +251,7 @@ _OPEN_LOCK = threading.Lock()
 
 
 def index_exists(path: Path) -> bool:
-    """
-    Check whether an index lies in a folder.
+    """Check whether an index lies in a folder.
 
     :param path: The folder.
     :returns: True when it holds an index, empty or not.
@@ -270,8 +261,7 @@ def index_exists(path: Path) -> bool:
 
 
 def open_index(path: Path, latest: Index | None = None) -> Index | None:
-    """
-    Open the index in a folder; all who open the same folder share one object.
+    """Open the index in a folder; all who open the same folder share one object.
 
     :param path: The folder.
     :param latest: The index that the caller opened last, which is given back while it is the one in the folder.
@@ -300,8 +290,7 @@ def open_index(path: Path, latest: Index | None = None) -> Index | None:
 
 
 def open_for_writing(path: Path, language: str | None = None) -> Index:
-    """
-    Open the index in a folder, and make it where there is none.
+    """Open the index in a folder, and make it where there is none.
 
     :param path: The folder.
     :param language: The language of a new index, one of `LANGUAGES`; `english` when None.

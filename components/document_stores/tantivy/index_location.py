@@ -19,8 +19,7 @@ _VALID_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 def data_directory() -> Path:
-    """
-    Find the folder that holds every index of this user.
+    """Find the folder that holds every index of this user.
 
     :returns: `PREFRAG_DATA_DIR` when it is set, else `prefrag` in the user's data folder (`XDG_DATA_HOME`, or
         `LOCALAPPDATA` on Windows). It need not exist yet.
@@ -35,8 +34,7 @@ def data_directory() -> Path:
 
 
 def index_path(name: str) -> Path:
-    """
-    Find the folder of the index with a name, whether it exists or not.
+    """Find the folder of the index with a name, whether it exists or not.
 
     :param name: Letters, digits, dot, dash and underscore, at most 64 characters.
     :returns: A folder inside the data directory.
@@ -53,8 +51,7 @@ def index_path(name: str) -> Path:
 
 
 def resolve_index(name: str | None = None) -> Path:
-    """
-    Find the index to read: the one named, else the one in `PREFRAG_INDEX`, else `default`, else the demo.
+    """Find the index to read: the one named, else the one in `PREFRAG_INDEX`, else `default`, else the demo.
 
     :param name: A name for `index_path`, or `demo` or `demo-web` for the corpora that the project ships.
     :returns: The folder of an index that exists. The demo is built on first use.
@@ -76,8 +73,7 @@ def resolve_index(name: str | None = None) -> Path:
 
 
 def resolve_web_index(name: str | None = None, *, local: str | None = None, demo: bool = True) -> Path | None:
-    """
-    Find the index that stands in for the web.
+    """Find the index that stands in for the web.
 
     It is the one named, else the one in `PREFRAG_WEB_INDEX`, else, while the local index is the demo, the demo's own.
 

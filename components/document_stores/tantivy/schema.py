@@ -21,8 +21,7 @@ _LONGEST_TERM = 200
 
 
 def index_schema() -> tantivy.Schema:
-    """
-    Describe the fields of an index.
+    """Describe the fields of an index.
 
     :returns: `id`, `title`, `content`, `title_key`, `meta` and `stored`.
     """
@@ -39,8 +38,7 @@ def index_schema() -> tantivy.Schema:
 
 
 def exact_term(text: str) -> str:
-    """
-    Make the exact term of a string.
+    """Make the exact term of a string.
 
     :param text: Any string.
     :returns: The string, or its digest where it is long or cannot be encoded.
@@ -54,8 +52,7 @@ def exact_term(text: str) -> str:
 
 
 def metadata_term(key: str, value: str | int | float) -> str:
-    """
-    Make the exact term of one value of the metadata.
+    """Make the exact term of one value of the metadata.
 
     :param key: The name of the value, with dots between the names of nested dictionaries.
     :param value: A scalar; values that are equal in Python have the same term.
@@ -68,8 +65,7 @@ def metadata_term(key: str, value: str | int | float) -> str:
 
 
 def to_tantivy(document: Document) -> tantivy.Document:
-    """
-    Turn a Haystack document into the fields of the index.
+    """Turn a Haystack document into the fields of the index.
 
     :param document: The document.
     :returns: The document as tantivy writes it.
@@ -89,8 +85,7 @@ def to_tantivy(document: Document) -> tantivy.Document:
 
 
 def read_document(searcher: tantivy.Searcher, address: tantivy.DocAddress, score: float | None = None) -> Document:
-    """
-    Read a document that a search found.
+    """Read a document that a search found.
 
     :param searcher: The searcher that found it.
     :param address: Where it lies in the index.
