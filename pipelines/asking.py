@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import os
 from collections.abc import AsyncIterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any, TypedDict
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -126,7 +126,7 @@ def ask(question: str, pipeline: Any = "prefrag", **options: Any) -> dict[str, A
     :raises ValueError: When the pipeline does not exist, or the question or an option cannot be granted.
     :raises RunFailed: When the run breaks off.
     """
-    loaded = _loaded(pipeline) if isinstance(pipeline, str | os.PathLike) else pipeline
+    loaded = _loaded(pipeline) if isinstance(pipeline, str | Path) else pipeline
 
     async def run() -> dict[str, Any]:
         return await ask_async(loaded, question, **options)
@@ -149,7 +149,7 @@ def search_failures(result: Mapping[str, Any]) -> dict[str, str]:
 
 
 @cache
-def _loaded(pipeline: str | os.PathLike[str]) -> Any:
+def _loaded(pipeline: str | Path) -> Any:
     return load(pipeline)
 
 
