@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -17,7 +16,6 @@ from haystack.document_stores.types import DocumentStore, DuplicatePolicy
 from haystack.utils import Secret
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
-from prefrag.components.document_stores.elasticsearch.titles import TITLE_KEY_FIELD
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import (
     DEFAULT_INDEX,
@@ -26,9 +24,7 @@ from prefrag.components.document_stores.tantivy.index_location import (
     resolve_index,
 )
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
-from prefrag.components.text.title_mentions import title_key
-
-logger = logging.getLogger(__name__)
+from prefrag.components.text.title_mentions import TITLE_KEY_FIELD, title_key
 
 URL_VARIABLE = "PREFRAG_ELASTICSEARCH_URL"
 API_KEY_VARIABLE = "PREFRAG_ELASTICSEARCH_API_KEY"
@@ -36,6 +32,8 @@ API_KEY_VARIABLE = "PREFRAG_ELASTICSEARCH_API_KEY"
 API_KEY_ID_VARIABLE = "PREFRAG_ELASTICSEARCH_API_KEY_ID"
 DEFAULT_URL = "http://127.0.0.1:9200"
 STORES = ("tantivy", "elasticsearch")
+# Passages are held in memory until they are written together.
+MOST_BATCH_BYTES = 30_000_000
 _REQUEST_SECONDS = 60.0
 
 
@@ -110,6 +108,16 @@ class PassageStore:
         """
         if ids:
             self._store.delete_documents(ids)
+
+    def delete_in_batches(self, ids: Iterable[str]) -> None:
+        """
+        Delete any number of passages.
+
+        :param ids: Their ids; those that do not exist are passed over.
+        """
+        listed = list(ids)
+        for start in range(0, len(listed), self.batch):
+            self.delete(listed[start : start + self.batch])
 
     def finish(self) -> None:
         """Let searches see everything that was written and deleted."""
