@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from haystack import Document
 
-from prefrag.components.document_stores.tantivy import document_store
+from prefrag.components.document_stores.tantivy import analysis, schema
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.text import passage_record
@@ -145,8 +145,8 @@ class TestACorpus:
         corpus = make("c.jsonl", line("a", text, title) + line("b"))
         store = TantivyDocumentStore(path=str(index_path("default")))
         with monkeypatch.context() as before:
-            before.setattr(document_store, "one_form", lambda text: text)
-            before.setattr(document_store, "title_key", lambda title: title.lower())
+            before.setattr(analysis, "one_form", lambda text: text)
+            before.setattr(schema, "title_key", lambda title: title.lower())
             origin = {"corpus": str(corpus)}
             store.write_documents(
                 [
