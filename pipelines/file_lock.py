@@ -11,8 +11,7 @@ except ImportError:  # Windows
 
 
 def take_lock(file: int | IO[bytes]) -> bool:
-    """
-    Lock a file or folder until it is closed, without waiting.
+    """Lock a file or folder until it is closed, without waiting.
 
     :param file: The file or folder, open.
     :returns: Whether nobody else has it locked. Where the system or the file system has no locks (Windows, some network

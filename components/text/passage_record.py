@@ -24,8 +24,7 @@ _RESERVED = frozenset(
 
 
 class PassageError(ValueError):
-    """
-    Something that is no passage.
+    """Something that is no passage.
 
     :param reason: What is wrong with it.
     :param line: The line of the corpus, from 1; None where it has none.
@@ -39,8 +38,7 @@ class PassageError(ValueError):
 
 @dataclass(frozen=True)
 class PassageRecord:
-    """
-    A passage before it becomes a document.
+    """A passage before it becomes a document.
 
     :param id: Its name, of 1 to 512 bytes.
     :param text: What it says; never empty.
@@ -66,8 +64,7 @@ class PassageRecord:
         _check_unicode(self.id + self.text + (self.title or ""))
 
     def document(self, **more: Any) -> Document:
-        """
-        Make the document of the passage, in the Unicode form in which queries come.
+        """Make the document of the passage, in the Unicode form in which queries come.
 
         Its `source` is left out, because a pipeline writes under that name where a search found the passage.
 
@@ -97,8 +94,7 @@ def read_passage_line(line: bytes, number: int) -> PassageRecord:
 
 
 def passage_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
-    """
-    Go through the lines of a corpus that are not blank; memory stays bounded whatever the file is.
+    """Go through the lines of a corpus that are not blank; memory stays bounded whatever the file is.
 
     :param stream: The corpus, open.
     :returns: Number of the line, from 1, position after it in bytes, and its bytes; of one too long the beginning.
@@ -115,8 +111,7 @@ def passage_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
 
 
 def read_passages(corpus: Path) -> Iterator[Document]:
-    """
-    Read a corpus of one JSON passage a line, as `read_passage_line` does.
+    """Read a corpus of one JSON passage a line, as `read_passage_line` does.
 
     :param corpus: The JSONL file.
     :returns: The passages as documents.

@@ -48,8 +48,7 @@ def index(
     prune: bool = False,
     on_progress: OnProgress | None = None,
 ) -> IndexReport:
-    """
-    Bring corpora, files and folders into an index.
+    """Bring corpora, files and folders into an index.
 
     A JSONL corpus gives a passage a line, known by its `id`: a line that is new or changed is written, lines that
     left the corpus stay until they are pruned, and one whose id an earlier line or another corpus has is reported and
@@ -100,8 +99,7 @@ def index(
 
 
 def list_documents(index: str = DEFAULT_INDEX, store: str | DocumentStore = "tantivy") -> list[IndexedFile]:
-    """
-    List what an index holds, a file or corpus an entry.
+    """List what an index holds, a file or corpus an entry.
 
     :param index: The name of the index.
     :param store: As for `index`.
@@ -122,8 +120,7 @@ def list_documents(index: str = DEFAULT_INDEX, store: str | DocumentStore = "tan
 def delete_documents(
     targets: Iterable[str], *, index: str = DEFAULT_INDEX, store: str | DocumentStore = "tantivy"
 ) -> Deletion:
-    """
-    Take passages out of an index; the files themselves stay where they are.
+    """Take passages out of an index; the files themselves stay where they are.
 
     :param targets: Ids of passages, files, corpora, or folders with everything that was indexed below them. They
         need not exist any more.
@@ -142,8 +139,7 @@ def delete_documents(
 
 
 def prune(index: str = DEFAULT_INDEX, *, store: str | DocumentStore = "tantivy") -> IndexReport:
-    """
-    Take out what has lost its origin: passages of files that do not exist any more, and of lines that left a corpus.
+    """Take out what has lost its origin: passages of files that do not exist any more, and of lines that left a corpus.
 
     A corpus with a line that cannot be read keeps all its passages, for that line may be one of theirs. Where the
     folder that held all files of the index is gone, nothing is taken out: more likely a drive is not mounted.

@@ -13,8 +13,7 @@ _SOURCES = ("local", "web", "both")
 
 
 def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None, tally: Tally) -> None:
-    """
-    Write the lines of a corpus that are new or changed, and report those that are no passages.
+    """Write the lines of a corpus that are new or changed, and report those that are no passages.
 
     :param file: The corpus.
     :param local: The index; where sources are split, that of the lines whose `source` is `local` or `both`.

@@ -22,8 +22,7 @@ class _Line(NamedTuple):
 
 
 class CorpusLines:
-    """
-    Lines of one corpus on their way into its indexes: a batch at a time, because every write costs a commit.
+    """Lines of one corpus on their way into its indexes: a batch at a time, because every write costs a commit.
 
     :param file: The corpus.
     :param local: The index; where sources are split, that of the lines whose `source` is `local` or `both`.
@@ -47,8 +46,7 @@ class CorpusLines:
         return len(self._lines) >= self._local.batch or self._bytes >= MOST_BATCH_BYTES
 
     def add(self, number: int, record: PassageRecord, size: int) -> None:
-        """
-        Add a line.
+        """Add a line.
 
         :param number: Its number, from 1.
         :param record: The passage on it; its id is none of the lines added before.

@@ -11,8 +11,7 @@ from prefrag.pipelines.indexing.stores import PassageStore
 
 
 def find_passages(store: PassageStore, targets: Sequence[str]) -> dict[str, set[str]]:
-    """
-    Find the passages that are named by their ids, files, corpora or folders.
+    """Find the passages that are named by their ids, files, corpora or folders.
 
     :param store: The index.
     :param targets: Ids and paths, each once.

@@ -16,8 +16,7 @@ CORPUS_SUFFIX = ".jsonl"
 
 @dataclass(frozen=True)
 class FoundFile:
-    """
-    A file to index.
+    """A file to index.
 
     :param path: Its real path.
     :param size: Its bytes.
@@ -33,8 +32,7 @@ class FoundFile:
 
 
 def find_files(paths: Iterable[str | os.PathLike[str]], report: IndexReport) -> Iterator[FoundFile]:
-    """
-    Find the files to read, each once.
+    """Find the files to read, each once.
 
     :param paths: Files and folders.
     :param report: Where to report what is passed over.
@@ -71,8 +69,7 @@ def find_files(paths: Iterable[str | os.PathLike[str]], report: IndexReport) -> 
 
 
 def real_path(path: str | os.PathLike[str]) -> Path:
-    """
-    Resolve a path: the one name by which the index knows a file.
+    """Resolve a path: the one name by which the index knows a file.
 
     :param path: A path; the file need not exist.
     :returns: The absolute path without links.
@@ -81,8 +78,7 @@ def real_path(path: str | os.PathLike[str]) -> Path:
 
 
 def printable(path: str | os.PathLike[str]) -> str:
-    """
-    Write a path so that it can be printed and stored.
+    """Write a path so that it can be printed and stored.
 
     :param path: A path.
     :returns: The path, with a backslash code for every byte that is not UTF-8.

@@ -36,8 +36,7 @@ class DocumentEmbedder(Protocol):
     """Any component with ``documents`` -> ``documents`` that gives each an embedding."""
 
     def run(self, documents: list[Document]) -> dict[str, Any]:
-        """
-        Embed documents.
+        """Embed documents.
 
         :param documents: The documents.
         :returns: ``documents`` with their embeddings, in the same order.
@@ -46,8 +45,7 @@ class DocumentEmbedder(Protocol):
 
 @dataclass
 class EmbeddingReport:
-    """
-    What an embedding did.
+    """What an embedding did.
 
     :param embedded: Passages embedded, because they were new or changed.
     :param unchanged: Passages whose vectors were there already.
@@ -62,8 +60,7 @@ class EmbeddingReport:
 
 
 def document_embedder(model: str = DEFAULT_MODEL, **settings: Any) -> Any:
-    """
-    Make the embedder of passages: title and text, vectors of length 1.
+    """Make the embedder of passages: title and text, vectors of length 1.
 
     :param model: A Sentence Transformers model, by its name on Hugging Face or as a folder.
     :param settings: Further parameters of `SentenceTransformersDocumentEmbedder`, for example `batch_size`.
@@ -80,8 +77,7 @@ def document_embedder(model: str = DEFAULT_MODEL, **settings: Any) -> Any:
 
 
 def elasticsearch_store(url: str = "http://127.0.0.1:9200", index: str = "default") -> ElasticsearchDocumentStore:
-    """
-    Open the passages of an Elasticsearch index, as `prefrag index` and `embed_index` have filled it.
+    """Open the passages of an Elasticsearch index, as `prefrag index` and `embed_index` have filled it.
 
     :param url: Where the server is.
     :param index: The name of the index.
@@ -105,8 +101,7 @@ def embed_index(
     embedder: DocumentEmbedder | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> EmbeddingReport:
-    """
-    Bring the vectors of an index in step with its passages.
+    """Bring the vectors of an index in step with its passages.
 
     Passages that are new or changed are embedded and the vectors of those that are gone deleted; the rest is left
     alone. Every 256 passages are on disk before the next are embedded, so a call that was stopped is taken up by the

@@ -57,8 +57,7 @@ class CannotRead(Exception):
 
 
 class FileConverter:
-    """
-    Converts one file after another into passages.
+    """Converts one file after another into passages.
 
     ```python
     from pathlib import Path
@@ -75,8 +74,7 @@ class FileConverter:
         self.pipeline, self._missing = _build()
 
     def passages(self, path: Path, data: bytes) -> list[Document]:
-        """
-        Convert one file.
+        """Convert one file.
 
         :param path: The file, absolute, its name in UTF-8. Its suffix, one of `FORMATS`, says what it is.
         :param data: Its content.
@@ -141,8 +139,7 @@ class FileConverter:
 
 
 def fingerprint(data: bytes) -> str:
-    """
-    Compute what differs between a changed file and an unchanged one.
+    """Compute what differs between a changed file and an unchanged one.
 
     :param data: The content of the file.
     :returns: A digest of the content and of the way passages are made from it.

@@ -20,8 +20,7 @@ _MOST_SECONDS_UNSAVED = 5.0
 
 
 def index_files(files: Sequence[FoundFile], store: PassageStore, tally: Tally) -> None:
-    """
-    Convert the files that are new or changed, and write their passages over their earlier ones.
+    """Convert the files that are new or changed, and write their passages over their earlier ones.
 
     :param files: The files.
     :param store: The index.

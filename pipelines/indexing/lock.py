@@ -19,8 +19,7 @@ _POLL_SECONDS = 0.2
 
 @contextmanager
 def index_lock(name: str, wait: float = WAIT_SECONDS, work: str | None = None) -> Iterator[None]:
-    """
-    Hold the right to make or embed an index; whoever else wants it waits.
+    """Hold the right to make or embed an index; whoever else wants it waits.
 
     It ends with the process that holds it, however that ends. Where the system locks no files (Windows), nobody waits:
     two processes must not work on one index at the same time there. Processes with other data directories, or on other

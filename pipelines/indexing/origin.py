@@ -8,8 +8,7 @@ from haystack import Document
 
 
 def origin_of(passage: Document) -> tuple[str, str | None]:
-    """
-    Tell where a passage comes from.
+    """Tell where a passage comes from.
 
     :param passage: A passage of an index.
     :returns: `file` or `corpus` with its path, or `other` with None for what indexing did not bring.
@@ -22,8 +21,7 @@ def origin_of(passage: Document) -> tuple[str, str | None]:
 
 
 def is_there(path: str) -> bool:
-    """
-    Tell whether a file or folder exists.
+    """Tell whether a file or folder exists.
 
     :param path: Its path.
     :returns: False only when it is certain that it does not.

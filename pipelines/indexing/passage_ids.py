@@ -22,8 +22,7 @@ class PassageIds:
         self._unsorted: set[int] = set()
 
     def add(self, passage_id: str) -> bool:
-        """
-        Add an id.
+        """Add an id.
 
         :param passage_id: The id.
         :returns: Whether it is a new one.
@@ -40,8 +39,7 @@ class PassageIds:
 
 
 def read_ids(corpus: str, report: IndexReport | None = None) -> np.ndarray | None:
-    """
-    Read the ids of a corpus.
+    """Read the ids of a corpus.
 
     :param corpus: Its path.
     :param report: Where to report a corpus that cannot be read.
@@ -61,8 +59,7 @@ def read_ids(corpus: str, report: IndexReport | None = None) -> np.ndarray | Non
 
 
 def contains_id(ids: np.ndarray, passage_id: str) -> bool:
-    """
-    Tell whether an id is among those of a corpus.
+    """Tell whether an id is among those of a corpus.
 
     :param ids: What `read_ids` gave.
     :param passage_id: The id.

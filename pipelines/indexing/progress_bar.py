@@ -14,8 +14,7 @@ from prefrag.pipelines.indexing.report import OnProgress, Progress
 
 @contextmanager
 def indexing_bar(console: Console) -> Iterator[OnProgress]:
-    """
-    Show a progress bar as long as an indexing runs; it goes when that is done.
+    """Show a progress bar as long as an indexing runs; it goes when that is done.
 
     :param console: Where to show it.
     :returns: A context with the function that the indexing is to call with its progress.

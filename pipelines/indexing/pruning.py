@@ -13,8 +13,7 @@ from prefrag.pipelines.indexing.stores import PassageStore
 
 
 def prune_passages(store: PassageStore, report: IndexReport) -> None:
-    """
-    Delete passages of files that do not exist any more, and of lines that left a corpus.
+    """Delete passages of files that do not exist any more, and of lines that left a corpus.
 
     :param store: The index.
     :param report: Where to report what went and what could not be checked.

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Progress:
-    """
-    How far an indexing is. What it counts as written is safe on disk.
+    """How far an indexing is. What it counts as written is safe on disk.
 
     :param path: The file that was worked on last.
     :param bytes_done: Bytes of the files that are done.
@@ -30,8 +29,7 @@ OnProgress = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Skipped:
-    """
-    Something that was passed over.
+    """Something that was passed over.
 
     :param path: The file.
     :param reason: Why, and what to do.
@@ -49,8 +47,7 @@ class Skipped:
 
 @dataclass
 class IndexReport:
-    """
-    What an indexing did.
+    """What an indexing did.
 
     :param files: Files and corpora that were read, the unchanged ones included.
     :param unchanged_files: Those of them that gave nothing new.
@@ -78,8 +75,7 @@ class IndexReport:
 
 @dataclass
 class IndexedFile:
-    """
-    What an index holds of one file.
+    """What an index holds of one file.
 
     :param path: The file; None for passages that were not brought by `index`.
     :param kind: `file`, `corpus` or `other`.
@@ -95,8 +91,7 @@ class IndexedFile:
 
 @dataclass(frozen=True)
 class Deletion:
-    """
-    What a deletion did.
+    """What a deletion did.
 
     :param passages: How many passages went.
     :param unknown: What was to be deleted and is not there.

@@ -40,16 +40,14 @@ class PassageStore:
     batch = 10_000
 
     def __init__(self, store: DocumentStore) -> None:
-        """
-        Wrap a store.
+        """Wrap a store.
 
         :param store: Any document store that filters on `id` and on metadata.
         """
         self._store = store
 
     def by_id(self, ids: list[str]) -> dict[str, Document]:
-        """
-        Get passages.
+        """Get passages.
 
         :param ids: Their ids.
         :returns: Those that exist, by id.
@@ -65,8 +63,7 @@ class PassageStore:
         return {document.id: document for document in found}
 
     def where(self, field: str, values: list[str]) -> Iterator[Document]:
-        """
-        Find passages by their metadata.
+        """Find passages by their metadata.
 
         :param field: The name of the metadata.
         :param values: The values it may have.
@@ -76,8 +73,7 @@ class PassageStore:
             yield from self._store.filter_documents({"field": f"meta.{field}", "operator": "in", "value": values})
 
     def all(self) -> Iterator[Document]:
-        """
-        Go through every passage.
+        """Go through every passage.
 
         :returns: The passages; their content is not promised.
         """
@@ -86,8 +82,7 @@ class PassageStore:
         yield from stream() if stream else self._store.filter_documents()
 
     def write(self, passages: list[Document]) -> dict[str, str]:
-        """
-        Write passages over those of the same id. They are safe when this returns.
+        """Write passages over those of the same id. They are safe when this returns.
 
         :param passages: The passages, each id once.
         :returns: The ids that the store refused, each with the reason.
@@ -97,8 +92,7 @@ class PassageStore:
         return {}
 
     def delete(self, ids: list[str]) -> None:
-        """
-        Delete passages.
+        """Delete passages.
 
         :param ids: Their ids; those that do not exist are passed over.
         """
@@ -106,8 +100,7 @@ class PassageStore:
             self._store.delete_documents(ids)
 
     def delete_in_batches(self, ids: Iterable[str]) -> None:
-        """
-        Delete any number of passages.
+        """Delete any number of passages.
 
         :param ids: Their ids; those that do not exist are passed over.
         """
@@ -120,8 +113,7 @@ class PassageStore:
 
 
 class ElasticsearchPassageStore(PassageStore):
-    """
-    Reads and writes the passages of an `ElasticsearchDocumentStore` over its client.
+    """Reads and writes the passages of an `ElasticsearchDocumentStore` over its client.
 
     Through the protocol, the packaged store waits for a refresh at every request, lists ten documents a request, and
     fails as a whole when one document does not fit the mapping.
@@ -132,8 +124,7 @@ class ElasticsearchPassageStore(PassageStore):
     _LISTED = ("title", "file_path", "file_hash", "split_count", "corpus")
 
     def __init__(self, store: ElasticsearchDocumentStore, index: str, url: str) -> None:
-        """
-        Wrap a store and make its earlier writes visible.
+        """Wrap a store and make its earlier writes visible.
 
         :param store: The store; its index is made when it is missing.
         :param index: The name of its index.
@@ -150,8 +141,7 @@ class ElasticsearchPassageStore(PassageStore):
         self.finish()
 
     def by_id(self, ids: list[str]) -> dict[str, Document]:
-        """
-        Get passages.
+        """Get passages.
 
         :param ids: Their ids.
         :returns: Those that exist, by id.
@@ -168,8 +158,7 @@ class ElasticsearchPassageStore(PassageStore):
         return found
 
     def where(self, field: str, values: list[str]) -> Iterator[Document]:
-        """
-        Find passages by their metadata.
+        """Find passages by their metadata.
 
         :param field: The name of the metadata.
         :param values: The values it may have.
@@ -179,16 +168,14 @@ class ElasticsearchPassageStore(PassageStore):
             yield from self._scan({"terms": {field: values}})
 
     def all(self) -> Iterator[Document]:
-        """
-        Go through every passage.
+        """Go through every passage.
 
         :returns: The passages, without content and with the metadata of indexing only.
         """
         yield from self._scan({"match_all": {}})
 
     def write(self, passages: list[Document]) -> dict[str, str]:
-        """
-        Write passages over those of the same id. They are safe when this returns; `finish` makes them findable.
+        """Write passages over those of the same id. They are safe when this returns; `finish` makes them findable.
 
         :param passages: The passages, each id once.
         :returns: The ids that the server refused, each with the reason.
@@ -203,8 +190,7 @@ class ElasticsearchPassageStore(PassageStore):
         return self._bulk(actions)
 
     def delete(self, ids: list[str]) -> None:
-        """
-        Delete passages.
+        """Delete passages.
 
         :param ids: Their ids; those that do not exist are passed over.
         :raises DocumentStoreError: When the server refuses.
@@ -259,8 +245,7 @@ def open_passages(
     change: bool = False,
     make: bool = False,
 ) -> PassageStore:
-    """
-    Open an index to read or change it.
+    """Open an index to read or change it.
 
     :param store: One of `STORES`, or a document store of Haystack's that is used as it is.
     :param index: The name of the index.

@@ -12,8 +12,7 @@ MOST_NAMED_LINES = 20
 
 
 class Tally:
-    """
-    Keeps the report of an indexing and reports its progress.
+    """Keeps the report of an indexing and reports its progress.
 
     :param report: The report to fill.
     :param bytes_total: Bytes of all files.
@@ -28,8 +27,7 @@ class Tally:
         self._lines: Counter[str] = Counter()
 
     def advance(self, path: Path, bytes_done: int = 0) -> None:
-        """
-        Report that more is done.
+        """Report that more is done.
 
         :param path: The file that was worked on.
         :param bytes_done: Bytes of it that are done since the last call.
@@ -41,8 +39,7 @@ class Tally:
             self._on_progress(Progress(str(path), done, self._bytes_total, report.written, report.unchanged))
 
     def skip(self, path: Path, reason: str) -> None:
-        """
-        Report a file that is passed over.
+        """Report a file that is passed over.
 
         :param path: The file.
         :param reason: Why, and what to do.
@@ -50,8 +47,7 @@ class Tally:
         self.report.skipped.append(Skipped(str(path), reason))
 
     def skip_line(self, path: Path, line: int, reason: str) -> None:
-        """
-        Report a line that is passed over; after the first lines of a corpus they are only counted.
+        """Report a line that is passed over; after the first lines of a corpus they are only counted.
 
         :param path: The corpus.
         :param line: The line, from 1.
