@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import urlsplit
 
 from prefrag.components.state.state_builder import WEB_SWITCH, web_is_off
@@ -38,9 +38,9 @@ class Experiment:
 
     corpus: Path | None = None
     web_corpus: Path | None = None
-    web: Literal["ddgs"] | None = None
+    web: str | None = None
     split: bool | None = None
-    store: Literal["elasticsearch"] | None = None
+    store: str | None = None
     llm: str | None = None
     model: str | None = None
     top_k: int | None = None

@@ -77,6 +77,17 @@ class TestRun:
         assert (config["pipeline"], config["dataset"], config["simulated"]) == (str(boxes), "boxes", False)
         assert ended.output == output
 
+    def test_takes_an_experiment_whose_fields_may_be_given_by_themselves_too(self, boxes: Path):
+        experiment = evaluation.Experiment(top_k=3)
+
+        ended = [run(boxes, experiment=experiment, **fields) for fields in ({}, {"top_k": 4})]
+
+        assert [one.config["top_k"] for one in ended] == [3, 4]
+
+    def test_refuses_what_is_no_field_of_an_experiment(self, boxes: Path):
+        with pytest.raises(TypeError, match="temperature"):
+            run(boxes, temperature=1.0)
+
     def test_writes_nothing_without_a_folder(self, boxes: Path, tmp_path: Path):
         before = sorted(tmp_path.rglob("*"))
 
@@ -238,7 +249,7 @@ class TestQuestionsThatFail:
 
 def hanging(boxes: Path, file: Path, output: Path, concurrency: int) -> subprocess.Popen[str]:
     """Another process that runs into a folder, and stands still after some questions."""
-    code = f"import sys, evaluation; evaluation.run(*sys.argv[1:3], output=sys.argv[3], concurrency={concurrency})"
+    code = f"import sys; from prefrag import evaluation; evaluation.run(*sys.argv[1:3], output=sys.argv[3], concurrency={concurrency})"
     process = subprocess.Popen(
         [sys.executable, "-c", code, str(boxes), str(file), str(output)],
         env={**os.environ, HANG_AFTER: "5"},
