@@ -46,6 +46,10 @@ class Interval:
     n: int
 
 
+# By the name of a run and the key of a measure.
+Intervals = Mapping[tuple[str, str], Interval]
+
+
 @dataclass(frozen=True)
 class Difference:
     """What one run has more of than another.

@@ -22,10 +22,11 @@ from prefrag.evaluation.report.comparison import (
     turned,
 )
 from prefrag.evaluation.report.drill_down import differing_ids, drill_down
+from prefrag.evaluation.report.grouping import group_by_setting
 from prefrag.evaluation.report.measures import ACC, DASH, SECONDS
+from prefrag.evaluation.report.paper_tables import REFERENCE, paper_tables
 from prefrag.evaluation.report.runs import CONFIG, Run, read_runs
-from prefrag.evaluation.report.settings import Setting, by_setting
-from prefrag.evaluation.report.tables import REFERENCE, paper_tables
+from prefrag.evaluation.report.settings import Setting
 
 _FOLDER = Path(__file__).parent
 HTML, MARKDOWN = "report.html", "report.md"
@@ -89,7 +90,7 @@ def write_report(run_folders: Sequence[Path], output: Path) -> Path:
     except ImportError as error:
         raise ValueError(f"The report draws with matplotlib ({error}): make install EXTRAS=evaluation.") from error
     runs = read_runs(run_folders)
-    settings = by_setting(runs)
+    settings = group_by_setting(runs)
     intervals = score_intervals(runs)
     comparisons = compare(settings)
     against = _against(settings, comparisons)

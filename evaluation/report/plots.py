@@ -7,7 +7,7 @@ import io
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import matplotlib
@@ -16,14 +16,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
-from prefrag.evaluation.report.comparison import Interval
+from prefrag.evaluation.report.comparison import Intervals
+from prefrag.evaluation.report.grouping import Settings, group_varied
 from prefrag.evaluation.report.measures import ACC, DOCUMENTS, RECALL, SECONDS, TOTAL, Measure
 from prefrag.evaluation.report.runs import Run
 from prefrag.evaluation.report.settings import Setting
-from prefrag.evaluation.report.tables import varied
 
-Intervals = Mapping[tuple[str, str], Interval]
-Settings = Mapping[Setting, Sequence[Run]]
 # Colours that stand for those of the page, which differ between light and dark: rewritten in the SVG.
 _TEXT, _GRID = "#010101", "#010102"
 _SERIES = tuple(f"#0200{number:02x}" for number in range(1, 7))
@@ -141,7 +139,7 @@ def _seconds(settings: Settings, intervals: Intervals) -> Iterator[Plot]:
 
 
 def _judge_error(runs: Sequence[Run], intervals: Intervals) -> Iterator[Plot]:
-    lines = varied(
+    lines = group_varied(
         runs,
         lambda run: run.judge_error,
         lambda run: (run.method, run.model, run.top_k, run.retriever),
@@ -188,7 +186,7 @@ def _scatter(
     joined: bool = False,
 ) -> str:
     figure, axes = _figure(4.2)
-    lines = varied(runs, lambda run: run.top_k, lambda run: (run.method, run.retriever)) if joined else []
+    lines = group_varied(runs, lambda run: run.top_k, lambda run: (run.method, run.retriever)) if joined else []
     for line in lines:
         values = [(run.value(across) or 0.0, run.value(up) or 0.0) for run in line]
         axes.plot(*zip(*values, strict=True), color=_colour(line[0]), linewidth=1, alpha=0.6, zorder=1)
