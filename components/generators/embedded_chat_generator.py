@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component, default_to_dict
 from haystack.dataclasses import ChatMessage
 
 CONTEXT_WINDOW = 4_096
@@ -84,11 +84,6 @@ class EmbeddedChatGenerator:
             threads=self.threads,
             timeout=self.timeout,
         )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> EmbeddedChatGenerator:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
 
     def warm_up(self) -> None:
         """Load the model, if no other instance has.

@@ -7,7 +7,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component, default_to_dict
 from haystack.core.serialization import component_to_dict
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
@@ -61,11 +61,6 @@ class RecordedChatGenerator:
             name=self.name,
             chat_generator=None if inner is None else component_to_dict(inner, "chat_generator"),
         )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> RecordedChatGenerator:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
 
     @property
     def is_embedded(self) -> bool:
