@@ -61,7 +61,7 @@ class Dataset:
 
     @property
     def name(self) -> str:
-        """:returns: What it is called in a report: the folder and the name of its questions."""
+        """What it is called in a report: the folder and the name of its questions."""
         return f"{self.questions.parent.name}/{self.questions.stem}"
 
     def read(self, at_least: int = 1) -> tuple[list[Question], list[Document]]:

@@ -63,7 +63,7 @@ class ChatModel:
         :param max_retries: Further attempts after a failed connection, a time-out, or status 429 or 5xx.
         :param context_window: Tokens of prompt and reply together; None for ``PREFRAG_LLM_CONTEXT`` (or
             ``PREFRAG_JUDGE_CONTEXT``), and without it 8,192 for a server and 4,096 for the embedded model.
-        :param structured_output: How a server is asked for a reply in JSON: ``json_schema`` sends the schema,
+        :param structured_output: How a server is made to reply in JSON: ``json_schema`` sends the schema,
             ``json_object`` only asks for JSON, ``off`` leaves it to the prompt; None for ``PREFRAG_LLM_STRUCTURED`` (or
             ``PREFRAG_JUDGE_STRUCTURED``), and without it ``json_schema``. The embedded model always gets the schema.
         :raises ValueError: For a value out of its range.
@@ -120,7 +120,7 @@ class ChatModel:
 
     @property
     def structured_output(self) -> StructuredOutput:
-        """How a server is asked for a reply in JSON."""
+        """How a server is made to reply in JSON."""
         if self._structured_output is not None:
             return self._structured_output
         return _check_structured_output(self._variable("STRUCTURED") or "json_schema", f"{self._prefix}STRUCTURED")

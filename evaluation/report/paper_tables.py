@@ -142,7 +142,7 @@ def _cost(settings: Settings, intervals: Intervals) -> Table | None:
 
     def relative(run: Run) -> float | None:
         own, single = run.value(SECONDS), find_single_step(run, runs)
-        # A question's seconds hold its wait for those asked at the same time.
+        # A question's seconds hold its wait for those that run at the same time.
         base = single.value(SECONDS) if single and single.concurrency == run.concurrency else None
         return own / base if own is not None and base else None
 

@@ -16,7 +16,7 @@ class Setting:
     :param judge_error: The error rate of a simulated judge, 0 to 1.
     :param top_k: Documents a retrieval.
     :param retriever: The kind of retriever.
-    :param known: What is not said again in :attr:`text`.
+    :param known: What is not repeated in :attr:`text`.
     """
 
     model: str
@@ -27,23 +27,23 @@ class Setting:
 
     @classmethod
     def of(cls, run: Run) -> Setting:
-        """:returns: The setting of a run."""
+        """Return the setting of a run."""
         return cls(run.model, run.judge_error, run.top_k, run.retriever)
 
     @property
     def parts(self) -> list[str]:
-        """:returns: The setting in words, one for each thing held fixed."""
+        """The setting in words, one for each thing held fixed."""
         error, k = self.judge_error, self.top_k
         parts = (self.model, error is not None and f"judge error {error:g}", k and f"k {k}", self.retriever)
         return [str(part) for part in parts if part]
 
     @property
     def text(self) -> str:
-        """:returns: What sets it apart from other settings, in words; all of it where nothing does."""
+        """What sets it apart from other settings, in words; all of it where nothing does."""
         return ", ".join([part for part in self.parts if part not in self.known] or self.parts)
 
     def holds(self, run: Run) -> bool:
-        """:returns: Whether a run has this setting; what a run has not, such as top-k without retrieval, agrees."""
+        """Tell whether a run has this setting; what a run has not, such as top-k without retrieval, agrees."""
         return self.model == run.model and all(
             own in (None, held)
             for own, held in (
@@ -55,10 +55,11 @@ class Setting:
 
 
 def differing(run: Run, other: Run) -> tuple[str, ...]:
-    """
+    """List the things in which two runs differ.
+
     :param run: A run.
     :param other: Another one.
-    :returns: The things in which they differ, in words.
+    :returns: Their names in words.
     """
     found = {
         "method": run.family != other.family,
@@ -79,5 +80,5 @@ def differing(run: Run, other: Run) -> tuple[str, ...]:
 
 
 def _differ(one: object, another: object) -> bool:
-    """:returns: Whether both are known and are not the same."""
+    """Tell whether both are known and are not the same."""
     return bool(one and another) and one != another

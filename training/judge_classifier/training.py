@@ -130,7 +130,7 @@ def train_judge(
 def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
     """Run the questions of a dataset, each way that teaches something.
 
-    They are asked with their sub-questions, where they have some, and without; of either source as the preferred one,
+    They run with their sub-questions, where they have some, and without; of either source as the preferred one,
     so that what one source lacks the other shows; where they are few, with the corpus shared out in other ways too;
     and with passages that have lost their titles, so that the trees also judge where there are none.
 
