@@ -80,23 +80,13 @@ def evaluate(
     ] = "auto",
 ) -> None:
     """Ask a pipeline all questions of a benchmark and measure its answers; a second call goes on with the first."""
+    from prefrag.evaluation.pipeline_under_test.experiment import Experiment
     from prefrag.evaluation.runs.runner import run
     from prefrag.pipelines import search_failures
 
     table = None if prices is None else _prices(prices)
     try:
-        ended = run(
-            pipeline,
-            questions,
-            output=output,
-            format=format,
-            limit=limit,
-            concurrency=concurrency,
-            retries=retries,
-            retry_failed=retry_failed,
-            deadline=deadline,
-            contents=contents,
-            prices=table,
+        experiment = Experiment(
             corpus=corpus,
             web_corpus=web_corpus,
             web=web,
@@ -111,6 +101,20 @@ def evaluate(
             distraction=distraction,
             record=record,
             replay=replay,
+        )
+        ended = run(
+            pipeline,
+            questions,
+            experiment,
+            output=output,
+            format=format,
+            limit=limit,
+            concurrency=concurrency,
+            retries=retries,
+            retry_failed=retry_failed,
+            deadline=deadline,
+            contents=contents,
+            prices=table,
         )
     except KeyboardInterrupt:
         typer.echo(f"Interrupted. What is done is kept in {output}: the same command goes on from there.", err=True)
