@@ -124,19 +124,18 @@ class TestReady:
 
         assert response.status_code == 200
 
-    def test_names_the_pipelines_that_did_not_load(self, serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-        shipped = Path(__file__).resolve().parents[2] / "hayhooks" / "prefrag" / "pipeline_wrapper.py"
-        for name, wrapper in [("prefrag", shipped.read_text()), ("broken", "raise ImportError('no such extra')")]:
-            (tmp_path / "folders" / name).mkdir(parents=True)
-            (tmp_path / "folders" / name / "pipeline_wrapper.py").write_text(wrapper)
-        monkeypatch.setenv("HAYHOOKS_PIPELINES_DIR", str(tmp_path / "folders"))
+    def test_names_the_pipelines_that_did_not_load(
+        self, serve: Serve, script_pipeline: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    ):
+        script_pipeline("never read", name="broken", changes={"start": {"preferred": "a secret attic"}})
+        monkeypatch.setenv("PREFRAG_SERVE", "prefrag,broken")
         monkeypatch.setenv("PREFRAG_API_KEYS", "first")
 
         response = serve().get("/ready")
 
         assert response.status_code == 503
         assert response.json()["not_loaded"] == ["broken"]
-        assert "no such extra" not in response.text
+        assert "attic" not in response.text
 
     def test_lives_even_when_not_ready(self, serve: Serve, script_pipeline: Callable[..., None]):
         client = serve("never said", changes={"start": {"preferred": "attic"}})
@@ -145,7 +144,7 @@ class TestReady:
         assert client.get("/live").status_code == 200
 
     def test_a_missing_folder_of_pipelines_stops_the_start(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-        monkeypatch.setenv("HAYHOOKS_PIPELINES_DIR", str(tmp_path / "nowhere"))
+        monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(tmp_path / "nowhere"))
 
         with pytest.raises(FileNotFoundError, match="nowhere"):
             create_app()
@@ -337,5 +336,5 @@ class TestServed:
     def test_a_name_that_is_not_there_stops_the_start(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_SERVE", "nonsense")
 
-        with pytest.raises(FileNotFoundError, match="no pipeline to serve named nonsense"):
+        with pytest.raises(FileNotFoundError, match="no pipeline 'nonsense'"):
             create_app()

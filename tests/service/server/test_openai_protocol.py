@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
 import openai
 import pytest
 
+from prefrag.pipelines.loading import YAML_PIPELINES
 from prefrag.service.server.openai_protocol import DONE, ErrorForm, StreamEnd
 from tests.pipelines.scripted import search
 from tests.service.conftest import listening
@@ -18,8 +18,7 @@ from tests.service.conftest import listening
 Script = Callable[..., None]
 QUESTION = "In which year did the yard that built alpha win the prize?"
 MESSAGES: list[Any] = [{"role": "user", "content": QUESTION}]
-FOLDERS = Path(__file__).resolve().parents[2] / "hayhooks"
-WRAPPERS = sorted(wrapper.parent.name for wrapper in FOLDERS.glob("*/pipeline_wrapper.py"))
+SHIPPED = sorted(file.stem for file in YAML_PIPELINES.glob("*.yaml"))
 END = "data: [DONE]\n\n"
 
 
@@ -47,13 +46,13 @@ class TestStreamEnd:
         assert text.endswith(END)
         assert text.count("[DONE]") == 1
 
-    def test_is_said_by_every_wrapper(self, script_pipeline: Script, monkeypatch: pytest.MonkeyPatch):
-        for name in WRAPPERS:
+    def test_is_said_of_every_pipeline(self, script_pipeline: Script, monkeypatch: pytest.MonkeyPatch):
+        for name in SHIPPED:
             script_pipeline("Final Answer: 1974", name=name, pipeline=name)
-        monkeypatch.setenv("PREFRAG_SERVE", ",".join(WRAPPERS))
+        monkeypatch.setenv("PREFRAG_SERVE", ",".join(SHIPPED))
 
         with listening() as address:
-            streams = {name: stream(address, model=name) for name in WRAPPERS}
+            streams = {name: stream(address, model=name) for name in SHIPPED}
 
         assert [name for name, text in streams.items() if not text.endswith(END)] == []
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from prefrag.pipelines.loading import YAML_PIPELINES, Pipeline, find, read
-from prefrag.service.server import readiness
+from prefrag.service.server import readiness, served_pipelines
 from prefrag.service.server.readiness import outages
 from tests.pipelines.scripted import answer, scripted_yaml, search
 from tests.service.conftest import listening
@@ -149,17 +149,13 @@ class TestElasticsearch:
 
 class TestAll:
     @pytest.fixture(autouse=True)
-    def folders(self, write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, nowhere: str) -> None:
-        """Three pipelines, of which one has no index and one no server."""
+    def three(self, write: Write, monkeypatch: pytest.MonkeyPatch, nowhere: str) -> None:
+        """Three pipelines to choose from, of which one has no index and one no server."""
         monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", nowhere)
         monkeypatch.setenv("PREFRAG_INDEX", "unmade")
-        shipped = Path(__file__).resolve().parents[2] / "hayhooks"
         for name, local in (("prefrag", None), ("react", "react"), ("prefrag_elasticsearch", "prefrag_elasticsearch")):
             write(name, local)
-            (tmp_path / "folders" / name).mkdir(parents=True)
-            wrapper = (shipped / name / "pipeline_wrapper.py").read_text(encoding="utf-8")
-            (tmp_path / "folders" / name / "pipeline_wrapper.py").write_text(wrapper, encoding="utf-8")
-        monkeypatch.setenv("HAYHOOKS_PIPELINES_DIR", str(tmp_path / "folders"))
+        monkeypatch.setattr(served_pipelines, "names", lambda: ["prefrag", "prefrag_elasticsearch", "react"])
 
     def test_serves_what_is_ready_and_says_what_it_left_out(
         self, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
@@ -188,12 +184,8 @@ class TestAll:
         assert response.status_code == 503
         assert len(response.json()["left_out"]) == 3
 
-    @pytest.mark.parametrize("names", ["prefrag,react,prefrag_elasticsearch", None])
-    def test_is_not_meant_by_names_nor_by_a_folder_of_ones_own(
-        self, names: str | None, monkeypatch: pytest.MonkeyPatch
-    ):
-        if names:
-            monkeypatch.setenv("PREFRAG_SERVE", names)
+    def test_is_not_meant_by_the_names_of_all(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_SERVE", "prefrag,react,prefrag_elasticsearch")
         with listening() as address:
             response = httpx.get(f"{address}/ready", timeout=30)
 

@@ -12,7 +12,7 @@ from hayhooks.server.utils.module_loader import create_pipeline_wrapper_instance
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, scripted_yaml, search
 
-FOLDER = Path(__file__).resolve().parents[2] / "hayhooks" / "prefrag"
+FOLDER = Path(__file__).resolve().parents[2] / "hayhooks" / "documents_first"
 MESSAGES = [{"role": "user", "content": "In which year did the yard that built alpha win the prize?"}]
 
 
@@ -23,7 +23,7 @@ def wrapper(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., An
     def load(*replies: str) -> Any:
         (tmp_path / "prefrag.yaml").write_text(scripted_yaml(*replies), encoding="utf-8")
         monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(tmp_path))
-        return create_pipeline_wrapper_instance(load_pipeline_module("prefrag", FOLDER, package_name="served_prefrag"))
+        return create_pipeline_wrapper_instance(load_pipeline_module("documents_first", FOLDER))
 
     return load
 
