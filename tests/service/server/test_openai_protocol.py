@@ -9,25 +9,19 @@ from typing import Any
 import httpx
 import openai
 import pytest
+from starlette.testclient import TestClient
 
 from prefrag.pipelines.loading import YAML_PIPELINES
 from prefrag.service.server.openai_protocol import DONE, ErrorForm, StreamEnd
 from tests.pipelines.scripted import search
-from tests.service.conftest import listening
+from tests.service.server.serving import listening
 
 Script = Callable[..., None]
+Served = Callable[..., TestClient]
 QUESTION = "In which year did the yard that built alpha win the prize?"
 MESSAGES: list[Any] = [{"role": "user", "content": QUESTION}]
 SHIPPED = sorted(file.stem for file in YAML_PIPELINES.glob("*.yaml"))
 END = "data: [DONE]\n\n"
-
-
-@pytest.fixture
-def address(script_pipeline: Script) -> Iterator[str]:
-    """The address of the scripted `prefrag`."""
-    script_pipeline()
-    with listening() as address:
-        yield address
 
 
 def stream(address: str, path: str = "/v1/chat/completions", model: str = "prefrag", **fields: Any) -> str:
@@ -46,21 +40,19 @@ class TestStreamEnd:
         assert text.endswith(END)
         assert text.count("[DONE]") == 1
 
-    def test_is_said_of_every_pipeline(self, script_pipeline: Script, monkeypatch: pytest.MonkeyPatch):
+    def test_is_said_of_every_pipeline(self, script_pipeline: Script):
         for name in SHIPPED:
             script_pipeline("Final Answer: 1974", name=name, pipeline=name)
-        monkeypatch.setenv("PREFRAG_SERVE", ",".join(SHIPPED))
 
-        with listening() as address:
+        with listening(PREFRAG_SERVE="all") as (_, address):
             streams = {name: stream(address, model=name) for name in SHIPPED}
 
         assert [name for name, text in streams.items() if not text.endswith(END)] == []
 
-    def test_is_said_after_a_run_that_broke_off(self, script_pipeline: Script):
-        script_pipeline(search("alpha"), "!the model server is down")
+    def test_is_said_after_a_run_that_broke_off(self, served: Served, address: str):
+        served(search("alpha"), "!the model server is down")
 
-        with listening() as address:
-            text = stream(address)
+        text = stream(address)
 
         assert "the model server is down" in text
         assert text.endswith(END)
@@ -156,11 +148,10 @@ class TestErrors:
         assert response.status_code == 403
         assert "PREFRAG_API_KEYS" in response.json()["error"]["message"]
 
-    def test_of_a_run_that_broke_off_beside_its_result(self, script_pipeline: Script):
-        script_pipeline(search("alpha"), "!the model server is down")
+    def test_of_a_run_that_broke_off_beside_its_result(self, served: Served, address: str):
+        served(search("alpha"), "!the model server is down")
 
-        with listening() as address:
-            response = httpx.post(f"{address}/v1/chat/completions", json={"model": "prefrag", "messages": MESSAGES})
+        response = httpx.post(f"{address}/v1/chat/completions", json={"model": "prefrag", "messages": MESSAGES})
 
         assert response.status_code == 502
         assert response.json()["error"]["type"] == "server_error"
@@ -194,10 +185,8 @@ class TestClient:
     """The published client, as people use it."""
 
     @pytest.fixture
-    def client(self, script_pipeline: Script, monkeypatch: pytest.MonkeyPatch) -> Iterator[openai.OpenAI]:
-        monkeypatch.setenv("PREFRAG_API_KEYS", "secret")
-        script_pipeline()
-        with listening() as address, openai.OpenAI(base_url=f"{address}/v1", api_key="secret", max_retries=0) as client:
+    def client(self, address: str) -> Iterator[openai.OpenAI]:
+        with openai.OpenAI(base_url=f"{address}/v1", api_key="any", max_retries=0) as client:
             yield client
 
     def test_lists_the_models(self, client: openai.OpenAI):
@@ -218,20 +207,25 @@ class TestClient:
     def test_raises_what_the_service_says(self, client: openai.OpenAI):
         with pytest.raises(openai.NotFoundError, match="'other' not found") as missing:
             client.chat.completions.create(model="other", messages=MESSAGES)
-        with pytest.raises(openai.AuthenticationError, match="Send a valid API key") as refused:
-            client.with_options(api_key="wrong").models.list()
 
         assert missing.value.code == "model_not_found"
+
+    def test_raises_without_a_valid_key(self, script_pipeline: Script):
+        script_pipeline()
+        with (
+            listening(PREFRAG_API_KEYS="secret") as (_, address),
+            openai.OpenAI(base_url=f"{address}/v1", api_key="secret", max_retries=0) as client,
+        ):
+            client.models.list()
+            with pytest.raises(openai.AuthenticationError, match="Send a valid API key") as refused:
+                client.with_options(api_key="wrong").models.list()
+
         assert refused.value.code == "invalid_api_key"
 
-    def test_raises_when_a_run_breaks_off(self, script_pipeline: Script):
-        script_pipeline("!the model server is down")
+    def test_raises_when_a_run_breaks_off(self, served: Served, client: openai.OpenAI):
+        served("!the model server is down")
 
-        with (
-            listening() as address,
-            openai.OpenAI(base_url=f"{address}/v1", api_key="x", max_retries=0) as client,
-            pytest.raises(openai.InternalServerError, match="the model server is down"),
-        ):
+        with pytest.raises(openai.InternalServerError, match="the model server is down"):
             client.chat.completions.create(model="prefrag", messages=MESSAGES)
 
 

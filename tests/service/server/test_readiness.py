@@ -15,8 +15,8 @@ from prefrag.pipelines.loading import YAML_PIPELINES, Pipeline, find, read
 from prefrag.service.server import readiness, served_pipelines
 from prefrag.service.server.readiness import outages
 from tests.pipelines.scripted import answer, scripted_yaml, search
-from tests.service.conftest import listening
-from tests.service.elasticsearch_stub import Stub, elasticsearch
+from tests.service.server.elasticsearch_stub import Stub, elasticsearch
+from tests.service.server.serving import listening
 
 Write = Callable[..., None]
 
@@ -65,7 +65,7 @@ class TestElasticsearch:
     def test_that_answers_is_ready(self, named: Callable[[str], None]):
         with elasticsearch(Stub()) as stub:
             named(stub.url)
-            with listening() as address:
+            with listening() as (_, address):
                 response = httpx.get(f"{address}/ready", timeout=30)
 
         assert (response.status_code, response.json()) == (200, {"status": "ready"})
@@ -75,7 +75,7 @@ class TestElasticsearch:
         self, named: Callable[[str], None], nowhere: str, capfd: pytest.CaptureFixture[str]
     ):
         named(nowhere)
-        with listening() as address:
+        with listening() as (_, address):
             response = httpx.get(f"{address}/ready", timeout=30)
             started = capfd.readouterr().err
             answered = httpx.post(f"{address}/prefrag/run", json={"question": "Who built alpha?"})
@@ -94,7 +94,7 @@ class TestElasticsearch:
     ):
         with elasticsearch(Stub()) as stub:
             named(stub.url)
-            with listening() as address:
+            with listening() as (_, address):
                 told = []
                 for status in (200, 404, 404, 200):
                     stub.status = status
@@ -111,7 +111,7 @@ class TestElasticsearch:
     def test_that_refuses_is_told_with_what_to_do(self, named: Callable[[str], None], status: int, advice: str):
         with elasticsearch(Stub(status)) as stub:
             named(stub.url)
-            with listening() as address:
+            with listening() as (_, address):
                 response = httpx.get(f"{address}/ready", timeout=30)
 
         assert response.status_code == 503
@@ -161,7 +161,7 @@ class TestAll:
         self, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
     ):
         monkeypatch.setenv("PREFRAG_SERVE", "all")
-        with listening() as address:
+        with listening() as (_, address):
             response = httpx.get(f"{address}/ready", timeout=30)
             models = httpx.get(f"{address}/v1/models").json()["data"]
             left_out = httpx.post(f"{address}/prefrag_elasticsearch/run", json={"question": "Who built alpha?"})
@@ -178,7 +178,7 @@ class TestAll:
     def test_of_which_nothing_is_left_is_not_ready(self, monkeypatch: pytest.MonkeyPatch, write: Write):
         monkeypatch.setenv("PREFRAG_SERVE", "all")
         write("prefrag", "prefrag")
-        with listening() as address:
+        with listening() as (_, address):
             response = httpx.get(f"{address}/ready", timeout=30)
 
         assert response.status_code == 503
@@ -186,7 +186,7 @@ class TestAll:
 
     def test_is_not_meant_by_the_names_of_all(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_SERVE", "prefrag,react,prefrag_elasticsearch")
-        with listening() as address:
+        with listening() as (_, address):
             response = httpx.get(f"{address}/ready", timeout=30)
 
         assert response.status_code == 503
