@@ -56,7 +56,7 @@ def create_app() -> FastAPI:
     """
     keys, open_deploy = api_keys(), deploy_is_open()
     files, lenient = served_pipelines(), leaves_out()
-    # What lies in this folder Hayhooks would load by itself, and only log what failed: it begins empty, for what may be
+    # Hayhooks loads the wrappers in this folder itself and only logs what fails: it begins empty, for those that are
     # deployed later.
     deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
     _configure_hayhooks(deployed_later.name)
@@ -66,7 +66,7 @@ def create_app() -> FastAPI:
 
     app = create_hayhooks()
     app.title, app.description = "prefrag", "Answers multi-hop questions, your own documents first."
-    # Innermost, so that what they refuse still carries the headers of CORS and the id of the request.
+    # Innermost, so that their refusals still carry the headers of CORS and the id of the request.
     app.user_middleware += [
         Middleware(ErrorForm),
         Middleware(OpenRoutes, open_deploy=open_deploy),
@@ -83,7 +83,10 @@ def create_app() -> FastAPI:
     down: set[str] = set()
 
     async def unreachable() -> dict[str, str]:
-        """:returns: What to do about the pipelines whose server does not answer; the log tells when that changes."""
+        """Find the pipelines whose server does not answer, and log when that changes.
+
+        :returns: What to do about each, by name.
+        """
         found = await outages(_haystack_pipelines({name: registry.get(name) for name in registry.get_names()}))
         for name in sorted(found.keys() - down):
             log.error("Not ready: {}. {}", name, one_line(found[name].details))
@@ -116,13 +119,13 @@ def create_app() -> FastAPI:
     @app.get("/ready", tags=["status"], summary="Whether every pipeline has loaded and its servers answer")
     async def ready() -> JSONResponse:
         missing = sorted(files.keys() - set(registry.get_names()))
-        # Without addresses and paths, because it asks for no key: the log has them.
+        # Without addresses and paths, because this route requires no key: the log has them.
         lacks = {"not_loaded": [name for name in missing if name not in left_out], "unreachable": await unreachable()}
         nothing_left = bool(left_out) and not registry.get_names()
         is_ready = not any(lacks.values()) and not nothing_left
-        told = lacks | {"left_out": [name for name in missing if name in left_out]}
+        parts = lacks | {"left_out": [name for name in missing if name in left_out]}
         status = {"status": "ready" if is_ready else "not ready"}
-        return JSONResponse(status | {key: value for key, value in told.items() if value}, 200 if is_ready else 503)
+        return JSONResponse(status | {key: value for key, value in parts.items() if value}, 200 if is_ready else 503)
 
     @app.get("/live", tags=["status"], summary="Whether the process answers")
     async def live() -> dict[str, str]:
@@ -136,7 +139,7 @@ def _configure_hayhooks(pipelines_dir: str) -> None:
     settings.cors_allow_origins = [
         origin.strip() for origin in os.environ.get(CORS_VARIABLE, "").split(",") if origin.strip()
     ]
-    # Nobody reads the traces that Hayhooks would keep: a run brings its own.
+    # Nobody reads the traces that Hayhooks would keep: a result holds its own.
     settings.tracing_enabled = False
     settings.tracing_include_haystack_spans = False
     settings.tracing_buffer_capacity = 1
@@ -146,7 +149,7 @@ def _configure_hayhooks(pipelines_dir: str) -> None:
 def _refuse_unknown_fields() -> None:
     """Make the request models that Hayhooks builds refuse what they do not know.
 
-    A wish that is misspelt, such as ``source`` for ``sources``, would otherwise be left out without a word, and the
+    An option that is misspelt, such as ``source`` for ``sources``, would otherwise be ignored silently, and the
     question sent to the web. Hayhooks has no setting for it.
     """
     models.create_model = partial(create_model, __config__=ConfigDict(extra="forbid"))

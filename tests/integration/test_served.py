@@ -73,5 +73,5 @@ def test_errors_have_the_form_of_the_chat_protocol(server: httpx.Client):
     assert response.json()["error"]["code"] == "model_not_found"
 
 
-def test_asks_for_the_key(server: httpx.Client):
+def test_requires_the_key(server: httpx.Client):
     assert server.post("/prefrag/run", json={"question": QUESTION}, headers={"Authorization": ""}).status_code == 401

@@ -42,7 +42,7 @@ def _imports(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setenv(ALLOWLIST_VARIABLE, os.environ[ALLOWLIST_VARIABLE])
     yield
-    for name in [name for name, module in sys.modules.items() if str(tmp_path) in str(module)]:
+    for name in [name for name, module in sys.modules.items() if str(tmp_path) in (vars(module).get("__file__") or "")]:
         del sys.modules[name]
 
 

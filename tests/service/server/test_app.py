@@ -32,7 +32,7 @@ class TestRun:
         assert [document["id"] for document in result["documents"]] == ["local-alpha", "web-delta"]
         assert result["trace"]
 
-    def test_a_request_may_allow_the_house_alone(self, served: Served):
+    def test_a_request_may_allow_the_local_source_alone(self, served: Served):
         result = served().post("/prefrag/run", json={**QUESTION, "sources": ["local"]}).json()["result"]
 
         assert result["counts"]["total_web"] == 0
@@ -40,15 +40,15 @@ class TestRun:
 
     def test_a_request_may_narrow_top_k_steps_preference_and_filters(self, served: Served):
         filters = {"field": "meta.year", "operator": "==", "value": 2020}
-        wishes = {"preferred": "web", "top_k": 3, "max_steps": 1, "filters": filters}
+        options = {"preferred": "web", "top_k": 3, "max_steps": 1, "filters": filters}
 
-        result = served().post("/prefrag/run", json={**QUESTION, **wishes}).json()["result"]
+        result = served().post("/prefrag/run", json={**QUESTION, **options}).json()["result"]
 
         assert CALLS["web"][0]["filters"] == filters
         assert result["steps"][0]["source"] == "web"
 
     @pytest.mark.parametrize(
-        ("wish", "message"),
+        ("option", "message"),
         [
             ({"question": "x" * 4001}, "4000"),
             ({"question": " "}, "empty"),
@@ -58,8 +58,8 @@ class TestRun:
             ({"max_steps": 99}, "max_steps"),
         ],
     )
-    def test_a_wish_that_cannot_be_granted_is_refused_with_the_reason(self, served: Served, wish: dict, message: str):
-        response = served().post("/prefrag/run", json={**QUESTION, **wish})
+    def test_an_option_that_cannot_be_used_is_refused_with_the_reason(self, served: Served, option: dict, message: str):
+        response = served().post("/prefrag/run", json={**QUESTION, **option})
 
         assert response.status_code == 422
         assert message in response.json()["detail"]
@@ -70,7 +70,7 @@ class TestRun:
     def test_a_body_of_the_wrong_shape_is_refused(self, served: Served, body: dict):
         assert served().post("/prefrag/run", json=body).status_code == 422
 
-    def test_a_misspelt_wish_is_refused_rather_than_left_out(self, served: Served):
+    def test_a_misspelt_option_is_refused_rather_than_ignored(self, served: Served):
         response = served().post("/prefrag/run", json={**QUESTION, "source": ["local"]})
 
         assert response.status_code == 422
@@ -95,7 +95,7 @@ class TestRun:
         assert [step["query"] for step in body["result"]["steps"]] == ["alpha"]
         assert any(event["kind"] == "found" for event in body["result"]["trace"])
 
-    def test_a_strict_source_that_fails_is_one_too_and_nothing_leaves_the_house(self, served: Served):
+    def test_a_strict_source_that_fails_is_one_too_and_no_query_leaves_the_network(self, served: Served):
         client = served(search("alpha"), errors={"local": "disk full"}, changes={"local": {"strict": True}})
 
         response = client.post("/prefrag/run", json=QUESTION)
@@ -141,7 +141,7 @@ class TestReady:
         assert "attic" not in response.text
 
     def test_lives_even_when_not_ready(self, serve: Serve, script_pipeline: Callable[..., None]):
-        client = serve("never said", changes={"start": {"preferred": "attic"}})
+        client = serve("never read", changes={"start": {"preferred": "attic"}})
 
         assert client.get("/ready").json()["not_loaded"] == ["prefrag"]
         assert client.get("/live").status_code == 200
@@ -183,7 +183,7 @@ class TestClosedRoutes:
         assert {"/prefrag/run", "/ready", "/v1/chat/completions", "/status/{pipeline_name}"} <= paths.keys()
         assert not [path for path in paths if "deploy" in path or "files" in path or "draw" in path]
 
-    def test_deploy_routes_open_when_the_administrator_says_so(self, serve: Serve, monkeypatch: pytest.MonkeyPatch):
+    def test_deploy_routes_open_when_the_administrator_opens_them(self, serve: Serve, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_OPEN_DEPLOY", "on")
         client = serve()
 

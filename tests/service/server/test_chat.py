@@ -68,12 +68,12 @@ class TestWhole:
 
 
 class TestStream:
-    def test_tells_each_step_and_then_the_answer(self, served: Served):
+    def test_sends_each_step_and_then_the_answer(self, served: Served):
         chunks = streamed(served())
 
         steps = "".join(deltas(chunks, "reasoning_content")).splitlines()
-        told = [line.partition(":")[0].partition(" (")[0] for line in steps]
-        assert told == [
+        reported = [line.partition(":")[0].partition(" (")[0] for line in steps]
+        assert reported == [
             "Thought",
             "Search local",
             "Found in local",
@@ -92,14 +92,14 @@ class TestStream:
         ]
         assert deltas(chunks, "content") == ["1974\n\nSources:\n[1] alpha (local)\n[W1] delta (web)"]
 
-    def test_the_answer_comes_last_and_says_that_it_is_whole(self, served: Served):
+    def test_the_answer_comes_last_and_is_marked_as_complete(self, served: Served):
         chunks = streamed(served())
 
         reasons = [chunk["choices"][0]["finish_reason"] for chunk in chunks]
         assert reasons == [None] * (len(chunks) - 1) + ["stop"]
         assert chunks[-1]["choices"][0]["delta"]["content"].startswith("1974")
 
-    def test_usage_comes_when_it_is_asked_for(self, served: Served):
+    def test_usage_comes_when_it_is_requested(self, served: Served):
         chunks = streamed(served(), stream_options={"include_usage": True})
 
         assert chunks[-1]["choices"] == []
@@ -132,7 +132,7 @@ class TestRequest:
             ({"max_steps": "many"}, "max_steps"),
         ],
     )
-    def test_an_option_that_cannot_be_granted_is_refused(
+    def test_an_option_that_cannot_be_used_is_refused(
         self, served: Served, stream: bool, fields: dict[str, Any], message: str
     ):
         response = served().post("/v1/chat/completions", json=chat(stream=stream, **fields))

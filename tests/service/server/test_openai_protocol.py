@@ -34,13 +34,13 @@ def stream(address: str, path: str = "/v1/chat/completions", model: str = "prefr
 class TestStreamEnd:
     @pytest.mark.parametrize("path", ["/v1/chat/completions", "/chat/completions"])
     @pytest.mark.parametrize("options", [{}, {"stream_options": {"include_usage": True}}])
-    def test_is_said_once_after_all_the_rest(self, address: str, path: str, options: dict[str, Any]):
+    def test_is_sent_once_after_all_the_rest(self, address: str, path: str, options: dict[str, Any]):
         text = stream(address, path, **options)
 
         assert text.endswith(END)
         assert text.count("[DONE]") == 1
 
-    def test_is_said_of_every_pipeline(self, script_pipeline: Script):
+    def test_is_sent_for_every_pipeline(self, script_pipeline: Script):
         for name in SHIPPED:
             script_pipeline("Final Answer: 1974", name=name, pipeline=name)
 
@@ -49,7 +49,7 @@ class TestStreamEnd:
 
         assert [name for name, text in streams.items() if not text.endswith(END)] == []
 
-    def test_is_said_after_a_run_that_broke_off(self, served: Served, address: str):
+    def test_is_sent_after_a_run_that_broke_off(self, served: Served, address: str):
         served(search("alpha"), "!the model server is down")
 
         text = stream(address)
@@ -58,7 +58,7 @@ class TestStreamEnd:
         assert text.endswith(END)
         assert text.count("[DONE]") == 1
 
-    def test_is_not_said_of_an_answer_that_is_no_stream(self, address: str):
+    def test_is_not_sent_for_an_answer_that_is_no_stream(self, address: str):
         body = {"model": "prefrag", "messages": MESSAGES}
 
         assert "[DONE]" not in httpx.post(f"{address}/v1/chat/completions", json=body).text
@@ -66,13 +66,13 @@ class TestStreamEnd:
     @pytest.mark.parametrize(
         "pieces", [[b"data: {}\n\n", DONE + b"\n\n"], [b"data: {}\n\ndata: [DO", b"NE]\n", b"\n"], [b"", DONE, b""]]
     )
-    async def test_is_not_doubled_when_a_library_says_it(self, pieces: list[bytes]):
+    async def test_is_not_doubled_when_a_library_sends_it(self, pieces: list[bytes]):
         sent = await answered(StreamEnd(replying(*pieces)))
 
         assert b"".join(sent).count(DONE) == 1
 
     @pytest.mark.parametrize("pieces", [[], [b"data: {}\n\n"], [b'data: {"content": "data: [DONE]"}\n\n']])
-    async def test_is_said_whatever_went_before(self, pieces: list[bytes]):
+    async def test_is_sent_whatever_went_before(self, pieces: list[bytes]):
         sent = await answered(StreamEnd(replying(*pieces)))
 
         assert b"".join(sent) == b"".join(pieces) + END.encode()
@@ -164,7 +164,7 @@ class TestErrors:
         assert response.status_code == 422
         assert response.json().keys() == {"detail"}
 
-    async def test_of_an_application_that_raises_say_nothing_of_it(self):
+    async def test_of_an_application_that_raises_reveal_nothing_of_it(self):
         async def broken(scope: Any, receive: Any, send: Any) -> None:
             raise LookupError("a secret path")
 
@@ -204,7 +204,7 @@ class TestClient:
         assert (chunks[-1].choices[0].delta.content or "").startswith("1974")
         assert chunks[-1].choices[0].finish_reason == "stop"
 
-    def test_raises_what_the_service_says(self, client: openai.OpenAI):
+    def test_raises_what_the_service_reports(self, client: openai.OpenAI):
         with pytest.raises(openai.NotFoundError, match="'other' not found") as missing:
             client.chat.completions.create(model="other", messages=MESSAGES)
 
