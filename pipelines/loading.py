@@ -13,7 +13,8 @@ import yaml
 from haystack.core.errors import DeserializationError, PipelineError
 
 import prefrag
-from prefrag.pipelines.blocks import Block, Change
+from prefrag.pipelines.blocks import Block, Change, blocks
+from prefrag.pipelines.own_modules import make_importable, trust_modules
 from prefrag.pipelines.replacing import replace_parts
 
 YAML_PIPELINES = Path(prefrag.__file__).parent / "yaml_pipelines"
@@ -24,9 +25,7 @@ Pipeline: Any = getattr(haystack, "AsyncPipeline", haystack.Pipeline)
 
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Z][A-Z0-9_]*)(?::-(?P<default>[^}]*))?\}")
 
-# Haystack 3 builds only components of modules that are listed as trusted.
-_ALLOWLIST = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
-os.environ[_ALLOWLIST] = ",".join(filter(None, [os.environ.get(_ALLOWLIST), "prefrag", "duckduckgo_api_haystack"]))
+trust_modules("prefrag", "duckduckgo_api_haystack")
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -75,11 +74,11 @@ def find(pipeline: str | os.PathLike[str]) -> Path:
 
 
 def read(path: Path) -> str:
-    """Read a pipeline's YAML and put in the variables of the environment.
+    """Read a pipeline's YAML, put in the variables of the environment, and make the modules of one's own importable.
 
     :param path: The file.
     :returns: Its text, with every ``${NAME}`` and ``${NAME:-default}`` replaced.
-    :raises ValueError: When a variable without a default is not set.
+    :raises ValueError: When a variable without a default is not set, or a module of one's own has the name of another.
     """
 
     def value(match: re.Match[str]) -> str:
@@ -137,6 +136,8 @@ def read_block(path: Path) -> Block:
         raise ValueError(f"The pipeline {path} cannot be loaded: {error}") from error
     if not isinstance(block, dict) or not isinstance(block.get("components"), dict):
         raise ValueError(f"The pipeline {path} cannot be loaded: it has no `components`.")
+    if own := os.environ.get(PIPELINES_VARIABLE):
+        make_importable(Path(own).expanduser(), (part["type"] for part in blocks(block)))
     return block
 
 

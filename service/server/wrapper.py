@@ -1,4 +1,4 @@
-"""How a pipeline is served; each folder in ``hayhooks/`` names one."""
+"""The wrapper in which Hayhooks serves a pipeline."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Turn(BaseModel):
 
 
 class ChatOptions(BaseModel):
-    """How a chat request narrows its run; see :meth:`ServedPipeline.run_api_async`."""
+    """Options by which a chat request narrows its run; see :meth:`ServedPipeline.run_api_async`."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -41,9 +41,9 @@ class ChatOptions(BaseModel):
 
 
 class BrokenOff(HTTPException):
-    """A run that broke off, as an answer to its client.
+    """A run that broke off, as a response to its client.
 
-    :param error: What happened, with the result so far.
+    :param error: The failure, with the result so far.
     """
 
     def __init__(self, error: RunFailed):
@@ -52,21 +52,13 @@ class BrokenOff(HTTPException):
 
 
 class ServedPipeline(BasePipelineWrapper):
-    """Serves one pipeline over REST, MCP and the OpenAI chat protocol.
+    """Serve one pipeline over REST, MCP and the OpenAI chat protocol.
 
-    A wrapper is five lines:
-
-    ```python
-    from prefrag.service.server.wrapper import ServedPipeline
-
-
-    class PipelineWrapper(ServedPipeline):
-        name = "prefrag"
-    ```
+    ``hayhooks/documents_first/`` shows a wrapper for plain Hayhooks, which is a class with a name and no more.
     """
 
     name: str
-    """The pipeline in ``yaml_pipelines/``."""
+    """The name of a pipeline, or the path of a YAML file."""
 
     def setup(self) -> None:
         """Load the pipeline and warm it up, so that the first request waits for neither."""
@@ -94,7 +86,7 @@ class ServedPipeline(BasePipelineWrapper):
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
         :returns: The answer, its label, the documents used, every step, counts, usage, errors and the trace.
         """
-        wishes = {
+        options = {
             "history": [turn.model_dump() if isinstance(turn, Turn) else turn for turn in history or ()] or None,
             "sources": sources,
             "preferred": preferred,
@@ -103,7 +95,7 @@ class ServedPipeline(BasePipelineWrapper):
             "filters": filters,
         }
         try:
-            return await pipelines.ask_async(self.pipeline, question, **wishes)
+            return await pipelines.ask_async(self.pipeline, question, **options)
         except RunFailed as error:
             raise BrokenOff(error) from error
         except ValueError as error:
@@ -114,24 +106,24 @@ class ServedPipeline(BasePipelineWrapper):
     ) -> ChatCompletion | AsyncGenerator[StreamingChunk | ChatCompletion, None]:
         """Answer the last message of a conversation.
 
-        :param model: The name that the client asked for.
+        :param model: The name that the client requested.
         :param messages: The conversation: its last user message is the question; system messages are not used.
-        :param body: The whole request. The options of :meth:`run_api_async` may stand in it or under ``prefrag``.
-        :returns: The answer with its sources, the result in the extra field ``prefrag``; or, when the request wants a
+        :param body: The whole request, with the options of :meth:`run_api_async` at its top level or under ``prefrag``.
+        :returns: The answer with its sources, the result in the extra field ``prefrag``; or, when the request is for a
             stream, each step as reasoning and then the answer.
-        :raises HTTPException: 422 when the question or an option cannot be granted, 502 when the run breaks off.
+        :raises HTTPException: With 422 when the question or an option cannot be used, with 502 when the run breaks off.
         """
         question, history = conversation(messages)
-        wishes = {"history": history, **_options(body)}
+        options = {"history": history, **_options(body)}
         if body.get("stream"):
-            # Refused here, a bad request still gets its status code; a stream has sent its own long before.
-            self._check(question, wishes)
-            options = body.get("stream_options") or {}
-            if not isinstance(options, Mapping):
+            # A bad request is refused before the stream begins, because a stream has sent its status code by then.
+            self._check(question, options)
+            stream_options = body.get("stream_options") or {}
+            if not isinstance(stream_options, Mapping):
                 raise HTTPException(422, 'stream_options is not an object: give for example {"include_usage": true}.')
-            include_usage = bool(options.get("include_usage"))
-            return self._stream(model, question, wishes, include_usage)
-        result = await self.run_api_async(question, **wishes)
+            include_usage = bool(stream_options.get("include_usage"))
+            return self._stream(model, question, options, include_usage)
+        result = await self.run_api_async(question, **options)
         return _completion(
             model,
             "chat.completion",
@@ -140,18 +132,18 @@ class ServedPipeline(BasePipelineWrapper):
             prefrag=result,
         )
 
-    def _check(self, question: str, wishes: Mapping[str, Any]) -> None:
+    def _check(self, question: str, options: Mapping[str, Any]) -> None:
         try:
-            self.pipeline.get_component("start").run(question=question, **wishes)
+            self.pipeline.get_component("start").run(question=question, **options)
         except ValueError as error:
             raise HTTPException(422, str(error)) from error
 
     async def _stream(
-        self, model: str, question: str, wishes: Mapping[str, Any], include_usage: bool
+        self, model: str, question: str, options: Mapping[str, Any], include_usage: bool
     ) -> AsyncGenerator[StreamingChunk | ChatCompletion, None]:
         result: dict[str, Any] = {}
         try:
-            outputs: AsyncIterator[Event | dict[str, Any]] = pipelines.stream(self.pipeline, question, **wishes)
+            outputs: AsyncIterator[Event | dict[str, Any]] = pipelines.stream(self.pipeline, question, **options)
             async for output in outputs:
                 if isinstance(output, Event):
                     yield StreamingChunk("", index=0, reasoning=ReasoningContent(f"{trace_text(output)}\n"))
@@ -160,7 +152,7 @@ class ServedPipeline(BasePipelineWrapper):
             yield StreamingChunk(_content(result), finish_reason="stop")
         except RunFailed as error:
             result = error.result
-            # "error" is no word of the protocol, but "stop" would pass the message off as an answer.
+            # "error" is not in the protocol, but "stop" would present the message as an answer.
             yield StreamingChunk(f"The run broke off. {error}", finish_reason="error")  # type: ignore[arg-type]
         if include_usage:
             yield _completion(model, "chat.completion.chunk", [], usage=_usage(result))
@@ -172,7 +164,7 @@ def conversation(messages: Sequence[Mapping[str, Any]]) -> tuple[str, list[dict[
     :param messages: The messages of an OpenAI chat request.
     :returns: The text of the last user message, and the earlier turns of user and assistant, without the sources that
         this service wrote under its answers.
-    :raises HTTPException: 422 when no message is the user's.
+    :raises HTTPException: With 422 when no message is the user's.
     """
     last = max((number for number, message in enumerate(messages) if message.get("role") == "user"), default=None)
     if last is None:
@@ -186,7 +178,7 @@ def conversation(messages: Sequence[Mapping[str, Any]]) -> tuple[str, list[dict[
 
 
 def _text(message: Mapping[str, Any]) -> str:
-    """:returns: The text of a message, whose content may be a list of parts."""
+    """Get the text of a message, whose content may be a list of parts."""
     content = message.get("content")
     if isinstance(content, list):
         parts = (part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text")
