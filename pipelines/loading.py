@@ -10,9 +10,9 @@ from typing import Any
 
 import haystack
 import yaml
-from haystack.core.errors import DeserializationError, PipelineError
 
 import prefrag
+from prefrag.components.errors import Missing
 
 YAML_PIPELINES = Path(prefrag.__file__).parent / "yaml_pipelines"
 PIPELINES_VARIABLE = "PREFRAG_PIPELINES_DIR"
@@ -25,6 +25,10 @@ _VARIABLE = re.compile(r"\$\{(?P<name>[A-Z][A-Z0-9_]*)(?::-(?P<default>[^}]*))?\
 # Haystack 3 builds only components of modules that it is told to trust.
 _ALLOWLIST = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
 os.environ[_ALLOWLIST] = ",".join(filter(None, [os.environ.get(_ALLOWLIST), "prefrag", "duckduckgo_api_haystack"]))
+
+
+class PipelineMissing(Missing, ValueError):
+    """There is no such pipeline, or its YAML gives none."""
 
 
 def folders() -> list[Path]:
@@ -43,17 +47,17 @@ def find(name: str) -> Path:
 
     :param name: The name of a pipeline, or the path of a YAML file.
     :returns: The file.
-    :raises ValueError: When there is none.
+    :raises PipelineMissing: When there is none.
     """
     if name.endswith((".yaml", ".yml")) or os.sep in name:
         path = Path(name).expanduser()
         if path.is_file():
             return path
-        raise ValueError(f"There is no pipeline file {path}.")
+        raise PipelineMissing(f"There is no pipeline file {path}.")
     for folder in folders():
         if (folder / f"{name}.yaml").is_file():
             return folder / f"{name}.yaml"
-    raise ValueError(f"There is no pipeline '{name}': choose from {', '.join(names())}, or give a YAML file.")
+    raise PipelineMissing(f"There is no pipeline '{name}': choose from {', '.join(names())}, or give a YAML file.")
 
 
 def read(path: Path) -> str:
@@ -78,7 +82,7 @@ def load(name: str = "prefrag") -> Any:
 
     :param name: The name of a pipeline in ``yaml_pipelines/``, or the path of a YAML file.
     :returns: The Haystack pipeline, not yet warmed up.
-    :raises ValueError: When the file is absent or cannot be read as a pipeline; the message says what is wrong.
+    :raises PipelineMissing: When the file is absent or cannot be read as a pipeline; the message says what is wrong.
     """
     path = find(name)
     return built(lambda: Pipeline.loads(read(path)), str(path))
@@ -90,23 +94,16 @@ def built(build: Callable[[], Any], name: str) -> Any:
     :param build: Gives the pipeline.
     :param name: What the pipeline is called in the message.
     :returns: The Haystack pipeline.
-    :raises ValueError: When it cannot be built, or lacks the components that asking needs.
+    :raises PipelineMissing: When it cannot be built, or lacks the components that asking needs.
     """
     try:
         pipeline = build()
-    except (
-        yaml.YAMLError,
-        DeserializationError,
-        PipelineError,
-        ValueError,
-        TypeError,
-        KeyError,
-        ImportError,
-        AttributeError,
-    ) as error:
-        raise ValueError(f"The pipeline {name} cannot be loaded: {_in_words(error)}") from error
+    except Exception as error:
+        raise PipelineMissing(f"The pipeline {name} cannot be loaded: {_in_words(error)}") from error
     if missing := {"start", "answer"} - set(pipeline.graph.nodes):
-        raise ValueError(f"The pipeline {name} has no component {' and no '.join(sorted(missing))}: asking needs both.")
+        raise PipelineMissing(
+            f"The pipeline {name} has no component {' and no '.join(sorted(missing))}: asking needs both."
+        )
     return pipeline
 
 

@@ -17,6 +17,7 @@ from haystack.dataclasses import ChatMessage, ChatRole
 from haystack.tools import Tool
 from haystack.utils import Secret
 
+from prefrag.components.errors import PrefragError
 from prefrag.components.generators import embedded_chat_generator
 from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
 from prefrag.components.generators.model_call import with_parameters
@@ -36,7 +37,7 @@ _BAD_REQUEST = (400, 422)
 _RETRY_WAIT_SECONDS = 60.0
 
 
-class ModelServerError(RuntimeError):
+class ModelServerError(PrefragError, RuntimeError):
     """A model could not be reached or gave no usable reply; the message says what to do.
 
     :param message: What happened, where, and the way out.

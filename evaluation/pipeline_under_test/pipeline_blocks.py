@@ -28,15 +28,12 @@ def read_pipeline(pipeline: Any) -> Block:
 
     :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
     :returns: What its YAML says.
-    :raises FileNotFoundError: When there is no such pipeline.
+    :raises PipelineMissing: When there is no such pipeline.
     :raises ValueError: When the file is no pipeline's.
     """
     if not isinstance(pipeline, str | Path):
         return dict(pipeline.to_dict())
-    try:
-        path = find(str(pipeline))
-    except ValueError as error:
-        raise FileNotFoundError(str(error)) from error
+    path = find(str(pipeline))
     try:
         block = yaml.safe_load(read(path))
     except yaml.YAMLError as error:
