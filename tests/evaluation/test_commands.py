@@ -93,8 +93,8 @@ class TestEvaluate:
         result = prefrag("evaluate", "--pipeline", boxes, "--questions", file, "--output", output)
 
         assert result.exit_code == code
-        told = "6 questions could search no source. The first: local: ScriptedRetriever: the disk is gone"
-        assert (told in " ".join(result.stderr.split())) is bool(errors)
+        message = "6 questions could search no source. The first: local: ScriptedRetriever: the disk is gone"
+        assert (message in " ".join(result.stderr.split())) is bool(errors)
 
     def test_adds_the_cost_where_there_are_prices(self, tmp_path: Path, file: Path, output: Path):
         prices = tmp_path / "prices.json"
@@ -175,9 +175,9 @@ class TestEvaluate:
             assert process.stderr is not None
             assert process.stdout.readline() == "hanging\n"
             process.send_signal(signal.SIGINT)
-            told = process.stderr.read()
+            errors = process.stderr.read()
         assert process.returncode == 130
-        assert "the same command goes on from there" in told
+        assert "the same command goes on from there" in errors
         assert len((output / "predictions.jsonl").read_text().splitlines()) == 2
 
         result = prefrag(*arguments)

@@ -68,8 +68,9 @@ class TestAsk:
             "[W1] delta (web)",
             "The answer cites no passage.",
             "3 retrievals (2 local, 1 web), 4 model calls",
+            "Queries that left the house",
         ]
-        for line, beginning in zip(lines, beginnings, strict=False):
+        for line, beginning in zip(lines, beginnings, strict=True):
             assert line.startswith(beginning)
 
     def test_names_the_queries_that_left_the_house(self, ask: Ask):
@@ -82,10 +83,10 @@ class TestAsk:
         result = ask("--json")
 
         assert result.exit_code == 0
-        told = json.loads(result.stdout)
-        assert told["answer"] == "1974"
-        assert [document["id"] for document in told["documents"]] == ["local-alpha", "web-delta"]
-        assert "trace" not in told
+        shown = json.loads(result.stdout)
+        assert shown["answer"] == "1974"
+        assert [document["id"] for document in shown["documents"]] == ["local-alpha", "web-delta"]
+        assert "trace" not in shown
         assert "Search web: beta delta" in result.stderr
 
     def test_trace_adds_the_whole_trace(self, ask: Ask):
@@ -135,9 +136,9 @@ class TestAskThatFails:
         result = ask("--json", script=(search("alpha"), "!down"))
 
         assert result.exit_code == 1
-        told = json.loads(result.stdout)
-        assert told["steps"][0]["query"] == "alpha"
-        assert "down" in told["errors"][-1]
+        shown = json.loads(result.stdout)
+        assert shown["steps"][0]["query"] == "alpha"
+        assert "down" in shown["errors"][-1]
 
     @pytest.fixture
     def broken(self, script_pipeline: Callable[..., None]) -> Callable[..., Result]:
@@ -155,10 +156,10 @@ class TestAskThatFails:
 
         assert result.exit_code == 1
         assert "Answer: 1974" in result.stdout
-        (told,) = result.stderr.splitlines()
-        assert told.startswith("Error: No source could be searched")
-        assert "the local is gone" in told
-        assert "the web is gone" in told
+        (line,) = result.stderr.splitlines()
+        assert line.startswith("Error: No source could be searched")
+        assert "the local is gone" in line
+        assert "the web is gone" in line
 
     @pytest.mark.parametrize("sources", [(), ("local",)])
     def test_one_source_that_could_be_searched_is_enough(self, broken: Callable[..., Result], sources: tuple[str, ...]):
@@ -212,6 +213,15 @@ class TestAskThatFails:
         assert result.exit_code == 3
         assert message in result.stderr
 
+    @pytest.mark.parametrize("text", ["components: [", "components: {}", "components: {start: {type: ${UNSET}}}"])
+    def test_a_pipeline_that_cannot_be_loaded_is_missing_too(self, tmp_path: Path, text: str):
+        (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
+
+        result = prefrag("ask", QUESTION, "--pipeline", tmp_path / "mine.yaml")
+
+        assert result.exit_code == 3
+        assert "mine.yaml" in result.stderr
+
     def test_a_missing_index_ends_with_3_and_says_how_to_make_it(self, tmp_path: Path):
         # The shipped retriever in front of a scripted model.
         data = yaml.safe_load(scripted_yaml(search("alpha"), answer()))
@@ -250,7 +260,7 @@ class TestAskThatFails:
             str(tmp_path / "mine.yaml"),
         ]
 
-        # A test runner in the background may have been told to ignore the signal, which children inherit.
+        # A test runner in the background may ignore the signal, which children inherit.
         def listen() -> None:
             signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -13,7 +13,7 @@ from tests.service.cli.running import prefrag
 
 
 class TestIndex:
-    def test_tells_what_it_did(self, corpus: Path):
+    def test_reports_what_it_did(self, corpus: Path):
         first, second = prefrag("index", corpus), prefrag("index", corpus)
 
         assert first.exit_code == second.exit_code == 0
@@ -39,7 +39,7 @@ class TestIndex:
     def test_a_wrong_setting_ends_with_2(self, corpus: Path, arguments: tuple[str, ...]):
         assert prefrag("index", corpus, *arguments).exit_code == 2
 
-    def test_prunes_when_told_to(self, corpus: Path):
+    def test_prunes_after_indexing_with_the_option(self, corpus: Path):
         other = corpus.with_name("note.txt")
         other.write_text("A note on buoys.", encoding="utf-8")
         prefrag("index", corpus, other)
@@ -86,11 +86,11 @@ class TestDocuments:
 
 
 def test_dense_embeds_what_was_indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    asked: list[dict[str, Any]] = []
+    calls: list[dict[str, Any]] = []
 
     def embed(index: str, **settings: Any) -> embedding.EmbeddingReport:
         settings.pop("on_progress")(1, 1)
-        asked.append({"index": index, **settings})
+        calls.append({"index": index, **settings})
         return embedding.EmbeddingReport(embedded=1, unchanged=0, deleted=0, seconds=0.1)
 
     monkeypatch.setattr(embedding, "embed_index", embed)
@@ -100,5 +100,5 @@ def test_dense_embeds_what_was_indexed(tmp_path: Path, monkeypatch: pytest.Monke
     result = prefrag("index", corpus, "--dense", "--model", "tiny")
 
     assert result.exit_code == 0
-    assert asked == [{"index": "default", "store": "tantivy", "model": "tiny"}]
+    assert calls == [{"index": "default", "store": "tantivy", "model": "tiny"}]
     assert "1 passages embedded" in result.stdout
