@@ -11,6 +11,7 @@ from prefrag.components.generators.chat_model import ModelServerError
 from prefrag.components.pair_classifier.pair_scorer import ClassifierMissing
 from prefrag.components.recording import NotRecorded
 from prefrag.components.state.state import RunError
+from prefrag.components.text.passage_record import PassageError
 from prefrag.components.trees import TreesMissing
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.indexing.file_conversion import CannotRead
@@ -32,6 +33,7 @@ from prefrag.pipelines.loading import PipelineMissing
         (RunError, 1, RuntimeError),
         (RunFailed, 1, RuntimeError),
         (CannotRead, 1, Exception),
+        (PassageError, 2, ValueError),
     ],
 )
 def test_a_failure_has_an_exit_code_and_is_caught_as_the_builtin_one(
