@@ -13,6 +13,7 @@ import yaml
 
 import prefrag
 from prefrag.components.errors import Missing
+from prefrag.pipelines.own_modules import make_importable, trust_modules
 
 YAML_PIPELINES = Path(prefrag.__file__).parent / "yaml_pipelines"
 PIPELINES_VARIABLE = "PREFRAG_PIPELINES_DIR"
@@ -22,9 +23,9 @@ Pipeline: Any = getattr(haystack, "AsyncPipeline", haystack.Pipeline)
 
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Z][A-Z0-9_]*)(?::-(?P<default>[^}]*))?\}")
 
-# Haystack 3 builds only components of modules that it is told to trust.
-_ALLOWLIST = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
-os.environ[_ALLOWLIST] = ",".join(filter(None, [os.environ.get(_ALLOWLIST), "prefrag", "duckduckgo_api_haystack"]))
+_TYPE = re.compile(r"\btype['\"]?:\s*['\"]?([\w.]+)")
+
+trust_modules("prefrag", "duckduckgo_api_haystack")
 
 
 class PipelineMissing(Missing, ValueError):
@@ -61,11 +62,11 @@ def find(name: str) -> Path:
 
 
 def read(path: Path) -> str:
-    """Read a pipeline's YAML and put in the variables of the environment.
+    """Read a pipeline's YAML, put in the variables of the environment, and make the modules of one's own importable.
 
     :param path: The file.
     :returns: Its text, with every ``${NAME}`` and ``${NAME:-default}`` replaced.
-    :raises ValueError: When a variable without a default is not set.
+    :raises ValueError: When a variable without a default is not set, or a module of one's own has the name of another.
     """
 
     def value(match: re.Match[str]) -> str:
@@ -74,7 +75,10 @@ def read(path: Path) -> str:
             raise ValueError(f"{path.name} needs the environment variable {match['name']}: set it.")
         return found
 
-    return _VARIABLE.sub(value, path.read_text(encoding="utf-8"))
+    text = _VARIABLE.sub(value, path.read_text(encoding="utf-8"))
+    if own := os.environ.get(PIPELINES_VARIABLE):
+        make_importable(Path(own).expanduser(), _TYPE.findall(text))
+    return text
 
 
 def load(name: str = "prefrag") -> Any:

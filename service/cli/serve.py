@@ -19,10 +19,11 @@ def serve(
     port: Annotated[int, typer.Option(min=1, max=65535)] = 1416,
     workers: Annotated[int, typer.Option(min=1, help="Processes that share the work.")] = 1,
     pipeline: Annotated[
-        list[str] | None, typer.Option(help="A pipeline to serve, repeatable, or `all`; by default prefrag.")
+        list[str] | None,
+        typer.Option(metavar="NAME|FILE.yaml", help="A pipeline to serve, repeatable, or `all`; by default prefrag."),
     ] = None,
     pipelines_dir: Annotated[
-        Path | None, typer.Option(help="The folders with a pipeline_wrapper.py each; by default the shipped ones.")
+        Path | None, typer.Option(help="A folder of YAML pipelines of your own, as PREFRAG_PIPELINES_DIR names it.")
     ] = None,
 ) -> None:
     """Serve the pipelines over REST and the OpenAI chat protocol."""
@@ -30,8 +31,9 @@ def serve(
     import uvicorn
     from dotenv import find_dotenv, load_dotenv
 
-    from prefrag.service.server.folders import FOLDERS_VARIABLE, SERVE_VARIABLE, served
+    from prefrag.pipelines.loading import PIPELINES_VARIABLE
     from prefrag.service.server.security import KEYS_VARIABLE, api_keys, is_loopback
+    from prefrag.service.server.served_pipelines import SERVE_VARIABLE, served_pipelines
 
     # The application reads the same file; the decision below must not differ from its own.
     load_dotenv(find_dotenv(usecwd=True))
@@ -42,10 +44,10 @@ def serve(
             "separated by commas, or serve on 127.0.0.1."
         )
     if pipelines_dir is not None:
-        os.environ[FOLDERS_VARIABLE] = str(pipelines_dir.resolve())
+        os.environ[PIPELINES_VARIABLE] = str(pipelines_dir.resolve())
     if pipeline:
         os.environ[SERVE_VARIABLE] = ",".join(pipeline)
-    served()
+    served_pipelines()
     try:
         uvicorn.run(
             "prefrag.service.server.app:create_app",

@@ -1,4 +1,4 @@
-"""How a pipeline is served; each folder in ``hayhooks/`` names one."""
+"""The wrapper in which Hayhooks serves a pipeline."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Turn(BaseModel):
 
 
 class ChatOptions(BaseModel):
-    """How a chat request narrows its run; see :meth:`ServedPipeline.run_api_async`."""
+    """Options by which a chat request narrows its run; see :meth:`ServedPipeline.run_api_async`."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -63,21 +63,13 @@ def refuse_errors() -> Iterator[None]:
 
 
 class ServedPipeline(BasePipelineWrapper):
-    """Serves one pipeline over REST, MCP and the OpenAI chat protocol.
+    """Serve one pipeline over REST, MCP and the OpenAI chat protocol.
 
-    A wrapper is five lines:
-
-    ```python
-    from prefrag.service.server.wrapper import ServedPipeline
-
-
-    class PipelineWrapper(ServedPipeline):
-        name = "prefrag"
-    ```
+    ``hayhooks/documents_first/`` shows a wrapper for plain Hayhooks, which is a class with a name and no more.
     """
 
     name: str
-    """The pipeline in ``yaml_pipelines/``."""
+    """The name of a pipeline, or the path of a YAML file."""
 
     def setup(self) -> None:
         """Load the pipeline and warm it up, so that the first request waits for neither."""
@@ -105,7 +97,7 @@ class ServedPipeline(BasePipelineWrapper):
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
         :returns: The answer, its label, the documents used, every step, counts, usage, errors and the trace.
         """
-        wishes = {
+        options = {
             "history": [turn.model_dump() if isinstance(turn, Turn) else turn for turn in history or ()] or None,
             "sources": sources,
             "preferred": preferred,
@@ -114,28 +106,28 @@ class ServedPipeline(BasePipelineWrapper):
             "filters": filters,
         }
         with refuse_errors():
-            return await pipelines.ask_async(self.pipeline, question, **wishes)
+            return await pipelines.ask_async(self.pipeline, question, **options)
 
     async def run_chat_completion_async(
         self, model: str, messages: list[dict[str, Any]], body: dict[str, Any]
     ) -> ChatCompletion | AsyncGenerator[StreamingChunk | ChatCompletion, None]:
         """Answer the last message of a conversation.
 
-        :param model: The name that the client asked for.
+        :param model: The name that the client requested.
         :param messages: The conversation: its last user message is the question; system messages are not used.
-        :param body: The whole request. The options of :meth:`run_api_async` may stand in it or under ``prefrag``.
-        :returns: The answer with its sources, the result in the extra field ``prefrag``; or, when the request wants a
+        :param body: The whole request, with the options of :meth:`run_api_async` at its top level or under ``prefrag``.
+        :returns: The answer with its sources, the result in the extra field ``prefrag``; or, when the request is for a
             stream, each step as reasoning and then the answer.
-        :raises Refusal: 422 when the question or an option cannot be granted, 502 when the run breaks off.
+        :raises Refusal: With 422 when the question or an option cannot be used, with 502 when the run breaks off.
         """
         with refuse_errors():
             question, history = conversation(messages)
-            wishes = {"history": history, **_options(body)}
+            options = {"history": history, **_options(body)}
             if body.get("stream"):
-                # Refused here, a bad request still gets its status code; a stream has sent its own long before.
-                self.pipeline.get_component("start").run(question=question, **wishes)
-                return self._stream(model, question, wishes, _includes_usage(body))
-        result = await self.run_api_async(question, **wishes)
+                # A bad request is refused before the stream begins, because a stream has sent its status code by then.
+                self.pipeline.get_component("start").run(question=question, **options)
+                return self._stream(model, question, options, _includes_usage(body))
+        result = await self.run_api_async(question, **options)
         return _completion(
             model,
             "chat.completion",
@@ -145,11 +137,11 @@ class ServedPipeline(BasePipelineWrapper):
         )
 
     async def _stream(
-        self, model: str, question: str, wishes: Mapping[str, Any], include_usage: bool
+        self, model: str, question: str, options: Mapping[str, Any], include_usage: bool
     ) -> AsyncGenerator[StreamingChunk | ChatCompletion, None]:
         result: dict[str, Any] = {}
         try:
-            outputs: AsyncIterator[Event | dict[str, Any]] = pipelines.stream(self.pipeline, question, **wishes)
+            outputs: AsyncIterator[Event | dict[str, Any]] = pipelines.stream(self.pipeline, question, **options)
             async for output in outputs:
                 if isinstance(output, Event):
                     yield StreamingChunk("", index=0, reasoning=ReasoningContent(f"{trace_text(output)}\n"))
@@ -158,7 +150,7 @@ class ServedPipeline(BasePipelineWrapper):
             yield StreamingChunk(_content(result), finish_reason="stop")
         except RunFailed as error:
             result = error.result
-            # "error" is no word of the protocol, but "stop" would pass the message off as an answer.
+            # "error" is not in the protocol, but "stop" would present the message as an answer.
             yield StreamingChunk(f"The run broke off. {error}", finish_reason="error")  # type: ignore[arg-type]
         if include_usage:
             yield _completion(model, "chat.completion.chunk", [], usage=_usage(result))
@@ -184,7 +176,7 @@ def conversation(messages: Sequence[Mapping[str, Any]]) -> tuple[str, list[dict[
 
 
 def _text(message: Mapping[str, Any]) -> str:
-    """:returns: The text of a message, whose content may be a list of parts."""
+    """Get the text of a message, whose content may be a list of parts."""
     content = message.get("content")
     if isinstance(content, list):
         parts = (part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text")

@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, search
 
-Serve = Callable[..., TestClient]
+Served = Callable[..., TestClient]
 QUESTION = "In which year did the yard that built alpha win the prize?"
 
 
@@ -36,8 +36,8 @@ def deltas(chunks: list[dict[str, Any]], field: str) -> list[str]:
 
 
 class TestWhole:
-    def test_holds_the_answer_its_sources_and_the_result(self, serve: Serve):
-        completion = serve().post("/v1/chat/completions", json=chat()).json()
+    def test_holds_the_answer_its_sources_and_the_result(self, served: Served):
+        completion = served().post("/v1/chat/completions", json=chat()).json()
 
         (choice,) = completion["choices"]
         assert completion["object"] == "chat.completion"
@@ -47,20 +47,20 @@ class TestWhole:
         assert completion["prefrag"]["answer"] == "1974"
         assert completion["prefrag"]["steps"][1]["source"] == "web"
 
-    def test_counts_tokens(self, serve: Serve):
-        usage = serve().post("/v1/chat/completions", json=chat()).json()["usage"]
+    def test_counts_tokens(self, served: Served):
+        usage = served().post("/v1/chat/completions", json=chat()).json()["usage"]
 
         # Three replies of the reasoner and one of the judge.
         assert usage == {"prompt_tokens": 40, "completion_tokens": 8, "total_tokens": 48}
 
-    def test_lists_the_pipeline_among_the_models(self, serve: Serve):
-        assert [model["id"] for model in serve().get("/v1/models").json()["data"]] == ["prefrag"]
+    def test_lists_the_pipeline_among_the_models(self, served: Served):
+        assert [model["id"] for model in served().get("/v1/models").json()["data"]] == ["prefrag"]
 
-    def test_an_unknown_model_is_not_found(self, serve: Serve):
-        assert serve().post("/v1/chat/completions", json=chat() | {"model": "other"}).status_code == 404
+    def test_an_unknown_model_is_not_found(self, served: Served):
+        assert served().post("/v1/chat/completions", json=chat() | {"model": "other"}).status_code == 404
 
-    def test_a_failing_model_is_a_bad_gateway_with_the_trace_so_far(self, serve: Serve):
-        response = serve(search("alpha"), "!down").post("/v1/chat/completions", json=chat())
+    def test_a_failing_model_is_a_bad_gateway_with_the_trace_so_far(self, served: Served):
+        response = served(search("alpha"), "!down").post("/v1/chat/completions", json=chat())
 
         assert response.status_code == 502
         assert "down" in response.json()["detail"]
@@ -68,12 +68,12 @@ class TestWhole:
 
 
 class TestStream:
-    def test_tells_each_step_and_then_the_answer(self, serve: Serve):
-        chunks = streamed(serve())
+    def test_sends_each_step_and_then_the_answer(self, served: Served):
+        chunks = streamed(served())
 
         steps = "".join(deltas(chunks, "reasoning_content")).splitlines()
-        told = [line.partition(":")[0].partition(" (")[0] for line in steps]
-        assert told == [
+        reported = [line.partition(":")[0].partition(" (")[0] for line in steps]
+        assert reported == [
             "Thought",
             "Search local",
             "Found in local",
@@ -92,21 +92,21 @@ class TestStream:
         ]
         assert deltas(chunks, "content") == ["1974\n\nSources:\n[1] alpha (local)\n[W1] delta (web)"]
 
-    def test_the_answer_comes_last_and_says_that_it_is_whole(self, serve: Serve):
-        chunks = streamed(serve())
+    def test_the_answer_comes_last_and_is_marked_as_complete(self, served: Served):
+        chunks = streamed(served())
 
         reasons = [chunk["choices"][0]["finish_reason"] for chunk in chunks]
         assert reasons == [None] * (len(chunks) - 1) + ["stop"]
         assert chunks[-1]["choices"][0]["delta"]["content"].startswith("1974")
 
-    def test_usage_comes_when_it_is_asked_for(self, serve: Serve):
-        chunks = streamed(serve(), stream_options={"include_usage": True})
+    def test_usage_comes_when_it_is_requested(self, served: Served):
+        chunks = streamed(served(), stream_options={"include_usage": True})
 
         assert chunks[-1]["choices"] == []
         assert chunks[-1]["usage"]["total_tokens"] == 48
 
-    def test_a_run_that_breaks_off_ends_the_stream_with_the_reason(self, serve: Serve):
-        chunks = streamed(serve(search("alpha"), "!the model server is down"))
+    def test_a_run_that_breaks_off_ends_the_stream_with_the_reason(self, served: Served):
+        chunks = streamed(served(search("alpha"), "!the model server is down"))
 
         assert any("Found in local" in text for text in deltas(chunks, "reasoning_content"))
         assert "the model server is down" in deltas(chunks, "content")[-1]
@@ -114,8 +114,8 @@ class TestStream:
 
 
 class TestRequest:
-    def test_stream_options_that_are_no_object_are_refused(self, serve: Serve):
-        response = serve().post("/v1/chat/completions", json=chat(stream=True, stream_options="include_usage"))
+    def test_stream_options_that_are_no_object_are_refused(self, served: Served):
+        response = served().post("/v1/chat/completions", json=chat(stream=True, stream_options="include_usage"))
 
         assert response.status_code == 422
         assert "stream_options is not an object" in response.text
@@ -132,48 +132,48 @@ class TestRequest:
             ({"max_steps": "many"}, "max_steps"),
         ],
     )
-    def test_an_option_that_cannot_be_granted_is_refused(
-        self, serve: Serve, stream: bool, fields: dict[str, Any], message: str
+    def test_an_option_that_cannot_be_used_is_refused(
+        self, served: Served, stream: bool, fields: dict[str, Any], message: str
     ):
-        response = serve().post("/v1/chat/completions", json=chat(stream=stream, **fields))
+        response = served().post("/v1/chat/completions", json=chat(stream=stream, **fields))
 
         assert response.status_code == 422
         assert message in response.json()["detail"]
 
     @pytest.mark.parametrize("stream", [False, True])
     @pytest.mark.parametrize("messages", [[("user", "x" * 4001)], [("user", "")], [("system", "Be brief.")], []])
-    def test_a_question_that_is_missing_or_too_long_is_refused(self, serve: Serve, stream: bool, messages: list):
+    def test_a_question_that_is_missing_or_too_long_is_refused(self, served: Served, stream: bool, messages: list):
         body = {**chat(stream=stream), "messages": [{"role": role, "content": text} for role, text in messages]}
 
-        assert serve().post("/v1/chat/completions", json=body).status_code == 422
+        assert served().post("/v1/chat/completions", json=body).status_code == 422
 
     @pytest.mark.parametrize("fields", [{"sources": ["local"]}, {"prefrag": {"sources": ["local"]}}])
-    def test_options_stand_in_the_body_or_under_their_own_name(self, serve: Serve, fields: dict[str, Any]):
-        completion = serve().post("/v1/chat/completions", json=chat(**fields)).json()
+    def test_options_stand_in_the_body_or_under_their_own_name(self, served: Served, fields: dict[str, Any]):
+        completion = served().post("/v1/chat/completions", json=chat(**fields)).json()
 
         assert completion["prefrag"]["counts"]["total_web"] == 0
         assert "web" not in CALLS
 
-    def test_parameters_of_other_models_change_nothing(self, serve: Serve):
+    def test_parameters_of_other_models_change_nothing(self, served: Served):
         body = chat(temperature=2, max_tokens=1, user="u1")
 
-        assert serve().post("/v1/chat/completions", json=body).json()["prefrag"]["answer"] == "1974"
+        assert served().post("/v1/chat/completions", json=body).json()["prefrag"]["answer"] == "1974"
 
-    def test_a_question_may_come_in_parts(self, serve: Serve):
+    def test_a_question_may_come_in_parts(self, served: Served):
         parts = [{"type": "text", "text": "Who built"}, {"type": "image_url"}, {"type": "text", "text": "alpha?"}]
 
-        completion = serve().post("/v1/chat/completions", json=chat(("user", parts))).json()
+        completion = served().post("/v1/chat/completions", json=chat(("user", parts))).json()
 
         assert completion["prefrag"]["question"] == "Who built\nalpha?"
 
-    def test_a_follow_up_is_understood_in_the_light_of_the_earlier_turns(self, serve: Serve):
+    def test_a_follow_up_is_understood_in_the_light_of_the_earlier_turns(self, served: Served):
         messages = [
             ("system", "Be brief."),
             ("user", "Who built alpha?"),
             ("assistant", "Beta.\n\nSources:\n[1] alpha (local)"),
             ("user", "And when did it win the prize?"),
         ]
-        client = serve('{"question": "When did Beta win the prize?"}', search("delta"), answer("1974"))
+        client = served('{"question": "When did Beta win the prize?"}', search("delta"), answer("1974"))
 
         completion = client.post("/v1/chat/completions", json=chat(*messages)).json()
 
