@@ -14,6 +14,8 @@ from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 from haystack.utils import Secret
 
+from prefrag.components.errors import PrefragError
+
 if TYPE_CHECKING:
     from haystack.components.generators.chat import OpenAIChatGenerator
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 _RETRY_WAIT_SECONDS = 60.0
 
 
-class ModelServerError(RuntimeError):
+class ModelServerError(PrefragError, RuntimeError):
     """A model could not be reached or gave no usable reply; the message says what to do.
 
     :param message: What happened, where, and the way out.

@@ -37,10 +37,7 @@ def served_pipelines() -> dict[str, Path]:
             raise FileNotFoundError(f"There is no folder of pipelines {folder}: set PREFRAG_PIPELINES_DIR to one.")
     if chosen == [ALL]:
         return {name: find(name) for name in names()} | wrappers
-    try:
-        files = {name: wrappers.get(name) or find(name) for name in chosen or [DEFAULT, *wrappers]}
-    except ValueError as error:
-        raise FileNotFoundError(str(error)) from error
+    files = {name: wrappers.get(name) or find(name) for name in chosen or [DEFAULT, *wrappers]}
     return {name if path.is_dir() else path.stem: path for name, path in files.items()}
 
 

@@ -53,7 +53,9 @@ def scripted(*replies: str, pipeline: str = "prefrag", **settings: Any) -> Any:
 
 def scripted_yaml(*replies: str, pipeline: str = "prefrag", **settings: Any) -> str:
     """Write the YAML of a shipped pipeline that replies from a script; the parameters are those of :func:`script`."""
-    block = replace_parts(read_block(YAML_PIPELINES / f"{pipeline}.yaml"), script(*replies, pipeline=pipeline, **settings))
+    block = replace_parts(
+        read_block(YAML_PIPELINES / f"{pipeline}.yaml"), script(*replies, pipeline=pipeline, **settings)
+    )
     return yaml.safe_dump(block, sort_keys=False)
 
 
