@@ -8,18 +8,17 @@ from typing import Any
 import pytest
 import yaml
 
-from prefrag.pipelines.loading import find, read
+from prefrag.pipelines.loading import find, read_block
+from prefrag.pipelines.replacing import replace_parts
 from tests.evaluation.pipeline_under_test.lighthouse import SERVER, setup
 
 
 def own_model(folder: Path, kind: str, **parameters: Any) -> Path:
     """Write a pipeline that names a model of its own."""
-    data = yaml.safe_load(read(find("vanilla_mix")))
-    for block in data["components"].values():
-        if "chat_generator" in (block.get("init_parameters") or {}):
-            block["init_parameters"]["chat_generator"] = {"type": kind, "init_parameters": parameters}
+    model = {"type": kind, "init_parameters": parameters}
+    block = replace_parts(read_block(find("vanilla_mix")), {"ChatModel": model})
     file = folder / "own_model.yaml"
-    file.write_text(yaml.safe_dump(data), encoding="utf-8")
+    file.write_text(yaml.safe_dump(block), encoding="utf-8")
     return file
 
 

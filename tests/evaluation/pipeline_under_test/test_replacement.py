@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import yaml
 
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.sources.web_retriever import WebRetriever
 from prefrag.evaluation.pipeline_under_test.experiment import Experiment
 from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.simulated_reader import SimulatedReader
-from prefrag.pipelines.loading import Pipeline, find, read
+from prefrag.pipelines import load
+from prefrag.pipelines.loading import Pipeline, find, read_block
 from tests.evaluation.pipeline_under_test.lighthouse import SERVER, blocks, setup
 
 PIPELINES = ("prefrag", "mspr", "react_mix", "prefrag_direct", "prefrag_three_sources", "vanilla_mix", "dr_rag_qdc")
@@ -47,11 +47,12 @@ class TestCorpora:
             assert not source.retriever.stays_in_house
 
     def test_a_web_search_of_ones_own_is_replaced_as_well(self, corpus: Path, tmp_path: Path):
-        data = yaml.safe_load(read(find("vanilla_web")))
-        retriever = data["components"]["web"]["init_parameters"]["retriever"]["init_parameters"]["search"]
-        data["components"]["web"]["init_parameters"] = {"name": "web", "retriever": retriever}
+        shipped = read_block(find("vanilla_web"))["components"]["web"]["init_parameters"]["retriever"]
         file = tmp_path / "own.yaml"
-        file.write_text(yaml.safe_dump(data), encoding="utf-8")
+        own = load(
+            "vanilla_web", replace={"web.retriever": shipped["init_parameters"]["search"], "web.external": False}
+        )
+        file.write_text(own.dumps(), encoding="utf-8")
 
         ready = setup(file, corpus=corpus)
 

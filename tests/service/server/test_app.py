@@ -95,7 +95,7 @@ class TestRun:
         assert any(event["kind"] == "found" for event in body["result"]["trace"])
 
     def test_a_strict_source_that_fails_is_one_too_and_nothing_leaves_the_house(self, serve: Serve):
-        client = serve(search("alpha"), errors={"local": "disk full"}, changes={"local": {"strict": True}})
+        client = serve(search("alpha"), errors={"local": "disk full"}, replace={"local.strict": True})
 
         response = client.post("/prefrag/run", json=QUESTION)
 
@@ -139,7 +139,7 @@ class TestReady:
         assert "no such extra" not in response.text
 
     def test_lives_even_when_not_ready(self, serve: Serve, script_pipeline: Callable[..., None]):
-        client = serve("never said", changes={"start": {"preferred": "attic"}})
+        client = serve("never said", replace={"start.preferred": "attic"})
 
         assert client.get("/ready").json()["not_loaded"] == ["prefrag"]
         assert client.get("/live").status_code == 200
