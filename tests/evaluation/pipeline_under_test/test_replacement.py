@@ -11,8 +11,7 @@ from prefrag.components.sources.web_retriever import WebRetriever
 from prefrag.evaluation.pipeline_under_test.experiment import Experiment
 from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.simulated_reader import SimulatedReader
-from prefrag.pipelines import load
-from prefrag.pipelines.loading import Pipeline, find, read_block
+from prefrag.pipelines.loading import Pipeline, find, load, read_block
 from tests.evaluation.pipeline_under_test.lighthouse import SERVER, blocks, setup
 
 PIPELINES = ("prefrag", "mspr", "react_mix", "prefrag_direct", "prefrag_three_sources", "vanilla_mix", "dr_rag_qdc")
@@ -48,10 +47,9 @@ class TestCorpora:
 
     def test_a_web_search_of_ones_own_is_replaced_as_well(self, corpus: Path, tmp_path: Path):
         shipped = read_block(find("vanilla_web"))["components"]["web"]["init_parameters"]["retriever"]
+        search = shipped["init_parameters"]["search"]
         file = tmp_path / "own.yaml"
-        own = load(
-            "vanilla_web", replace={"web.retriever": shipped["init_parameters"]["search"], "web.external": False}
-        )
+        own = load("vanilla_web", replace={"web.retriever": search, "web.external": False})
         file.write_text(own.dumps(), encoding="utf-8")
 
         ready = setup(file, corpus=corpus)
