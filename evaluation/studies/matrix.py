@@ -32,7 +32,8 @@ from rich.progress import track
 from prefrag.evaluation.pipeline_under_test.description import model_judges
 from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.pipeline_blocks import read_pipeline
-from prefrag.pipelines.loading import find, names, read
+from prefrag.pipelines.loading import find, names, read_block
+from prefrag.pipelines.replacing import replace_parts
 
 # Those that need a server, an embedding model or a third source.
 _LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources")
@@ -111,8 +112,7 @@ def write_judge_pipelines(folder: Path) -> dict[str, str]:
     folder.mkdir(parents=True, exist_ok=True)
     files = {}
     for name, settings in JUDGES.items():
-        block = yaml.safe_load(read(find("prefrag")))
-        block["components"]["judge"]["init_parameters"] |= settings
+        block = replace_parts(read_block(find("prefrag")), {f"judge.{key}": value for key, value in settings.items()})
         file = folder / f"prefrag_judge_{name}.yaml"
         file.write_text(yaml.safe_dump(block, sort_keys=False), encoding="utf-8")
         files[name] = str(file)
