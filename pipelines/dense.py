@@ -18,6 +18,7 @@ from prefrag.components.retrievers.hybrid_retriever import HybridRetriever
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from prefrag.components.retrievers.vector_retriever import VectorRetriever
 from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.sources.retry_policy import RetryPolicy
 from prefrag.components.sources.web_retriever import WebRetriever
 from prefrag.pipelines.indexing.embedding import DEFAULT_MODEL, DEFAULT_QUERY_PREFIX, elasticsearch_store
 from prefrag.pipelines.prefrag import build_prefrag, web_source
@@ -145,7 +146,7 @@ def _build_prefrag_elasticsearch(store: ElasticsearchDocumentStore, retriever: A
         WebRetriever(DDGSWebSearch(), demo_stand_in=False),
         fallback=DuckduckgoApiWebSearch(),
         external=True,
-        timeout=20.0,
+        retry_policy=RetryPolicy(timeout=20.0),
     )
     sources = [RetrievalSource("local", retriever), web]
     return build_prefrag(sources, judge=_judge(ElasticsearchMultiMatchRetriever(store)), **settings)

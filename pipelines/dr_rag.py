@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from haystack import default_from_dict
+
 from prefrag.components.agent.follow_up_rewriter import FollowUpRewriter
 from prefrag.components.agent.question_as_query import QuestionAsQuery
 from prefrag.components.agent.reasoner import Reasoner
@@ -60,7 +62,7 @@ def build_dr_rag(
     :raises ValueError: When a setting makes no sense.
     """
     source = local_source() if source is None else source
-    second_source = RetrievalSource.from_dict(source.to_dict()) if second_source is None else second_source
+    second_source = default_from_dict(RetrievalSource, source.to_dict()) if second_source is None else second_source
     names = list(dict.fromkeys([source.name, second_source.name]))
     model = chat_generator if chat_generator is not None else ChatModel(role="llm")
     classifier = None

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from duckduckgo_api_haystack.duckduckgoapi import DuckduckgoApiWebSearch
+from haystack import default_from_dict
 from haystack.components.joiners import BranchJoiner
 from haystack_integrations.components.websearch.ddgs import DDGSWebSearch
 
@@ -20,6 +21,7 @@ from prefrag.components.judge.switch_classifier import SwitchClassifier
 from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.sources.retry_policy import RetryPolicy
 from prefrag.components.sources.web_retriever import WebRetriever
 from prefrag.components.state.state import Fidelity, State
 from prefrag.components.text.term_statistics import TermStatistics
@@ -62,7 +64,7 @@ def web_source(local_index: str | None = None) -> RetrievalSource:
         WebRetriever(DDGSWebSearch(), local_index=local_index),
         fallback=DuckduckgoApiWebSearch(),
         external=True,
-        timeout=20.0,
+        retry_policy=RetryPolicy(timeout=20.0),
     )
 
 
@@ -265,7 +267,7 @@ def _connect_reflection(pipeline: Any, sources: Sequence[RetrievalSource], refle
     pipeline.connect("router.answered", "reflector.state")
     for source in sources:
         again = f"{source.name}_again"
-        pipeline.add_component(again, RetrievalSource.from_dict(source.to_dict()))
+        pipeline.add_component(again, default_from_dict(RetrievalSource, source.to_dict()))
         pipeline.connect("reflector.supplement", f"{again}.query")
         pipeline.connect(f"{again}.state", "supplement_recorder.states")
     pipeline.connect("supplement_recorder.state", "loop.value")
