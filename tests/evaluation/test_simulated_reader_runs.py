@@ -96,7 +96,7 @@ def simulated(name: str, folder: Path, reader: dict[str, Any], changes: dict[str
             found = {"type": "prefrag.components.retrievers.tantivy_bm25_retriever.TantivyBM25Retriever"}
             return swapped({**found, "init_parameters": {"document_store": store}}, source)
         if kind.endswith(".RetrievalSource") and isinstance(parameters, dict):
-            parameters = {**parameters, "fallback": None, "retries": 0}
+            parameters = {**parameters, "fallback": None}
             return {**block, "init_parameters": swapped(parameters, parameters["name"])}
         return {key: swapped(part, source) for key, part in block.items()}
 

@@ -43,6 +43,11 @@ def retriever(
     return {"type": "tests.fakes.ScriptedRetriever", "init_parameters": parameters}
 
 
+def retry_policy(**settings: Any) -> dict[str, Any]:
+    parameters = {"retries": 0, **settings}
+    return {"type": "prefrag.components.sources.retry_policy.RetryPolicy", "init_parameters": parameters}
+
+
 def scripted_yaml(
     *replies: str,
     verdicts: tuple[str, ...] = (),
@@ -73,7 +78,7 @@ def scripted_yaml(
             others = [other for other in found if other != source] if together else None
             parameters["retriever"] = retriever(found.get(source, {}), source, (errors or {}).get(source), others)
             parameters["fallback"] = None
-            parameters |= {"retries": 0, "backoff": 0.0}
+            parameters["retry_policy"] = retry_policy()
         elif name == "judge":
             parameters["chat_generator"] = model(*verdicts, name="judge") if verdicts else None
             parameters["term_statistics"] = None

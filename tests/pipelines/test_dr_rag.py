@@ -21,7 +21,7 @@ from prefrag.pipelines.dr_rag import build_dr_rag, build_dr_rag_linked
 from prefrag.pipelines.loading import Pipeline, find, read
 from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS
-from tests.pipelines.scripted import model, retriever
+from tests.pipelines.scripted import model, retriever, retry_policy
 from tests.pipelines.test_loading import graph
 
 NAMES = ("dr_rag_qdc", "dr_rag_cis", "dr_rag_cfs")
@@ -79,7 +79,7 @@ def scripted(
     # An anchor of the file makes both stages one object; they fail apart.
     for holder, key, error in ((components, "local", first_error), (second, "source", second_error)):
         parameters = {**holder[key]["init_parameters"], "retriever": retriever(documents, "local", error)}
-        holder[key] = {**holder[key], "init_parameters": {**parameters, "ranker": None, "retries": 0, "backoff": 0.0}}
+        holder[key] = {**holder[key], "init_parameters": {**parameters, "ranker": None, "retry_policy": retry_policy()}}
     for block in ("rewriter", "reasoner"):
         components[block]["init_parameters"]["chat_generator"] = model(*replies)
     if positive is not None:

@@ -12,7 +12,7 @@ from prefrag import pipelines
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.loading import Pipeline
 from tests.fakes import CALLS
-from tests.pipelines.scripted import answer, scripted, scripted_yaml, search, verdict
+from tests.pipelines.scripted import answer, retry_policy, scripted, scripted_yaml, search, verdict
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
 
@@ -615,7 +615,7 @@ async def test_a_failed_run_counts_as_local_what_the_pipeline_prefers():
 
 
 async def test_a_source_that_does_not_answer_in_time_is_left_for_the_other():
-    pipeline = scripted(search("alpha"), answer(), changes={"local": {"timeout": 0.05}})
+    pipeline = scripted(search("alpha"), answer(), changes={"local": {"retry_policy": retry_policy(timeout=0.05)}})
     source = pipeline.get_component("local")
 
     async def hang(**_: Any) -> dict[str, Any]:
