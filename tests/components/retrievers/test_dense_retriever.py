@@ -111,7 +111,7 @@ def test_saved_and_loaded_in_a_source(monkeypatch: pytest.MonkeyPatch):
     import sys
 
     monkeypatch.setitem(sys.modules, LetterEmbedder.__module__, sys.modules[__name__])
-    monkeypatch.setenv("HAYSTACK_DESERIALIZATION_ALLOWLIST", f"components,{__name__}")
+    monkeypatch.setenv("HAYSTACK_DESERIALIZATION_ALLOWLIST", f"prefrag,{__name__}")
     source = RetrievalSource("local", DenseRetriever(SERIALISED, in_memory()), retry_policy=RetryPolicy(retries=0))
 
     assert rebuilt(source).retriever.text_embedder == SERIALISED
