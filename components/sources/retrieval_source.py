@@ -21,7 +21,7 @@ from prefrag.components.retrievers.provider import (
     supported_arguments,
 )
 from prefrag.components.sources.domain_filter import DomainFilter, document_url
-from prefrag.components.sources.retry_policy import Attempt, RetryPolicy
+from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
 from prefrag.components.state.state import RunError, Search, State
 from prefrag.components.state.state_builder import web_is_off
 
@@ -163,8 +163,8 @@ class RetrievalSource:
         """
         request = self._request(query, top_k, filters)
         try:
-            for attempt in self._attempts(request):
-                self.retry_policy.call(attempt)
+            for call in self._calls(request):
+                self.retry_policy.call(call)
         except FilterError as error:
             raise self._filter_error(request, error) from error
         return self._output(request)
@@ -176,8 +176,8 @@ class RetrievalSource:
         """Search without blocking the event loop; otherwise the same as :meth:`run`."""
         request = self._request(query, top_k, filters)
         try:
-            for attempt in self._attempts(request):
-                await self.retry_policy.call_async(attempt)
+            for call in self._calls(request):
+                await self.retry_policy.call_async(call)
         except FilterError as error:
             raise self._filter_error(request, error) from error
         return self._output(request)
@@ -199,7 +199,7 @@ class RetrievalSource:
         known = {"question": state.question, "observed": list(state.observed)}
         return {name: value for name, value in known.items() if name in supported}
 
-    def _attempts(self, request: _Request) -> Iterator[Attempt]:
+    def _calls(self, request: _Request) -> Iterator[ProviderCall]:
         """Give each call that the request needs, to be carried out before the next; at the end it has its search."""
         if request.is_closed:
             request.search = Search(self.name, request.query, skipped=True)
@@ -215,10 +215,11 @@ class RetrievalSource:
         if self.fallback is not None and not stays_local:
             providers.append((self.fallback, False))
         for provider, retry in providers:
-            attempt = yield from self.retry_policy.attempts(provider, self._arguments(provider, request), retry)
+            call = ProviderCall(provider, self._arguments(provider, request), retry)
+            yield call
             try:
-                documents = self._stamped(self._ranked(request, attempt.documents()))
-                found = Search(self.name, request.query, documents, _name(provider), error=_left_out(attempt))
+                documents = self._stamped(self._ranked(request, call.documents()))
+                found = Search(self.name, request.query, documents, _name(provider), error=_left_out(call))
                 search = self._recorded(request, found)
                 break
             except FilterError:
@@ -348,6 +349,6 @@ def _name(provider: Retriever) -> str:
     return str(getattr(provider, "provider", None) or type(provider).__name__)
 
 
-def _left_out(attempt: Attempt) -> str | None:
+def _left_out(call: ProviderCall) -> str | None:
     # A retriever made of several reports which of them it did without.
-    return "; ".join((attempt.output or {}).get("errors") or ()) or None
+    return "; ".join((call.output or {}).get("errors") or ()) or None

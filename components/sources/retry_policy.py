@@ -3,36 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import random
-import time
-from collections.abc import Generator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
 from haystack import Document, default_from_dict, default_to_dict
 from haystack.errors import FilterError
+from tenacity import AsyncRetrying, Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
 from prefrag.components.retrievers.provider import Retriever, call_async, call_in_thread
 
 
 @dataclass
-class Attempt:
-    """One call of a provider, and its output or its failure.
+class ProviderCall:
+    """The call of a provider, its retries included, and its output or its failure.
 
-    As a context manager it keeps the failure. An error in the filters is raised nevertheless, as no further call can
+    As a context manager it keeps the failure. An error in the filters is raised nevertheless, as no further attempt can
     repair it, and so is the end of a run that was cancelled.
 
     :param provider: The component that is called.
     :param arguments: What it is called with.
-    :param pause: Seconds to wait before the call.
+    :param retry: Whether to call it again after a failure.
     :param output: What it gave.
-    :param error: Why it failed; None where it did not.
+    :param error: Why it failed at last; None where it did not.
     """
 
     provider: Retriever
     arguments: dict[str, Any]
-    pause: float = 0.0
+    retry: bool = True
     output: dict[str, Any] | None = None
     error: Exception | None = None
 
@@ -67,29 +65,29 @@ class Attempt:
 
 
 class RetryPolicy:
-    """A deadline for each call of a provider, and further calls with growing random pauses (full jitter) between them.
+    """A deadline for each attempt at a provider, and growing random pauses (full jitter) between the attempts.
 
     ```python
-    from prefrag.components.sources.retry_policy import RetryPolicy
+    from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
 
     class Greeter:
         def run(self, query):
             return {"documents": [f"Hello {query}"]}
 
     policy = RetryPolicy(timeout=5.0, retries=1)
-    for attempt in policy.attempts(Greeter(), {"query": "world"}):
-        policy.call(attempt)
-    print(attempt.documents())
+    call = ProviderCall(Greeter(), {"query": "world"})
+    policy.call(call)
+    print(call.documents())
     ```
     """
 
     def __init__(self, timeout: float = 15.0, retries: int = 2, backoff: float = 0.5):
         """Set the numbers.
 
-        :param timeout: Seconds that one call may take, and the longest pause. A provider whose ``embedded`` is true
+        :param timeout: Seconds that one attempt may take, and the longest pause. A provider whose ``embedded`` is true
             searches an index in this process, and is not interrupted.
-        :param retries: Further calls after a failure.
-        :param backoff: Seconds that the first pause lasts at most; the limit doubles with every call.
+        :param retries: Further attempts after a failure.
+        :param backoff: Seconds that the first pause lasts at most; the limit doubles with every attempt.
         :raises ValueError: When a number is out of range.
         """
         if timeout <= 0 or retries < 0 or backoff < 0:
@@ -117,50 +115,41 @@ class RetryPolicy:
         """
         return default_from_dict(cls, data)
 
-    def attempts(
-        self, provider: Retriever, arguments: dict[str, Any], retry: bool = True
-    ) -> Generator[Attempt, None, Attempt]:
-        """Give each call to make, until one succeeds or they are used up.
+    def call(self, call: ProviderCall) -> None:
+        """Call a provider until it gives an output or the attempts are used up.
 
-        :param provider: The component to call.
-        :param arguments: What to call it with.
-        :param retry: Whether to call it again after a failure.
-        :yields: The attempts, to be carried out by :meth:`call` or :meth:`call_async`.
-        :returns: The last attempt.
-        """
-        attempt = Attempt(provider, arguments)
-        yield attempt
-        longest = self.backoff
-        for _ in range(self.retries if retry else 0):
-            if attempt.error is None:
-                break
-            attempt = Attempt(provider, arguments, pause=random.uniform(0, min(longest, self.timeout)))
-            yield attempt
-            longest *= 2
-        return attempt
-
-    def call(self, attempt: Attempt) -> None:
-        """Carry out an attempt.
-
-        :param attempt: The attempt, which keeps the output or the failure.
+        :param call: The call, which keeps the output or the last failure.
         :raises FilterError: When the provider cannot apply the filters.
         """
-        provider, arguments = attempt.provider, attempt.arguments
-        with attempt:
-            if attempt.pause:
-                time.sleep(attempt.pause)
-            if getattr(provider, "embedded", False):
-                attempt.output = provider.run(**arguments)
-            else:
-                attempt.output = call_in_thread(provider, arguments).result(timeout=self.timeout)
+        with call:
+            call.output = Retrying(**self._settings(call))(self._attempt, call)
 
-    async def call_async(self, attempt: Attempt) -> None:
-        """Carry out an attempt without blocking the event loop.
+    async def call_async(self, call: ProviderCall) -> None:
+        """Call a provider without blocking the event loop; otherwise the same as :meth:`call`.
 
-        :param attempt: The attempt, which keeps the output or the failure.
+        :param call: The call, which keeps the output or the last failure.
         :raises FilterError: When the provider cannot apply the filters.
         """
-        with attempt:
-            if attempt.pause:
-                await asyncio.sleep(attempt.pause)
-            attempt.output = await asyncio.wait_for(call_async(attempt.provider, attempt.arguments), self.timeout)
+        with call:
+            call.output = await AsyncRetrying(**self._settings(call))(self._attempt_async, call)
+
+    def _settings(self, call: ProviderCall) -> dict[str, Any]:
+        return {
+            "stop": stop_after_attempt(self.retries + 1 if call.retry else 1),
+            "wait": wait_random_exponential(multiplier=self.backoff, max=self.timeout),
+            "retry": retry_if_exception(_may_pass),
+            "reraise": True,
+        }
+
+    def _attempt(self, call: ProviderCall) -> dict[str, Any]:
+        if getattr(call.provider, "embedded", False):
+            return call.provider.run(**call.arguments)
+        return call_in_thread(call.provider, call.arguments).result(timeout=self.timeout)
+
+    async def _attempt_async(self, call: ProviderCall) -> dict[str, Any]:
+        return await asyncio.wait_for(call_async(call.provider, call.arguments), self.timeout)
+
+
+def _may_pass(error: BaseException) -> bool:
+    # Neither a filter that does not fit nor a run that was given up gets better by waiting.
+    return isinstance(error, Exception) and not isinstance(error, FilterError)

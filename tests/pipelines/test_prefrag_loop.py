@@ -11,7 +11,7 @@ from haystack.errors import FilterError
 from prefrag import pipelines
 from prefrag.pipelines import RunFailed
 from tests.fakes import CALLS
-from tests.pipelines.scripted import answer, scripted, search, verdict
+from tests.pipelines.scripted import answer, retry_policy, scripted, search, verdict
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
 
@@ -611,7 +611,7 @@ async def test_a_failed_run_counts_as_local_what_the_pipeline_prefers():
 
 
 async def test_a_source_that_does_not_answer_in_time_is_left_for_the_other():
-    pipeline = scripted(search("alpha"), answer(), replace={"local.timeout": 0.05})
+    pipeline = scripted(search("alpha"), answer(), replace={"local.retry_policy": retry_policy(timeout=0.05)})
     source = pipeline.get_component("local")
 
     async def hang(**_: Any) -> dict[str, Any]:

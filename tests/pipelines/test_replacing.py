@@ -26,7 +26,7 @@ BLOCK = {"type": "tests.fakes.ScriptedChatGenerator", "init_parameters": {"scrip
 RETRIEVER = ScriptedRetriever({}, "local")
 SOURCE = {
     "type": "prefrag.components.sources.retrieval_source.RetrievalSource",
-    "init_parameters": {"name": "local", "retriever": RETRIEVER, "timeout": 7},
+    "init_parameters": {"name": "local", "retriever": RETRIEVER, "candidates": 7},
 }
 REASONER = {
     "type": "prefrag.components.agent.reasoner.Reasoner",
@@ -94,12 +94,12 @@ class TestAComponent:
 
 class TestAWholeComponent:
     def test_is_replaced(self):
-        assert parameters({"local": SOURCE})["local"]["timeout"] == 7
+        assert parameters({"local": SOURCE})["local"]["candidates"] == 7
 
     def test_takes_the_settings_that_further_keys_give_it(self):
         parts = parameters({"local.strict": True, "local": SOURCE})
 
-        assert (parts["local"]["timeout"], parts["local"]["strict"]) == (7, True)
+        assert (parts["local"]["candidates"], parts["local"]["strict"]) == (7, True)
 
     def test_is_not_a_plain_value(self):
         with pytest.raises(ValueError, match="'judge' in `replace` is a whole component: .* not None"):
@@ -133,13 +133,15 @@ class TestWhatTheYamlRepeats:
 
         assert (parts["web"]["strict"], parts["web_again"]["strict"]) == (False, True)
 
-    @pytest.mark.parametrize("keys", [("web.timeout", "web_again.timeout"), ("web_again.timeout", "web.timeout")])
+    @pytest.mark.parametrize(
+        "keys", [("web.candidates", "web_again.candidates"), ("web_again.candidates", "web.candidates")]
+    )
     def test_keeps_what_its_own_name_is_given_whatever_the_order(self, keys: tuple[str, str]):
-        values = {"web.timeout": 3, "web_again.timeout": 4}
+        values = {"web.candidates": 3, "web_again.candidates": 4}
 
         parts = parameters({key: values[key] for key in keys})
 
-        assert (parts["web"]["timeout"], parts["web_again"]["timeout"]) == (3, 4)
+        assert (parts["web"]["candidates"], parts["web_again"]["candidates"]) == (3, 4)
 
     def test_is_not_taken_for_repeated_after_one_object_has_replaced_a_class(self):
         parts = parameters({"Reasoner": {**REASONER}, "reasoner.self_evaluation": False})

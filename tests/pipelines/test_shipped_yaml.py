@@ -70,8 +70,8 @@ def test_the_elasticsearch_pipeline_differs_from_the_embedded_one_only_in_its_lo
 
 
 def test_the_demo_never_stands_in_for_the_web_beside_documents_in_elasticsearch():
-    assert load("prefrag").get_component("web").retriever.stays_in_house
-    assert not load("prefrag_elasticsearch").get_component("web").retriever.stays_in_house
+    assert load("prefrag").get_component("web").retriever.stays_local
+    assert not load("prefrag_elasticsearch").get_component("web").retriever.stays_local
 
 
 EMBEDDED = [name for name in names() if {"&index", "WebRetriever"} <= set(re.split(r"[ .\n]", read(find(name))))]
@@ -86,7 +86,7 @@ def test_the_demo_never_stands_in_for_the_web_of_an_index_that_the_yaml_names(na
     webs = [part for _, part in load(file).walk() if isinstance(part, RetrievalSource) and part.name == "web"]
 
     assert webs
-    assert not any(source.retriever.stays_in_house for source in webs)
+    assert not any(source.retriever.stays_local for source in webs)
 
 
 @pytest.mark.parametrize("name", names())

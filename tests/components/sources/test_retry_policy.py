@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from haystack.errors import FilterError
 
-from prefrag.components.sources.retry_policy import Attempt, RetryPolicy
+from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
 
 
 class Provider:
@@ -28,23 +28,18 @@ class Provider:
         return {"documents": [query]}
 
 
-Carry = Callable[[RetryPolicy, Provider], list[Attempt]]
+Carry = Callable[..., ProviderCall]
 
 
 @pytest.fixture(params=["run", "run_async"])
 def carry_out(request: pytest.FixtureRequest) -> Carry:
-    async def each(policy: RetryPolicy, attempts: list[Attempt], provider: Provider) -> None:
-        for attempt in policy.attempts(provider, {"query": "aurora"}):
-            attempts.append(attempt)
-            if request.param == "run":
-                policy.call(attempt)
-            else:
-                await policy.call_async(attempt)
-
-    def carried_out(policy: RetryPolicy, provider: Provider) -> list[Attempt]:
-        attempts: list[Attempt] = []
-        asyncio.run(each(policy, attempts, provider))
-        return attempts
+    def carried_out(policy: RetryPolicy, provider: Provider, **settings: Any) -> ProviderCall:
+        call = ProviderCall(provider, {"query": "aurora"}, **settings)
+        if request.param == "run":
+            policy.call(call)
+        else:
+            asyncio.run(policy.call_async(call))
+        return call
 
     return carried_out
 
@@ -59,7 +54,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
     monkeypatch.setattr(random, "uniform", lambda shortest, longest: longest)
     monkeypatch.setattr(time, "sleep", kept.append)
-    monkeypatch.setattr("prefrag.components.sources.retry_policy.asyncio.sleep", pause)
+    monkeypatch.setattr("asyncio.sleep", pause)
     return kept
 
 
@@ -81,21 +76,21 @@ def test_survives_serialisation():
 def test_the_first_success_ends_the_attempts(carry_out: Carry):
     provider = Provider(ConnectionError("gone"))
 
-    attempts = carry_out(RetryPolicy(retries=5, backoff=0.0), provider)
+    call = carry_out(RetryPolicy(retries=5, backoff=0.0), provider)
 
     assert provider.queries == ["aurora", "aurora"]
-    assert [str(attempt.error) for attempt in attempts] == ["gone", "None"]
-    assert attempts[-1].documents() == ["aurora"]
+    assert call.error is None
+    assert call.documents() == ["aurora"]
 
 
 def test_the_last_failure_is_the_result_when_the_attempts_are_used_up(carry_out: Carry):
     provider = Provider(ConnectionError("one"), ConnectionError("two"), ConnectionError("three"))
 
-    attempts = carry_out(RetryPolicy(retries=1, backoff=0.0), provider)
+    call = carry_out(RetryPolicy(retries=1, backoff=0.0), provider)
 
-    assert len(attempts) == 2
+    assert len(provider.queries) == 2
     with pytest.raises(ConnectionError, match="two"):
-        attempts[-1].documents()
+        call.documents()
 
 
 def test_pauses_double_up_to_the_timeout(carry_out: Carry, pauses: list[float]):
@@ -111,19 +106,15 @@ def test_there_is_no_pause_before_the_first_attempt(carry_out: Carry, pauses: li
 
 
 @pytest.mark.parametrize("error", [FilterError("no such field"), KeyboardInterrupt()], ids=["filters", "interrupt"])
-def test_what_no_further_call_repairs_is_raised_at_once(error: BaseException):
+def test_what_no_further_attempt_repairs_is_raised_at_once(error: BaseException):
     provider = Provider(error)
-    policy = RetryPolicy(retries=5)
 
     with pytest.raises(type(error)):
-        policy.call(next(policy.attempts(provider, {"query": "aurora"})))
+        RetryPolicy(retries=5).call(ProviderCall(provider, {"query": "aurora"}))
     assert provider.queries == ["aurora"]
 
 
-def test_a_provider_may_be_called_once_only():
-    policy = RetryPolicy(retries=5)
-
-    for attempt in policy.attempts(provider := Provider(OSError("gone")), {"query": "aurora"}, retry=False):
-        policy.call(attempt)
+def test_a_provider_may_be_called_once_only(carry_out: Carry):
+    carry_out(RetryPolicy(retries=5), provider := Provider(OSError("gone")), retry=False)
 
     assert provider.queries == ["aurora"]

@@ -43,7 +43,7 @@ class TestCorpora:
             source = ready.build().get_component("web")
             assert isinstance(source, RetrievalSource)
             assert isinstance(source.retriever, WebRetriever)
-            assert not source.retriever.stays_in_house
+            assert not source.retriever.stays_local
 
     def test_a_web_search_of_ones_own_is_replaced_as_well(self, corpus: Path, tmp_path: Path):
         shipped = read_block(find("vanilla_web"))["components"]["web"]["init_parameters"]["retriever"]
