@@ -1,4 +1,4 @@
-"""The trace of a run in words."""
+"""Write the trace of a run in words."""
 
 from __future__ import annotations
 
@@ -17,25 +17,23 @@ _JUDGED_BY = {
     "no_other_source": "no other source may be searched",
 }
 
-# What these would say is said already.
-_NOT_JUDGED = ("first_step", "nothing_found", "no_other_source")
-
 
 def trace_text(event: Event) -> str:
-    """Say one event of a trace in one line.
+    """Write one event of a trace in one line.
 
     :param event: The event.
     :returns: The line, without markup and without a line break.
     """
-    tell = _TOLD.get(event.kind)
-    if tell is None:
+    write = _WRITERS.get(event.kind)
+    if write is None:
         return one_line(f"{event.kind}: {json.dumps(dict(event.data), default=str, ensure_ascii=False)}")
-    return one_line(tell(event.data))
+    return one_line(write(event.data))
 
 
 def one_line(text: str) -> str:
-    """
-    :param text: Any text, perhaps a stranger's.
+    """Write any text in one line.
+
+    :param text: The text, perhaps a stranger's.
     :returns: It without line breaks and without the control characters that a terminal would obey.
     """
     return " ".join("".join(character if character.isprintable() else " " for character in text).split())
@@ -150,7 +148,7 @@ def _review(data: Mapping[str, Any]) -> str:
     return f"Review: {words}{more}. {data.get('explanation') or ''}".rstrip(". ") + "."
 
 
-_TOLD = {
+_WRITERS = {
     "selection": _selection,
     "refined": _refined,
     "steered": _steered,

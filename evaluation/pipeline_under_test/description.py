@@ -15,15 +15,11 @@ from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
     RECORDED,
     SIMULATED_READER,
     SOURCE,
-    Block,
-    blocks,
-    class_of,
-    is_block,
     is_outside,
     is_second,
-    parameters_of,
     start_of,
 )
+from prefrag.pipelines.blocks import Block, blocks, class_of, is_block, parameters_of
 
 _JUDGE = "prefrag.components.judge.source_switch_judge.SourceSwitchJudge"
 # What the retriever of the preferred source is called.

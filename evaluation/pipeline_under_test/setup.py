@@ -24,17 +24,15 @@ from prefrag.evaluation.pipeline_under_test.experiment import EMBEDDED, SIMULATE
 from prefrag.evaluation.pipeline_under_test.part_files import part_files
 from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
     ELASTICSEARCH_STORE,
-    Block,
-    blocks,
     digest,
     read_pipeline,
-    rewritten,
     searched_indexes,
     start_of,
 )
 from prefrag.evaluation.pipeline_under_test.replacement import Replacement
 from prefrag.evaluation.question import Question
-from prefrag.pipelines.loading import Pipeline, built
+from prefrag.pipelines.blocks import Block, blocks
+from prefrag.pipelines.loading import build
 
 logger = logging.getLogger(__name__)
 
@@ -132,8 +130,7 @@ class Setup:
         """
         pipeline = self._as_it_is
         if pipeline is None:
-            # A copy: building fills the blocks with objects as it goes.
-            pipeline = built(lambda: Pipeline.from_dict(rewritten(self.block)), self.name)
+            pipeline = build(self.block, self.name)
         pipeline.warm_up()
         return pipeline
 

@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from haystack import Document
 
 from prefrag import pipelines
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from prefrag.evaluation.datasets import load_questions
 from prefrag.evaluation.metrics import score
 from prefrag.evaluation.question import Question
-from prefrag.pipelines.loading import Pipeline, find, read
+from prefrag.evaluation.simulated_reader.reader import SimulatedReader
+from prefrag.pipelines.loading import find, read_block
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "multihop"
 DATASETS = ("hotpotqa", "2wikimultihopqa", "musique", "bioasq")
@@ -72,39 +73,20 @@ def index(path: Path, passages: Sequence[tuple[str, str, str]]) -> None:
         store.write_documents([Document(id=key, content=text, meta={"title": title}) for key, title, text in passages])
 
 
-def simulated(name: str, folder: Path, reader: dict[str, Any], changes: dict[str, dict[str, Any]] | None = None) -> Any:
+def simulated(name: str, folder: Path, reader: dict[str, Any], replace: dict[str, Any] | None = None) -> Any:
     """The shipped pipeline: the reader for every model, the indexes in a folder for the sources."""
-
-    def swapped(block: Any, source: str = "local") -> Any:
-        if isinstance(block, list):
-            return [swapped(part, source) for part in block]
-        if not isinstance(block, dict):
-            return block
-        kind, parameters = str(block.get("type")), block.get("init_parameters")
-        if kind.endswith(".ChatModel"):
-            return {
-                "type": "prefrag.evaluation.simulated_reader.reader.SimulatedReader",
-                "init_parameters": dict(reader),
-            }
-        if kind.endswith(".TantivyDocumentStore"):
-            return {"type": kind, "init_parameters": {"path": str(folder / source)}}
-        if kind.endswith(".WebRetriever"):
-            store = {
-                "type": "prefrag.components.document_stores.tantivy.document_store.TantivyDocumentStore",
-                "init_parameters": {},
-            }
-            found = {"type": "prefrag.components.retrievers.tantivy_bm25_retriever.TantivyBM25Retriever"}
-            return swapped({**found, "init_parameters": {"document_store": store}}, source)
-        if kind.endswith(".RetrievalSource") and isinstance(parameters, dict):
-            parameters = {**parameters, "fallback": None, "retries": 0}
-            return {**block, "init_parameters": swapped(parameters, parameters["name"])}
-        return {key: swapped(part, source) for key, part in block.items()}
-
-    data = swapped(yaml.safe_load(read(find(name))))
-    for component, settings in (changes or {}).items():
-        if component in data["components"]:
-            data["components"][component]["init_parameters"].update(settings)
-    return Pipeline.loads(Pipeline.loads(yaml.safe_dump(data)).dumps())
+    parts: dict[str, Any] = {
+        "ChatModel": SimulatedReader(**reader),
+        "RetrievalSource.fallback": None,
+        "RetrievalSource.retries": 0,
+        "TantivyDocumentStore": TantivyDocumentStore(path=str(folder / "local")),
+    }
+    components = read_block(find(name))["components"]
+    if "web" in components:
+        parts["web.retriever"] = TantivyBM25Retriever(TantivyDocumentStore(path=str(folder / "web")))
+    if "archive" in components:
+        parts["archive.retriever.document_store.path"] = str(folder / "archive")
+    return pipelines.load(name, parts | (replace or {}))
 
 
 @pytest.fixture
@@ -117,8 +99,8 @@ def build(tmp_path: Path) -> Build:
         "corpus": written(tmp_path / "corpus.jsonl", corpus),
     }
 
-    def made(name: str, changes: dict[str, dict[str, Any]] | None = None, **settings: Any) -> Any:
-        return simulated(name, tmp_path, {**files, **settings}, changes)
+    def made(name: str, replace: dict[str, Any] | None = None, **settings: Any) -> Any:
+        return simulated(name, tmp_path, {**files, **settings}, replace)
 
     return made
 
@@ -209,9 +191,11 @@ def test_every_reply_format_gives_the_same_trace(build: Build, name: str, number
     for form in ("text", "json", "tools", "tags"):
         # Tags have no label, so it is asked for separately.
         replies = {"reply_format": form, "self_evaluation": False, "cite": False}
-        changes = {"reasoner": replies, "forced": replies, "reflector": {"reflection": "call"}}
+        replace: dict[str, Any] = {f"Reasoner.{setting}": value for setting, value in replies.items()}
+        if name == "prefrag":
+            replace["reflector.reflection"] = "call"
         noisy = {"judge_error": 0.3, "reflection_error": 0.3, "distraction": 0.1, "seed": number}
-        results.append(everything(pipelines.ask(QUESTIONS[number]["question"], build(name, changes, **noisy), top_k=1)))
+        results.append(everything(pipelines.ask(QUESTIONS[number]["question"], build(name, replace, **noisy), top_k=1)))
 
     assert results[0]["answer"]
     assert all(result == results[0] for result in results[1:])

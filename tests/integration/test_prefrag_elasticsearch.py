@@ -10,12 +10,10 @@ from statistics import mean
 from typing import Any
 
 import pytest
-import yaml
 from elasticsearch import Elasticsearch
 
 from prefrag import pipelines
 from prefrag.pipelines import indexing
-from prefrag.pipelines.loading import Pipeline, find, read
 from tests.pipelines.scripted import answer, model, search, verdict
 
 QUESTIONS_ASKED = 100
@@ -36,14 +34,9 @@ def index(hotpotqa: Path, elasticsearch_url: str, monkeypatch: pytest.MonkeyPatc
 
 
 def with_script(pipeline: str, *replies: str, verdicts: tuple[str, ...]) -> Any:
-    """The shipped YAML with its sources as they are and only its models scripted."""
-    data = yaml.safe_load(read(find(pipeline)))
-    for name, block in data["components"].items():
-        if "chat_generator" in block["init_parameters"]:
-            script = model(*verdicts, name="judge") if name == "judge" else model(*replies)
-            block["init_parameters"] = {**block["init_parameters"], "chat_generator": script}
-    data["components"]["judge"]["init_parameters"]["judge"] = "model"
-    return Pipeline.loads(yaml.safe_dump(data))
+    """The shipped pipeline with its sources as they are and only its models scripted."""
+    judge = {"judge.chat_generator": model(*verdicts, name="judge"), "judge.judge": "model"}
+    return pipelines.load(pipeline, {"ChatModel": model(*replies), **judge})
 
 
 @pytest.mark.usefixtures("index")

@@ -1,4 +1,4 @@
-"""Every way through PrefRAG's loop, on the shipped YAML, loaded, saved and loaded again."""
+"""Every way through PrefRAG's loop, on the shipped YAML."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from haystack.errors import FilterError
 
 from prefrag import pipelines
 from prefrag.pipelines import RunFailed
-from prefrag.pipelines.loading import Pipeline
 from tests.fakes import CALLS
-from tests.pipelines.scripted import answer, scripted, scripted_yaml, search, verdict
+from tests.pipelines.scripted import answer, scripted, search, verdict
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
 
@@ -45,9 +44,7 @@ async def test_first_retrieval_comes_from_the_preferred_source_and_is_not_judged
 
 
 async def test_the_first_retrieval_is_judged_when_the_setting_says_so():
-    pipeline = scripted(
-        search("alpha"), answer(), verdicts=(verdict(False),), changes={"judge": {"judge_first_step": True}}
-    )
+    pipeline = scripted(search("alpha"), answer(), verdicts=(verdict(False),), replace={"judge.judge_first_step": True})
 
     result = await run(pipeline)
 
@@ -103,7 +100,7 @@ async def test_a_verdict_that_cannot_be_read_is_decided_by_the_setting_and_marke
         search("beta delta"),
         answer(),
         verdicts=("I would say maybe.",),
-        changes={"judge": {"on_unparsable": setting}},
+        replace={"judge.on_unparsable": setting},
     )
 
     result = await run(pipeline)
@@ -152,7 +149,7 @@ async def test_an_unknown_action_is_answered_with_a_correction():
 
 
 async def test_the_authors_code_sends_the_same_prompt_again_after_an_unknown_action():
-    pipeline = scripted(search("alpha", tool="Telephone"), answer(), changes={"start": {"fidelity": "authors-code"}})
+    pipeline = scripted(search("alpha", tool="Telephone"), answer(), replace={"start.fidelity": "authors-code"})
 
     await run(pipeline)
 
@@ -237,7 +234,7 @@ async def test_no_run_makes_more_than_four_replies_one_for_the_supplement_and_on
 
 @pytest.mark.parametrize("off", ["off", False], ids=["quoted", "as YAML reads it without quotes"])
 async def test_reflection_can_be_switched_off(off: Any):
-    result = await run(scripted(answer("1812", "INCORRECT"), changes={"reflector": {"reflection": off}}))
+    result = await run(scripted(answer("1812", "INCORRECT"), replace={"reflector.reflection": off}))
 
     assert result["answer"] == "1812"
     assert result["usage"]["llm_calls"] == 1
@@ -249,7 +246,7 @@ async def test_reflection_can_be_a_call_of_its_own():
         '{"explanation": "No passage says so.", "label": "INCORRECT", "suggestions": "Search."}',
         answer("1974", None),
         '{"explanation": "Now one does.", "label": "CORRECT", "suggestions": ""}',
-        changes={"reflector": {"reflection": "call"}},
+        replace={"reflector.reflection": "call"},
     )
 
     result = await run(pipeline)
@@ -271,7 +268,7 @@ async def test_the_authors_code_finds_the_label_anywhere_in_the_reply():
     pipeline = scripted(
         "Thought: the passage seems INCORRECT to me\nFinal Answer: 1812",
         answer("1974"),
-        changes={"start": {"fidelity": "authors-code"}},
+        replace={"start.fidelity": "authors-code"},
     )
 
     assert (await run(pipeline))["answer"] == "1974"
@@ -536,7 +533,7 @@ async def test_the_authors_code_keeps_at_any_true_in_a_verdict_that_cannot_be_pa
         search("beta"),
         answer(),
         verdicts=("It is true that this is useless.",),
-        changes={"start": {"fidelity": "authors-code"}},
+        replace={"start.fidelity": "authors-code"},
     )
 
     result = await run(pipeline)
@@ -546,7 +543,7 @@ async def test_the_authors_code_keeps_at_any_true_in_a_verdict_that_cannot_be_pa
 
 
 async def test_a_reflection_that_cannot_be_read_leaves_the_label_of_the_reply():
-    pipeline = scripted(answer("1974", "CORRECT"), "I cannot say.", changes={"reflector": {"reflection": "call"}})
+    pipeline = scripted(answer("1974", "CORRECT"), "I cannot say.", replace={"reflector.reflection": "call"})
 
     assert (await run(pipeline))["label"] == "CORRECT"
 
@@ -567,8 +564,7 @@ async def test_a_filter_that_does_not_fit_the_documents_ends_the_run_rather_than
 
 
 async def test_a_run_has_a_deadline_and_keeps_its_trace():
-    text = scripted_yaml(search("alpha"), search("beta"), answer(), verdicts=(verdict(True),))
-    pipeline = Pipeline.loads(text)
+    pipeline = scripted(search("alpha"), search("beta"), answer(), verdicts=(verdict(True),))
     reasoner = pipeline.get_component("reasoner")
     asked: list[int] = []
 
@@ -605,7 +601,7 @@ async def test_a_run_that_is_given_up_tells_the_query_that_is_still_out():
 
 
 async def test_a_failed_run_counts_as_local_what_the_pipeline_prefers():
-    pipeline = scripted(search("alpha"), "!the server is down", changes={"answer": {"local_source": "web"}})
+    pipeline = scripted(search("alpha"), "!the server is down", replace={"answer.local_source": "web"})
 
     with pytest.raises(RunFailed) as failure:
         await run(pipeline)
@@ -615,7 +611,7 @@ async def test_a_failed_run_counts_as_local_what_the_pipeline_prefers():
 
 
 async def test_a_source_that_does_not_answer_in_time_is_left_for_the_other():
-    pipeline = scripted(search("alpha"), answer(), changes={"local": {"timeout": 0.05}})
+    pipeline = scripted(search("alpha"), answer(), replace={"local.timeout": 0.05})
     source = pipeline.get_component("local")
 
     async def hang(**_: Any) -> dict[str, Any]:
@@ -631,7 +627,7 @@ async def test_a_source_that_does_not_answer_in_time_is_left_for_the_other():
 
 
 async def test_a_strict_source_ends_the_run_and_still_tells_what_left_the_house():
-    pipeline = scripted(search("delta"), answer(), errors={"web": "rate limit"}, changes={"web": {"strict": True}})
+    pipeline = scripted(search("delta"), answer(), errors={"web": "rate limit"}, replace={"web.strict": True})
 
     with pytest.raises(RunFailed, match="source 'web' failed") as failure:
         await run(pipeline)
@@ -673,9 +669,7 @@ async def test_passages_are_numbered_apart_and_the_answer_cites_them():
 
 
 async def test_not_found_is_said_when_the_setting_asks_for_it():
-    pipeline = scripted(
-        search("alpha"), *[answer("1812", "INCORRECT")] * 2, changes={"answer": {"when_unsure": "say_so"}}
-    )
+    pipeline = scripted(search("alpha"), *[answer("1812", "INCORRECT")] * 2, replace={"answer.when_unsure": "say_so"})
 
     result = await run(pipeline)
 

@@ -19,7 +19,8 @@ from prefrag.evaluation.pipeline_under_test.experiment import Experiment
 from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.simulated_reader import SimulatedReader
 from prefrag.pipelines import load
-from prefrag.pipelines.loading import Pipeline, find, read
+from prefrag.pipelines.loading import Pipeline, find, read_block
+from prefrag.pipelines.replacing import replace_parts
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, scripted_yaml, search, verdict
 
@@ -58,12 +59,10 @@ def setup(pipeline: Any = "prefrag", questions: Path | None = None, **settings: 
 
 def own_model(folder: Path, kind: str, **parameters: Any) -> Path:
     """:returns: A pipeline that asks a model of its own."""
-    data = yaml.safe_load(read(find("vanilla_mix")))
-    for block in data["components"].values():
-        if "chat_generator" in (block.get("init_parameters") or {}):
-            block["init_parameters"]["chat_generator"] = {"type": kind, "init_parameters": parameters}
+    model = {"type": kind, "init_parameters": parameters}
+    block = replace_parts(read_block(find("vanilla_mix")), {"ChatModel": model})
     file = folder / "own_model.yaml"
-    file.write_text(yaml.safe_dump(data), encoding="utf-8")
+    file.write_text(yaml.safe_dump(block), encoding="utf-8")
     return file
 
 
@@ -155,11 +154,12 @@ class TestCorpora:
             assert not source.retriever.stays_in_house
 
     def test_a_web_search_of_ones_own_is_replaced_as_well(self, corpus: Path, tmp_path: Path):
-        data = yaml.safe_load(read(find("vanilla_web")))
-        retriever = data["components"]["web"]["init_parameters"]["retriever"]["init_parameters"]["search"]
-        data["components"]["web"]["init_parameters"] = {"name": "web", "retriever": retriever}
+        shipped = read_block(find("vanilla_web"))["components"]["web"]["init_parameters"]["retriever"]
         file = tmp_path / "own.yaml"
-        file.write_text(yaml.safe_dump(data), encoding="utf-8")
+        own = load(
+            "vanilla_web", replace={"web.retriever": shipped["init_parameters"]["search"], "web.external": False}
+        )
+        file.write_text(own.dumps(), encoding="utf-8")
 
         ready = setup(file, corpus=corpus)
 

@@ -96,7 +96,7 @@ class TestRun:
         assert any(event["kind"] == "found" for event in body["result"]["trace"])
 
     def test_a_strict_source_that_fails_is_one_too_and_no_query_leaves_the_network(self, served: Served):
-        client = served(search("alpha"), errors={"local": "disk full"}, changes={"local": {"strict": True}})
+        client = served(search("alpha"), errors={"local": "disk full"}, replace={"local.strict": True})
 
         response = client.post("/prefrag/run", json=QUESTION)
 
@@ -130,7 +130,7 @@ class TestReady:
     def test_names_the_pipelines_that_did_not_load(
         self, serve: Serve, script_pipeline: Callable[..., None], monkeypatch: pytest.MonkeyPatch
     ):
-        script_pipeline("never read", name="broken", changes={"start": {"preferred": "a secret attic"}})
+        script_pipeline("never read", name="broken", replace={"start.preferred": "a secret attic"})
         monkeypatch.setenv("PREFRAG_SERVE", "prefrag,broken")
         monkeypatch.setenv("PREFRAG_API_KEYS", "first")
 
@@ -141,7 +141,7 @@ class TestReady:
         assert "attic" not in response.text
 
     def test_lives_even_when_not_ready(self, serve: Serve, script_pipeline: Callable[..., None]):
-        client = serve("never read", changes={"start": {"preferred": "attic"}})
+        client = serve("never read", replace={"start.preferred": "attic"})
 
         assert client.get("/ready").json()["not_loaded"] == ["prefrag"]
         assert client.get("/live").status_code == 200
