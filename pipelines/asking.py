@@ -13,6 +13,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from haystack.components.joiners import BranchJoiner
 from haystack.core.errors import PipelineError, PipelineRuntimeError
 
+from prefrag.components.errors import PrefragError
 from prefrag.components.sources.retrieval_source import RECORDING
 from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.state import Event, RunError, State
@@ -33,12 +34,14 @@ class RunOptions(TypedDict, total=False):
     filters: dict[str, Any] | None
 
 
-class RunFailed(RuntimeError):
+class RunFailed(PrefragError, RuntimeError):
     """A run broke off.
 
     :param message: What happened and what to do.
     :param result: The result so far: the trace, the steps and the documents, and the message among its errors.
     """
+
+    http_status = 502
 
     def __init__(self, message: str, result: dict[str, Any]):
         super().__init__(message)

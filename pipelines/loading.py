@@ -10,9 +10,9 @@ from typing import Any
 
 import haystack
 import yaml
-from haystack.core.errors import DeserializationError, PipelineError
 
 import prefrag
+from prefrag.components.errors import Missing
 from prefrag.pipelines.blocks import Block, Change, blocks
 from prefrag.pipelines.own_modules import make_importable, trust_modules
 from prefrag.pipelines.replacing import replace_parts
@@ -26,6 +26,10 @@ Pipeline: Any = getattr(haystack, "AsyncPipeline", haystack.Pipeline)
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Z][A-Z0-9_]*)(?::-(?P<default>[^}]*))?\}")
 
 trust_modules("prefrag", "duckduckgo_api_haystack")
+
+
+class PipelineMissing(Missing, ValueError):
+    """There is no such pipeline, or its YAML gives none."""
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -59,18 +63,18 @@ def find(pipeline: str | os.PathLike[str]) -> Path:
 
     :param pipeline: The name of a pipeline, or the path of a YAML file.
     :returns: The file.
-    :raises ValueError: When there is none.
+    :raises PipelineMissing: When there is none.
     """
     name = os.fspath(pipeline)
     if isinstance(pipeline, os.PathLike) or name.endswith((".yaml", ".yml")) or os.sep in name:
         path = Path(name).expanduser()
         if path.is_file():
             return path
-        raise ValueError(f"There is no pipeline file {path}.")
+        raise PipelineMissing(f"There is no pipeline file {path}.")
     for folder in folders():
         if (folder / f"{name}.yaml").is_file():
             return folder / f"{name}.yaml"
-    raise ValueError(f"There is no pipeline '{name}': choose from {', '.join(names())}, or give a YAML file.")
+    raise PipelineMissing(f"There is no pipeline '{name}': choose from {', '.join(names())}, or give a YAML file.")
 
 
 def read(path: Path) -> str:
@@ -78,13 +82,13 @@ def read(path: Path) -> str:
 
     :param path: The file.
     :returns: Its text, with every ``${NAME}`` and ``${NAME:-default}`` replaced.
-    :raises ValueError: When a variable without a default is not set.
+    :raises PipelineMissing: When a variable without a default is not set.
     """
 
     def value(match: re.Match[str]) -> str:
         found = os.environ.get(match["name"]) or match["default"]
         if found is None:
-            raise ValueError(f"{path.name} needs the environment variable {match['name']}: set it.")
+            raise PipelineMissing(f"{path.name} needs the environment variable {match['name']}: set it.")
         return found
 
     return _VARIABLE.sub(value, path.read_text(encoding="utf-8"))
@@ -114,8 +118,8 @@ def load(pipeline: str | os.PathLike[str] = "prefrag", replace: Mapping[str, Any
     :param replace: New parts by their places; or a function that is called with each block, the inner ones first, and
         gives what takes its place.
     :returns: The Haystack pipeline, not yet warmed up.
-    :raises ValueError: When the file is absent or cannot be read as a pipeline, a key leads nowhere, or a value cannot
-        be written as YAML; the message says what is wrong.
+    :raises PipelineMissing: When the file is absent or cannot be read as a pipeline.
+    :raises ValueError: When a key leads nowhere, or a value cannot be written as YAML; the message says what is wrong.
     """
     path = find(pipeline)
     block = read_block(path)
@@ -127,15 +131,17 @@ def read_block(path: Path) -> Block:
 
     :param path: The file.
     :returns: What its YAML says.
-    :raises ValueError: When the file is no pipeline's.
+    :raises PipelineMissing: When the file is no pipeline's.
     """
     text = read(path)
     try:
         block = yaml.load(text, Loader=_Loader)
     except yaml.YAMLError as error:
-        raise ValueError(f"The pipeline {path} cannot be loaded: {error}") from error
+        raise PipelineMissing(f"The pipeline {path} cannot be loaded: {error}") from error
     if not isinstance(block, dict) or not isinstance(block.get("components"), dict):
-        raise ValueError(f"The pipeline {path} cannot be loaded: it has no `components`.")
+        raise PipelineMissing(f"The pipeline {path} cannot be loaded: it has no `components`.")
+    if own := os.environ.get(PIPELINES_VARIABLE):
+        make_importable(Path(own).expanduser(), (part["type"] for part in blocks(block)))
     return block
 
 
@@ -145,16 +151,18 @@ def build(block: Block, name: str) -> Any:
     :param block: What its YAML says; it stays as it is.
     :param name: What the pipeline is called in messages.
     :returns: The Haystack pipeline.
-    :raises ValueError: When it cannot be built, or lacks the components that asking needs.
+    :raises PipelineMissing: When it cannot be built, or lacks the components that asking needs.
     """
     if own := os.environ.get(PIPELINES_VARIABLE):
         make_importable(Path(own).expanduser(), {part["type"] for part in blocks(block)})
     try:
         pipeline = Pipeline.from_dict(block)
-    except (DeserializationError, PipelineError, ValueError, TypeError, KeyError, ImportError, AttributeError) as error:
-        raise ValueError(f"The pipeline {name} cannot be loaded: {_in_words(error)}") from error
+    except Exception as error:
+        raise PipelineMissing(f"The pipeline {name} cannot be loaded: {_in_words(error)}") from error
     if missing := {"start", "answer"} - set(pipeline.graph.nodes):
-        raise ValueError(f"The pipeline {name} has no component {' and no '.join(sorted(missing))}: asking needs both.")
+        raise PipelineMissing(
+            f"The pipeline {name} has no component {' and no '.join(sorted(missing))}: asking needs both."
+        )
     return pipeline
 
 

@@ -25,16 +25,11 @@ def read_pipeline(pipeline: Any) -> Block:
 
     :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
     :returns: What its YAML says.
-    :raises FileNotFoundError: When there is no such pipeline.
-    :raises ValueError: When the file is no pipeline's.
+    :raises PipelineMissing: When there is no such pipeline, or the file is none's.
     """
     if not isinstance(pipeline, str | Path):
         return dict(pipeline.to_dict())
-    try:
-        path = find(str(pipeline))
-    except ValueError as error:
-        raise FileNotFoundError(str(error)) from error
-    return read_block(path)
+    return read_block(find(str(pipeline)))
 
 
 def digest(block: Block) -> str:

@@ -42,7 +42,7 @@ from prefrag.service.server.served_pipelines import (
     prepare_pipeline,
     served_pipelines,
 )
-from prefrag.service.server.wrapper import BrokenOff
+from prefrag.service.server.wrapper import Refusal
 
 CORS_VARIABLE = "PREFRAG_CORS_ORIGINS"
 
@@ -52,7 +52,7 @@ def create_app() -> FastAPI:
 
     :returns: The application. Its pipelines are loaded and warmed up when it starts.
     :raises ValueError: When a setting in the environment cannot be used.
-    :raises FileNotFoundError: When a pipeline that is to be served does not exist.
+    :raises Missing: When a pipeline that is to be served does not exist.
     """
     keys, open_deploy = api_keys(), deploy_is_open()
     files, lenient = served_pipelines(), leaves_out()
@@ -75,7 +75,7 @@ def create_app() -> FastAPI:
         Middleware(CancelWhenGone),
         Middleware(StreamEnd),
     ]
-    app.add_exception_handler(BrokenOff, _broken_off)
+    app.add_exception_handler(Refusal, _refuse)
     _describe_open_routes_only(app)
     hayhooks_lifespan = app.router.lifespan_context
 
@@ -225,6 +225,7 @@ def _describe_open_routes_only(app: FastAPI) -> None:
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-async def _broken_off(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, BrokenOff)
-    return JSONResponse({"detail": error.detail, "result": error.result}, error.status_code)
+async def _refuse(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, Refusal)
+    result = {} if error.result is None else {"result": error.result}
+    return JSONResponse({"detail": error.detail, **result}, error.status_code)

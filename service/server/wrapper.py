@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal
 
 from fastapi import HTTPException
@@ -14,6 +15,7 @@ from haystack.dataclasses import ReasoningContent, StreamingChunk
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from prefrag import pipelines
+from prefrag.components.errors import BadInput, PrefragError, error_kind
 from prefrag.components.state.citations import read_citations
 from prefrag.components.state.state import Event
 from prefrag.pipelines import RunFailed
@@ -40,15 +42,24 @@ class ChatOptions(BaseModel):
     filters: dict[str, Any] | None = None
 
 
-class BrokenOff(HTTPException):
-    """A run that broke off, as a response to its client.
+class Refusal(HTTPException):
+    """Answer a client with a failure: Hayhooks lets only exceptions of this kind through with their status.
 
-    :param error: The failure, with the result so far.
+    :param error: What happened, perhaps with the result so far.
     """
 
-    def __init__(self, error: RunFailed):
-        super().__init__(status_code=502, detail=str(error))
-        self.result = error.result
+    def __init__(self, error: Exception):
+        super().__init__(status_code=error_kind(error).http_status, detail=str(error))
+        self.result = getattr(error, "result", None)
+
+
+@contextmanager
+def refuse_errors() -> Iterator[None]:
+    """Turn the failures that clients are to know of into HTTP statuses."""
+    try:
+        yield
+    except (PrefragError, ValueError) as error:
+        raise Refusal(error) from error
 
 
 class ServedPipeline(BasePipelineWrapper):
@@ -94,12 +105,8 @@ class ServedPipeline(BasePipelineWrapper):
             "max_steps": max_steps,
             "filters": filters,
         }
-        try:
+        with refuse_errors():
             return await pipelines.ask_async(self.pipeline, question, **options)
-        except RunFailed as error:
-            raise BrokenOff(error) from error
-        except ValueError as error:
-            raise HTTPException(422, str(error)) from error
 
     async def run_chat_completion_async(
         self, model: str, messages: list[dict[str, Any]], body: dict[str, Any]
@@ -111,18 +118,15 @@ class ServedPipeline(BasePipelineWrapper):
         :param body: The whole request, with the options of :meth:`run_api_async` at its top level or under ``prefrag``.
         :returns: The answer with its sources, the result in the extra field ``prefrag``; or, when the request is for a
             stream, each step as reasoning and then the answer.
-        :raises HTTPException: With 422 when the question or an option cannot be used, with 502 when the run breaks off.
+        :raises Refusal: With 422 when the question or an option cannot be used, with 502 when the run breaks off.
         """
-        question, history = conversation(messages)
-        options = {"history": history, **_options(body)}
-        if body.get("stream"):
-            # A bad request is refused before the stream begins, because a stream has sent its status code by then.
-            self._check(question, options)
-            stream_options = body.get("stream_options") or {}
-            if not isinstance(stream_options, Mapping):
-                raise HTTPException(422, 'stream_options is not an object: give for example {"include_usage": true}.')
-            include_usage = bool(stream_options.get("include_usage"))
-            return self._stream(model, question, options, include_usage)
+        with refuse_errors():
+            question, history = conversation(messages)
+            options = {"history": history, **_options(body)}
+            if body.get("stream"):
+                # A bad request is refused before the stream begins, because a stream has sent its status code by then.
+                self.pipeline.get_component("start").run(question=question, **options)
+                return self._stream(model, question, options, _includes_usage(body))
         result = await self.run_api_async(question, **options)
         return _completion(
             model,
@@ -131,12 +135,6 @@ class ServedPipeline(BasePipelineWrapper):
             usage=_usage(result),
             prefrag=result,
         )
-
-    def _check(self, question: str, options: Mapping[str, Any]) -> None:
-        try:
-            self.pipeline.get_component("start").run(question=question, **options)
-        except ValueError as error:
-            raise HTTPException(422, str(error)) from error
 
     async def _stream(
         self, model: str, question: str, options: Mapping[str, Any], include_usage: bool
@@ -164,11 +162,11 @@ def conversation(messages: Sequence[Mapping[str, Any]]) -> tuple[str, list[dict[
     :param messages: The messages of an OpenAI chat request.
     :returns: The text of the last user message, and the earlier turns of user and assistant, without the sources that
         this service wrote under its answers.
-    :raises HTTPException: With 422 when no message is the user's.
+    :raises BadInput: When no message is the user's.
     """
     last = max((number for number, message in enumerate(messages) if message.get("role") == "user"), default=None)
     if last is None:
-        raise HTTPException(422, "The messages hold no question: send at least one with the role 'user'.")
+        raise BadInput("The messages hold no question: send at least one with the role 'user'.")
     turns = [
         {"role": str(message["role"]), "content": read_citations(text.partition(f"\n\n{HEADING}\n")[0])[0]}
         for message in messages[:last]
@@ -193,10 +191,17 @@ def _options(body: Mapping[str, Any]) -> dict[str, Any]:
         options = ChatOptions.model_validate({**given, **own})
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise HTTPException(422, f"An option cannot be used: {problems}") from error
+        raise BadInput(f"An option cannot be used: {problems}") from error
     except TypeError as error:
-        raise HTTPException(422, "`prefrag` must be an object of options.") from error
+        raise BadInput("`prefrag` must be an object of options.") from error
     return options.model_dump(exclude_none=True)
+
+
+def _includes_usage(body: Mapping[str, Any]) -> bool:
+    options = body.get("stream_options") or {}
+    if not isinstance(options, Mapping):
+        raise BadInput('stream_options is not an object: give for example {"include_usage": true}.')
+    return bool(options.get("include_usage"))
 
 
 def _content(result: Mapping[str, Any]) -> str:

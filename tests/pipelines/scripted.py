@@ -8,7 +8,7 @@ import yaml
 
 from prefrag.pipelines import load
 from prefrag.pipelines.blocks import blocks, class_of
-from prefrag.pipelines.loading import find, read_block
+from prefrag.pipelines.loading import YAML_PIPELINES, read_block
 from prefrag.pipelines.replacing import replace_parts
 
 LOCAL = {
@@ -53,7 +53,9 @@ def scripted(*replies: str, pipeline: str = "prefrag", **settings: Any) -> Any:
 
 def scripted_yaml(*replies: str, pipeline: str = "prefrag", **settings: Any) -> str:
     """Write the YAML of a shipped pipeline that replies from a script; the parameters are those of :func:`script`."""
-    block = replace_parts(read_block(find(pipeline)), script(*replies, pipeline=pipeline, **settings))
+    block = replace_parts(
+        read_block(YAML_PIPELINES / f"{pipeline}.yaml"), script(*replies, pipeline=pipeline, **settings)
+    )
     return yaml.safe_dump(block, sort_keys=False)
 
 
@@ -79,7 +81,7 @@ def script(
     :param together: A source fails that is not asked at the same time as all others.
     """
     found = {"local": LOCAL, "web": WEB} if documents is None else documents
-    components = read_block(find(pipeline))["components"]
+    components = read_block(YAML_PIPELINES / f"{pipeline}.yaml")["components"]
     parts: dict[str, Any] = {"ChatModel": model(*replies, **(model_settings or {}))}
     if any(class_of(block) == "RetrievalSource" for block in blocks(components)):
         parts |= {"RetrievalSource.fallback": None, "RetrievalSource.retries": 0, "RetrievalSource.backoff": 0.0}

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from prefrag.pipelines.loading import YAML_PIPELINES
 from tests.pipelines.scripted import answer, scripted_yaml, search, verdict
 
 
@@ -16,15 +15,13 @@ from tests.pipelines.scripted import answer, scripted_yaml, search, verdict
 def script_pipeline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
     """Puts a scripted pipeline in the place of the shipped one; by default one that switches to the web."""
 
-    def write(*replies: str, name: str = "prefrag", pipeline: str = "prefrag", **settings: Any) -> None:
+    def write(*replies: str, name: str = "prefrag", **settings: Any) -> None:
         if not replies:
             replies = (search("alpha"), search("beta delta"), answer("1974"))
             settings = {"verdicts": (verdict(False),), **settings}
         folder = tmp_path / "yaml"
         folder.mkdir(exist_ok=True)
-        # By its path, because a script may already stand in the place of that name.
-        shipped = str(YAML_PIPELINES / f"{pipeline}.yaml")
-        (folder / f"{name}.yaml").write_text(scripted_yaml(*replies, pipeline=shipped, **settings), encoding="utf-8")
+        (folder / f"{name}.yaml").write_text(scripted_yaml(*replies, **settings), encoding="utf-8")
         monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(folder))
 
     return write

@@ -16,7 +16,6 @@ import httpx
 import uvicorn
 from fastapi import FastAPI
 
-from prefrag.pipelines.loading import YAML_PIPELINES
 from prefrag.service.server.app import create_app
 from tests.pipelines.scripted import scripted_yaml
 
@@ -45,9 +44,7 @@ class Shared:
     def start(self) -> Served:
         if self._served is None:
             folder = self._running.enter_context(tempfile.TemporaryDirectory())
-            Path(folder, "prefrag.yaml").write_text(
-                scripted_yaml("never read", pipeline=str(YAML_PIPELINES / "prefrag.yaml")), encoding="utf-8"
-            )
+            Path(folder, "prefrag.yaml").write_text(scripted_yaml("never read"), encoding="utf-8")
             self._served = self._running.enter_context(_listening(PREFRAG_PIPELINES_DIR=folder))
         return self._served
 

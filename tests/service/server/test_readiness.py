@@ -29,8 +29,7 @@ def write(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Write:
     monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(folder))
 
     def pipeline(name: str, local: str | None = None) -> None:
-        scripted = scripted_yaml(search("alpha"), answer("1974"), pipeline=str(YAML_PIPELINES / f"{name}.yaml"))
-        data = yaml.safe_load(scripted)
+        data = yaml.safe_load(scripted_yaml(search("alpha"), answer("1974"), pipeline=name))
         if local is not None:
             shipped = yaml.safe_load(read(YAML_PIPELINES / f"{local}.yaml"))
             shipped = shipped["components"]["local"]["init_parameters"]["retriever"]

@@ -21,7 +21,7 @@ from prefrag.evaluation.question import Question
 from prefrag.evaluation.simulated_reader.reader import SimulatedReader
 from prefrag.pipelines.loading import find, read_block
 
-DATA = Path(__file__).parents[3] / "shared" / "data" / "multihop"
+DATA = Path(__file__).parents[4] / "shared" / "data" / "multihop"
 DATASETS = ("hotpotqa", "2wikimultihopqa", "musique", "bioasq")
 METHODS = ("prefrag", "react_mix", "mspr", "dr_rag_qdc", "vanilla_local")
 with_data = pytest.mark.skipif(not DATA.is_dir(), reason="the benchmark data is not in ../shared/data")

@@ -5,16 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from prefrag.evaluation.report.comparison import score_intervals
+from prefrag.evaluation.report.grouping import group_by_setting
 from prefrag.evaluation.report.measures import DASH
+from prefrag.evaluation.report.paper_tables import paper_tables
 from prefrag.evaluation.report.runs import read_runs
-from prefrag.evaluation.report.settings import by_setting
-from prefrag.evaluation.report.tables import Table, paper_tables
+from prefrag.evaluation.report.table import Table
 from tests.evaluation.report.run_folders import SERVER, SIMULATED, predictions, write_run
 
 
 def tables(folder: Path) -> dict[str, Table]:
     runs = read_runs([folder])
-    return {table.id: table for table in paper_tables(by_setting(runs), score_intervals(runs))}
+    return {table.id: table for table in paper_tables(group_by_setting(runs), score_intervals(runs))}
 
 
 def lines(table: Table) -> list[tuple[str, ...]]:
