@@ -1,4 +1,4 @@
-"""What sources and models gave, kept in one file, so that a run can be repeated without them."""
+"""The results of sources and models, kept in one file, so that a run can be repeated without them."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from prefrag.components.errors import PrefragError
 
 Mode = Literal["record", "replay", "reuse"]
 Kind = Literal["search", "reply", "model"]
-# What is told of a request that the recording does not hold: its end, as prompts begin alike.
-_TOLD_CHARACTERS = 200
+# A request that the recording does not hold is reported by its end, as prompts begin alike.
+_REPORTED_CHARACTERS = 200
 
 
 class NotRecorded(PrefragError, LookupError):
-    """A recording that is replayed does not hold what is asked of it."""
+    """A recording that is replayed does not hold a request."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """What came of one request.
+    """The outcome of one request.
 
     :param documents: What a source found, best first.
     :param replies: What a model replied.
@@ -43,7 +43,10 @@ class Entry:
     error: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """:returns: The entry as plain values, without what it does not hold."""
+        """Serialise the entry.
+
+        :returns: Its values as plain ones, without what it does not hold.
+        """
         if self.error is not None:
             return {"error": self.error}
         if self.facts is not None:
@@ -54,7 +57,11 @@ class Entry:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Entry:
-        """:param data: See :meth:`to_dict`. :returns: The entry."""
+        """Make an entry from its serialised form.
+
+        :param data: The output of :meth:`to_dict`.
+        :returns: The entry.
+        """
         [(kind, value)] = data.items()
         if kind == "documents":
             return cls(documents=tuple(Document.from_dict(document) for document in value))
@@ -66,15 +73,14 @@ class Entry:
 class Recording:
     """A JSON-lines file of searches and of models' replies, each found again by the content of its request.
 
-    A request that was made twice with the same content has one entry: a model that would reply otherwise the second
-    time cannot be told apart. With ``reuse`` the first reply stands for all of a run, so that a replay takes the same
-    way.
+    A request that was made twice with the same content has one entry, also where a model replied otherwise the second
+    time. With ``reuse`` the first reply stands for all of a run, so that a replay takes the same way.
 
     All recordings of one file in a process share what it holds, and write one whole line after another.
 
     :param path: The file; made when something is recorded first.
-    :param mode: ``record`` asks and keeps what comes; ``replay`` plays what was kept, failures as well, and fails for
-        the rest; ``reuse`` plays what was kept, asks again where that failed, and records the rest.
+    :param mode: ``record`` calls and keeps what comes; ``replay`` plays what was kept, failures as well, and fails for
+        the rest; ``reuse`` plays what was kept, calls again where that failed, and records the rest.
     :raises ValueError: For another mode, a broken file, or when there is nothing to replay.
     """
 
@@ -85,45 +91,53 @@ class Recording:
             raise ValueError(f"There is no recording at {path}: record one first (mode: record).")
         self.path = path
         self.mode: Mode = mode
-        self._file = _opened(Path(path))
-        self._file.refresh(mend=mode != "replay")
+        self._file = _open(Path(path))
+        self._file.refresh(repair=mode != "replay")
 
     def to_dict(self) -> dict[str, Any]:
-        """:returns: The recording as plain values."""
+        """Serialise the recording.
+
+        :returns: Its settings as plain values.
+        """
         return default_to_dict(self, path=self.path, mode=self.mode)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Recording:
-        """:param data: See :meth:`to_dict`. :returns: The recording."""
+        """Make a recording from its serialised form.
+
+        :param data: The output of :meth:`to_dict`.
+        :returns: The recording.
+        """
         return default_from_dict(cls, data)
 
     def play(self, kind: Kind, name: str, *content: Any) -> Entry | None:
-        """
-        :param kind: What was asked for.
+        """Play back what was kept of a request.
+
+        :param kind: The kind of the request.
         :param name: The source or the model.
-        :param content: The request as plain JSON values; the first is what a person would recognise it by.
-        :returns: What was kept; None when the source or the model has to be asked.
+        :param content: The request as plain JSON values; a person recognises it by the first.
+        :returns: The entry; None when the source or the model has to be called.
         :raises NotRecorded: With ``replay``, when the request was not recorded.
         """
         kept = None if self.mode == "record" else self._file.entries.get(_key(kind, name, content))
         if self.mode == "replay":
             if kept is None:
-                told = f": {str(content[0]).strip()[-_TOLD_CHARACTERS:]}" if content else ""
-                raise NotRecorded(f"The recording {self.path} does not hold this {kind} of {name}{told}")
+                request = f": {str(content[0]).strip()[-_REPORTED_CHARACTERS:]}" if content else ""
+                raise NotRecorded(f"The recording {self.path} does not hold this {kind} of {name}{request}")
             return kept
         return None if kept is None or kept.error is not None else kept
 
     def record(self, entry: Entry, kind: Kind, name: str, *content: Any) -> Entry:
-        """Keep what came of a request; the other parameters are those of :meth:`play`.
+        """Keep the outcome of a request; the other parameters are those of :meth:`play`.
 
-        :param entry: What came of it.
-        :returns: What is kept: with ``reuse`` the entry of the same request that was there before.
+        :param entry: The outcome.
+        :returns: The entry that is kept: with ``reuse`` the entry of the same request that was there before.
         """
         return self._file.add(_key(kind, name, content), entry, replace=self.mode == "record")
 
 
 class _File:
-    """What a file holds.
+    """The entries of a file.
 
     :param path: The file.
     """
@@ -134,21 +148,21 @@ class _File:
         self._lock = threading.Lock()
         self._read: tuple[int, int] | None = None
 
-    def refresh(self, mend: bool) -> None:
+    def refresh(self, repair: bool) -> None:
         """Read the file unless it is as this process left it.
 
-        :param mend: Cut off a last line that was never finished.
+        :param repair: Cut off a last line that was never finished.
         """
         with self._lock:
             if self._read == (state := self._state()):
                 return
             self.entries = {}
             if state is not None:
-                self._load(mend)
+                self._load(repair)
             self._read = self._state()
 
     def add(self, key: str, entry: Entry, replace: bool) -> Entry:
-        """:returns: What is kept under the key now."""
+        """Keep an entry, and give the one that is kept under the key now."""
         with self._lock:
             kept = self.entries.get(key)
             if kept is not None and (kept == entry or (kept.error is None and not replace)):
@@ -167,7 +181,7 @@ class _File:
             return None
         return stat.st_mtime_ns, stat.st_size
 
-    def _load(self, mend: bool) -> None:
+    def _load(self, repair: bool) -> None:
         # Not splitlines: web pages hold separators (U+2028, U+0085) that JSON leaves as they are within a line.
         *lines, torn = self.path.read_bytes().split(b"\n")
         for number, line in enumerate(lines, start=1):
@@ -180,18 +194,18 @@ class _File:
                     f"Line {number} of the recording {self.path} is broken: {error}. Delete the line."
                 ) from error
         if torn.strip():
-            self._take_last(torn, mend)
+            self._take_last(torn, repair)
 
-    def _take_last(self, torn: bytes, mend: bool) -> None:
+    def _take_last(self, torn: bytes, repair: bool) -> None:
         try:
             self._take(torn)
         except (ValueError, KeyError, TypeError, AttributeError):
             # Its writer was killed in the middle of the line.
-            if mend:
+            if repair:
                 os.truncate(self.path, self.path.stat().st_size - len(torn))
         else:
             # An editor has left out the end of the line.
-            if mend:
+            if repair:
                 self._append(b"\n")
 
     def _append(self, line: bytes) -> None:
@@ -210,7 +224,7 @@ _files: WeakValueDictionary[Path, _File] = WeakValueDictionary()
 _files_lock = threading.Lock()
 
 
-def _opened(path: Path) -> _File:
+def _open(path: Path) -> _File:
     path = path.resolve()
     with _files_lock:
         if (file := _files.get(path)) is None:

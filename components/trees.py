@@ -13,7 +13,7 @@ from prefrag.components.errors import Missing
 
 
 class TreesMissing(Missing):
-    """There are no trained trees, or no package that runs them; the message says what to do."""
+    """There are no trained trees, or no package that runs them; the message names what to do."""
 
 
 class BoostedTrees:
@@ -26,8 +26,7 @@ class BoostedTrees:
         self._booster = booster
 
     def probabilities(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
-        """
-        Classify rows of features; any number of threads may do so at once.
+        """Classify rows of features; any number of threads may do so at once.
 
         :param rows: The values of the features, in the order in which the trees were trained.
         :returns: For each row the probability, from 0 to 1, of the positive class.
@@ -41,7 +40,7 @@ def load_trees(file: Path, features: Sequence[str]) -> BoostedTrees:
     """Load trees; a file that has not changed is read once a process.
 
     :param file: A model as XGBoost saves it in JSON, with the names of its features.
-    :param features: The names of the features that it is to be given, in order.
+    :param features: The names of the features of a row, in order.
     :returns: The trees.
     :raises TreesMissing: When the file or XGBoost is absent.
     :raises ValueError: When the file holds no trees, or trees over other features.

@@ -1,1 +1,1 @@
-"""The pair classifier of DR-RAG: are two passages needed together?"""
+"""Which documents are needed together: a classifier of pairs."""

@@ -1,4 +1,4 @@
-"""Chooses documents by what a classifier says of pairs of them."""
+"""Chooses documents by the verdicts of a classifier on pairs of them."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from itertools import combinations, islice, product
 from typing import Any, Literal, get_args
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 
+from prefrag.components.pair_classifier.fill_by_rank import fill_by_rank
 from prefrag.components.pair_classifier.pair_scorer import Pair, PairScorer
 from prefrag.components.pair_classifier.transformer_pair_scorer import TransformerPairScorer
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.state.state import Identity, identity
-from prefrag.components.two_stage.query_doc_concat import first_not_held
 
 Engine = Literal["trees", "transformer"]
 Selection = Literal["cis", "cfs", "fill"]
@@ -53,7 +53,8 @@ class PairClassifier:
         lookahead: int = 3,
         rank_weight: float = 0.05,
     ):
-        """
+        """Set the engine and the method of selection.
+
         :param engine: What scores pairs: ``trees`` (those that are shipped), ``transformer``, or any object with the
             method of :class:`PairScorer`.
         :param selection: ``cis``, ``cfs`` or ``fill``.
@@ -99,30 +100,10 @@ class PairClassifier:
         self.lookahead = lookahead
         self.rank_weight = rank_weight
 
-    def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        return default_to_dict(
-            self,
-            engine=self.engine,
-            selection=self.selection,
-            k=self.k,
-            threshold=self.threshold,
-            drop=self.drop,
-            accept=self.accept,
-            lookahead=self.lookahead,
-            rank_weight=self.rank_weight,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> PairClassifier:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
-
     def warm_up(self) -> None:
-        """
-        Load the classifier.
+        """Load the classifier.
 
-        :raises FileNotFoundError: when there is none, before anything is retrieved for it.
+        :raises FileNotFoundError: When there is none, before anything is retrieved for it.
         """
         if hasattr(self.engine, "warm_up"):
             self.engine.warm_up()
@@ -131,13 +112,14 @@ class PairClassifier:
     def run(
         self, query: str, documents: list[Document], candidates: list[list[Document]], k: int | None = None
     ) -> dict[str, Any]:
-        """
+        """Select documents.
+
         :param query: The question.
         :param documents: The documents of the first stage, best first.
         :param candidates: The second-stage list of each of them, best first.
         :param k: The most documents to give, in place of the component's own.
         :returns: ``documents``: the selected ones, those of the first stage in front; with ``fill`` the best in front.
-            ``pairs``: what the classifier said, as ``documents`` (two ids), ``score`` and ``positive``.
+            ``pairs``: the verdicts of the classifier, as ``documents`` (two ids), ``score`` and ``positive``.
         :raises ValueError: When there is not one list a document, ``k`` is under 1, or the engine's scores do not fit.
         :raises FileNotFoundError: When there is no trained classifier.
         """
@@ -155,7 +137,7 @@ class PairClassifier:
         verdicts = _Verdicts(query, self.engine, self.threshold)
         select = {"cis": self._inverse, "cfs": self._forward, "fill": self._fill}[self.selection]
         if getattr(self.engine, "together", False):
-            verdicts.ask(all_pairs(documents, candidates))
+            verdicts.score_pairs(all_pairs(documents, candidates))
         selected = select(documents, candidates, k, verdicts)
         return {"documents": selected, "pairs": verdicts.to_list()}
 
@@ -163,22 +145,22 @@ class PairClassifier:
     async def run_async(
         self, query: str, documents: list[Document], candidates: list[list[Document]], k: int | None = None
     ) -> dict[str, Any]:
-        """As :meth:`run`, without blocking the event loop."""
+        """Select documents without blocking the event loop; otherwise the same as :meth:`run`."""
         return await asyncio.to_thread(self.run, query, documents, candidates, k)
 
     def _inverse(
         self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
     ) -> list[Document]:
-        context = first_not_held(documents, candidates, k)
+        context = fill_by_rank(documents, candidates, k)
         first_stage = {identity(document) for document in documents}
         first = [document for document in context if identity(document) in first_stage]
         second = [document for document in context if identity(document) not in first_stage]
         pairs = list(product(first, second)) if self.drop == "second_stage" else list(combinations(context, 2))
-        verdicts.ask(pairs)
+        verdicts.score_pairs(pairs)
         wanted = {identity(document) for pair in pairs if verdicts.positive(*pair) for document in pair}
         if self.drop == "second_stage":
             return [*first, *(document for document in second if identity(document) in wanted)]
-        # A classifier that sees no pair at all has not said which document is redundant.
+        # A classifier that sees no pair at all gives no verdict on which document is redundant.
         return [document for document in context if identity(document) in wanted] or first
 
     def _forward(
@@ -188,20 +170,20 @@ class PairClassifier:
             context, unknown = self._walk(documents, candidates, k, verdicts)
             if not unknown:
                 return context
-            verdicts.ask(unknown)
+            verdicts.score_pairs(unknown)
 
     def _fill(
         self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
     ) -> list[Document]:
         pairs = all_pairs(documents, candidates)
-        verdicts.ask(pairs)
+        verdicts.score_pairs(pairs)
         scores = [verdicts.score(*pair) for pair in pairs]
         return by_best_pair(documents, pairs, scores, self.rank_weight)[:k]
 
     def _walk(
         self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
     ) -> tuple[list[Document], list[Pair]]:
-        """:returns: The context as far as the verdicts go, and the pairs whose verdict comes next."""
+        """Fill the context as far as the verdicts go, and list the pairs whose verdict comes next."""
         context = {identity(document): document for document in documents[:k]}
         unknown: list[Pair] = []
         for first, second_stage in zip(documents, candidates, strict=True):
@@ -263,7 +245,7 @@ def by_best_pair(
 
 
 class _Verdicts:
-    """What the classifier has said of the pairs of one question; no pair is scored twice."""
+    """The scores of the pairs of one question; no pair is scored twice."""
 
     def __init__(self, question: str, engine: PairScorer, threshold: float):
         self._question = question
@@ -280,9 +262,9 @@ class _Verdicts:
     def positive(self, first: Document, second: Document) -> bool:
         return self.score(first, second) >= self._threshold
 
-    def ask(self, pairs: Sequence[Pair]) -> None:
-        asked = {(identity(first), identity(second)): (first, second) for first, second in pairs}
-        new = {key: pair for key, pair in asked.items() if key not in self._scores}
+    def score_pairs(self, pairs: Sequence[Pair]) -> None:
+        by_key = {(identity(first), identity(second)): (first, second) for first, second in pairs}
+        new = {key: pair for key, pair in by_key.items() if key not in self._scores}
         if not new:
             return
         scores = self._engine.score(self._question, list(new.values()))

@@ -120,7 +120,7 @@ def pair_features(
 def _measure(
     question: str, pool: Sequence[Document], a: Any, b: Any, statistics: TermStatistics | None
 ) -> Mapping[str, Any]:
-    """:returns: For each feature a value a pair, or one for all. ``a`` and ``b`` are places in the pool."""
+    """Compute for each feature a value a pair, or one for all; ``a`` and ``b`` are places in the pool."""
     # Only passages of the first stage stand in front: each has a row in what compares passages with passages.
     front, row = np.unique(a, return_inverse=True)
     texts = _Texts(question, pool, statistics)
@@ -245,7 +245,7 @@ class _Texts:
         holds = (in_title + in_content) > 0
         is_asked = np.zeros(len(column), bool)
         is_asked[asked_numbers] = True
-        # A word of one passage alone, and not of a title, says nothing of a pair.
+        # A word of one passage alone, and not of a title, tells nothing about a pair.
         kept = np.flatnonzero(is_asked | in_title.any(axis=0) | (holds.sum(axis=0) > 1))
         terms = list(column)
         kept_terms = [terms[number] for number in kept]
@@ -265,10 +265,10 @@ class _Texts:
         self._count_phrases(asked_numbers, *content_words, len(pool), len(column))
 
     def _count_phrases(self, asked: Sequence[int], row: Values, word: Values, passages: int, size: int) -> None:
-        """Two words that follow each other in the question, or in several passages."""
+        """Count phrases: two words that follow each other in the question, or in several passages."""
         wanted = np.unique([first * size + second for first, second in pairwise(asked)])
         follows = row[1:] == row[:-1]
-        # A number says which phrase stands in which passage, and each is taken once.
+        # A number stands for a phrase in a passage, and each is taken once.
         held = np.sort(((word[:-1] * size + word[1:]) * passages + row[1:])[follows])
         phrase, row = np.divmod(held[_begins_run(held)], passages)
         # Sorted, a phrase has its passages one behind the other.
@@ -315,39 +315,39 @@ def _mentions(texts: _Texts, front: Values) -> _Mentions:
 
 
 def _written_as_names(question: str) -> list[str]:
-    """:returns: What the question writes with a capital letter or a digit, behind its first word."""
+    """Find the words of a question with a capital letter or a digit, behind its first word."""
     found = [match.group() for match in _NAME.finditer(question)]
     return [word for word in found if word != word.lower() or word[0].isdigit()]
 
 
 def _numbered(texts: Sequence[Sequence[str]], column: Mapping[str, int]) -> tuple[Values, Values]:
-    """:returns: The row and the column of each word, one text behind the other."""
+    """Find the row and the column of each word, one text behind the other."""
     row = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
     return row, np.fromiter(map(column.__getitem__, chain.from_iterable(texts)), np.intp, len(row))
 
 
 def _counts(row: Values, column: Values, rows: int, columns: int) -> Values:
-    """:returns: How often each column is in each row."""
+    """Count how often each column is in each row."""
     counted = np.bincount(row * columns + column, minlength=rows * columns)
     return counted.reshape(rows, columns).astype(np.float32)
 
 
 def _begins_run(values: Values) -> Values:
-    """:returns: Whether a value is the first, or another than the one before."""
+    """Mark the values that are the first, or another than the one before."""
     begins = np.ones(len(values), bool)
     np.not_equal(values[1:], values[:-1], out=begins[1:])
     return begins
 
 
 def _saturated(counts: Values, texts: Sequence[Sequence[str]]) -> Values:
-    """:returns: BM25's part of a count: more of a word count less and less, and in long texts less."""
+    """Weigh counts as BM25 does: more of a word count less and less, and in long texts less."""
     lengths = np.array([len(text) for text in texts], np.float32)
     long = _K1 * (1 - _B + _B * lengths / max(lengths.mean(), 1))
     return counts * (_K1 + 1) / (counts + long[:, None])
 
 
 def _ranks(values: Values) -> Values:
-    """:returns: The place of each value in its row, from 0 for the largest; of equal ones the first is in front."""
+    """Rank each value in its row, from 0 for the largest; of equal ones the first is in front."""
     order = np.argsort(-values, axis=1, kind="stable")
     ranks = np.empty_like(order)
     np.put_along_axis(ranks, order, np.arange(values.shape[1])[None, :].repeat(len(values), 0), 1)

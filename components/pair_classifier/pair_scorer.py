@@ -1,4 +1,4 @@
-"""What says whether two documents are needed together."""
+"""The engine of a pair classifier: whether two documents are needed together."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ Pair = tuple[Document, Document]
 
 
 class PairScorer(Protocol):
-    """What says whether two documents are needed together; it may have ``warm_up``, ``to_dict`` and ``from_dict``.
+    """Estimates whether two documents are needed together; it may have ``warm_up``, ``to_dict`` and ``from_dict``.
 
     It may also have ``together``: true where a score is relative to the other pairs of the question, or costs next to
-    nothing. Then all pairs of a question are given in one call, where the others are asked for as few as possible.
+    nothing. Then all pairs of a question are scored in one call; other engines score as few as possible.
     """
 
     def score(self, question: str, pairs: list[Pair]) -> list[float]:
-        """
-        Score all pairs of a question.
+        """Score all pairs of a question.
 
         :param question: The question.
         :param pairs: Two documents each; of a pair from two stages, the first stage's is the first.
@@ -29,9 +28,13 @@ class PairScorer(Protocol):
 
 
 class ClassifierMissing(Missing):
-    """There is no trained classifier, or no package that runs it; the message says what to do."""
+    """There is no trained classifier, or no package that runs it; the message names what to do."""
 
     def __init__(self, reason: str):
+        """Make the error.
+
+        :param reason: What is missing.
+        """
         super().__init__(
             f"{reason} The pipeline dr_rag_qdc needs no classifier: it retrieves in two stages and selects by rank."
         )

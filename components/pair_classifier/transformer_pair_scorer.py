@@ -44,7 +44,8 @@ class TransformerPairScorer:
         document_tokens: int = 96,
         positive_label: int = 1,
     ):
-        """
+        """Set the model; it is not loaded yet.
+
         :param model: A folder (or the name on the hub) of a model trained to classify pairs; by default what
             ``PREFRAG_PAIR_CLASSIFIER`` names.
         :param backend: ``torch``, or ``onnx`` for an exported model.
@@ -78,7 +79,10 @@ class TransformerPairScorer:
         self._lock = threading.Lock()
 
     def to_dict(self) -> dict[str, Any]:
-        """:returns: The scorer as plain values."""
+        """Serialise the scorer.
+
+        :returns: Its parameters as plain values.
+        """
         return default_to_dict(
             self,
             model=self.model,
@@ -93,12 +97,15 @@ class TransformerPairScorer:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TransformerPairScorer:
-        """:param data: See :meth:`to_dict`. :returns: The scorer."""
+        """Make a scorer from its serialised form.
+
+        :param data: The output of :meth:`to_dict`.
+        :returns: The scorer.
+        """
         return default_from_dict(cls, data)
 
     def warm_up(self) -> None:
-        """
-        Load the model; what is loaded stays.
+        """Load the model; what is loaded stays.
 
         :raises ClassifierMissing: When no trained model is named or found, or a package is missing.
         :raises ValueError: When the model cannot read as many tokens as are set.
@@ -124,14 +131,13 @@ class TransformerPairScorer:
                     "install the extra (make install EXTRAS=classifier)."
                 ) from error
             except OSError as error:
-                # Both libraries say in many lines what was looked for where.
+                # Both libraries report in many lines what was looked for where.
                 reason = str(error).strip().split("\n")[0]
                 raise ClassifierMissing(f"The pair classifier '{model}' cannot be loaded: {reason}") from error
             self._tokenizer, self._forward = tokenizer, forward
 
     def score(self, question: str, pairs: list[Pair]) -> list[float]:
-        """
-        Score all pairs of a question, in batches.
+        """Score all pairs of a question, in batches.
 
         :param question: The question.
         :param pairs: Two documents each.
@@ -211,7 +217,7 @@ def encode_pairs(
 
 
 def _cut(tokenizer: Any, text: str, tokens: int) -> str:
-    """:returns: The beginning of a text, of at most so many tokens."""
+    """Cut a text to its first tokens."""
     offsets = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
     return text if len(offsets) <= tokens else text[: offsets[tokens - 1][1]]
 

@@ -35,7 +35,8 @@ class TreePairScorer:
     together = True
 
     def __init__(self, model: str | None = None, term_statistics: TermStatistics | None = None):
-        """
+        """Set the trees; they are not read yet.
+
         :param model: A file that ``prefrag train pairs`` has written; by default the trees that are shipped.
         :param term_statistics: Analyses the texts and weighs their words by how rare they are: the embedded store, or
             the Elasticsearch retriever. Without it all words of four letters and more weigh the same, and the trees,
@@ -48,17 +49,23 @@ class TreePairScorer:
         self.term_statistics = term_statistics
 
     def to_dict(self) -> dict[str, Any]:
-        """:returns: The scorer as plain values."""
+        """Serialise the scorer.
+
+        :returns: Its parameters as plain values.
+        """
         return default_to_dict(self, model=self.model, term_statistics=self.term_statistics)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TreePairScorer:
-        """:param data: See :meth:`to_dict`. :returns: The scorer."""
+        """Make a scorer from its serialised form.
+
+        :param data: The output of :meth:`to_dict`.
+        :returns: The scorer.
+        """
         return default_from_dict(cls, data)
 
     def warm_up(self) -> None:
-        """
-        Load the trees.
+        """Load the trees.
 
         :raises TreesMissing: When there are none.
         :raises ValueError: When the file is none that fits.
@@ -66,8 +73,7 @@ class TreePairScorer:
         self._trees()
 
     def score(self, question: str, pairs: list[Pair]) -> list[float]:
-        """
-        Score all pairs of a question.
+        """Score all pairs of a question.
 
         :param question: The question.
         :param pairs: Two documents each, the first stage's in front.

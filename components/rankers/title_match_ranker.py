@@ -2,21 +2,19 @@
 
 import re
 from dataclasses import replace
-from typing import Any
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 
 from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.text.unicode_form import one_form
 
-# "Million Dollar Legs (1932 film)" is Million Dollar Legs to whoever asks for it.
+# "Million Dollar Legs (1932 film)" is Million Dollar Legs to whoever searches for it.
 _PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
 
 
 @component
 class TitleMatchRanker:
-    """
-    Multiplies the scores of documents whose title is, or is in, the query, then keeps the best.
+    """Multiplies the scores of documents whose title is, or is in, the query, then keeps the best.
 
     The title boosts of PrefRAG's retrieval, over the candidates (50 in the paper) of any retriever. Of the settings
     below the first that applies is used, the whole title before its core: the title without a closing parenthesis.
@@ -45,17 +43,16 @@ class TitleMatchRanker:
         core_case_insensitive: float = 1.1,
         core_inside_query: float = 1.05,
     ) -> None:
-        """
-        Set the boosts; 1 switches one off.
+        """Set the boosts; 1 switches one off.
 
-        :param top_k: the most documents to return.
-        :param exact: factor when the title is the query.
-        :param case_insensitive: factor when it is the query but for upper and lower case.
-        :param inside_query: factor when the query holds the title.
-        :param core_exact: as `exact`, for the title without its closing parenthesis.
-        :param core_case_insensitive: as `case_insensitive`, for the same.
-        :param core_inside_query: as `inside_query`, for the same.
-        :raises ValueError: if top_k is under 1 or a factor is not above 0.
+        :param top_k: The most documents to return.
+        :param exact: Factor when the title is the query.
+        :param case_insensitive: Factor when it is the query but for upper and lower case.
+        :param inside_query: Factor when the query holds the title.
+        :param core_exact: As `exact`, for the title without its closing parenthesis.
+        :param core_case_insensitive: As `case_insensitive`, for the same.
+        :param core_inside_query: As `inside_query`, for the same.
+        :raises ValueError: When top_k is under 1 or a factor is not above 0.
         """
         self.top_k = wanted_top_k(top_k)
         self.exact = exact
@@ -64,38 +61,27 @@ class TitleMatchRanker:
         self.core_exact = core_exact
         self.core_case_insensitive = core_case_insensitive
         self.core_inside_query = core_inside_query
-        for name, factor in self._boosts().items():
+        boosts = {
+            "exact": exact,
+            "case_insensitive": case_insensitive,
+            "inside_query": inside_query,
+            "core_exact": core_exact,
+            "core_case_insensitive": core_case_insensitive,
+            "core_inside_query": core_inside_query,
+        }
+        for name, factor in boosts.items():
             if factor <= 0:
                 raise ValueError(f"{name} multiplies scores and must be above 0, not {factor}; 1 changes nothing.")
 
-    def to_dict(self) -> dict[str, Any]:
-        """
-        Serialise the ranker.
-
-        :returns: its parameters as plain values.
-        """
-        return default_to_dict(self, top_k=self.top_k, **self._boosts())
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "TitleMatchRanker":
-        """
-        Make a ranker from its serialised form.
-
-        :param data: what `to_dict` gave.
-        :returns: the ranker.
-        """
-        return default_from_dict(cls, data)
-
     @component.output_types(documents=list[Document])
     def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, list[Document]]:
-        """
-        Boost, sort and cut.
+        """Boost, sort and cut.
 
-        :param query: what was searched for.
-        :param documents: the candidates; one without a score counts as 1, one without a title is not boosted.
-        :param top_k: the most documents to return, in place of the ranker's own.
+        :param query: The query that found the candidates.
+        :param documents: The candidates; one without a score counts as 1, one without a title is not boosted.
+        :param top_k: The most documents to return, in place of the ranker's own.
         :returns: `documents` with their new scores, best first; equal scores stay in the order they came in.
-        :raises ValueError: if top_k is under 1.
+        :raises ValueError: When top_k is under 1.
         """
         top_k = wanted_top_k(self.top_k, top_k)
         query = one_form(query.strip())
@@ -113,26 +99,8 @@ class TitleMatchRanker:
     async def run_async(
         self, query: str, documents: list[Document], top_k: int | None = None
     ) -> dict[str, list[Document]]:
-        """
-        Boost, sort and cut; the same as `run`.
-
-        :param query: what was searched for.
-        :param documents: the candidates; one without a score counts as 1, one without a title is not boosted.
-        :param top_k: the most documents to return, in place of the ranker's own.
-        :returns: `documents` with their new scores, best first; equal scores stay in the order they came in.
-        :raises ValueError: if top_k is under 1.
-        """
+        """Boost, sort and cut; the same as `run`."""
         return self.run(query, documents, top_k)
-
-    def _boosts(self) -> dict[str, float]:
-        return {
-            "exact": self.exact,
-            "case_insensitive": self.case_insensitive,
-            "inside_query": self.inside_query,
-            "core_exact": self.core_exact,
-            "core_case_insensitive": self.core_case_insensitive,
-            "core_inside_query": self.core_inside_query,
-        }
 
     def _boost(self, title: str, query: str, folded: str) -> float:
         core = _PARENTHESIS.sub("", title)

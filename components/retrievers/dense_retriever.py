@@ -12,14 +12,18 @@ from haystack.core.serialization import component_from_dict, component_to_dict, 
 from haystack_integrations.components.retrievers.elasticsearch import ElasticsearchEmbeddingRetriever
 
 from prefrag.components.document_stores.elasticsearch.filters import refuse_analysed_fields
-from prefrag.components.sources.retrieval_source import asked
+from prefrag.components.retrievers.provider import call_async
 
 
 class TextEmbedder(Protocol):
     """Any component with ``text`` -> ``embedding``."""
 
     def run(self, text: str) -> dict[str, Any]:
-        """:returns: ``embedding``."""
+        """Embed a text.
+
+        :param text: Any text.
+        :returns: ``embedding``.
+        """
 
 
 class EmbeddingRetriever(Protocol):
@@ -28,17 +32,22 @@ class EmbeddingRetriever(Protocol):
     def run(
         self, query_embedding: list[float], filters: dict[str, Any] | None = None, top_k: int | None = None
     ) -> dict[str, Any]:
-        """:returns: ``documents``, best first."""
+        """Find documents by a vector.
+
+        :param query_embedding: The vector of the query.
+        :param filters: Haystack's filters.
+        :param top_k: The most documents to return.
+        :returns: ``documents``, best first.
+        """
 
 
 @component
 class DenseRetriever:
-    """
-    Makes a retriever of queries of a text embedder and an embedding retriever, to stand in a `RetrievalSource`.
+    """Makes a retriever of queries of a text embedder and an embedding retriever, to stand in a `RetrievalSource`.
 
     Haystack's `TextEmbeddingRetriever` does the same, but builds the embedder when the pipeline is loaded, which
     imports PyTorch, or fails where that is not installed. Here a serialised embedder is built at `warm_up`: the
-    pipeline is loaded, drawn and saved without it, and using it tells what to install.
+    pipeline is loaded, drawn and saved without it, and the error when it is used names what to install.
 
     ```python
     from prefrag.components.retrievers.dense_retriever import DenseRetriever
@@ -58,12 +67,11 @@ class DenseRetriever:
     """
 
     def __init__(self, text_embedder: TextEmbedder | dict[str, Any], retriever: EmbeddingRetriever) -> None:
-        """
-        Put the two together; no model is loaded before `warm_up`.
+        """Put the two together; no model is loaded before `warm_up`.
 
-        :param text_embedder: embeds the query, with the model that embedded the documents; or the serialised form of
+        :param text_embedder: Embeds the query, with the model that embedded the documents; or the serialised form of
             such an embedder, to be built at `warm_up`.
-        :param retriever: finds documents by a vector.
+        :param retriever: Finds documents by a vector.
         """
         self.text_embedder = text_embedder
         self.retriever = retriever
@@ -71,10 +79,9 @@ class DenseRetriever:
         self._lock = threading.Lock()
 
     def to_dict(self) -> dict[str, Any]:
-        """
-        Serialise the retriever.
+        """Serialise the retriever.
 
-        :returns: its parameters as plain values.
+        :returns: Its parameters as plain values.
         """
         embedder = self.text_embedder
         return default_to_dict(
@@ -85,11 +92,10 @@ class DenseRetriever:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> DenseRetriever:
-        """
-        Make a retriever from its serialised form.
+        """Make a retriever from its serialised form.
 
-        :param data: what `to_dict` gave.
-        :returns: the retriever; its embedder stays serialised.
+        :param data: The output of `to_dict`.
+        :returns: The retriever; its embedder stays serialised.
         """
         parameters = dict(data["init_parameters"])
         if isinstance(retriever := parameters["retriever"], dict):
@@ -97,10 +103,9 @@ class DenseRetriever:
         return cls(**parameters)
 
     def warm_up(self) -> None:
-        """
-        Load the model and open the documents.
+        """Load the model and open the documents.
 
-        :raises ImportError: if the embedder's package is not installed.
+        :raises ImportError: When the embedder's package is not installed.
         """
         with self._lock:
             if self._embedder is None:
@@ -123,15 +128,14 @@ class DenseRetriever:
     def run(
         self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
-        """
-        Find documents.
+        """Find documents.
 
-        :param query: any text.
-        :param top_k: the most documents to return, in place of the retriever's own.
+        :param query: Any text.
+        :param top_k: The most documents to return, in place of the retriever's own.
         :param filters: Haystack's filters.
         :returns: `documents` with their score, best first; none for a blank query.
-        :raises ImportError: if the embedder's package is not installed.
-        :raises FilterError: if the filters cannot be understood or applied.
+        :raises ImportError: When the embedder's package is not installed.
+        :raises FilterError: When the filters cannot be understood or applied.
         """
         self._check(filters)
         if not query.strip():
@@ -144,27 +148,18 @@ class DenseRetriever:
     async def run_async(
         self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
-        """
-        Find documents without blocking the event loop; otherwise the same as `run`.
-
-        :param query: any text.
-        :param top_k: the most documents to return, in place of the retriever's own.
-        :param filters: Haystack's filters.
-        :returns: `documents` with their score, best first; none for a blank query.
-        :raises ImportError: if the embedder's package is not installed.
-        :raises FilterError: if the filters cannot be understood or applied.
-        """
+        """Find documents without blocking the event loop; otherwise the same as `run`."""
         self._check(filters)
         if not query.strip():
             return {"documents": []}
         embedder: Any = self._embedder or await asyncio.to_thread(self._ready)
-        embedding = (await asked(embedder, {"text": query}))["embedding"]
+        embedding = (await call_async(embedder, {"text": query}))["embedding"]
         retriever: Any = self.retriever
-        found = await asked(retriever, {"query_embedding": embedding, "top_k": top_k, "filters": filters})
+        found = await call_async(retriever, {"query_embedding": embedding, "top_k": top_k, "filters": filters})
         return {"documents": found["documents"]}
 
     def _check(self, filters: dict[str, Any] | None) -> None:
-        # The packaged retriever would search with a filter that does not do what it says.
+        # The packaged retriever would silently apply such filters otherwise than they are written.
         if isinstance(self.retriever, ElasticsearchEmbeddingRetriever):
             refuse_analysed_fields(filters)
 

@@ -7,7 +7,7 @@ from string import punctuation
 from typing import Any
 
 from elasticsearch import BadRequestError
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component, default_to_dict
 from haystack.document_stores.errors import DocumentStoreError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
@@ -24,8 +24,7 @@ _CHARACTERS_A_REQUEST = 10_000
 
 @component
 class ElasticsearchMultiMatchRetriever:
-    """
-    Finds the documents of an `ElasticsearchDocumentStore` whose title and text fit a query best.
+    """Finds the documents of an `ElasticsearchDocumentStore` whose title and text fit a query best.
 
     The packaged BM25 retriever searches every field alike; this one sums title and text, the title counting more.
     The store's index should be made with `recommended_mapping`: without it neither field is stemmed.
@@ -53,14 +52,13 @@ class ElasticsearchMultiMatchRetriever:
         title_boost: float = 1.25,
         filters: dict[str, Any] | None = None,
     ) -> None:
-        """
-        Set the store and the defaults of a search; the server is not asked yet.
+        """Set the store and the defaults of a search; the server is not called yet.
 
-        :param document_store: where to search.
-        :param top_k: the most documents to return.
-        :param title_boost: how much more a word in the title counts than one in the text.
+        :param document_store: Where to search.
+        :param top_k: The most documents to return.
+        :param title_boost: How much more a word in the title counts than one in the text.
         :param filters: Haystack's filters, which every search obeys; those of a run come on top.
-        :raises ValueError: if the store is no `ElasticsearchDocumentStore`, top_k is under 1 or the boost not above 0.
+        :raises ValueError: When the store is of another class, top_k is under 1 or the boost not above 0.
         """
         if not isinstance(document_store, ElasticsearchDocumentStore):
             raise ValueError(
@@ -75,12 +73,11 @@ class ElasticsearchMultiMatchRetriever:
 
     @staticmethod
     def recommended_mapping(language: str = "english") -> dict[str, Any]:
-        """
-        The `custom_mapping` for a store whose index this retriever searches.
+        """Make the `custom_mapping` for a store whose index this retriever searches.
 
-        :param language: the name of an analyzer of the server: `english`, `german`, ... or `standard` for none.
-        :returns: title and content analysed in that language, every other string kept whole for filters, and
-            `title_key`, which `prefrag index` fills and by which `TitleMentionRetriever` finds.
+        :param language: The name of an analyzer of the server: `english`, `german`, ... or `standard` for none.
+        :returns: The mapping: title and content analysed in that language, every other string kept whole for filters,
+            and `title_key`, which `prefrag index` fills and by which `TitleMentionRetriever` finds.
         """
         return {
             # A text that looks like a date would otherwise make every other text in its place an error.
@@ -102,31 +99,17 @@ class ElasticsearchMultiMatchRetriever:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """
-        Serialise the retriever.
+        """Serialise the retriever, also where it is nested as the term statistics of another component.
 
-        :returns: its parameters as plain values; the keys of the server as the names of their variables.
+        :returns: Its parameters as plain values; the keys of the server as the names of their variables.
         """
         return default_to_dict(
             self,
-            document_store=self.document_store.to_dict(),
+            document_store=self.document_store,
             top_k=self.top_k,
             title_boost=self.title_boost,
             filters=self.filters,
         )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "ElasticsearchMultiMatchRetriever":
-        """
-        Make a retriever from its serialised form.
-
-        :param data: what `to_dict` gave.
-        :returns: the retriever.
-        """
-        parameters = dict(data.get("init_parameters", {}))
-        if isinstance(store := parameters.get("document_store"), dict):
-            parameters["document_store"] = ElasticsearchDocumentStore.from_dict(store)
-        return default_from_dict(cls, {**data, "init_parameters": parameters})
 
     def close(self) -> None:
         """Close the store's connections."""
@@ -140,16 +123,15 @@ class ElasticsearchMultiMatchRetriever:
     def run(
         self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
-        """
-        Find documents.
+        """Find documents.
 
-        :param query: any text.
-        :param top_k: the most documents to return, in place of the retriever's own.
+        :param query: Any text.
+        :param top_k: The most documents to return, in place of the retriever's own.
         :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
         :returns: `documents` with their score, best first; none for a blank query.
-        :raises ValueError: if top_k is under 1.
-        :raises FilterError: if the filters cannot be understood, or compare titles or texts.
-        :raises DocumentStoreError: if the server cannot be reached, refuses, or has no such index.
+        :raises ValueError: When top_k is under 1.
+        :raises FilterError: When the filters cannot be understood, or compare titles or texts.
+        :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
         """
         request = self._request(query, top_k, filters)
         if not query.strip():
@@ -161,17 +143,7 @@ class ElasticsearchMultiMatchRetriever:
     async def run_async(
         self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
-        """
-        Find documents, without blocking the event loop.
-
-        :param query: any text.
-        :param top_k: the most documents to return, in place of the retriever's own.
-        :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
-        :returns: `documents` with their score, best first; none for a blank query.
-        :raises ValueError: if top_k is under 1.
-        :raises FilterError: if the filters cannot be understood, or compare titles or texts.
-        :raises DocumentStoreError: if the server cannot be reached, refuses, or has no such index.
-        """
+        """Find documents without blocking the event loop; otherwise the same as `run`."""
         request = self._request(query, top_k, filters)
         if not query.strip():
             return {"documents": []}
@@ -180,22 +152,20 @@ class ElasticsearchMultiMatchRetriever:
         return self._documents(reply)
 
     def analyze(self, text: str) -> list[str]:
-        """
-        Split a text into the tokens that the index compares.
+        """Split a text into the tokens that the index compares.
 
-        :param text: any text.
-        :returns: its tokens in order, repetitions included.
-        :raises DocumentStoreError: if the server cannot be reached, refuses, or has no such index.
+        :param text: Any text.
+        :returns: Its tokens in order, repetitions included.
+        :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
         """
         return self.analyze_many([text])[0]
 
     def analyze_many(self, texts: Sequence[str]) -> list[list[str]]:
-        """
-        Split texts into the tokens that the index compares, with as few requests as the server allows.
+        """Split texts into the tokens that the index compares, with as few requests as the server allows.
 
-        :param texts: any texts.
-        :returns: for each text its tokens in order, repetitions included.
-        :raises DocumentStoreError: if the server cannot be reached, refuses, or has no such index.
+        :param texts: Any texts.
+        :returns: For each text its tokens in order, repetitions included.
+        :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
         """
         texts = [one_form(text) for text in texts]
         wanted = list(dict.fromkeys(text for text in texts if text.strip()))
@@ -206,13 +176,12 @@ class ElasticsearchMultiMatchRetriever:
         return [list(tokens.get(text, ())) for text in texts]
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """
-        Count in how many documents words occur, in title or text, in any inflection that stems alike.
+        """Count in how many documents words occur, in title or text, in any inflection that stems alike.
 
-        :param words: words as they stand in a text, or terms as `analyze` gives them.
-        :returns: the number of documents, and for every word the number that holds it. A word that says nothing to
-            the index, such as a stop word, is said to be in every document, so that its idf is lowest.
-        :raises DocumentStoreError: if the server cannot be reached, refuses, or has no such index.
+        :param words: Words as they stand in a text, or terms as `analyze` gives them.
+        :returns: The number of documents, and for every word the number that holds it. A word that the index leaves
+            out, such as a stop word, counts as being in every document, so that its idf is lowest.
+        :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
         """
         words = list(dict.fromkeys(words))
         with explained(self.document_store):
@@ -284,7 +253,7 @@ class ElasticsearchMultiMatchRetriever:
 
 
 def _each_word_once(text: str) -> str:
-    """:returns: A text without words that it holds already: as in the embedded index, they count once."""
+    """Leave out of a text the words that it holds already: as in the embedded index, they count once."""
     # Counted twice, as the server does, they cost 2 points of recall at 5 on MuSiQue where a passage is the query.
     found: dict[str, str] = {}
     for word in text.split():
@@ -309,7 +278,7 @@ def _as_word(word: str) -> dict[str, Any]:
 
 
 def _characters(text: str) -> int:
-    """:returns: The length of a text as the server counts it, in UTF-16."""
+    """Measure a text as the server does, in UTF-16 code units."""
     return len(text) + sum(character > "\uffff" for character in text)
 
 
@@ -328,12 +297,11 @@ def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _by_text(tokens: Iterable[Mapping[str, Any]], texts: Sequence[str]) -> list[list[str]] | None:
-    """
-    Tell the tokens of one text from those of the next.
+    """Divide tokens by the text that they are from.
 
-    :param tokens: the tokens of all texts. Their offsets go on from text to text, with one character between two.
-    :param texts: the texts.
-    :returns: the tokens of each text; None where one lies in no text, so that the offsets must be counted otherwise.
+    :param tokens: The tokens of all texts. Their offsets go on from text to text, with one character between two.
+    :param texts: The texts.
+    :returns: The tokens of each text; None where one lies in no text, so that the offsets must be counted otherwise.
     """
     found: list[list[str]] = [[] for _ in texts]
     lengths = [_characters(text) for text in texts]

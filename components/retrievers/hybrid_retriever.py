@@ -1,4 +1,4 @@
-"""Asks several retrievers and fuses what they find."""
+"""Calls several retrievers and fuses what they find."""
 
 from __future__ import annotations
 
@@ -14,19 +14,26 @@ from haystack.components.joiners import DocumentJoiner
 from haystack.core.serialization import component_from_dict, component_to_dict, import_class_by_name
 from haystack.errors import FilterError
 
+from prefrag.components.retrievers.provider import (
+    Retriever,
+    call_async,
+    call_in_thread,
+    describe_failure,
+    is_web_search,
+    select_arguments,
+    supported_arguments,
+)
 from prefrag.components.retrievers.search_settings import wanted_top_k
-from prefrag.components.sources.retrieval_source import Retriever, accepted, asked, in_thread, is_web_search
 
 logger = logging.getLogger(__name__)
 
 
 @component
 class HybridRetriever:
-    """
-    Asks its retrievers at the same time and fuses their lists by reciprocal rank, with the usual constant of 60.
+    """Calls its retrievers at the same time and fuses their lists by reciprocal rank, with the usual constant of 60.
 
-    A retriever that fails or does not reply in time is left out, and `errors` says so; only when all fail does this
-    one. The documents are one when their ids are.
+    A retriever that fails or does not reply in time is left out and listed in `errors`; only when all fail does this
+    one. Documents with the same id are one.
 
     ```python
     from prefrag.components.retrievers.hybrid_retriever import HybridRetriever
@@ -47,15 +54,14 @@ class HybridRetriever:
         weights: Sequence[float] | None = None,
         timeout: float = 10.0,
     ) -> None:
-        """
-        Set the retrievers and the defaults of a search.
+        """Set the retrievers and the defaults of a search.
 
-        :param retrievers: components with `query` -> `documents`.
-        :param top_k: the most documents to return.
-        :param candidates: the documents to ask of each retriever, or `top_k` where that is more.
-        :param weights: how much each retriever counts; by default all the same.
-        :param timeout: seconds that a retriever may take; keep it under the timeout of the source around it.
-        :raises ValueError: if there are fewer than two retrievers, one has no `run`, or a number makes no sense.
+        :param retrievers: Components with `query` -> `documents`.
+        :param top_k: The most documents to return.
+        :param candidates: The number of documents that each retriever is called for, or `top_k` where that is more.
+        :param weights: How much each retriever counts; by default all the same.
+        :param timeout: Seconds that a retriever may take; keep it under the timeout of the source around it.
+        :raises ValueError: When there are fewer than two retrievers, one has no `run`, or a number makes no sense.
         """
         if len(retrievers) < 2:
             raise ValueError(f"A hybrid needs at least two retrievers, not {len(retrievers)}.")
@@ -73,14 +79,13 @@ class HybridRetriever:
         self.candidates = candidates
         self.weights = list(weights) if weights is not None else None
         self.timeout = timeout
-        self._accepts = [accepted(retriever) for retriever in self.retrievers]
+        self._supported = [supported_arguments(retriever) for retriever in self.retrievers]
         self._joiner = DocumentJoiner(join_mode="reciprocal_rank_fusion", weights=self.weights)
 
     def to_dict(self) -> dict[str, Any]:
-        """
-        Serialise the retriever.
+        """Serialise the retriever.
 
-        :returns: its parameters as plain values.
+        :returns: Its parameters as plain values.
         """
         return default_to_dict(
             self,
@@ -93,12 +98,12 @@ class HybridRetriever:
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> HybridRetriever:
-        """
-        Make a retriever from its serialised form.
+        """Make a retriever from its serialised form.
 
-        :param data: what `to_dict` gave.
-        :returns: the retriever.
+        :param data: The output of `to_dict`.
+        :returns: The retriever.
         """
+        # Haystack builds nested components, but not those in a list.
         parameters = dict(data["init_parameters"])
         parameters["retrievers"] = [
             component_from_dict(import_class_by_name(part["type"]), deepcopy(part), "retriever")
@@ -116,26 +121,25 @@ class HybridRetriever:
 
     @property
     def external(self) -> bool:
-        """:returns: Whether a query to any of the retrievers leaves the house."""
+        """Tell whether a query to any of the retrievers leaves this machine."""
         return any(is_web_search(retriever) for retriever in self.retrievers)
 
     @component.output_types(documents=list[Document], errors=list[str])
     def run(self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None) -> dict[str, Any]:
-        """
-        Find documents.
+        """Find documents.
 
-        :param query: any text.
-        :param top_k: the most documents to return, in place of the retriever's own.
+        :param query: Any text.
+        :param top_k: The most documents to return, in place of the retriever's own.
         :param filters: Haystack's filters, for the retrievers that take them.
         :returns: `documents` with the fused score, best first, and `errors`: a line for each retriever left out.
-        :raises ValueError: if top_k is under 1.
-        :raises FilterError: if a retriever cannot apply the filters.
-        :raises RuntimeError: if no retriever gave a reply.
+        :raises ValueError: When top_k is under 1.
+        :raises FilterError: When a retriever cannot apply the filters.
+        :raises RuntimeError: When no retriever gave a reply.
         """
         top_k = wanted_top_k(self.top_k, top_k)
         deadline = time.monotonic() + self.timeout
         running = [
-            in_thread(retriever, self._arguments(number, query, top_k, filters))
+            call_in_thread(retriever, self._arguments(number, query, top_k, filters))
             for number, retriever in enumerate(self.retrievers)
         ]
         replies: list[dict[str, Any] | BaseException] = []
@@ -150,28 +154,18 @@ class HybridRetriever:
     async def run_async(
         self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """
-        Find documents without blocking the event loop; otherwise the same as `run`.
-
-        :param query: any text.
-        :param top_k: the most documents to return, in place of the retriever's own.
-        :param filters: Haystack's filters, for the retrievers that take them.
-        :returns: `documents` with the fused score, best first, and `errors`: a line for each retriever left out.
-        :raises ValueError: if top_k is under 1.
-        :raises FilterError: if a retriever cannot apply the filters.
-        :raises RuntimeError: if no retriever gave a reply.
-        """
+        """Find documents without blocking the event loop; otherwise the same as `run`."""
         top_k = wanted_top_k(self.top_k, top_k)
         running = [
-            asyncio.wait_for(asked(retriever, self._arguments(number, query, top_k, filters)), self.timeout)
+            asyncio.wait_for(call_async(retriever, self._arguments(number, query, top_k, filters)), self.timeout)
             for number, retriever in enumerate(self.retrievers)
         ]
         return self._fused(await asyncio.gather(*running, return_exceptions=True), top_k)
 
     def _arguments(self, number: int, query: str, top_k: int, filters: dict[str, Any] | None) -> dict[str, Any]:
-        wanted = {"query": query, "top_k": max(self.candidates, top_k), "filters": filters}
-        names = self._accepts[number]
-        return {name: value for name, value in wanted.items() if name in names and value is not None}
+        return select_arguments(
+            self._supported[number], query=query, top_k=max(self.candidates, top_k), filters=filters
+        )
 
     def _fused(self, replies: Sequence[dict[str, Any] | BaseException], top_k: int) -> dict[str, Any]:
         lists: list[list[Document]] = []
@@ -181,9 +175,7 @@ class HybridRetriever:
                 if isinstance(reply, FilterError) or not isinstance(reply, Exception):
                     # A filter that cannot be applied is the caller's mistake, not the retriever's failure.
                     raise reply
-                late = isinstance(reply, TimeoutError)
-                reason = f"no reply within {self.timeout:g} s" if late else str(reply) or type(reply).__name__
-                errors.append(f"{type(retriever).__name__}: {reason}")
+                errors.append(describe_failure(type(retriever).__name__, reply, self.timeout))
                 # An empty list, so that every other one keeps its weight.
                 lists.append([])
             else:

@@ -9,14 +9,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component, default_to_dict
 from haystack.core.serialization import component_to_dict
 from haystack.errors import FilterError
 
 from prefrag.components.pair_classifier.pair_scorer import PairScorer
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
+from prefrag.components.retrievers.provider import (
+    Retriever,
+    call_async,
+    is_web_search,
+    select_arguments,
+    supported_arguments,
+)
 from prefrag.components.retrievers.search_settings import wanted_top_k
-from prefrag.components.sources.retrieval_source import Retriever, accepted, asked, is_web_search
 from prefrag.components.state.state import Identity, identity
 from prefrag.components.text.term_statistics import TermStatistics
 
@@ -33,21 +39,27 @@ class Links(Protocol):
         top_k: int | None = None,
         filters: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """:returns: ``documents``, in the order of mention, without those given."""
+        """Find the passages that are mentioned.
+
+        :param query: A text that may mention titles.
+        :param documents: Passages whose contents may mention titles.
+        :param top_k: The most passages to return.
+        :param filters: Haystack's filters.
+        :returns: ``documents``, in the order of mention, without those given.
+        """
 
 
 @component
 class LinkedRetriever:
-    """
-    Adds to what a query finds by words the passages whose titles are mentioned, and ranks by what belongs together.
+    """Adds to what a query finds by words the passages whose titles are mentioned, and ranks by what belongs together.
 
     The titles of the query count, those of the best documents that it finds, and those of the documents that earlier
     steps have observed: the second passage of a question with two hops is often named only in the first. A
-    classifier of pairs (section 2.2.2 of DR-RAG) says of each candidate how likely it and one of those documents are
-    needed together for the question, and the rank by words counts beside it. What has been observed already comes
+    classifier of pairs (section 2.2.2 of DR-RAG) estimates of each candidate how likely it and one of those documents
+    are needed together for the question, and the rank by words counts beside it. What has been observed already comes
     last, as a step needs something new.
 
-    A :class:`RetrievalSource` tells it the question and what has been observed.
+    A :class:`RetrievalSource` gives it the question and what has been observed.
 
     ```python
     from haystack import Document
@@ -76,21 +88,20 @@ class LinkedRetriever:
         observed_depth: int = 10,
         rank_weight: float = 1.0,
     ) -> None:
-        """
-        Set the parts and the depths of a search.
+        """Set the parts and the depths of a search.
 
-        :param retriever: finds documents by words, or by vectors.
-        :param links: finds the documents whose titles are mentioned: a
-            :class:`TitleMentionRetriever` over the same store.
-        :param engine: scores pairs; by default the trees that are shipped, with the words of the store.
-        :param top_k: the most documents to return.
-        :param candidates: the best documents by words whose pairs are scored; further ones have their rank alone.
-        :param first_stage_depth: the best new documents by words, and those that the query mentions, that lead on.
-        :param link_depth: the most documents that are mentioned by those and by the observed ones.
-        :param observed_depth: the latest observed documents that lead on; 0 ignores them, but for coming last.
-        :param rank_weight: what the first document by words has besides its best pair, the second half of it, the
-            third a third. The best pair has from 0 to 1, so with a large weight the order by words decides.
-        :raises ValueError: if a part has no `run` or `score`, or a number makes no sense.
+        :param retriever: Finds documents by words, or by vectors.
+        :param links: Finds the documents whose titles are mentioned: a :class:`TitleMentionRetriever` over the same
+            store.
+        :param engine: Scores pairs; by default the trees that are shipped, with the words of the store.
+        :param top_k: The most documents to return.
+        :param candidates: The best documents by words whose pairs are scored; further ones have their rank alone.
+        :param first_stage_depth: The best new documents by words, and those that the query mentions, that lead on.
+        :param link_depth: The most documents that are mentioned by those and by the observed ones.
+        :param observed_depth: The latest observed documents that lead on; 0 ignores them, but for coming last.
+        :param rank_weight: The score that the first document by words has besides its best pair; the second has half
+            of it, the third a third. The best pair has from 0 to 1, so with a large weight the order by words decides.
+        :raises ValueError: When a part has no `run` or `score`, or a number makes no sense.
         """
         for part, label in ((retriever, "retriever"), (links, "links")):
             if not callable(getattr(part, "run", None)):
@@ -118,14 +129,14 @@ class LinkedRetriever:
         self.link_depth = link_depth
         self.observed_depth = observed_depth
         self.rank_weight = rank_weight
-        self._accepts = accepted(retriever)
+        self._supported = supported_arguments(retriever)
 
     def to_dict(self) -> dict[str, Any]:
-        """
-        Serialise the retriever.
+        """Serialise the retriever.
 
-        :returns: its parameters as plain values.
+        :returns: Its parameters as plain values.
         """
+        # Haystack serialises a nested part only through its own `to_dict`, which not every component has.
         return default_to_dict(
             self,
             retriever=component_to_dict(self.retriever, "retriever"),
@@ -139,21 +150,10 @@ class LinkedRetriever:
             rank_weight=self.rank_weight,
         )
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> LinkedRetriever:
-        """
-        Make a retriever from its serialised form.
-
-        :param data: what `to_dict` gave.
-        :returns: the retriever.
-        """
-        return default_from_dict(cls, data)
-
     def warm_up(self) -> None:
-        """
-        Warm up the parts, and load the classifier; an index that keeps no titles is told, and survived.
+        """Warm up the parts, and load the classifier; an index that keeps no titles is reported, and survived.
 
-        :raises FileNotFoundError: if the index or the trees do not exist.
+        :raises FileNotFoundError: When the index or the trees do not exist.
         """
         for part in (self.retriever, self.engine):
             if hasattr(part, "warm_up"):
@@ -168,12 +168,12 @@ class LinkedRetriever:
 
     @property
     def external(self) -> bool:
-        """:returns: Whether a query to one of the parts leaves the house."""
+        """Tell whether a query to one of the parts leaves this machine."""
         return any(is_web_search(part) for part in (self.retriever, self.links))
 
     @property
     def document_store(self) -> Any:
-        """:returns: The store of the retriever, for whoever wants to know its words; None where it has none."""
+        """Give the store of the retriever, which knows its words; None where it has none."""
         return getattr(self.retriever, "document_store", None)
 
     @component.output_types(documents=list[Document], errors=list[str])
@@ -185,20 +185,19 @@ class LinkedRetriever:
         question: str | None = None,
         observed: list[Document] | None = None,
     ) -> dict[str, Any]:
-        """
-        Find documents.
+        """Find documents.
 
-        :param query: any text.
-        :param top_k: the most documents to return, in place of the retriever's own.
+        :param query: Any text.
+        :param top_k: The most documents to return, in place of the retriever's own.
         :param filters: Haystack's filters, for the parts that take them.
-        :param question: what is to be answered in the end; by default the query.
-        :param observed: the documents of earlier steps, whichever source they are from; none is returned that is not
+        :param question: The question to be answered in the end; by default the query.
+        :param observed: The documents of earlier steps, whichever source they are from; none is returned that is not
             found again.
         :returns: `documents`, best first, with their best pair and weighted rank as score, and those observed last,
             with 0; and `errors`: why there are no links, where they fail.
-        :raises ValueError: if top_k is under 1, or the engine's scores do not fit.
-        :raises FilterError: if a part cannot apply the filters.
-        :raises FileNotFoundError: if there is no trained classifier.
+        :raises ValueError: When top_k is under 1, or the engine's scores do not fit.
+        :raises FilterError: When a part cannot apply the filters.
+        :raises FileNotFoundError: When there is no trained classifier.
         """
         top_k, observed = wanted_top_k(self.top_k, top_k), observed or []
         errors: list[str] = []
@@ -220,11 +219,11 @@ class LinkedRetriever:
         question: str | None = None,
         observed: list[Document] | None = None,
     ) -> dict[str, Any]:
-        """As :meth:`run`, without blocking the event loop."""
+        """Find documents without blocking the event loop; otherwise the same as :meth:`run`."""
         top_k, observed = wanted_top_k(self.top_k, top_k), observed or []
         errors: list[str] = []
         by_words, mentioned = await asyncio.gather(
-            asked(self.retriever, self._arguments(query, top_k, filters)),
+            call_async(self.retriever, self._arguments(query, top_k, filters)),
             self._linked_async(errors, query=query, top_k=self.first_stage_depth, filters=filters),
         )
         by_words = by_words["documents"]
@@ -239,8 +238,7 @@ class LinkedRetriever:
         return {"documents": documents[:top_k], "errors": errors}
 
     def _arguments(self, query: str, top_k: int, filters: dict[str, Any] | None) -> dict[str, Any]:
-        wanted = {"query": query, "top_k": max(self.candidates, top_k), "filters": filters}
-        return {name: value for name, value in wanted.items() if name in self._accepts and value is not None}
+        return select_arguments(self._supported, query=query, top_k=max(self.candidates, top_k), filters=filters)
 
     def _linked(self, errors: list[str], **arguments: Any) -> list[Document]:
         try:
@@ -253,7 +251,7 @@ class LinkedRetriever:
 
     async def _linked_async(self, errors: list[str], **arguments: Any) -> list[Document]:
         try:
-            return list((await asked(self.links, arguments))["documents"])
+            return list((await call_async(self.links, arguments))["documents"])
         except FilterError:
             raise
         except Exception as error:
@@ -261,14 +259,14 @@ class LinkedRetriever:
             return []
 
     def _without_links(self, error: Exception) -> str:
-        told = f"{type(self.links).__name__}: {str(error) or type(error).__name__}"
-        logger.warning("A linked search goes on without its links. %s", told)
-        return told
+        message = f"{type(self.links).__name__}: {str(error) or type(error).__name__}"
+        logger.warning("A linked search goes on without its links. %s", message)
+        return message
 
     def _leading(
         self, by_words: Sequence[Document], mentioned: Sequence[Document], observed: Sequence[Document]
     ) -> list[Document]:
-        """:returns: The documents that lead on: the latest observed, then the best new ones."""
+        """Choose the documents that lead on: the latest observed, then the best new ones."""
         latest = observed[max(0, len(observed) - self.observed_depth) :]
         seen = {identity(document) for document in observed}
         first = [*by_words[: self.first_stage_depth], *mentioned]
@@ -283,7 +281,7 @@ class LinkedRetriever:
         linked: Sequence[Document],
         observed: Sequence[Document],
     ) -> list[Document]:
-        """:returns: The documents found, each once, best first with their scores."""
+        """Score the documents found, each once, best first."""
         paired = {identity(document): document for document in (*leading, *by_words[: self.candidates], *linked)}
         scores = self._best_pairs(question, leading, paired)
         for place, document in enumerate(by_words, start=1):
@@ -297,7 +295,7 @@ class LinkedRetriever:
     def _best_pairs(
         self, question: str, leading: Sequence[Document], others: Mapping[Identity, Document]
     ) -> dict[Identity, float]:
-        """:returns: For each document the score of the best pair that it is in; 0 without one."""
+        """Find for each document the score of the best pair that it is in; 0 without one."""
         pairs = [(first, second) for first in map(identity, leading) for second in others if first != second]
         scores = self.engine.score(question, [(others[a], others[b]) for a, b in pairs]) if pairs else []
         if len(scores) != len(pairs):
@@ -310,6 +308,6 @@ class LinkedRetriever:
 
 
 def _term_statistics(retriever: Any) -> TermStatistics | None:
-    """:returns: Where the words of a retriever are counted: by itself or by its store, if at all."""
+    """Find what counts the words of a retriever: itself or its store, if either does."""
     parts = (retriever, getattr(retriever, "document_store", None))
     return next((part for part in parts if callable(getattr(part, "document_frequencies", None))), None)

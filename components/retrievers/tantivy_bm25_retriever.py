@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.retrievers.search_settings import both_filters, wanted_top_k
@@ -42,29 +42,6 @@ class TantivyBM25Retriever:
         self.document_store = document_store
         self.top_k = wanted_top_k(top_k)
         self.filters = filters
-
-    def to_dict(self) -> dict[str, Any]:
-        """
-        Serialise the retriever.
-
-        :returns: its parameters as plain values.
-        """
-        return default_to_dict(
-            self, document_store=self.document_store.to_dict(), top_k=self.top_k, filters=self.filters
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "TantivyBM25Retriever":
-        """
-        Make a retriever from its serialised form.
-
-        :param data: what `to_dict` gave.
-        :returns: the retriever.
-        """
-        parameters = dict(data.get("init_parameters", {}))
-        if isinstance(store := parameters.get("document_store"), dict):
-            parameters["document_store"] = TantivyDocumentStore.from_dict(store)
-        return default_from_dict(cls, {**data, "init_parameters": parameters})
 
     def warm_up(self) -> None:
         """Open the index, so that a missing one is reported before the first question.

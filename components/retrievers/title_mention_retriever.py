@@ -7,25 +7,25 @@ from collections.abc import Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
 from prefrag.components.document_stores.elasticsearch.titles import ElasticsearchTitles
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.retrievers.search_settings import both_filters, wanted_top_k
 from prefrag.components.state.state import identity
 from prefrag.components.text.title_mentions import MAX_WORDS, longest_mentions, mentioned_keys, title_key
 
-# Of a long text the beginning says what it is about, and every word makes the search longer.
+# The beginning of a long text shows what it is about, and every word makes the search longer.
 _RANKED_BY_CHARACTERS = 2_000
 
 
 @component
 class TitleMentionRetriever:
-    """
-    Finds the passages whose titles a query or other passages mention: the links that the words of a text make.
+    """Finds the passages whose titles a query or other passages mention: the links that the words of a text make.
 
     A search by words finds what is like the question; the second passage of a question with two hops is often like
-    the first passage only in that this one names it. What counts as a mention is told in `title_mentions`.
+    the first passage only in that this one names it. `title_mentions` defines what counts as a mention.
     The titles are kept by the store, so passages that come and go are found, or not, at the next call.
 
     ```python
@@ -47,15 +47,14 @@ class TitleMentionRetriever:
         max_title_words: int = MAX_WORDS,
         filters: dict[str, Any] | None = None,
     ) -> None:
-        """
-        Set the store and the defaults of a run; nothing is opened or asked yet.
+        """Set the store and the defaults of a run; nothing is opened yet.
 
-        :param document_store: where the passages are.
-        :param per_title: the most passages of one title, where several share it.
-        :param top_k: the most passages to return.
-        :param max_title_words: titles of more words are not looked for.
+        :param document_store: Where the passages are.
+        :param per_title: The most passages of one title, where several share it.
+        :param top_k: The most passages to return.
+        :param max_title_words: Titles of more words are not looked for.
         :param filters: Haystack's filters, which every run obeys; those of a run come on top.
-        :raises ValueError: if the store is none of the two, or a number is under 1.
+        :raises ValueError: When the store is none of the two, or a number is under 1.
         """
         if not isinstance(document_store, TantivyDocumentStore | ElasticsearchDocumentStore):
             raise ValueError(
@@ -71,47 +70,16 @@ class TitleMentionRetriever:
         self.max_title_words = max_title_words
         self.filters = filters
 
-    def to_dict(self) -> dict[str, Any]:
-        """
-        Serialise the retriever.
-
-        :returns: its parameters as plain values.
-        """
-        return default_to_dict(
-            self,
-            document_store=self.document_store.to_dict(),
-            per_title=self.per_title,
-            top_k=self.top_k,
-            max_title_words=self.max_title_words,
-            filters=self.filters,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> TitleMentionRetriever:
-        """
-        Make a retriever from its serialised form.
-
-        :param data: what `to_dict` gave.
-        :returns: the retriever.
-        """
-        parameters = dict(data.get("init_parameters", {}))
-        if isinstance(store := parameters.get("document_store"), dict):
-            embedded = str(store.get("type")).endswith(TantivyDocumentStore.__name__)
-            kind = TantivyDocumentStore if embedded else ElasticsearchDocumentStore
-            parameters["document_store"] = kind.from_dict(store)
-        return default_from_dict(cls, {**data, "init_parameters": parameters})
-
     @property
     def embedded(self) -> bool:
-        """:returns: Whether the titles are looked up in this process, where nothing is to be waited for."""
+        """Tell whether the titles are looked up in this process, so that parallel calls gain nothing."""
         return isinstance(self.document_store, TantivyDocumentStore)
 
     def warm_up(self) -> None:
-        """
-        Open an on-disk index, so that one that is missing or keeps no titles is told before the first question.
+        """Open an on-disk index, so that one that is missing or keeps no titles is reported before the first question.
 
-        :raises FileNotFoundError: if the store names an index that does not exist.
-        :raises DocumentStoreError: if the index was made before titles were kept.
+        :raises FileNotFoundError: When the store names an index that does not exist.
+        :raises DocumentStoreError: When the index was made before titles were kept.
         """
         if isinstance(self.document_store, TantivyDocumentStore):
             self.document_store.known_titles([])
@@ -124,23 +92,22 @@ class TitleMentionRetriever:
         top_k: int | None = None,
         filters: dict[str, Any] | None = None,
     ) -> dict[str, list[Document]]:
-        """
-        Find the passages whose titles are mentioned.
+        """Find the passages whose titles are mentioned.
 
-        :param query: a text that may mention titles. It also tells which of the passages of one title come first;
+        :param query: A text that may mention titles. It also decides which of the passages of one title come first;
             without a query the text that mentions them does.
-        :param documents: passages whose contents may mention titles, but for their own title. They are not among
+        :param documents: Passages whose contents may mention titles, but for their own title. They are not among
             those returned.
-        :param top_k: the most passages to return, in place of the retriever's own.
+        :param top_k: The most passages to return, in place of the retriever's own.
         :param filters: Haystack's filters, in addition to the retriever's own: a passage must match both.
         :returns: `documents`: of every title the passage with the best BM25 score, in the order of first mention, the
             query before the documents; then the second of every title, and so on. They come with that score, but the
             embedded store scores none that is alone under its title.
-        :raises ValueError: if top_k is under 1.
-        :raises FilterError: if the filters cannot be understood or applied.
-        :raises DocumentStoreError: if the index keeps no titles, or the server fails.
+        :raises ValueError: When top_k is under 1.
+        :raises FilterError: When the filters cannot be understood or applied.
+        :raises DocumentStoreError: When the index keeps no titles, or the server fails.
         """
-        top_k, filters, given = self._checked(top_k), self._both(filters), documents or []
+        top_k, filters, given = wanted_top_k(self.top_k, top_k), both_filters(self.filters, filters), documents or []
         store = self.document_store
         titles = store if isinstance(store, TantivyDocumentStore) else ElasticsearchTitles(store)
         known = titles.known_titles(self._possible(query, given))
@@ -157,11 +124,11 @@ class TitleMentionRetriever:
         top_k: int | None = None,
         filters: dict[str, Any] | None = None,
     ) -> dict[str, list[Document]]:
-        """As :meth:`run`, without blocking the event loop."""
+        """Find passages without blocking the event loop; otherwise the same as :meth:`run`."""
         if isinstance(self.document_store, TantivyDocumentStore):
             # Long texts have thousands of keys to look up, and everybody else would wait.
             return await asyncio.to_thread(self.run, query, documents, top_k, filters)
-        top_k, filters, given = self._checked(top_k), self._both(filters), documents or []
+        top_k, filters, given = wanted_top_k(self.top_k, top_k), both_filters(self.filters, filters), documents or []
         titles = ElasticsearchTitles(self.document_store)
         known = await titles.known_titles_async(self._possible(query, given))
         # Every title has a passage, unless filters or the given ones take it: more titles would not be seen.
@@ -169,26 +136,15 @@ class TitleMentionRetriever:
         found = await titles.documents_by_title_async(mentioned, self._enough(given, mentioned), filters)
         return {"documents": self._chosen(found, given, top_k)}
 
-    def _checked(self, top_k: int | None) -> int:
-        top_k = self.top_k if top_k is None else top_k
-        if top_k < 1:
-            raise ValueError(f"top_k must be at least 1, not {top_k}.")
-        return top_k
-
-    def _both(self, filters: dict[str, Any] | None) -> dict[str, Any] | None:
-        if self.filters and filters:
-            return {"operator": "AND", "conditions": [self.filters, filters]}
-        return filters or self.filters
-
     def _possible(self, query: str, documents: Sequence[Document]) -> list[str]:
-        """The keys that any of the texts may mention."""
+        """List the keys that any of the texts may mention."""
         texts = [query, *(document.content or "" for document in documents)]
         return list(dict.fromkeys(chain.from_iterable(mentioned_keys(text, self.max_title_words) for text in texts)))
 
     def _mentioned(
         self, query: str, documents: Sequence[Document], known: set[str], most: int | None
     ) -> dict[str, str]:
-        """The first keys that are mentioned, in the order of mention, each with the text that ranks its passages."""
+        """Find the first keys that are mentioned, in that order, each with the text that ranks its passages."""
         mentioned = dict.fromkeys(longest_mentions(query, known, self.max_title_words), query)
         for document in documents:
             text = document.content or ""
@@ -198,7 +154,7 @@ class TitleMentionRetriever:
         return {key: text[:_RANKED_BY_CHARACTERS] for key, text in islice(mentioned.items(), most)}
 
     def _enough(self, given: Sequence[Document], mentioned: Mapping[str, str]) -> int:
-        """The passages to ask for of a title: those that were given take no place."""
+        """Count the passages to fetch of a title: those that were given take no place."""
         return self.per_title + sum(_own_key(document) in mentioned for document in given)
 
     def _chosen(self, found: Mapping[str, Sequence[Document]], given: Sequence[Document], top_k: int) -> list[Document]:

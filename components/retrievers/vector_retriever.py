@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.passage_vectors import PassageVectors
@@ -47,33 +47,6 @@ class VectorRetriever:
         self.model = model
         self.top_k = wanted_top_k(top_k)
         self.filters = filters
-
-    def to_dict(self) -> dict[str, Any]:
-        """
-        Serialise the retriever.
-
-        :returns: its parameters as plain values.
-        """
-        return default_to_dict(
-            self,
-            document_store=self.document_store.to_dict(),
-            model=self.model,
-            top_k=self.top_k,
-            filters=self.filters,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> VectorRetriever:
-        """
-        Make a retriever from its serialised form.
-
-        :param data: what `to_dict` gave.
-        :returns: the retriever.
-        """
-        parameters = dict(data.get("init_parameters", {}))
-        if isinstance(store := parameters.get("document_store"), dict):
-            parameters["document_store"] = TantivyDocumentStore.from_dict(store)
-        return default_from_dict(cls, {**data, "init_parameters": parameters})
 
     def warm_up(self) -> None:
         """Open the vectors, so that missing ones are reported before the first question.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component, default_to_dict
 from haystack.core.serialization import component_to_dict
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import resolve_web_index
+from prefrag.components.retrievers.provider import Retriever, call_async, select_arguments, supported_arguments
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
-from prefrag.components.sources.retrieval_source import Retriever, accepted, asked
 
 
 @component
@@ -18,7 +18,7 @@ class WebRetriever:
     """Searches the web, unless an index has been set in its place.
 
     The stand-in is the index named here, or in ``PREFRAG_WEB_INDEX``; while the local index is the demo, it is the
-    demo's own, so that the demo needs no network. A query to a stand-in does not leave the house.
+    demo's own, so that the demo needs no network. A query to a stand-in stays local.
     """
 
     external = True
@@ -30,13 +30,14 @@ class WebRetriever:
         demo_stand_in: bool = True,
         local_index: str | None = None,
     ):
-        """
+        """Set the web search and its stand-in; neither is opened yet.
+
         :param search: The component that searches the web.
         :param index: The name of an index that stands in for the web.
         :param demo_stand_in: Let the demo's own web stand in while the embedded index is the demo; false where the
-            house's documents are in another store.
-        :param local_index: The name by which the embedded index is asked for, so that it is known whether that is the
-            demo; None for ``PREFRAG_INDEX``, else ``default``, else the demo.
+            local documents are in another store.
+        :param local_index: The name of the embedded index, which shows whether it is the demo; None for
+            ``PREFRAG_INDEX``, else ``default``, else the demo.
         """
         self.search = search
         self.index = index
@@ -44,8 +45,11 @@ class WebRetriever:
         self.local_index = local_index
 
     def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        # Not every component has a `to_dict` of its own, DDGSWebSearch among them.
+        """Serialise the retriever.
+
+        :returns: Its parameters as plain values.
+        """
+        # Haystack serialises a nested part only through its own `to_dict`, which DDGSWebSearch has not.
         return default_to_dict(
             self,
             search=component_to_dict(self.search, "search"),
@@ -54,27 +58,22 @@ class WebRetriever:
             local_index=self.local_index,
         )
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> WebRetriever:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
-
     @property
-    def stays_in_house(self) -> bool:
-        """:returns: Whether an index stands in for the web."""
+    def stays_local(self) -> bool:
+        """Tell whether an index stands in for the web, so that queries stay local."""
         try:
             return self._chosen() is not self.search
         except (OSError, ValueError):
-            # A stand-in is named but cannot be opened: the search fails, and the web is not asked in its place.
+            # A stand-in is named but cannot be opened: the search fails, and the web is not searched in its place.
             return True
 
     @property
     def provider(self) -> str:
-        """:returns: What answers, for the trace."""
-        return "stand-in index" if self.stays_in_house else type(self.search).__name__
+        """Name what answers, for the trace."""
+        return "stand-in index" if self.stays_local else type(self.search).__name__
 
     def warm_up(self) -> None:
-        """Make sure that the stand-in exists, if one is named, and warm up what will be asked.
+        """Make sure that the stand-in exists, if one is named, and warm up what will be searched.
 
         :raises FileNotFoundError: When a stand-in is named that does not exist.
         """
@@ -84,19 +83,20 @@ class WebRetriever:
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, top_k: int = 10) -> dict[str, list[Document]]:
-        """
+        """Search the web or its stand-in.
+
         :param query: The query.
-        :param top_k: Results to give.
+        :param top_k: The number of results to give.
         :returns: ``documents``, best first.
         """
         chosen = self._chosen()
-        return {"documents": chosen.run(query=query, **_count(chosen, top_k))["documents"]}
+        return {"documents": chosen.run(**_arguments(chosen, query, top_k))["documents"]}
 
     @component.output_types(documents=list[Document])
     async def run_async(self, query: str, top_k: int = 10) -> dict[str, list[Document]]:
-        """As :meth:`run`, without blocking the event loop."""
+        """Search without blocking the event loop; otherwise the same as :meth:`run`."""
         chosen = self._chosen()
-        return {"documents": (await asked(chosen, {"query": query, **_count(chosen, top_k)}))["documents"]}
+        return {"documents": (await call_async(chosen, _arguments(chosen, query, top_k)))["documents"]}
 
     def _chosen(self) -> Retriever:
         # At every call, as the local store does: a server that started on the demo sees an index made since.
@@ -104,6 +104,6 @@ class WebRetriever:
         return self.search if path is None else TantivyBM25Retriever(TantivyDocumentStore(path=str(path)))
 
 
-def _count(retriever: Retriever, top_k: int) -> dict[str, int]:
+def _arguments(retriever: Retriever, query: str, top_k: int) -> dict[str, Any]:
     # Some of Haystack's web searches take the number of results in their settings only.
-    return {"top_k": top_k} if "top_k" in accepted(retriever) else {}
+    return select_arguments(supported_arguments(retriever), query=query, top_k=top_k)

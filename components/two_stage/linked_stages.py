@@ -10,17 +10,18 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component, default_to_dict
+from haystack.core.serialization import component_to_dict
 
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.state import Identity, State, identity
 from prefrag.components.two_stage.open_question_query import OpenQuestionQuery
 from prefrag.components.two_stage.query_doc_concat import QueryDocConcat
-from prefrag.components.two_stage.second_stage import classifier_failed, keep_in_house, with_searches, with_selection
+from prefrag.components.two_stage.second_stage import classifier_failed, keep_local, with_searches, with_selection
 
-# A source, and the state that holds what it is to be asked.
-_Asked = tuple[RetrievalSource, State]
+# A source, and the state that holds the query.
+_Call = tuple[RetrievalSource, State]
 
 
 @component
@@ -44,7 +45,8 @@ class LinkedStages:
         first_stage_depth: int = 6,
         second_stage_depth: int = 8,
     ):
-        """
+        """Set the parts and the depths.
+
         :param source: Finds documents by words.
         :param links: Finds the documents whose titles a text mentions: a source around a
             :class:`TitleMentionRetriever`, under the same name.
@@ -74,22 +76,19 @@ class LinkedStages:
         self.second_stage_depth = second_stage_depth
 
     def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
+        """Serialise the component.
+
+        :returns: Its parameters as plain values.
+        """
+        # Haystack serialises a nested part only through its own `to_dict`, which not every component has.
+        names = ("source", "links", "classifier", "concat", "open_question")
+        parts = {name: getattr(self, name) for name in names}
         return default_to_dict(
             self,
-            source=self.source,
-            links=self.links,
-            classifier=self.classifier,
-            concat=self.concat,
-            open_question=self.open_question,
+            **{name: None if part is None else component_to_dict(part, name) for name, part in parts.items()},
             first_stage_depth=self.first_stage_depth,
             second_stage_depth=self.second_stage_depth,
         )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> LinkedStages:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
 
     def warm_up(self) -> None:
         """Warm up the sources and the classifier."""
@@ -98,10 +97,11 @@ class LinkedStages:
 
     @component.output_types(state=State)
     def run(self, state: State) -> dict[str, State]:
-        """
+        """Retrieve in both stages and select.
+
         :param state: The state whose query is the question.
         :returns: ``state`` with the searches of both stages and the selected documents as its observation.
-        :raises RunError: When the classifier is missing or fails, or documents would leave the house; it holds the
+        :raises RunError: When the classifier is missing or fails, or documents would leave this machine; it holds the
             state.
         """
         state, documents, candidates = self.gather(state)
@@ -114,11 +114,11 @@ class LinkedStages:
 
     @component.output_types(state=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """As :meth:`run`, without blocking the event loop."""
-        answered = await self._ask_async(self._first_asked(state))
-        state, documents = self._first_stage(state, answered)
-        answered = await self._ask_async(self._second_asked(state, documents))
-        state, candidates = self._second_stage(state, documents, answered)
+        """Retrieve and select without blocking the event loop; otherwise the same as :meth:`run`."""
+        found = await self._search_async(self._first_calls(state))
+        state, documents = self._first_stage(state, found)
+        found = await self._search_async(self._second_calls(state, documents))
+        state, candidates = self._second_stage(state, documents, found)
         started = time.perf_counter()
         try:
             output = await self.classifier.run_async(state.question, documents, candidates, state.settings.top_k)
@@ -132,38 +132,38 @@ class LinkedStages:
         :param state: The state whose query is the question.
         :returns: The state with the searches, the documents of the first stage, and the candidates that each leads to.
         """
-        state, documents = self._first_stage(state, self._ask(self._first_asked(state)))
-        state, candidates = self._second_stage(state, documents, self._ask(self._second_asked(state, documents)))
+        state, documents = self._first_stage(state, self._search(self._first_calls(state)))
+        state, candidates = self._second_stage(state, documents, self._search(self._second_calls(state, documents)))
         return state, documents, candidates
 
-    def _ask(self, asked: Sequence[_Asked]) -> list[State]:
-        if all(source.embedded for source, _ in asked):
-            return [source.run(state)["state"] for source, state in asked]
-        with ThreadPoolExecutor(max_workers=max(1, len(asked))) as pool:
-            return list(pool.map(lambda one: one[0].run(one[1])["state"], asked))
+    def _search(self, calls: Sequence[_Call]) -> list[State]:
+        if all(source.embedded for source, _ in calls):
+            return [source.run(state)["state"] for source, state in calls]
+        with ThreadPoolExecutor(max_workers=max(1, len(calls))) as pool:
+            return list(pool.map(lambda call: call[0].run(call[1])["state"], calls))
 
-    async def _ask_async(self, asked: Sequence[_Asked]) -> list[State]:
-        outputs = await asyncio.gather(*(source.run_async(state) for source, state in asked))
+    async def _search_async(self, calls: Sequence[_Call]) -> list[State]:
+        outputs = await asyncio.gather(*(source.run_async(state) for source, state in calls))
         return [output["state"] for output in outputs]
 
-    def _first_asked(self, state: State) -> list[_Asked]:
+    def _first_calls(self, state: State) -> list[_Call]:
         deep = _with_depth(state, self.first_stage_depth)
         return [(self.source, deep), (self.links, deep)]
 
-    def _first_stage(self, state: State, answered: Sequence[State]) -> tuple[State, list[Document]]:
-        """:returns: The state with the searches, and the documents that they found, each once."""
+    def _first_stage(self, state: State, found: Sequence[State]) -> tuple[State, list[Document]]:
+        """Add the searches to the state, and give the documents that they found, each once."""
         before = len(state.step.searches)
-        state = with_searches(state, answered)
+        state = with_searches(state, found)
         documents = list(_unique(search.documents for search in state.step.searches[before:]).values())
         if self.classifier.selection == "fill":
             return state, documents
         # What CIS and CFS keep of the first stage must leave room for the second.
         return state, documents[: math.ceil(state.settings.top_k / 2)]
 
-    def _second_asked(self, state: State, documents: list[Document]) -> list[_Asked]:
-        """:returns: What is asked, each way for all documents before the next way."""
+    def _second_calls(self, state: State, documents: list[Document]) -> list[_Call]:
+        """List the searches of the second stage, each way for all documents before the next way."""
         for source in (self.source, self.links):
-            keep_in_house(state, source, documents)
+            keep_local(state, source, documents)
         deep = _with_depth(state, self.second_stage_depth)
         by_titles = [(self.links, document.content or "") for document in documents]
         by_words = [
@@ -175,15 +175,15 @@ class LinkedStages:
         return [(source, deep.with_last(query=query)) for source, query in (*by_titles, *by_words)]
 
     def _second_stage(
-        self, state: State, documents: Sequence[Document], answered: Sequence[State]
+        self, state: State, documents: Sequence[Document], found: Sequence[State]
     ) -> tuple[State, list[list[Document]]]:
-        """:returns: The state with the searches, and for each document what it leads to, mentioned titles in front."""
+        """Add the searches to the state, and give what each document leads to, mentioned titles in front."""
         before = len(state.step.searches)
-        state = with_searches(state, answered)
-        found = [search.documents for search in state.step.searches[before:]]
+        state = with_searches(state, found)
+        lists = [search.documents for search in state.step.searches[before:]]
         candidates = []
         for place, document in enumerate(documents):
-            unique = _unique(found[place :: len(documents)])
+            unique = _unique(lists[place :: len(documents)])
             unique.pop(identity(document), None)
             candidates.append(list(unique.values()))
         return state, candidates

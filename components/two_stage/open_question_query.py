@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 
 from prefrag.components.text.term_statistics import TermStatistics, analyzed, passage_text
 
@@ -14,9 +13,9 @@ _WORD = re.compile(r"\w+")
 
 @component
 class OpenQuestionQuery:
-    """Asks on from each document: the next hop is about a name that it brings, and says what it does not.
+    """Leads on from each document: the next hop is about a name that it brings, and holds what it does not.
 
-    :class:`QueryDocConcat` asks for what is like question and document, and finds mostly
+    :class:`QueryDocConcat` searches for what is like question and document, and finds mostly
     more of the same. Here the words of the question that the document answers to are left out, and so are those of the
     document that are no names: written without a capital letter or a digit.
 
@@ -30,8 +29,9 @@ class OpenQuestionQuery:
     """
 
     def __init__(self, term_statistics: TermStatistics | None = None, max_names: int | None = 128):
-        """
-        :param term_statistics: What tells that two words are inflections of one: the embedded store, or the
+        """Set what analyses the words.
+
+        :param term_statistics: Recognises that two words are inflections of one: the embedded store, or the
             Elasticsearch retriever; without it they have to be spelt alike.
         :param max_names: Words of a document that go into its query; None for all.
         :raises ValueError: When it is less than one word.
@@ -41,33 +41,25 @@ class OpenQuestionQuery:
         self.term_statistics = term_statistics
         self.max_names = max_names
 
-    def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        return default_to_dict(self, term_statistics=self.term_statistics, max_names=self.max_names)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> OpenQuestionQuery:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
-
     @component.output_types(queries=list[str])
     def run(self, query: str, documents: list[Document]) -> dict[str, list[str]]:
-        """
+        """Make the queries.
+
         :param query: The question.
         :param documents: The documents that it found.
-        :returns: ``queries``, one a document, in their order; the question for one that leaves nothing to ask.
+        :returns: ``queries``, one a document, in their order; the question for one that leaves nothing open.
         """
-        asked, texts = _WORD.findall(query), [passage_text(document) for document in documents]
-        terms = [set(found) for found in analyzed([*asked, *texts], self.term_statistics)]
+        question, texts = _WORD.findall(query), [passage_text(document) for document in documents]
+        terms = [set(found) for found in analyzed([*question, *texts], self.term_statistics)]
         queries = []
-        for text, held in zip(texts, terms[len(asked) :], strict=True):
-            # A word that says nothing to the analysis is neither held nor missing: the index does not ask for it.
-            still_open = [word for word, meant in zip(asked, terms, strict=False) if meant - held]
+        for text, held in zip(texts, terms[len(question) :], strict=True):
+            # A word that the analysis leaves out is neither held nor missing: the index does not search for it.
+            still_open = [word for word, meant in zip(question, terms, strict=False) if meant - held]
             names = [word for word in _WORD.findall(text) if word != word.lower() or word[0].isdigit()]
             queries.append(" ".join([*still_open, *dict.fromkeys(names[: self.max_names])]) or query)
         return {"queries": queries}
 
     @component.output_types(queries=list[str])
     async def run_async(self, query: str, documents: list[Document]) -> dict[str, list[str]]:
-        """As :meth:`run`."""
+        """Make the queries; the same as :meth:`run`."""
         return self.run(query, documents)

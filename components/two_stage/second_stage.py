@@ -10,13 +10,15 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component, default_to_dict
+from haystack.core.serialization import component_to_dict
 
 from prefrag.components.agent.observation_recorder import observed
+from prefrag.components.pair_classifier.fill_by_rank import fill_by_rank
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.state import RunError, Search, State, identity
-from prefrag.components.two_stage.query_doc_concat import QueryDocConcat, first_not_held
+from prefrag.components.two_stage.query_doc_concat import QueryDocConcat
 
 
 @component
@@ -24,7 +26,7 @@ class SecondStage:
     """The second retrieval stage of DR-RAG and its selection (section 2.2, equations 1, 3 and 4).
 
     It stands behind the source of the first stage. Each of that stage's first ``k1`` documents makes a query with the
-    question; all are asked at the same time, and the selected documents become the observation. The most documents
+    question; all are searched at the same time, and the selected documents become the observation. The most documents
     that are shown, ``k``, are the ``top_k`` of the run.
     """
 
@@ -36,7 +38,8 @@ class SecondStage:
         k1: int | None = None,
         second_stage_depth: int = 10,
     ):
-        """
+        """Set the parts and the depths.
+
         :param source: Where the second stage retrieves: the source of the first stage once more, or another.
         :param concat: Makes the queries.
         :param classifier: Selects with CIS or CFS; None fills the context by rank (QDC, equation 1).
@@ -55,20 +58,18 @@ class SecondStage:
         self.second_stage_depth = second_stage_depth
 
     def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
+        """Serialise the component.
+
+        :returns: Its parameters as plain values.
+        """
+        # Haystack serialises a nested part only through its own `to_dict`, which not every component has.
+        parts = {"source": self.source, "concat": self.concat, "classifier": self.classifier}
         return default_to_dict(
             self,
-            source=self.source,
-            concat=self.concat,
-            classifier=self.classifier,
+            **{key: None if part is None else component_to_dict(part, key) for key, part in parts.items()},
             k1=self.k1,
             second_stage_depth=self.second_stage_depth,
         )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> SecondStage:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
 
     def warm_up(self) -> None:
         """Warm up the source and the classifier."""
@@ -78,41 +79,42 @@ class SecondStage:
 
     @component.output_types(state=State)
     def run(self, state: State) -> dict[str, State]:
-        """
+        """Retrieve again and select.
+
         :param state: The state after the first retrieval.
         :returns: ``state`` with the second stage's searches and with the selected documents as its observation.
-        :raises RunError: When the classifier is missing or fails, or documents would leave the house; it holds the
+        :raises RunError: When the classifier is missing or fails, or documents would leave this machine; it holds the
             state.
         """
         documents = self._first_stage(state)
-        asked = self._asked(state, documents)
-        with ThreadPoolExecutor(max_workers=max(1, len(asked))) as pool:
-            answered = list(pool.map(lambda one: self.source.run(one)["state"], asked))
-        state, candidates = self._gathered(state, answered)
+        searching = self._searching(state, documents)
+        with ThreadPoolExecutor(max_workers=max(1, len(searching))) as pool:
+            found = list(pool.map(lambda one: self.source.run(one)["state"], searching))
+        state, candidates = self._gathered(state, found)
         started = time.perf_counter()
         if self.classifier is None:
-            return {"state": self._selected(state, first_not_held(documents, candidates, state.settings.top_k))}
+            return {"state": self._selected(state, fill_by_rank(documents, candidates, state.settings.top_k))}
         try:
             candidates = candidates or [[] for _ in documents]
             output = self.classifier.run(state.question, documents, candidates, state.settings.top_k)
         except Exception as error:
-            raise self._failed(state, error) from error
+            raise classifier_failed(state, error) from error
         return {"state": self._selected(state, **output, seconds=time.perf_counter() - started)}
 
     @component.output_types(state=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """As :meth:`run`, without blocking the event loop."""
+        """Retrieve again and select without blocking the event loop; otherwise the same as :meth:`run`."""
         documents = self._first_stage(state)
-        outputs = await asyncio.gather(*(self.source.run_async(one) for one in self._asked(state, documents)))
+        outputs = await asyncio.gather(*(self.source.run_async(one) for one in self._searching(state, documents)))
         state, candidates = self._gathered(state, [output["state"] for output in outputs])
         started = time.perf_counter()
         if self.classifier is None:
-            return {"state": self._selected(state, first_not_held(documents, candidates, state.settings.top_k))}
+            return {"state": self._selected(state, fill_by_rank(documents, candidates, state.settings.top_k))}
         try:
             candidates = candidates or [[] for _ in documents]
             output = await self.classifier.run_async(state.question, documents, candidates, state.settings.top_k)
         except Exception as error:
-            raise self._failed(state, error) from error
+            raise classifier_failed(state, error) from error
         return {"state": self._selected(state, **output, seconds=time.perf_counter() - started)}
 
     def _first_stage(self, state: State) -> list[Document]:
@@ -120,18 +122,18 @@ class SecondStage:
         found = {identity(document): document for search in state.step.searches for document in search.documents}
         return list(found.values())[: min(k, self.k1 or math.ceil(k / 2))]
 
-    def _asked(self, state: State, documents: list[Document]) -> list[State]:
-        """:returns: For each document the state whose query is the question with it; none when there is no room."""
+    def _searching(self, state: State, documents: list[Document]) -> list[State]:
+        """Make for each document the state whose query is the question with it; none when there is no room."""
         if len(documents) >= state.settings.top_k:
             return []
-        keep_in_house(state, self.source, documents)
+        keep_local(state, self.source, documents)
         deep = replace(state, settings=replace(state.settings, top_k=self.second_stage_depth))
         queries = self.concat.run(state.question, documents)["queries"]
         return [deep.with_last(query=query) for query in queries]
 
-    def _gathered(self, state: State, answered: Sequence[State]) -> tuple[State, list[list[Document]]]:
+    def _gathered(self, state: State, found: Sequence[State]) -> tuple[State, list[list[Document]]]:
         before = len(state.step.searches)
-        state = with_searches(state, answered)
+        state = with_searches(state, found)
         return state, [list(search.documents) for search in state.step.searches[before:]]
 
     def _selected(
@@ -140,41 +142,38 @@ class SecondStage:
         method = "qdc" if self.classifier is None else self.classifier.selection
         return with_selection(state, method, documents, pairs, seconds)
 
-    def _failed(self, state: State, error: Exception) -> RunError:
-        return classifier_failed(state, error)
 
-
-def keep_in_house(state: State, source: RetrievalSource, documents: Sequence[Document]) -> None:
-    """Refuse to ask a source outside the house with the text of documents from inside.
+def keep_local(state: State, source: RetrievalSource, documents: Sequence[Document]) -> None:
+    """Refuse to search an external source with the text of local documents.
 
     :param state: The state of the run.
-    :param source: The source that is to be asked.
-    :param documents: The documents whose text is to be asked for.
+    :param source: The source that is to be searched.
+    :param documents: The documents whose text is to be searched for.
     :raises RunError: When the source is external, and a document is neither its own nor another external source's.
     """
-    outside = {source.name, *state.settings.external}
-    inside = {str(document.meta.get("source")) for document in documents} - outside
-    if source.external and inside:
+    external = {source.name, *state.settings.external}
+    local = {str(document.meta.get("source")) for document in documents} - external
+    if source.external and local:
         raise RunError(
-            f"The second stage would send documents of '{min(inside)}' to '{source.name}', outside the house: give it "
-            "a second source in the house.",
+            f"The second stage would send documents of '{min(local)}' to the external source '{source.name}': give it "
+            "a second source that is local.",
             state,
         )
 
 
-def with_searches(state: State, answered: Sequence[State]) -> State:
-    """Add what several sources, asked at the same time, have found.
+def with_searches(state: State, found: Sequence[State]) -> State:
+    """Add what several sources, searched at the same time, have found.
 
-    :param state: The state before they were asked.
-    :param answered: The state that each gave back.
+    :param state: The state before the searches.
+    :param found: The state that each gave back.
     :returns: The state with their searches and their traces, in order.
     """
-    before, told = len(state.step.searches), len(state.events)
+    searches_before, events_before = len(state.step.searches), len(state.events)
     searches: tuple[Search, ...] = state.step.searches
     events = state.events
-    for one in answered:
-        searches += one.step.searches[before:]
-        events += one.events[told:]
+    for one in found:
+        searches += one.step.searches[searches_before:]
+        events += one.events[events_before:]
     return replace(state.with_last(searches=searches), events=events)
 
 
@@ -186,7 +185,7 @@ def with_selection(
     :param state: The state after the retrieval.
     :param method: How they were selected, for the trace.
     :param documents: The selected documents, each with its ``source``.
-    :param pairs: What the classifier said.
+    :param pairs: The verdicts of the classifier.
     :param seconds: How long it took.
     :returns: The state with the observation.
     """
@@ -202,6 +201,11 @@ def with_selection(
 
 
 def classifier_failed(state: State, error: Exception) -> RunError:
-    """:returns: The end of a run whose classifier has failed, with the state that it had reached."""
+    """Make the error that ends a run whose classifier has failed.
+
+    :param state: The state that the run had reached.
+    :param error: The failure.
+    :returns: The error, which holds the state.
+    """
     state = state.with_event("error", caller="pair classifier", message=str(error))
     return RunError(str(error), state)

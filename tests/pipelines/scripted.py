@@ -46,6 +46,11 @@ def retriever(
     return {"type": "tests.fakes.ScriptedRetriever", "init_parameters": parameters}
 
 
+def retry_policy(**settings: Any) -> dict[str, Any]:
+    parameters = {"retries": 0, **settings}
+    return {"type": "prefrag.components.sources.retry_policy.RetryPolicy", "init_parameters": parameters}
+
+
 def scripted(*replies: str, pipeline: str = "prefrag", **settings: Any) -> Any:
     """Load a shipped pipeline that replies from a script; the parameters are those of :func:`script`."""
     return load(pipeline, script(*replies, pipeline=pipeline, **settings))
@@ -84,7 +89,7 @@ def script(
     components = read_block(YAML_PIPELINES / f"{pipeline}.yaml")["components"]
     parts: dict[str, Any] = {"ChatModel": model(*replies, **(model_settings or {}))}
     if any(class_of(block) == "RetrievalSource" for block in blocks(components)):
-        parts |= {"RetrievalSource.fallback": None, "RetrievalSource.retries": 0, "RetrievalSource.backoff": 0.0}
+        parts |= {"RetrievalSource.fallback": None, "RetrievalSource.retry_policy": retry_policy()}
     for name, block in components.items():
         if class_of(block) == "RetrievalSource" and name == block["init_parameters"]["name"]:
             others = [other for other in found if other != name] if together else None

@@ -17,7 +17,7 @@ from prefrag.components.state.state import Event
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS
-from tests.pipelines.scripted import model, retriever
+from tests.pipelines.scripted import model, retriever, retry_policy
 
 NAMES = ("dr_rag_qdc", "dr_rag_cis", "dr_rag_cfs")
 QUESTION = "Who led the yard that built alpha, beta and chi?"
@@ -67,7 +67,7 @@ def scripted(
         "local.retriever": retriever(documents, "local", first_error),
         "second_stage.source.retriever": retriever(documents, "local", second_error),
         "RetrievalSource.ranker": None,
-        "RetrievalSource.retries": 0,
+        "RetrievalSource.retry_policy": retry_policy(),
     }
     if positive is not None:
         parts["TreePairScorer"] = KnownPairs(positive)

@@ -16,6 +16,7 @@ from prefrag.components.judge.switch_features import judge_features
 from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.sources.retry_policy import RetryPolicy
 from prefrag.components.text.term_statistics import passage_text, uncovered_share_covered
 from prefrag.evaluation.datasets.jsonl import SPLIT
 from prefrag.evaluation.question import Question
@@ -179,6 +180,6 @@ def _searching(store: TantivyDocumentStore, top_k: int) -> RetrievalSource:
         ranker=TitleMatchRanker(),
         candidates=50,
         top_k=top_k,
-        timeout=60.0,
+        retry_policy=RetryPolicy(timeout=60.0),
         strict=True,
     )

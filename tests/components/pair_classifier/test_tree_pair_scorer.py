@@ -12,6 +12,7 @@ from prefrag.components.pair_classifier.pair_classifier import PairClassifier
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.trees import TreesMissing
 from tests.components.samples import document
+from tests.components.serialisation import rebuilt
 
 pytest.importorskip("xgboost")
 
@@ -53,10 +54,10 @@ def test_threads_may_share_it(store: TantivyDocumentStore):
 def test_it_survives_saving(tmp_path: Path):
     scorer = TreePairScorer("own.json", TantivyDocumentStore(path=str(tmp_path)))
 
-    loaded = TreePairScorer.from_dict(scorer.to_dict())
+    loaded = rebuilt(scorer)
 
     assert loaded.model == "own.json"
-    assert PairClassifier.from_dict(PairClassifier(loaded).to_dict()).engine.model == "own.json"  # type: ignore[union-attr]
+    assert rebuilt(PairClassifier(loaded)).engine.model == "own.json"
 
 
 def test_a_file_that_is_absent_is_told_before_the_first_question(tmp_path: Path):

@@ -10,6 +10,7 @@ from haystack.errors import FilterError
 
 from prefrag.components.retrievers.hybrid_retriever import HybridRetriever
 from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.sources.retry_policy import RetryPolicy
 from tests.components.samples import search_step, state
 from tests.fakes import ScriptedRetriever
 
@@ -130,7 +131,7 @@ async def test_one_that_does_not_reply_in_time_is_left_out():
 
 async def test_a_source_keeps_what_was_found_and_records_what_was_survived():
     retriever = HybridRetriever([Ranked("ab"), Ranked("", ConnectionError("gone"))])
-    source = RetrievalSource("local", retriever, retries=0)
+    source = RetrievalSource("local", retriever, retry_policy=RetryPolicy(retries=0))
     asking = state(search_step())
 
     for output in (source.run(asking), await source.run_async(asking)):

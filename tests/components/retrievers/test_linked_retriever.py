@@ -20,7 +20,9 @@ from prefrag.components.retrievers.linked_retriever import LinkedRetriever
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever
 from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.sources.retry_policy import RetryPolicy
 from tests.components.samples import document, observed_step, search_step, state
+from tests.components.serialisation import rebuilt
 
 YEAR = {"field": "meta.year", "operator": ">", "value": 2000}
 
@@ -157,9 +159,7 @@ class TestSerialisation:
         pipeline.add_component("local", RetrievalSource("local", whole))
 
         assert Pipeline.loads(pipeline.dumps()).dumps() == pipeline.dumps()
-        again = LinkedRetriever.from_dict(whole.to_dict())
-        assert isinstance(again.links, TitleMentionRetriever)
-        assert again.to_dict() == whole.to_dict()
+        assert isinstance(rebuilt(whole).links, TitleMentionRetriever)
 
 
 class TestCandidates:
@@ -233,7 +233,7 @@ class TestOrder:
         assert found(await both(linked(), "q", observed=[on_the_web])) == "abc"
 
     async def test_also_behind_a_ranker_that_boosts_its_title(self):
-        source = RetrievalSource("local", linked("oab"), ranker=TitleMatchRanker(), retries=0)
+        source = RetrievalSource("local", linked("oab"), ranker=TitleMatchRanker(), retry_policy=RetryPolicy(retries=0))
         reached = source.run(state(observed_step(*letters("o")), search_step("o")))["state"]
 
         assert [one.id for one in reached.step.searches[-1].documents] == ["a", "b", "o"]
@@ -294,7 +294,7 @@ class TestFailures:
             await retriever.run_async("q")
 
     def test_the_state_tells_that_the_links_were_missing(self):
-        source = RetrievalSource("local", linked("ab", links={"q": "!"}), retries=0)
+        source = RetrievalSource("local", linked("ab", links={"q": "!"}), retry_policy=RetryPolicy(retries=0))
 
         search = source.run(state(search_step("q")))["state"].step.searches[-1]
 

@@ -11,8 +11,10 @@ from haystack_integrations.components.websearch.ddgs import DDGSWebSearch
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.sources.retry_policy import RetryPolicy
 from prefrag.components.sources.web_retriever import WebRetriever
 from tests.components.samples import search_step, state
+from tests.components.serialisation import rebuilt
 from tests.fakes import CALLS, ScriptedRetriever
 
 
@@ -40,9 +42,8 @@ def ask(request: pytest.FixtureRequest) -> Any:
 def test_survives_serialisation_with_a_search_that_has_no_way_of_its_own():
     retriever = WebRetriever(DDGSWebSearch(top_k=3), index="stand-in", local_index="mydocs")
 
-    again = WebRetriever.from_dict(retriever.to_dict())
+    again = rebuilt(retriever)
 
-    assert again.to_dict() == retriever.to_dict()
     assert isinstance(again.search, DDGSWebSearch)
     assert (again.index, again.local_index) == ("stand-in", "mydocs")
 
@@ -56,10 +57,10 @@ class TestTheWeb:
         assert [document.content for document in found] == ["The web on the prize."]
         assert CALLS["outside"] == [{"query": "prize", "top_k": 3, "filters": None}]
 
-    def test_says_that_queries_leave_the_house(self):
+    def test_reports_that_queries_leave_this_machine(self):
         index("default")
 
-        assert not web().stays_in_house
+        assert not web().stays_local
         assert web().provider == "ScriptedRetriever"
 
     async def test_may_be_a_search_that_takes_no_number_of_results_and_no_turn_of_the_loop(self, ask: Any):
@@ -85,39 +86,39 @@ class TestAStandIn:
         assert [document.id for document in found] == ["stand-in"]
         assert "outside" not in CALLS
 
-    def test_keeps_queries_in_the_house(self):
+    def test_keeps_queries_local(self):
         index("stand-in")
 
-        assert web("stand-in").stays_in_house
+        assert web("stand-in").stays_local
         assert web("stand-in").provider == "stand-in index"
 
     async def test_is_the_demos_own_while_there_is_only_the_demo(self, ask: Any):
         found = await ask(web(), "lighthouse", top_k=2)
 
-        assert web().stays_in_house
+        assert web().stays_local
         assert len(found) <= 2
         assert "outside" not in CALLS
 
     async def test_gives_way_to_the_web_when_an_index_is_made_meanwhile(self, ask: Any):
         retriever = web()
-        assert retriever.stays_in_house
+        assert retriever.stays_local
 
         index("default")
 
         await ask(retriever)
-        assert not retriever.stays_in_house
+        assert not retriever.stays_local
         assert len(CALLS["outside"]) == 1
 
     def test_of_the_demo_is_none_for_an_index_that_the_pipeline_names(self):
         index("mydocs")
 
-        assert not web(local_index="mydocs").stays_in_house
+        assert not web(local_index="mydocs").stays_local
 
     def test_of_the_demo_stays_while_the_pipeline_names_the_demo(self, monkeypatch: pytest.MonkeyPatch):
         index("default")
         monkeypatch.setenv("PREFRAG_INDEX", "default")
 
-        assert web(local_index="demo").stays_in_house
+        assert web(local_index="demo").stays_local
 
     def test_that_does_not_exist_is_named_at_the_start(self):
         with pytest.raises(FileNotFoundError, match="no index 'stand-in'"):
@@ -125,7 +126,9 @@ class TestAStandIn:
 
     async def test_that_goes_missing_is_a_recorded_failure_and_the_query_stays(self):
         outside = ScriptedRetriever({"prize": "x"}, "outside")
-        source = RetrievalSource("web", web("stand-in"), fallback=outside, external=True, retries=0, backoff=0.0)
+        source = RetrievalSource(
+            "web", web("stand-in"), fallback=outside, external=True, retry_policy=RetryPolicy(retries=0)
+        )
 
         for output in (source.run(state(search_step("prize"))), await source.run_async(state(search_step("prize")))):
             search = output["state"].step.searches[-1]

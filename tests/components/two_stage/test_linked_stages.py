@@ -10,12 +10,14 @@ from haystack import Document, component
 
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier
 from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.sources.retry_policy import RetryPolicy
 from prefrag.components.state.state import RunError, State
 from prefrag.components.state.state_builder import StateBuilder
 from prefrag.components.two_stage.linked_stages import LinkedStages
 from prefrag.components.two_stage.open_question_query import OpenQuestionQuery
 from prefrag.components.two_stage.query_doc_concat import QueryDocConcat
 from tests.components.samples import document, kinds, search_step, settings, state
+from tests.components.serialisation import rebuilt
 
 QUESTION = "q"
 
@@ -66,7 +68,7 @@ def retrieval(
     **settings: Any,
 ) -> LinkedStages:
     sources = [
-        RetrievalSource("local", Finder(TEXTS, **found), retries=0, backoff=0.0)  # type: ignore[arg-type]
+        RetrievalSource("local", Finder(TEXTS, **found), retry_policy=RetryPolicy(retries=0))  # type: ignore[arg-type]
         for found in (words, links)
     ]
     classifier = PairClassifier(engine or Engine(), selection)
@@ -217,11 +219,11 @@ def test_it_survives_saving():
         second_stage_depth=4,
     )
 
-    loaded = LinkedStages.from_dict(made.to_dict())
+    loaded = rebuilt(made)
 
     assert (loaded.first_stage_depth, loaded.second_stage_depth) == (3, 4)
     assert loaded.classifier.selection == "fill"
-    assert loaded.open_question.max_names == 5  # type: ignore[union-attr]
+    assert loaded.open_question.max_names == 5
 
 
 def test_settings_that_make_no_sense_are_refused():
@@ -238,7 +240,7 @@ def test_documents_of_the_house_are_no_queries_to_a_source_outside(outside: int)
     sources = [RetrievalSource("local", words), RetrievalSource("local", links)]
     sources[outside] = RetrievalSource("web", (words, links)[outside], external=True)
 
-    with pytest.raises(RunError, match="documents of 'local' to 'web', outside the house"):
+    with pytest.raises(RunError, match="documents of 'local' to the external source 'web'"):
         LinkedStages(*sources).run(replace(asking(), settings=settings(external=("web",))))
 
     assert [call["query"] for call in (words, links)[outside].asked] == ["q"]

@@ -9,6 +9,7 @@ import pytest
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.two_stage.open_question_query import OpenQuestionQuery
 from tests.components.samples import document
+from tests.components.serialisation import rebuilt
 
 QUESTION = "Who married the son of Peter Andreas Heiberg?"
 HEIBERG = document("Peter Andreas Heiberg", "His son Johan Ludvig was a poet, born in 1791.")
@@ -53,6 +54,6 @@ async def test_it_does_the_same_without_blocking():
 def test_it_survives_saving(tmp_path: Path):
     made = OpenQuestionQuery(TantivyDocumentStore(path=str(tmp_path)), max_names=7)
 
-    loaded = OpenQuestionQuery.from_dict(made.to_dict())
+    loaded = rebuilt(made)
 
-    assert (loaded.max_names, loaded.term_statistics.path) == (7, str(tmp_path))  # type: ignore[union-attr]
+    assert (loaded.max_names, loaded.term_statistics.path) == (7, str(tmp_path))

@@ -13,10 +13,12 @@ from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier
 from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.sources.retry_policy import RetryPolicy
 from prefrag.components.state.state import RunError, State
 from prefrag.components.two_stage.query_doc_concat import QueryDocConcat
 from prefrag.components.two_stage.second_stage import SecondStage
 from tests.components.samples import document, found, kinds, search_step, settings, state
+from tests.components.serialisation import rebuilt
 
 QUESTION = "q"
 # The letters of a query are the documents that it finds, in this order.
@@ -59,7 +61,7 @@ class BrokenEngine:
 
 
 def source(retriever: Any = None, **settings: Any) -> RetrievalSource:
-    return RetrievalSource("local", retriever or Letters(), **{"retries": 0, "backoff": 0.0, **settings})
+    return RetrievalSource("local", retriever or Letters(), **{"retry_policy": RetryPolicy(retries=0), **settings})
 
 
 def passage(key: str, leads_to: str = "") -> Document:
@@ -295,9 +297,9 @@ def test_serialises():
     second_stage = SecondStage(
         source(InMemoryBM25Retriever(store)), QueryDocConcat(["content"]), PairClassifier(), k1=2, second_stage_depth=5
     )
-    data = second_stage.to_dict()
-    assert json.loads(json.dumps(data)) == data
-    assert SecondStage.from_dict(json.loads(json.dumps(data))).to_dict() == data
+    loaded = rebuilt(second_stage)
+    assert (loaded.k1, loaded.second_stage_depth, loaded.concat.parts) == (2, 5, ["content"])
+    assert isinstance(loaded.classifier, PairClassifier)
 
 
 class TestOutside:
@@ -307,7 +309,9 @@ class TestOutside:
         web = Letters()
         second = SecondStage(RetrievalSource("web", web, external=True), QueryDocConcat(["content"]))
 
-        with pytest.raises(RunError, match="documents of 'local' to 'web', outside the house: give it a second source"):
+        with pytest.raises(
+            RunError, match="documents of 'local' to the external source 'web': give it a second source"
+        ):
             await second.run_async(after_first_stage(passage("a", "x"), external=("web",)))
 
         assert web.asked == []

@@ -78,7 +78,6 @@ def simulated(name: str, folder: Path, reader: dict[str, Any], replace: dict[str
     parts: dict[str, Any] = {
         "ChatModel": SimulatedReader(**reader),
         "RetrievalSource.fallback": None,
-        "RetrievalSource.retries": 0,
         "TantivyDocumentStore": TantivyDocumentStore(path=str(folder / "local")),
     }
     components = read_block(find(name))["components"]

@@ -1,0 +1,32 @@
+"""The context of DR-RAG without a classifier: both stages by rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from haystack import Document
+
+from prefrag.components.state.state import identity
+
+
+def fill_by_rank(documents: Sequence[Document], candidates: Sequence[Sequence[Document]], k: int) -> list[Document]:
+    """Fill a context to ``k`` documents (equation 1 of DR-RAG, without a classifier).
+
+    Each first-stage document in turn adds the first of its second-stage list that is not in the context yet. Where
+    that leaves room the turns go on, as appendix A.2 has it.
+
+    :param documents: The documents of the first stage.
+    :param candidates: The second-stage list of each of them, best first.
+    :param k: The most documents to give.
+    :returns: The documents of the first stage, then those added, each once.
+    """
+    context = {identity(document): document for document in documents}
+    turns = [iter(candidate_list) for candidate_list in candidates]
+    while turns and len(context) < k:
+        for turn in list(turns):
+            found = next((document for document in turn if identity(document) not in context), None)
+            if found is None:
+                turns.remove(turn)
+            elif len(context) < k:
+                context[identity(found)] = found
+    return list(context.values())[:k]

@@ -1,0 +1,123 @@
+"""Imports go one way: from a room to those below it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+CHECKOUT = Path(__file__).parent.parent
+
+# From the roof to the floor.
+PACKAGES = ("service", "training", "evaluation", "pipelines", "components")
+ROOMS = (
+    "two_stage",
+    "sources",
+    "rankers",
+    "agent",
+    "judge",
+    "retrievers",
+    "generators",
+    "reader",
+    "pair_classifier",
+    "document_stores",
+    "prompts",
+    "state",
+    "text",
+    "recording",
+    "trees",
+)
+
+
+def modules(*folders: str) -> list[Path]:
+    return [file for folder in folders for file in sorted((CHECKOUT / folder).rglob("*.py"))]
+
+
+@cache
+def imports(code: str) -> list[tuple[int, str]]:
+    """The line and the full name of each import, wherever it stands."""
+    found = []
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.Import):
+            found += [(node.lineno, name.name) for name in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            found += [(node.lineno, f"{module}.{name.name}") for name in node.names]
+    return found
+
+
+def upward(code: str, here: str, order: tuple[str, ...], above: str) -> list[tuple[int, str]]:
+    """The imports of rooms that stand over this one in the order, or that the order does not know."""
+    found = []
+    for line, name in imports(code):
+        if name.startswith(f"{above}."):
+            room = name.removeprefix(f"{above}.").split(".")[0]
+            if room not in order or order.index(room) < order.index(here):
+                found.append((line, name))
+    return found
+
+
+def without_prefix(code: str) -> list[tuple[int, str]]:
+    own = {*PACKAGES, "yaml_pipelines", "demo"}
+    return [(line, name) for line, name in imports(code) if name.startswith(".") or name.split(".")[0] in own]
+
+
+def listed(file: Path, found: Iterable[tuple[int, str]]) -> list[str]:
+    return [f"{file.relative_to(CHECKOUT)}:{line} imports {name}" for line, name in found]
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_imports_none_above_it(package: str):
+    faults = [
+        fault
+        for file in modules(package)
+        for fault in listed(file, upward(file.read_text(), package, PACKAGES, "prefrag"))
+    ]
+
+    assert faults == []
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_of_components_imports_none_above_it(room: str):
+    single = CHECKOUT / "components" / f"{room}.py"
+    files = [single] if single.exists() else modules(f"components/{room}")
+    faults = [
+        fault for file in files for fault in listed(file, upward(file.read_text(), room, ROOMS, "prefrag.components"))
+    ]
+
+    assert faults == []
+
+
+def test_each_room_of_components_is_in_the_order():
+    inside = (CHECKOUT / "components").iterdir()
+    names = {path.stem for path in inside if path.suffix == ".py" or (path / "__init__.py").exists()}
+
+    assert names - {"__init__"} <= set(ROOMS)
+
+
+def test_all_import_names_of_ours_begin_with_prefrag():
+    files = modules(*PACKAGES, "benchmarks", "hayhooks", "tests")
+    faults = [fault for file in files for fault in listed(file, without_prefix(file.read_text()))]
+
+    assert faults == []
+
+
+def test_an_import_of_an_upper_room_is_found_inside_a_function_too():
+    code = "def late():\n    from prefrag.components.sources.web_retriever import WebRetriever\n"
+
+    assert upward(code, "two_stage", ROOMS, "prefrag.components") == []
+    assert upward(code, "retrievers", ROOMS, "prefrag.components") == [
+        (2, "prefrag.components.sources.web_retriever.WebRetriever")
+    ]
+
+
+def test_a_room_that_is_not_in_the_order_is_found():
+    assert upward("from prefrag.components.attic import box", "two_stage", ROOMS, "prefrag.components") != []
+
+
+@pytest.mark.parametrize("code", ["import components", "from pipelines import load", "from .state import State"])
+def test_an_import_without_prefrag_is_found(code: str):
+    assert [line for line, _ in without_prefix(code)] == [1]
