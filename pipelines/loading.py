@@ -78,7 +78,7 @@ def find(pipeline: str | os.PathLike[str]) -> Path:
 
 
 def read(path: Path) -> str:
-    """Read a pipeline's YAML, put in the variables of the environment, and make the modules of one's own importable.
+    """Read a pipeline's YAML and put in the variables of the environment.
 
     :param path: The file.
     :returns: Its text, with every ``${NAME}`` and ``${NAME:-default}`` replaced.
@@ -146,13 +146,15 @@ def read_block(path: Path) -> Block:
 
 
 def build(block: Block, name: str) -> Any:
-    """Build a pipeline.
+    """Build a pipeline, whose components may be in modules that lie in ``PREFRAG_PIPELINES_DIR``.
 
     :param block: What its YAML says; it stays as it is.
     :param name: What the pipeline is called in messages.
     :returns: The Haystack pipeline.
     :raises PipelineMissing: When it cannot be built, or lacks the components that asking needs.
     """
+    if own := os.environ.get(PIPELINES_VARIABLE):
+        make_importable(Path(own).expanduser(), {part["type"] for part in blocks(block)})
     try:
         pipeline = Pipeline.from_dict(block)
     except Exception as error:

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from prefrag.components.errors import BadInput
+
 ALLOWLIST_VARIABLE = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
 
 
@@ -27,7 +29,7 @@ def make_importable(folder: Path, types: Iterable[str]) -> None:
 
     :param folder: The folder.
     :param types: The classes of the components that are about to be built, for example ``my_retriever.MyRetriever``.
-    :raises ValueError: When one of them is in a module whose name an installed module has too.
+    :raises BadInput: When one of them is in a module whose name an installed module has too.
     """
     modules = {file.stem: file for file in folder.glob("*.py")}
     modules |= {file.parent.name: file for file in folder.glob("*/__init__.py")}
@@ -41,7 +43,7 @@ def make_importable(folder: Path, types: Iterable[str]) -> None:
         if found == file.resolve():
             trust_modules(name)
         elif name in used:
-            raise ValueError(
+            raise BadInput(
                 f"{file} has the name of another module, {found or name}, which is imported in its place: rename it."
             )
 

@@ -52,7 +52,7 @@ def create_app() -> FastAPI:
 
     :returns: The application. Its pipelines are loaded and warmed up when it starts.
     :raises ValueError: When a setting in the environment cannot be used.
-    :raises FileNotFoundError: When a pipeline that is to be served does not exist.
+    :raises Missing: When a pipeline that is to be served does not exist.
     """
     keys, open_deploy = api_keys(), deploy_is_open()
     files, lenient = served_pipelines(), leaves_out()

@@ -11,6 +11,7 @@ from hayhooks.server.utils.deploy_utils import prepare_pipeline_files, read_pipe
 from hayhooks.server.utils.models import PreparedPipeline
 from hayhooks.server.utils.module_loader import create_pipeline_wrapper_instance
 
+from prefrag.components.errors import Missing
 from prefrag.pipelines.loading import find, folders, names
 from prefrag.service.server.wrapper import ServedPipeline
 
@@ -28,13 +29,13 @@ def served_pipelines() -> dict[str, Path]:
     Without it these are ``prefrag`` and the wrappers of Hayhooks in ``HAYHOOKS_PIPELINES_DIR``, if that is set.
 
     :returns: The YAML file of each by the name under which it is served; for a wrapper, its folder.
-    :raises FileNotFoundError: When one of them does not exist.
+    :raises Missing: When one of them does not exist.
     """
     wrappers = _wrappers()
     chosen = [name.strip() for name in os.environ.get(SERVE_VARIABLE, "").split(",") if name.strip()]
     for folder in folders():
         if not folder.is_dir():
-            raise FileNotFoundError(f"There is no folder of pipelines {folder}: set PREFRAG_PIPELINES_DIR to one.")
+            raise Missing(f"There is no folder of pipelines {folder}: set PREFRAG_PIPELINES_DIR to one.")
     if chosen == [ALL]:
         return {name: find(name) for name in names()} | wrappers
     files = {name: wrappers.get(name) or find(name) for name in chosen or [DEFAULT, *wrappers]}
@@ -87,5 +88,5 @@ def _wrappers() -> dict[str, Path]:
         return {}
     path = Path(folder).expanduser()
     if not path.is_dir():
-        raise FileNotFoundError(f"There is no folder of wrappers {path}: set {WRAPPERS_VARIABLE} to one, or unset it.")
+        raise Missing(f"There is no folder of wrappers {path}: set {WRAPPERS_VARIABLE} to one, or unset it.")
     return {wrapper.parent.name: wrapper.parent for wrapper in sorted(path.glob("*/pipeline_wrapper.py"))}
