@@ -12,7 +12,7 @@ from prefrag.components.agent.reasoner import Reasoner
 from prefrag.components.generators.model_call import ChatGenerator
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.answer_composer import AnswerComposer
-from prefrag.components.state.state import Fidelity, State
+from prefrag.components.state.state import State
 from prefrag.components.state.state_builder import StateBuilder
 from prefrag.pipelines.loading import Pipeline
 from prefrag.pipelines.sampling import SAMPLING
@@ -28,7 +28,6 @@ def agent_loop(
     top_k: int,
     max_steps: int,
     max_supplements: int,
-    fidelity: Fidelity = "paper",
 ) -> Any:
     """Begin the pipeline of an agent.
 
@@ -48,7 +47,6 @@ def agent_loop(
     :param top_k: Documents a retrieval.
     :param max_steps: Steps; the hard limit is one more.
     :param max_supplements: Supplementary retrievals.
-    :param fidelity: ``paper`` or ``authors-code``.
     :returns: The pipeline.
     :raises ValueError: When the settings do not go together.
     """
@@ -74,7 +72,6 @@ def agent_loop(
             top_k=top_k,
             max_steps=max_steps,
             max_supplements=max_supplements,
-            fidelity=fidelity,
         ),
     )
     pipeline.add_component("rewriter", FollowUpRewriter(model))

@@ -21,7 +21,7 @@ from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.sources.web_retriever import WebRetriever
-from prefrag.components.state.state import Fidelity, State
+from prefrag.components.state.state import State
 from prefrag.components.text.term_statistics import TermStatistics
 from prefrag.pipelines.agent_loop import agent_loop
 from prefrag.pipelines.sampling import SAMPLING
@@ -106,7 +106,6 @@ def build_prefrag(
     max_supplements: int = 1,
     reflection: Reflection = "reply",
     selection: Selection = "judge",
-    fidelity: Fidelity = "paper",
 ) -> Any:
     """Wire PrefRAG (figure 2 and section 3 of the paper; more than two sources as in its appendix E).
 
@@ -125,7 +124,6 @@ def build_prefrag(
     :param reflection: See :class:`SelfReflector`; ``off`` leaves it out, and the model is
         not asked to evaluate itself.
     :param selection: Who chooses the source of a step: ``judge``, ``model``, or nobody (``all`` are searched).
-    :param fidelity: ``paper`` or ``authors-code``.
     :returns: The pipeline.
     """
     sources = list(sources or [local_source(), web_source()])
@@ -144,7 +142,6 @@ def build_prefrag(
         top_k=top_k,
         max_steps=max_steps,
         max_supplements=max_supplements if reflects else 0,
-        fidelity=fidelity,
     )
     pipeline.add_component(
         "router", PreferenceRouter(names, follow_model=selection == "model", ask_all=selection == "all")

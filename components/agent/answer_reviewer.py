@@ -112,7 +112,7 @@ class AnswerReviewer:
             shown = [document for documents in observations for document in documents]
             return {
                 "question": state.question,
-                "observed": passages(shown, fidelity=state.settings.fidelity, marks=marks) if shown else "",
+                "observed": passages(shown, marks=marks) if shown else "",
                 "thought": state.step.thought,
                 "answer": state.step.answer,
             }

@@ -63,7 +63,7 @@ class ObservationRecorder:
     def _last(self, searches: list[Search], state: State) -> list[Search]:
         if not searches:
             return []
-        if not searches[-1].documents and state.settings.fidelity == "paper":
+        if not searches[-1].documents:
             # The other source failed or had nothing: what the preferred one found is better than an empty page.
             return next(([search] for search in reversed(searches) if search.documents), searches[-1:])
         return searches[-1:]

@@ -107,7 +107,7 @@ class ObservationRefiner:
             return {
                 "question": state.question,
                 "query": state.query,
-                "passages": passages(observations[0], fidelity=state.settings.fidelity, marks=citation_marks(state)),
+                "passages": passages(observations[0], marks=citation_marks(state)),
             }
 
         return self._call.prepare(state, self.prompt, [state.steps[number].documents], values)
@@ -130,4 +130,4 @@ class ObservationRefiner:
 
 
 def _tokens(step: Step, state: State) -> int:
-    return estimate_tokens(passages(step.shown, step.note, state.settings.fidelity))
+    return estimate_tokens(passages(step.shown, step.note))

@@ -66,11 +66,8 @@ class PreferenceRouter:
         step, settings = state.step, state.settings
         if step.action is Action.ANSWER:
             return {"answered": state}
-        # A supplement grants one more reply; in the published code it gives a step back, which comes to two.
-        granted = state.supplements * (2 if settings.fidelity == "authors-code" else 1)
-        # The published code also ends its loop at the first reply that holds neither an action nor an answer.
-        broken = settings.fidelity == "authors-code" and step.action is Action.UNREADABLE
-        if broken or state.replies >= settings.max_steps + 1 + granted:
+        # A supplement grants one more reply.
+        if state.replies >= settings.max_steps + 1 + state.supplements:
             return {"exhausted": state.with_event("exhausted", replies=state.replies)}
         if step.action is Action.SEARCH:
             return self._search(state)
@@ -93,9 +90,6 @@ class PreferenceRouter:
     def _corrected(self, state: State) -> State:
         step = state.step
         state = state.with_event(step.action.value, tool=step.tool)
-        if state.settings.fidelity == "authors-code":
-            # The published code leaves the transcript as it was and sends the same prompt again.
-            return state.with_last(reply="", observed=False)
         if step.action is Action.UNKNOWN_ACTION:
             note = f"There is no action '{step.tool}'. Use exactly the tool named in the instructions, or answer."
         else:

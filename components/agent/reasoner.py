@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any, Literal
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage
 
 from prefrag.components.agent.reply_formats import FORMATS, JsonFormat, ReplyFormat, Tags, TagsFormat, Tool, Turn
@@ -14,7 +14,7 @@ from prefrag.components.generators.model_call import ChatGenerator, ModelCall, P
 from prefrag.components.generators.token_budget import Observations
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.state.citations import citation_marks
-from prefrag.components.state.state import Action, Identity, State, Step
+from prefrag.components.state.state import Action, State
 
 SEARCH_ENGINE = Tool(
     "Search_Engine",
@@ -74,7 +74,7 @@ class Reasoner:
             training; needs a server that knows ``continue_final_message`` (vLLM, SGLang, llama.cpp). False sends it in
             the user's message.
         :param cite: Ask for the numbers of the passages behind the answer. Never asked of the embedded model, of the
-            models that ``tags`` is for, which were not trained to, or with ``fidelity: authors-code``.
+            models that ``tags`` is for, which were not trained to.
         :raises ValueError: For an unknown format or tag, no tools, or a prompt file that does not exist.
         """
         if reply_format != "auto" and reply_format not in FORMATS:
@@ -147,18 +147,13 @@ class Reasoner:
         return TagsFormat(self.tags, self.continue_turn) if name == "tags" else FORMATS[name]()
 
     def _prepare(self, state: State) -> Prepared:
-        steps = state.steps
-        if self.must_answer and state.settings.fidelity == "authors-code" and steps and not steps[-1].observed:
-            # The published code drops the reply that broke the loop; the paper's transcript keeps it.
-            steps = steps[:-1]
-
         form, tools, marks = self._format, self._offered(state), citation_marks(state)
-        cites = self.cite and form.cites and bool(marks) and state.settings.fidelity == "paper"
+        cites = self.cite and form.cites and bool(marks)
 
         def turns(observations: Observations) -> list[Turn]:
             return [
-                Turn(step, _observation(step, shown, marks, state.settings.fidelity))
-                for step, shown in zip(steps, observations, strict=True)
+                Turn(step, passages(shown, step.note, marks) if step.observed else None)
+                for step, shown in zip(state.steps, observations, strict=True)
             ]
 
         def values(observations: Observations) -> dict[str, Any]:
@@ -181,7 +176,7 @@ class Reasoner:
         return self._call.prepare(
             state,
             self.prompt or form.prompt,
-            [step.shown for step in steps],
+            [step.shown for step in state.steps],
             values,
             messages=lambda prompt, observations: form.messages(prompt, turns(observations), tools, self.must_answer),
             tools=form.callable_tools(tools),
@@ -195,9 +190,7 @@ class Reasoner:
         return allowed or self.tools
 
     def _replied(self, message: ChatMessage, state: State) -> State:
-        step = self._format.read_message(
-            message, self.tools, must_answer=self.must_answer, fidelity=state.settings.fidelity
-        )
+        step = self._format.read_message(message, self.tools, must_answer=self.must_answer)
         if not self.self_evaluation:
             # A schema may hold the fields all the same.
             step = replace(step, label=None, explanation="", suggestions="")
@@ -213,10 +206,6 @@ class Reasoner:
                 "answer", text=step.answer, label=step.label.value if step.label else None, forced=forced
             )
         return state
-
-
-def _observation(step: Step, documents: Sequence[Document], marks: Mapping[Identity, str], fidelity: str) -> str | None:
-    return passages(documents, step.note, fidelity, marks) if step.observed else None
 
 
 def _tags(names: dict[str, str]) -> Tags:

@@ -100,7 +100,7 @@ class SelfReflector:
     def _prepare(self, call: ModelCall, state: State) -> Prepared:
         def values(observations: Any) -> dict[str, Any]:
             shown = [document for documents in observations for document in documents]
-            observed = passages(shown, fidelity=state.settings.fidelity, marks=citation_marks(state)) if shown else ""
+            observed = passages(shown, marks=citation_marks(state)) if shown else ""
             return {"question": state.question, "observed": observed, "answer": state.step.answer}
 
         observations = [step.documents for step in state.steps]

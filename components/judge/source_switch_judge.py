@@ -261,15 +261,14 @@ class SourceSwitchJudge:
         )
 
     def _prepare(self, state: State) -> Prepared:
-        fidelity = state.settings.fidelity
         earlier = [step.shown for step in state.steps[:-1]]
 
         def values(observations: Any) -> dict[str, Any]:
             observed = [document for documents in observations[:-1] for document in documents]
             return {
                 "question": state.question,
-                "observed": passages(observed, fidelity=fidelity) if observed else "",
-                "new": passages(observations[-1], fidelity=fidelity),
+                "observed": passages(observed) if observed else "",
+                "new": passages(observations[-1]),
             }
 
         return self._asked().prepare(
@@ -288,10 +287,6 @@ class SourceSwitchJudge:
     def _verdict(self, text: str, state: State) -> Verdict:
         values = read_object(text) or {}
         analysis = str(values.get("analysis") or "")
-        if state.settings.fidelity == "authors-code":
-            # The published code looks for the word, in the status if it could parse one, else anywhere.
-            said = str(values["status"]) if "status" in values else text
-            return Verdict("true" in said.lower(), "model", analysis, parsed="status" in values)
         status = read_boolean(values.get("status")) if "status" in values else read_boolean(text)
         if status is not None:
             return Verdict(status, "model", analysis)

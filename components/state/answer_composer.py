@@ -30,8 +30,7 @@ def compose(
     :returns: The result, JSON-serialisable; its keys are listed in the README.
     """
     marks = citation_marks(state)
-    # The published code asks for no citations: whatever stands in brackets there belongs to the answer.
-    known = set(marks.values()) if state.settings.fidelity == "paper" else set()
+    known = set(marks.values())
     last = state.steps[-1] if state.steps else Step(Action.UNREADABLE)
     answer, marks_cited = read_citations(last.answer, known)
     if not answer and not error:

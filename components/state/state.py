@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from haystack import Document
 
-Fidelity = Literal["paper", "authors-code"]
 Identity = tuple[str, str | None]
 # Under this name the metadata of a shortened document hold its whole text.
 WHOLE_TEXT = "_whole_text"
@@ -179,7 +178,6 @@ class RunSettings(_Value):
     :param max_steps: Steps that the prompt speaks of; the hard limit is one more (appendix B.3 of PrefRAG).
     :param max_supplements: Rounds of supplementary retrieval after a negative label.
     :param filters: Haystack metadata filter on the documents of the sources that can filter.
-    :param fidelity: ``paper``, or ``authors-code`` for the behaviour of the published code where it differs.
     """
 
     sources: tuple[str, ...]
@@ -189,7 +187,6 @@ class RunSettings(_Value):
     max_supplements: int = 1
     filters: Mapping[str, Any] | None = None
     external: tuple[str, ...] = ()
-    fidelity: Fidelity = "paper"
 
 
 @dataclass(frozen=True)

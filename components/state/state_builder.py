@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 
-from prefrag.components.state.state import Fidelity, RunSettings, State
+from prefrag.components.state.state import RunSettings, State
 
 MAX_QUESTION_CHARACTERS = 4_000
 WEB_SWITCH = "PREFRAG_WEB"
@@ -45,7 +45,6 @@ class StateBuilder:
         top_k: int = 5,
         max_steps: int = 3,
         max_supplements: int = 1,
-        fidelity: Fidelity = "paper",
         max_top_k: int = 20,
     ):
         """
@@ -55,7 +54,6 @@ class StateBuilder:
         :param top_k: Documents a retrieval (3, 5 and 7 in the paper).
         :param max_steps: Steps that the prompt allows; the hard limit is one more (appendix B.3).
         :param max_supplements: Supplementary retrievals after a negative label.
-        :param fidelity: ``paper``, or ``authors-code`` where the published code behaves otherwise.
         :param max_top_k: The most documents a retrieval that a request may ask for.
         :raises ValueError: When the settings contradict each other.
         """
@@ -67,8 +65,6 @@ class StateBuilder:
             raise ValueError(f"The preferred source '{preferred}' is not among the sources {list(sources)}.")
         if unknown := set(external_sources) - set(sources):
             raise ValueError(f"external_sources names {sorted(unknown)}, the sources are {list(sources)}.")
-        if fidelity not in get_args(Fidelity):
-            raise ValueError(f"fidelity is '{fidelity}': set it to {' or '.join(get_args(Fidelity))}.")
         for name, value, least in (
             ("top_k", top_k, 1),
             ("max_steps", max_steps, 0),
@@ -82,7 +78,6 @@ class StateBuilder:
         self.top_k = top_k
         self.max_steps = max_steps
         self.max_supplements = max_supplements
-        self.fidelity: Fidelity = fidelity
         self.max_top_k = max(max_top_k, top_k)
 
     def to_dict(self) -> dict[str, Any]:
@@ -95,7 +90,6 @@ class StateBuilder:
             top_k=self.top_k,
             max_steps=self.max_steps,
             max_supplements=self.max_supplements,
-            fidelity=self.fidelity,
             max_top_k=self.max_top_k,
         )
 
@@ -191,7 +185,6 @@ class StateBuilder:
             max_supplements=self.max_supplements,
             filters=filters,
             external=tuple(self.external_sources),
-            fidelity=self.fidelity,
         )
 
 

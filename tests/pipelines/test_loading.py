@@ -57,7 +57,7 @@ def test_the_settings_of_the_paper_are_the_defaults():
     components = load("prefrag").to_dict()["components"]
 
     start = components["start"]["init_parameters"]
-    assert (start["max_steps"], start["max_supplements"], start["top_k"], start["fidelity"]) == (3, 1, 5, "paper")
+    assert (start["max_steps"], start["max_supplements"], start["top_k"]) == (3, 1, 5)
     sampling = components["reasoner"]["init_parameters"]["generation_kwargs"]
     assert (sampling["temperature"], sampling["top_p"]) == (0.1, 0.9)
     judge = components["judge"]["init_parameters"]

@@ -151,14 +151,6 @@ async def test_an_unknown_action_is_answered_with_a_correction():
     assert result["counts"]["total"] == 1
 
 
-async def test_the_authors_code_sends_the_same_prompt_again_after_an_unknown_action():
-    pipeline = scripted(search("alpha", tool="Telephone"), answer(), changes={"start": {"fidelity": "authors-code"}})
-
-    await run(pipeline)
-
-    assert CALLS["model"][1]["prompt"].split() == CALLS["model"][0]["prompt"].split()
-
-
 async def test_of_several_steps_in_one_reply_only_the_first_is_kept():
     reply = (
         search("alpha")
@@ -265,16 +257,6 @@ async def test_a_label_in_a_thought_does_not_trigger_a_supplement():
 
     assert result["label"] is None
     assert result["usage"]["llm_calls"] == 1
-
-
-async def test_the_authors_code_finds_the_label_anywhere_in_the_reply():
-    pipeline = scripted(
-        "Thought: the passage seems INCORRECT to me\nFinal Answer: 1812",
-        answer("1974"),
-        changes={"start": {"fidelity": "authors-code"}},
-    )
-
-    assert (await run(pipeline))["answer"] == "1974"
 
 
 async def test_a_preferred_source_that_fails_is_recorded_and_the_other_is_asked():
@@ -528,21 +510,6 @@ async def test_a_forced_reply_without_a_word_leaves_the_answer_that_was_doubted(
     result = await run(scripted(*script, verdicts=(verdict(True),)))
 
     assert (result["answer"], result["label"], result["forced"]) == ("1812", "INCORRECT", True)
-
-
-async def test_the_authors_code_keeps_at_any_true_in_a_verdict_that_cannot_be_parsed():
-    pipeline = scripted(
-        search("alpha"),
-        search("beta"),
-        answer(),
-        verdicts=("It is true that this is useless.",),
-        changes={"start": {"fidelity": "authors-code"}},
-    )
-
-    result = await run(pipeline)
-
-    assert result["steps"][1]["source"] == "local"
-    assert "alpha+ (local)" in CALLS["model"][1]["prompt"]
 
 
 async def test_a_reflection_that_cannot_be_read_leaves_the_label_of_the_reply():

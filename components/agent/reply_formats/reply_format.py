@@ -9,7 +9,7 @@ from haystack import tools as haystack_tools
 from haystack.dataclasses import ChatMessage
 
 from prefrag.components.agent.reply_formats.fields import Tool
-from prefrag.components.state.state import Fidelity, State, Step
+from prefrag.components.state.state import State, Step
 
 
 class Turn(NamedTuple):
@@ -59,19 +59,16 @@ class ReplyFormat:
         """
         return [ChatMessage.from_user(prompt)]
 
-    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool, fidelity: Fidelity) -> Step:
+    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
         """Read a reply.
 
         :param text: The reply, without thinking blocks.
         :param tools: The tools that it may name.
         :param must_answer: The reply is an answer, whatever it looks like.
-        :param fidelity: Whose reading: the paper's or that of the authors' code.
         :returns: The step.
         """
         raise NotImplementedError
 
-    def read_message(
-        self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool, fidelity: Fidelity
-    ) -> Step:
+    def read_message(self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool) -> Step:
         """As :meth:`read`, of the whole message."""
-        return self.read(message.text or "", tools, must_answer=must_answer, fidelity=fidelity)
+        return self.read(message.text or "", tools, must_answer=must_answer)

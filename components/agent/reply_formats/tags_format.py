@@ -11,7 +11,7 @@ from haystack.dataclasses import ChatMessage
 
 from prefrag.components.agent.reply_formats.fields import Tool, find_tool, one_answer, plain_query
 from prefrag.components.agent.reply_formats.reply_format import ReplyFormat, Turn
-from prefrag.components.state.state import Action, Fidelity, State, Step
+from prefrag.components.state.state import Action, State, Step
 
 _TAG = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w.-]*)\s*>")
 _BOXED = re.compile(r"\\boxed\s*\{(?P<answer>.*)\}", re.DOTALL)
@@ -97,13 +97,12 @@ class TagsFormat(ReplyFormat):
             return [ChatMessage.from_user(f"{prompt}\n\n{transcript}")]
         return [ChatMessage.from_user(prompt), ChatMessage.from_assistant(transcript + ("" if must_answer else "\n\n"))]
 
-    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool, fidelity: Fidelity) -> Step:
+    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
         """Read the first step of a reply, whether or not the server left the tag that it stopped at.
 
         :param text: The reply, its thinking included.
         :param tools: The tools that it may name.
         :param must_answer: The reply is an answer, whatever it looks like.
-        :param fidelity: Without effect: the authors' code has no such format.
         :returns: The step.
         """
         invented = next((tag for tag in self._spoken(text) if _is(tag, self.tags.observation)), None)

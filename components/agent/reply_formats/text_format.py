@@ -8,7 +8,7 @@ from typing import Any
 
 from prefrag.components.agent.reply_formats.fields import Tool, find_tool, one_answer, plain, plain_query, read_label
 from prefrag.components.agent.reply_formats.reply_format import ReplyFormat
-from prefrag.components.state.state import Action, Fidelity, Label, State, Step
+from prefrag.components.state.state import Action, State, Step
 
 _FIELDS = (
     "Thought",
@@ -56,17 +56,14 @@ class TextFormat(ReplyFormat):
         """:returns: What the chat generator is told besides the prompt."""
         return {"stop": ["Observation:"]}
 
-    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool, fidelity: Fidelity) -> Step:
+    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
         """Read the first step of a reply; what a chat model invents behind it is dropped.
 
         :param text: The reply, without thinking blocks.
         :param tools: The tools that it may name.
         :param must_answer: The reply is an answer, whatever it looks like.
-        :param fidelity: ``authors-code`` takes the last answer, and the label from anywhere in the reply.
         :returns: The step.
         """
-        if fidelity == "authors-code":
-            return self._read_as_authors(text, tools, must_answer)
         parts = _fields(text)
         for index, (name, value) in enumerate(parts):
             if name == "Observation" and index > 0:
@@ -130,23 +127,6 @@ class TextFormat(ReplyFormat):
             return Step(Action.UNREADABLE, reply=_transcript(parts))
         index = parts.index(spoken[0])
         return self._answer([*parts[:index], ("Final Answer", spoken[0][1]), *parts[index + 1 :]], index)
-
-    def _read_as_authors(self, text: str, tools: Sequence[Tool], must_answer: bool) -> Step:
-        behind = _AUTHORS_ANSWER.split(text)
-        if len(behind) == 1 and not must_answer:
-            return self.read(text, tools, must_answer=False, fidelity="paper")
-        answer = _AUTHORS_ANSWER_END.split(behind[-1], maxsplit=1)[0].strip(" \t\n:")
-        # Without both fields of the trailer the label is looked for in the whole reply, its thoughts included.
-        trailer = _AUTHORS_TRAILER.search(text)
-        searched = trailer["label"] if trailer else text
-        label = next((label for label in _AUTHORS_ORDER if label.value in searched), None)
-        return Step(Action.ANSWER, reply=text.strip(), answer=answer, label=label)
-
-
-_AUTHORS_ORDER = (Label.PARTIALLY_CORRECT, Label.INCORRECT, Label.CORRECT)
-_AUTHORS_ANSWER = re.compile(r"Final Answer\s*:", re.IGNORECASE)
-_AUTHORS_ANSWER_END = re.compile(r"\n\s*Self-Evaluation|Explanation:|Observation:|Thought:", re.IGNORECASE)
-_AUTHORS_TRAILER = re.compile(r"Self-Evaluation\s*:(?P<label>.+?)\sExplanation", re.IGNORECASE | re.DOTALL)
 
 
 def _first(parts: list[tuple[str, str]], name: str) -> str:

@@ -14,7 +14,7 @@ from prefrag.components.agent.reply_formats.fields import Tool, find_tool, plain
 from prefrag.components.agent.reply_formats.reply_format import ReplyFormat, Turn
 from prefrag.components.agent.reply_formats.text_format import TextFormat
 from prefrag.components.generators.json_reply import read_object
-from prefrag.components.state.state import Action, Fidelity, State, Step
+from prefrag.components.state.state import Action, State, Step
 
 _QUERY = {
     "type": "object",
@@ -62,7 +62,7 @@ class ToolsFormat(ReplyFormat):
         conversation = [ChatMessage.from_user(prompt)]
         for number, (step, observation) in enumerate(turns, start=1):
             if not step.reply and observation is None:
-                # A step that left no trace, as the published code treats those that it cannot use.
+                # An empty reply that nothing answered leaves nothing to show.
                 continue
             if step.tool or step.action is Action.SEARCH:
                 call = _call(step, step.tool or tools[0].name, number)
@@ -79,15 +79,12 @@ class ToolsFormat(ReplyFormat):
             _tell(conversation, _NO_MORE)
         return conversation
 
-    def read_message(
-        self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool, fidelity: Fidelity
-    ) -> Step:
+    def read_message(self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool) -> Step:
         """Read a reply; of several calls the first.
 
         :param message: The reply.
         :param tools: The tools that it may call.
         :param must_answer: The reply is an answer, whatever it looks like.
-        :param fidelity: Without effect: the authors' code has no such format.
         :returns: The step.
         """
         text = (message.text or "").strip()
@@ -97,15 +94,14 @@ class ToolsFormat(ReplyFormat):
         if message.meta.get("finish_reason") == "tool_calls" and not must_answer:
             # The chat generator drops a call whose arguments are no JSON; what is left is no answer.
             return Step(Action.UNREADABLE, reply=text, thought=" ".join(text.split()))
-        return self.read(text, tools, must_answer=must_answer, fidelity=fidelity)
+        return self.read(text, tools, must_answer=must_answer)
 
-    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool, fidelity: Fidelity) -> Step:
+    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
         """Read a reply without a call: the final answer.
 
         :param text: The reply, without thinking blocks.
         :param tools: The tools that it may name.
         :param must_answer: The reply is an answer, whatever it looks like.
-        :param fidelity: Without effect: the authors' code has no such format.
         :returns: The step.
         """
         if not must_answer:
@@ -114,10 +110,10 @@ class ToolsFormat(ReplyFormat):
             arguments = values.get("arguments", values.get("parameters"))
             if isinstance(values.get("name"), str) and arguments is not None:
                 return _search("", values["name"], arguments, tools)
-            step = TextFormat().read(text, tools, must_answer=False, fidelity="paper")
+            step = TextFormat().read(text, tools, must_answer=False)
             if step.action is not Action.UNREADABLE or step.tool:
                 return step
-        return TextFormat().read(text, tools, must_answer=True, fidelity="paper")
+        return TextFormat().read(text, tools, must_answer=True)
 
 
 def _search(text: str, name: str, arguments: Any, tools: Sequence[Tool]) -> Step:

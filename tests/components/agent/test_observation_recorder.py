@@ -56,11 +56,6 @@ class TestAfterAStep:
 
         assert (ids(reached), reached.step.source) == (["alpha"], "local")
 
-    def test_an_alternative_with_nothing_is_the_observation_in_the_authors_code(self):
-        reached = recorded(state(search_step("a", found(ALPHA), found(source="web")), fidelity="authors-code"))
-
-        assert (ids(reached), reached.step.source) == ([], None)
-
     @pytest.mark.parametrize("searches", [(), (found(),), (Search("web", "a", skipped=True),)])
     def test_nothing_found_is_said_to_the_model(self, searches: tuple[Search, ...]):
         reached = recorded(state(search_step("a", *searches)))

@@ -126,14 +126,6 @@ class TestPrompt:
         assert prompt_for(state(search_step("last")), must_answer=True).endswith("Final Answer:")
         assert "Input: last" in CALLS["model"][-1]["prompt"]
 
-    def test_of_a_forced_answer_drops_the_last_reply_in_the_authors_code(self):
-        reached = state(observed_step(document("alpha"), query="first"), search_step("last"), fidelity="authors-code")
-
-        prompt = prompt_for(reached, must_answer=True)
-
-        assert "Input: first" in prompt
-        assert "Input: last" not in prompt
-
 
 class TestFormat:
     def test_of_a_model_server_is_text_with_a_stop(self):

@@ -253,10 +253,6 @@ class TestModel:
         assert (name, verdict.parsed) == (output, False)
         assert after.events[0].data["parsed"] is False
 
-    @pytest.mark.parametrize(("reply", "output"), [("That is true, I think.", "kept"), ("Hardly.", "switch_web")])
-    def test_that_is_not_understood_is_searched_for_true_in_the_authors_code(self, reply: str, output: str):
-        assert judged(state(FIRST, SECOND, fidelity="authors-code"), reply)[0] == output
-
     def test_gives_its_analysis_or_what_it_said_instead(self):
         assert judged(JUDGED, TRUE)[2].analysis == "New."
         assert judged(JUDGED, "Perhaps.")[2].analysis == "Perhaps."

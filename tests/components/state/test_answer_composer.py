@@ -206,11 +206,6 @@ class TestCitations:
         assert result["citations"] == [{"mark": "W1", "id": "delta", "title": "delta", "source": "web"}]
         assert not result["uncited"]
 
-    def test_where_they_are_not_asked_for_brackets_belong_to_the_answer(self):
-        asked = state(observed_step(LOCAL), answer_step("the list [1]"), fidelity="authors-code")
-
-        assert compose(asked)["answer"] == "the list [1]"
-
     @pytest.mark.parametrize("answer", ["1974", "1974 [7]"])
     def test_an_answer_that_cites_nothing_that_was_shown_is_marked(self, answer: str):
         assert self.composed(answer)["uncited"]
