@@ -11,7 +11,10 @@ from haystack_integrations.document_stores.elasticsearch import ElasticsearchDoc
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.generators.chat_model import ChatModel
+from prefrag.components.judge.auto_judge import AutoJudge
+from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
+from prefrag.components.judge.tree_judge import TreeJudge
 from prefrag.components.retrievers.dense_retriever import DenseRetriever
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.components.retrievers.hybrid_retriever import HybridRetriever
@@ -154,7 +157,7 @@ def _build_prefrag_elasticsearch(store: ElasticsearchDocumentStore, retriever: A
 def _judge(term_statistics: Any) -> SourceSwitchJudge:
     return SourceSwitchJudge(
         ["local", "web"],
-        chat_generator=ChatModel(role="judge"),
-        term_statistics=term_statistics,
-        generation_kwargs=SAMPLING,
+        AutoJudge(
+            ModelJudge(ChatModel(role="judge"), generation_kwargs=SAMPLING), TreeJudge(term_statistics=term_statistics)
+        ),
     )

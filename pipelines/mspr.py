@@ -14,7 +14,10 @@ from prefrag.components.agent.preference_router import PreferenceRouter
 from prefrag.components.agent.preference_selector import PreferenceSelector
 from prefrag.components.generators.chat_model import ChatModel
 from prefrag.components.generators.model_call import ChatGenerator
+from prefrag.components.judge.auto_judge import AutoJudge
+from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
+from prefrag.components.judge.tree_judge import TreeJudge
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.state import State
 from prefrag.pipelines.agent_loop import agent_loop
@@ -91,11 +94,15 @@ def build_mspr(
         "judge",
         SourceSwitchJudge(
             names,
-            chat_generator=judge_generator if judge_generator is not None else ChatModel(role="judge"),
-            term_statistics=term_statistics(sources[0]),
+            AutoJudge(
+                ModelJudge(
+                    judge_generator if judge_generator is not None else ChatModel(role="judge"),
+                    generation_kwargs=SAMPLING,
+                    on_unparsable="keep",
+                ),
+                TreeJudge(term_statistics=term_statistics(sources[0])),
+            ),
             judge_first_step=True,
-            on_unparsable="keep",
-            generation_kwargs=SAMPLING,
             switch_at="next_step",
             enabled=preference,
         ),

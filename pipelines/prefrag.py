@@ -15,8 +15,10 @@ from prefrag.components.agent.self_reflector import Reflection, SelfReflector
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.generators.chat_model import ChatModel
 from prefrag.components.generators.model_call import ChatGenerator
+from prefrag.components.judge.auto_judge import AutoJudge
+from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
-from prefrag.components.judge.switch_classifier import SwitchClassifier
+from prefrag.components.judge.tree_judge import TreeJudge
 from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from prefrag.components.sources.retrieval_source import RetrievalSource
@@ -172,13 +174,8 @@ def build_prefrag_classifier(sources: Sequence[RetrievalSource] | None = None, *
     :returns: The pipeline.
     """
     sources = list(sources or [local_source(), web_source()])
-    judge = SourceSwitchJudge(
-        [source.name for source in sources],
-        term_statistics=term_statistics(sources[0]),
-        judge="classifier",
-        classifier=SwitchClassifier(),
-        generation_kwargs=SAMPLING,
-    )
+    names = [source.name for source in sources]
+    judge = SourceSwitchJudge(names, TreeJudge(term_statistics=term_statistics(sources[0])))
     return build_prefrag(sources, judge=judge, **settings)
 
 
@@ -222,9 +219,10 @@ def _connect_judged(pipeline: Any, sources: Sequence[RetrievalSource], judge: So
     if judge is None:
         judge = SourceSwitchJudge(
             [source.name for source in sources],
-            chat_generator=ChatModel(role="judge"),
-            term_statistics=term_statistics(sources[0]),
-            generation_kwargs=SAMPLING,
+            AutoJudge(
+                ModelJudge(ChatModel(role="judge"), generation_kwargs=SAMPLING),
+                TreeJudge(term_statistics=term_statistics(sources[0])),
+            ),
         )
     pipeline.add_component("judge", judge)
     pipeline.add_component("found", BranchJoiner(State))

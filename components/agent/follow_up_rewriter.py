@@ -25,7 +25,7 @@ MAX_TURN_CHARACTERS = 1_500
 class FollowUpRewriter:
     """Rewrites a question in the light of the earlier turns; a first question passes untouched and costs nothing.
 
-    Everything after it, the supplement's retrieval and a judge by coverage among them, works on the question's own
+    Everything after it, the supplement's retrieval and a judge of trees among them, works on the question's own
     words, so that a follow-up has to hold the names that it means.
     """
 

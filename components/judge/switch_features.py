@@ -108,7 +108,7 @@ _ASKS = {
 }
 
 
-def judge_features(
+def switch_features(
     question: str,
     query: str,
     new: Sequence[Document],

@@ -81,9 +81,9 @@ class Verdict(_Value):
     """What the judge said of the documents of the preferred source (equation 3 of PrefRAG).
 
     :param status: True keeps the documents, False switches to another source.
-    :param judged_by: ``model``, ``classifier``, ``coverage``, ``first_step``, ``nothing_found`` or ``no_other_source``.
+    :param judged_by: ``model``, ``classifier``, ``first_step``, ``nothing_found`` or ``no_other_source``.
     :param analysis: Why.
-    :param score: The judge's number, where it has one: the classifier's probability, or the covered share (0 to 1).
+    :param score: The judge's number, where it has one: the trees' probability (0 to 1).
     :param parsed: False when the model's verdict could not be read and the setting decided.
     """
 

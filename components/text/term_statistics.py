@@ -1,10 +1,10 @@
-"""How much of a question its passages cover, in words weighted by how rare they are."""
+"""The words of texts, and how rare they are."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from haystack import Document
@@ -68,24 +68,3 @@ def term_weights(terms: Iterable[str], statistics: TermStatistics | None) -> dic
         term: math.log(1 + (total - frequencies.get(term, 0) + 0.5) / (frequencies.get(term, 0) + 0.5))
         for term in terms
     }
-
-
-def uncovered_share_covered(
-    question: str, observed: Sequence[Document], new: Sequence[Document], statistics: TermStatistics | None = None
-) -> float:
-    """How much of what the observed passages leave uncovered of the question the best new passage covers.
-
-    :param question: The original question.
-    :param observed: The passages that have been shown.
-    :param new: The passages that have just been found.
-    :param statistics: See :func:`term_weights`; also analyses the texts.
-    :returns: A share from 0 to 1; 0 when the observed passages leave nothing uncovered, or there is no new passage.
-    """
-    texts = [question, *(passage_text(document) for document in (*observed, *new))]
-    asked, *passages = (set(terms) for terms in analyzed(texts, statistics))
-    uncovered = asked.difference(*passages[: len(observed)])
-    if not uncovered or not new:
-        return 0.0
-    weights = term_weights(uncovered, statistics)
-    best = max(sum(weights[term] for term in uncovered & terms) for terms in passages[len(observed) :])
-    return best / (sum(weights.values()) or 1.0)

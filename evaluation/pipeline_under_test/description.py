@@ -25,7 +25,7 @@ from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
     start_of,
 )
 
-_JUDGE = "prefrag.components.judge.source_switch_judge.SourceSwitchJudge"
+_SWITCH = "prefrag.components.judge.source_switch_judge.SourceSwitchJudge"
 # What the retriever of the preferred source is called.
 _RETRIEVERS = {
     "HybridRetriever": "hybrid",
@@ -75,14 +75,11 @@ def model_judges(pipeline: Block, llm: Mapping[str, Any]) -> bool:
     :param llm: As :func:`asked_model` tells it.
     :returns: Whether one does.
     """
-    # `auto` does not ask the embedded model.
+    # An AutoJudge does not call the embedded model.
     is_embedded = llm.get("kind") == EMBEDDED and "judge" not in llm
-    asking = ("model", "cascade") if is_embedded else ("model", "cascade", "auto")
-    judges = [parameters_of(block) for block in blocks(pipeline) if block["type"] == _JUDGE]
-    return any(
-        judge.get("enabled", True) and judge.get("chat_generator") and judge.get("judge", "auto") in asking
-        for judge in judges
-    )
+    switches = [parameters_of(block) for block in blocks(pipeline) if block["type"] == _SWITCH]
+    judging = [{class_of(block) for block in blocks(switch)} for switch in switches if switch.get("enabled", True)]
+    return any("ModelJudge" in judges and not (is_embedded and "AutoJudge" in judges) for judges in judging)
 
 
 def variables(experiment: Experiment, llm: Mapping[str, Any]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from elasticsearch import Elasticsearch
 from prefrag import pipelines
 from prefrag.pipelines import indexing
 from prefrag.pipelines.loading import Pipeline, find, read
-from tests.pipelines.scripted import answer, model, search, verdict
+from tests.pipelines.scripted import answer, judge, model, search, verdict
 
 QUESTIONS_ASKED = 100
 
@@ -40,9 +40,10 @@ def with_script(pipeline: str, *replies: str, verdicts: tuple[str, ...]) -> Any:
     data = yaml.safe_load(read(find(pipeline)))
     for name, block in data["components"].items():
         if "chat_generator" in block["init_parameters"]:
-            script = model(*verdicts, name="judge") if name == "judge" else model(*replies)
-            block["init_parameters"] = {**block["init_parameters"], "chat_generator": script}
-    data["components"]["judge"]["init_parameters"]["judge"] = "model"
+            block["init_parameters"] = {**block["init_parameters"], "chat_generator": model(*replies)}
+        if name == "judge":
+            parameters = block["init_parameters"]
+            block["init_parameters"] = {**parameters, "judge": judge(parameters["judge"], verdicts, {})}
     return Pipeline.loads(yaml.safe_dump(data))
 
 

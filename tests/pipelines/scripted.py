@@ -43,6 +43,18 @@ def retriever(
     return {"type": "tests.fakes.ScriptedRetriever", "init_parameters": parameters}
 
 
+def judge(shipped: dict[str, Any], verdicts: tuple[str, ...], settings: dict[str, Any]) -> dict[str, Any]:
+    """The model of the shipped judge with its verdicts; without verdicts trees that keep everything."""
+    if not verdicts:
+        return {
+            "type": "prefrag.components.judge.tree_judge.TreeJudge",
+            "init_parameters": {"threshold": 0.0, **settings},
+        }
+    by_model = shipped["init_parameters"]["model_judge"]
+    parameters = {**by_model["init_parameters"], "chat_generator": model(*verdicts, name="judge"), **settings}
+    return {**by_model, "init_parameters": parameters}
+
+
 def scripted_yaml(
     *replies: str,
     verdicts: tuple[str, ...] = (),
@@ -56,11 +68,11 @@ def scripted_yaml(
     """The YAML of a pipeline that replies from a script.
 
     :param replies: What the reasoner's model says, in order.
-    :param verdicts: What the judge's model says.
+    :param verdicts: What the judge's model says; without, trees keep everything.
     :param pipeline: The shipped pipeline.
     :param documents: The documents of each source.
     :param errors: The sources that fail, and how.
-    :param changes: Settings to change, by component.
+    :param changes: Settings to change, by component; those of the judge inside it under ``judge.judge``.
     :param model_settings: Further settings of the reasoner's model.
     :param together: A source fails that is not asked at the same time as all others.
     """
@@ -75,9 +87,7 @@ def scripted_yaml(
             parameters["fallback"] = None
             parameters |= {"retries": 0, "backoff": 0.0}
         elif name == "judge":
-            parameters["chat_generator"] = model(*verdicts, name="judge") if verdicts else None
-            parameters["term_statistics"] = None
-            parameters["judge"] = "model" if verdicts else "coverage"
+            parameters["judge"] = judge(parameters["judge"], verdicts, (changes or {}).get("judge.judge", {}))
         elif "chat_generator" in parameters:
             parameters["chat_generator"] = model(*replies, **(model_settings or {}))
         data["components"][name] = {**block, "init_parameters": {**parameters, **(changes or {}).get(name, {})}}

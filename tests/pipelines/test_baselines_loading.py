@@ -76,10 +76,6 @@ def test_only_direct_says_which_source_is_preferred(name: str, says: bool):
 def test_the_classifier_takes_the_place_of_the_judges_model_and_of_nothing_else():
     prefrag, classifier = graph(load("prefrag")), graph(load("prefrag_classifier"))
 
-    changed = {"judge", "classifier", "chat_generator"}
-    for data in (prefrag, classifier):
-        parameters = data["components"]["judge"]["init_parameters"]
-        data["components"]["judge"]["init_parameters"] = {
-            name: value for name, value in parameters.items() if name not in changed
-        }
+    judges = prefrag["components"]["judge"]["init_parameters"]
+    judges["judge"] = judges["judge"]["init_parameters"]["tree_judge"]
     assert classifier == prefrag

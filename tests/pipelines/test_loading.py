@@ -60,8 +60,11 @@ def test_the_settings_of_the_paper_are_the_defaults():
     assert (start["max_steps"], start["max_supplements"], start["top_k"]) == (3, 1, 5)
     sampling = components["reasoner"]["init_parameters"]["generation_kwargs"]
     assert (sampling["temperature"], sampling["top_p"]) == (0.1, 0.9)
-    judge = components["judge"]["init_parameters"]
-    assert (judge["judge_first_step"], judge["on_unparsable"], judge["coverage_threshold"]) == (False, "switch", 0.22)
+    switch = components["judge"]["init_parameters"]
+    judges = switch["judge"]["init_parameters"]
+    assert not switch["judge_first_step"]
+    assert judges["model_judge"]["init_parameters"]["on_unparsable"] == "switch"
+    assert judges["tree_judge"]["init_parameters"]["threshold"] == 0.5
 
 
 def test_variables_of_the_environment_are_put_in(monkeypatch: pytest.MonkeyPatch):
@@ -108,9 +111,9 @@ def test_a_pipeline_that_is_not_there_is_named(name: str):
     ("old", "new", "message"),
     [
         ("preferred: local", "preferred: moon", "preferred source 'moon'"),
-        ("judge: auto", "judge: oracle", "judge is 'oracle'"),
+        ("on_unparsable: switch", "on_unparsable: guess", "on_unparsable is 'guess'"),
         ("reflection: reply", "reflection: maybe", "reflection is 'maybe'"),
-        ("coverage_threshold: 0.22", "coverage_threshold: 22", "between 0 and 1"),
+        ("threshold: 0.5", "threshold: 50", "between 0 and 1"),
         ("prefrag.components.rankers.title_match_ranker.TitleMatchRanker", "components.nowhere.Ranker", "nowhere"),
         ("judge.kept", "judge.maybe", "maybe"),
         ("connections:", "connections: [", "cannot be loaded"),
@@ -135,7 +138,8 @@ def test_the_elasticsearch_pipeline_differs_from_the_embedded_one_only_in_its_lo
             data["components"][name]["init_parameters"].pop("retriever")
         for name in ("web", "web_again"):
             data["components"][name]["init_parameters"]["retriever"]["init_parameters"].pop("demo_stand_in")
-        data["components"]["judge"]["init_parameters"].pop("term_statistics")
+        judges = data["components"]["judge"]["init_parameters"]["judge"]["init_parameters"]
+        judges["tree_judge"]["init_parameters"].pop("term_statistics")
     assert elasticsearch["components"] == embedded["components"]
 
 

@@ -103,7 +103,7 @@ async def test_a_verdict_that_cannot_be_read_is_decided_by_the_setting_and_marke
         search("beta delta"),
         answer(),
         verdicts=("I would say maybe.",),
-        changes={"judge": {"on_unparsable": setting}},
+        changes={"judge.judge": {"on_unparsable": setting}},
     )
 
     result = await run(pipeline)
@@ -112,25 +112,17 @@ async def test_a_verdict_that_cannot_be_read_is_decided_by_the_setting_and_marke
     assert result["steps"][1]["verdict"]["parsed"] is False
 
 
-async def test_coverage_switches_when_the_passages_add_nothing_to_the_question():
-    # After "alpha" the words "year", "yard" and "prize" are open: "beta" holds the yard, "delta" the prize.
-    documents = {"local": {"alpha": "Alpha.", "beta": "Something else."}, "web": {"beta": "The yard won the prize."}}
-    pipeline = scripted(search("alpha"), search("beta"), answer(), documents=documents)
+@pytest.mark.parametrize(("threshold", "source"), [(0.0, "local"), (1.0, "web")])
+async def test_trees_may_judge_without_a_model(threshold: float, source: str):
+    pipeline = scripted(
+        search("alpha"), search("beta delta"), answer(), changes={"judge.judge": {"threshold": threshold}}
+    )
 
     result = await run(pipeline)
 
-    assert result["steps"][1]["verdict"]["judged_by"] == "coverage"
-    assert result["steps"][1]["verdict"]["score"] == 0
-    assert result["steps"][1]["source"] == "web"
-
-
-async def test_coverage_keeps_passages_that_hold_what_was_open():
-    documents = {"local": {"alpha": "Alpha.", "beta": "The yard won a prize."}, "web": {}}
-
-    result = await run(scripted(search("alpha"), search("beta"), answer(), documents=documents))
-
-    assert result["steps"][1]["source"] == "local"
-    assert result["steps"][1]["verdict"]["score"] >= 0.22
+    assert result["steps"][1]["verdict"]["judged_by"] == "classifier"
+    assert result["steps"][1]["source"] == source
+    assert "judge" not in result["usage"]["calls"]
 
 
 async def test_an_unreadable_reply_is_answered_with_a_correction_and_counts_as_a_step():

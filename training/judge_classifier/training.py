@@ -1,4 +1,4 @@
-"""Trains the trees behind ``judge: classifier`` and says what they gain."""
+"""Trains the trees of the :class:`TreeJudge` and measures them."""
 
 from __future__ import annotations
 
@@ -11,15 +11,14 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from prefrag.components.judge.switch_classifier import keep_probability
 from prefrag.components.judge.switch_features import FEATURES, as_row
+from prefrag.components.judge.tree_judge import keep_probability
 from prefrag.components.trees import BoostedTrees
 from prefrag.evaluation.simulated_reader.gold import spoken
 from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset, check_names
 from prefrag.training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources
 from prefrag.training.trees_file import output_file, write_trees
 
-COVERAGE_THRESHOLD = 0.22
 # Chosen by cross-validation on the training questions of the four shared datasets.
 SETTINGS: dict[str, Any] = {
     "objective": "binary:logistic",
@@ -62,13 +61,11 @@ class HeldBack:
 
     :param dataset: The name of the dataset.
     :param steps: How many steps they have.
-    :param coverage: The share, 0 to 1, of them that ``judge: coverage`` decides rightly.
-    :param classifier: The share that the trees decide rightly.
+    :param classifier: The share, 0 to 1, of them that the trees decide rightly.
     """
 
     dataset: str
     steps: int
-    coverage: float
     classifier: float
 
 
@@ -205,5 +202,4 @@ def _counts(step: JudgedStep) -> float:
 
 def _measured(name: str, steps: Sequence[TrainingStep], trees: BoostedTrees) -> HeldBack:
     right = [one.step.keep == (keep_probability(trees, one.step.features) >= 0.5) for one in steps]
-    covered = [one.step.keep == (one.step.coverage >= COVERAGE_THRESHOLD) for one in steps]
-    return HeldBack(name, len(steps), sum(covered) / len(steps), sum(right) / len(steps))
+    return HeldBack(name, len(steps), sum(right) / len(steps))

@@ -29,7 +29,7 @@ def test_errors_of_the_judge_are_not_tried_where_none_does(name: str):
 
 
 def test_of_the_judges_those_that_may_ask_the_model_are_tried_with_errors(tmp_path: Path):
-    tried = {name: judge_errors(str(write_pipeline(tmp_path, name, settings))) for name, settings in JUDGES.items()}
+    tried = {name: judge_errors(str(write_pipeline(tmp_path, name))) for name in JUDGES}
 
     asking = {"model", "cascade_40_60", "cascade_20_80", "cascade_10_90"}
     assert {name for name, errors in tried.items() if len(errors) == 2} == asking
