@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component
 
 from prefrag.components.generators.json_reply import object_schema, read_boolean, read_object, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, passages
@@ -64,24 +64,6 @@ class AnswerReviewer:
         self._call = ModelCall("reviewer", chat_generator, generation_kwargs)
         outputs: dict[str, Any] = {f"search_{source}": State for source in self.sources}
         component.set_output_types(self, **outputs, accepted=State)
-
-    def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        return default_to_dict(
-            self,
-            sources=self.sources,
-            chat_generator=self.chat_generator,
-            supplement_source=self.supplement_source,
-            enabled=self.enabled,
-            on_unparsable=self.on_unparsable,
-            prompt=self.prompt,
-            generation_kwargs=self.generation_kwargs,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> AnswerReviewer:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
 
     def warm_up(self) -> None:
         """Load or connect the model, if it is asked."""

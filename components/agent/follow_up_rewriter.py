@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component
 
 from prefrag.components.generators.json_reply import object_schema, read_object, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
@@ -46,17 +46,6 @@ class FollowUpRewriter:
         self.prompt = prompt
         self.generation_kwargs = generation_kwargs
         self._call = ModelCall("rewriter", chat_generator, generation_kwargs, max_tokens=256)
-
-    def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        return default_to_dict(
-            self, chat_generator=self.chat_generator, prompt=self.prompt, generation_kwargs=self.generation_kwargs
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> FollowUpRewriter:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
 
     def warm_up(self) -> None:
         """Load or connect the model."""

@@ -4,9 +4,8 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import reduce
-from typing import Any
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 from haystack.core.component.types import Variadic
 
 from prefrag.components.state.state import Identity, Search, State, identity
@@ -25,15 +24,6 @@ class ObservationRecorder:
         :param merge: Show the documents of all the retrievals that arrive (a supplement) instead of the last one's.
         """
         self.merge = merge
-
-    def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        return default_to_dict(self, merge=self.merge)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "ObservationRecorder":
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
 
     @component.output_types(state=State)
     def run(self, states: Variadic[State]) -> dict[str, State]:

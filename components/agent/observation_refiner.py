@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, passages
 from prefrag.components.generators.token_budget import estimate_tokens
@@ -50,22 +50,6 @@ class ObservationRefiner:
         self.prompt = prompt
         self.generation_kwargs = generation_kwargs
         self._call = ModelCall("refiner", chat_generator, generation_kwargs)
-
-    def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        return default_to_dict(
-            self,
-            chat_generator=self.chat_generator,
-            threshold=self.threshold,
-            enabled=self.enabled,
-            prompt=self.prompt,
-            generation_kwargs=self.generation_kwargs,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> ObservationRefiner:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
 
     def warm_up(self) -> None:
         """Load or connect the model, if it is asked."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component
 
 from prefrag.components.state.state import Action, State
 
@@ -41,15 +41,6 @@ class PreferenceRouter:
         self.ask_all = ask_all
         outputs: dict[str, Any] = {f"search_{name}": State for name in (["all"] if ask_all else self.sources)}
         component.set_output_types(self, **outputs, answered=State, retry=State, exhausted=State)
-
-    def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        return default_to_dict(self, sources=self.sources, follow_model=self.follow_model, ask_all=self.ask_all)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> PreferenceRouter:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
 
     def run(self, state: State) -> dict[str, State]:
         """

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component
 
 from prefrag.components.state.state import Action, State
 
@@ -39,15 +38,6 @@ class PreferenceSelector:
             raise ValueError("`sources` is empty: name at least one source.")
         self.sources = list(sources)
         self.enabled = enabled
-
-    def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        return default_to_dict(self, sources=self.sources, enabled=self.enabled)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> PreferenceSelector:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
 
     @component.output_types(state=State)
     def run(self, state: State) -> dict[str, State]:

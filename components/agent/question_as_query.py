@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component
 
 from prefrag.components.state.state import Action, State, Step
 
@@ -22,15 +21,6 @@ class QuestionAsQuery:
         :param sources: The names of the sources that are asked the question; None for all that the run may search.
         """
         self.sources = None if sources is None else list(sources)
-
-    def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        return default_to_dict(self, sources=self.sources)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> QuestionAsQuery:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
 
     @component.output_types(state=State)
     def run(self, state: State) -> dict[str, State]:

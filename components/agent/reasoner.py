@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any, Literal
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component
 from haystack.dataclasses import ChatMessage
 
 from prefrag.components.agent.reply_formats import FORMATS, JsonFormat, ReplyFormat, Tags, TagsFormat, Tool, Turn
@@ -79,11 +79,14 @@ class Reasoner:
         """
         if reply_format != "auto" and reply_format not in FORMATS:
             raise ValueError(f"reply_format is '{reply_format}': set it to auto, {' or '.join(FORMATS)}.")
-        self.tools = [tool if isinstance(tool, Tool) else Tool(**tool) for tool in tools or [SEARCH_ENGINE]]
-        if len({tool.name for tool in self.tools}) < len(self.tools):
+        offered = [tool if isinstance(tool, Tool) else Tool(**tool) for tool in tools or [SEARCH_ENGINE]]
+        if len({tool.name for tool in offered}) < len(offered):
             raise ValueError("Two tools have the same name: give each action a name of its own.")
         if prompt is not None:
             prompt_path(prompt)
+        # Plain values where Haystack looks for them when it saves a pipeline.
+        self.tools = [asdict(tool) for tool in offered]
+        self.tags = asdict(tags if isinstance(tags, Tags) else _tags(tags or {}))
         self.chat_generator = chat_generator
         self.reply_format = reply_format
         self.answer_format = answer_format
@@ -91,32 +94,11 @@ class Reasoner:
         self.prompt = prompt
         self.generation_kwargs = generation_kwargs
         self.self_evaluation = self_evaluation
-        self.tags = tags if isinstance(tags, Tags) else _tags(tags or {})
         self.continue_turn = continue_turn
         self.cite = cite
+        self._tools = offered
+        self._tags = Tags(**self.tags)
         self._call = ModelCall("reasoner", chat_generator, generation_kwargs)
-
-    def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        return default_to_dict(
-            self,
-            chat_generator=self.chat_generator,
-            reply_format=self.reply_format,
-            tools=[asdict(tool) for tool in self.tools],
-            answer_format=self.answer_format,
-            must_answer=self.must_answer,
-            prompt=self.prompt,
-            generation_kwargs=self.generation_kwargs,
-            self_evaluation=self.self_evaluation,
-            tags=asdict(self.tags),
-            continue_turn=self.continue_turn,
-            cite=self.cite,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Reasoner:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
 
     def warm_up(self) -> None:
         """Load or connect the model."""
@@ -144,7 +126,7 @@ class Reasoner:
         if self.must_answer and self.prompt is not None and name in ("tools", "tags"):
             # A prompt of one's own for the one answering call holds its passages already.
             name = "text"
-        return TagsFormat(self.tags, self.continue_turn) if name == "tags" else FORMATS[name]()
+        return TagsFormat(self._tags, self.continue_turn) if name == "tags" else FORMATS[name]()
 
     def _prepare(self, state: State) -> Prepared:
         form, tools, marks = self._format, self._offered(state), citation_marks(state)
@@ -167,7 +149,7 @@ class Reasoner:
                 "must_answer": self.must_answer,
                 "self_evaluation": self.self_evaluation,
                 "as_json": isinstance(form, JsonFormat),
-                "tags": self.tags,
+                "tags": self._tags,
                 "steps": [
                     {"reply": step.reply, "observation": observation} for step, observation in turns(observations)
                 ],
@@ -186,11 +168,11 @@ class Reasoner:
 
     def _offered(self, state: State) -> list[Tool]:
         """:returns: The tools whose sources this run may search: a reply that names another one is a reply lost."""
-        allowed = [tool for tool in self.tools if tool.source is None or tool.source in state.settings.sources]
-        return allowed or self.tools
+        allowed = [tool for tool in self._tools if tool.source is None or tool.source in state.settings.sources]
+        return allowed or self._tools
 
     def _replied(self, message: ChatMessage, state: State) -> State:
-        step = self._format.read_message(message, self.tools, must_answer=self.must_answer)
+        step = self._format.read_message(message, self._tools, must_answer=self.must_answer)
         if not self.self_evaluation:
             # A schema may hold the fields all the same.
             step = replace(step, label=None, explanation="", suggestions="")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component
 
 from prefrag.components.agent.reply_formats import read_label
 from prefrag.components.generators.json_reply import object_schema, read_object, response_format
@@ -58,21 +58,6 @@ class SelfReflector:
         self.prompt = prompt
         self.generation_kwargs = generation_kwargs
         self._call = ModelCall("reflector", chat_generator, generation_kwargs) if chat_generator is not None else None
-
-    def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        return default_to_dict(
-            self,
-            reflection=self.reflection,
-            chat_generator=self.chat_generator,
-            prompt=self.prompt,
-            generation_kwargs=self.generation_kwargs,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> SelfReflector:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
 
     def warm_up(self) -> None:
         """Load or connect the model, if it is asked."""

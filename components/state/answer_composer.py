@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 
 from prefrag.components.state.citations import citation_marks, read_citations
 from prefrag.components.state.state import Action, Label, Search, State, Step, identity
@@ -167,15 +167,6 @@ class AnswerComposer:
             raise ValueError(f"when_unsure is '{when_unsure}': set it to {' or '.join(get_args(WhenUnsure))}.")
         self.local_source = local_source
         self.when_unsure: WhenUnsure = when_unsure
-
-    def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        return default_to_dict(self, local_source=self.local_source, when_unsure=self.when_unsure)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> AnswerComposer:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
 
     @component.output_types(result=dict[str, Any])
     def run(self, state: State) -> dict[str, dict[str, Any]]:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 
@@ -79,24 +79,6 @@ class StateBuilder:
         self.max_steps = max_steps
         self.max_supplements = max_supplements
         self.max_top_k = max(max_top_k, top_k)
-
-    def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        return default_to_dict(
-            self,
-            sources=self.sources,
-            preferred=self.preferred,
-            external_sources=self.external_sources,
-            top_k=self.top_k,
-            max_steps=self.max_steps,
-            max_supplements=self.max_supplements,
-            max_top_k=self.max_top_k,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> StateBuilder:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
 
     @component.output_types(state=State)
     def run(

@@ -28,15 +28,6 @@ def test_needs_a_prompt_that_exists():
         rewriter(prompt="nonsense")
 
 
-def test_survives_serialisation():
-    whole = rewriter(generation_kwargs={"temperature": 0.0})
-
-    again = FollowUpRewriter.from_dict(whole.to_dict())
-
-    assert again.to_dict() == whole.to_dict()
-    assert isinstance(again.chat_generator, ScriptedChatGenerator)
-
-
 async def test_a_first_question_passes_untouched_and_costs_nothing():
     first = asked(())
 

@@ -19,12 +19,6 @@ def ids(reached: State) -> list[str]:
     return [shown.id for shown in reached.step.documents]
 
 
-def test_survives_serialisation():
-    recorder = ObservationRecorder(merge=True)
-
-    assert ObservationRecorder.from_dict(recorder.to_dict()).merge
-
-
 async def test_the_asynchronous_way_gives_the_same():
     reached = state(search_step("a", found(ALPHA)))
 

@@ -23,15 +23,6 @@ def test_needs_a_source():
         PreferenceRouter([])
 
 
-def test_survives_serialisation():
-    router = PreferenceRouter(["local", "web"], follow_model=True)
-
-    again = PreferenceRouter.from_dict(router.to_dict())
-
-    assert again.to_dict() == router.to_dict()
-    assert again.follow_model
-
-
 def test_has_one_output_for_each_source():
     outputs = PreferenceRouter(["local", "my-archive"]).__haystack_output__._sockets_dict  # type: ignore[attr-defined]
 
@@ -42,7 +33,6 @@ def test_has_one_output_for_all_sources_that_are_asked_at_once():
     router = PreferenceRouter(["local", "web"], ask_all=True)
 
     assert set(router.__haystack_output__._sockets_dict) == {"search_all", "answered", "retry", "exhausted"}  # type: ignore[attr-defined]
-    assert PreferenceRouter.from_dict(router.to_dict()).ask_all
 
 
 def test_cannot_follow_the_model_and_ask_all():

@@ -31,12 +31,6 @@ def finished() -> State:
     return reached.with_event("answer", text="1974")
 
 
-def test_survives_serialisation():
-    composer = AnswerComposer(local_source="archive")
-
-    assert AnswerComposer.from_dict(composer.to_dict()).local_source == "archive"
-
-
 async def test_the_component_gives_the_result_on_both_ways():
     answer = replace(finished(), started=0.0)
 

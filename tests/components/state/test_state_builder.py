@@ -38,15 +38,6 @@ class TestInit:
         assert builder(top_k=50, max_top_k=20).run("q", top_k=50)["state"].settings.top_k == 50
 
 
-def test_survives_serialisation():
-    start = builder(top_k=7, max_steps=2, max_supplements=0, max_top_k=9)
-
-    again = StateBuilder.from_dict(start.to_dict())
-
-    assert again.to_dict() == start.to_dict()
-    assert again.to_dict()["init_parameters"]["max_top_k"] == 9
-
-
 class TestRun:
     def test_half_a_surrogate_pair_is_no_question(self):
         with pytest.raises(ValueError, match="send it as UTF-8"):
