@@ -1,14 +1,13 @@
 """What the model is shown of a retrieval."""
 
 # No postponed annotations here: Haystack could not tell a Variadic by its name.
-from collections.abc import Iterable
-from dataclasses import replace
 from functools import reduce
 
-from haystack import Document, component
+from haystack import component
 from haystack.core.component.types import Variadic
 
-from prefrag.components.state.state import Identity, Search, State, identity
+from prefrag.components.state.observation import observe
+from prefrag.components.state.state import Search, State
 
 
 @component
@@ -48,7 +47,7 @@ class ObservationRecorder:
         else:
             shown = self._last(searches, state)
         source = "+".join(search.source for search in shown if search.documents) or None
-        return observed(state, [document for search in shown for document in search.documents], source)
+        return observe(state, [document for search in shown for document in search.documents], source)
 
     def _last(self, searches: list[Search], state: State) -> list[Search]:
         if not searches:
@@ -57,25 +56,3 @@ class ObservationRecorder:
             # The other source failed or had nothing: what the preferred one found is better than an empty page.
             return next(([search] for search in reversed(searches) if search.documents), searches[-1:])
         return searches[-1:]
-
-
-def observed(state: State, documents: Iterable[Document], source: str | None) -> State:
-    """Make documents the observation of the last step.
-
-    :param state: The state after the retrieval.
-    :param documents: What the model is to be shown; each once, as the first source gave it.
-    :param source: The source (or sources, joined by ``+``) that they are from.
-    :returns: The state with the observation.
-    """
-    shown: dict[Identity, Document] = {}
-    for document in documents:
-        shown.setdefault(identity(document), replace(document, meta={**document.meta, "step": len(state.steps)}))
-    # Advice is for a model that chose the words.
-    advice = " Try other words." if state.step.reply else ""
-    note = "" if shown else f"No passages were found.{advice}"
-    state = state.with_last(documents=tuple(shown.values()), source=source, observed=True, note=note)
-    return state.with_event(
-        "observation",
-        source=source,
-        documents=[document.meta.get("title") or document.id for document in shown.values()],
-    )
