@@ -6,7 +6,7 @@ EXTRAS ?=
 export Q
 
 .DEFAULT_GOAL := help
-.PHONY: help ask serve install test test-haystack3 lint format lock clean
+.PHONY: help ask serve install test test-slow test-all test-haystack3 lint format lock clean
 
 help:  ## show what there is
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -20,11 +20,16 @@ serve: $(VENV)/.core  ## serve the pipelines on http://127.0.0.1:1416
 install: $(VENV)/.core  ## set up .venv; extras with EXTRAS="files dense"
 	@for extra in $(EXTRAS); do $(BIN)/pip install --quiet --disable-pip-version-check -e ".[$$extra]" || exit 1; done
 
-test: $(VENV)/.dev  ## run the tests
-	@$(BIN)/pytest -q -n auto
+test: $(VENV)/.dev  ## run the quick tests, a minute
+	@$(BIN)/pytest -q -n auto -m "not slow"
+
+test-slow: $(VENV)/.dev  ## run the others: trainings, killed processes, servers, the wheel in an environment of its own
+	@$(BIN)/pytest -q -n auto -m slow
+
+test-all: test test-slow  ## run all tests
 
 test-haystack3: .venv-haystack3/.dev  ## run the tests on the newest Haystack 3
-	@.venv-haystack3/bin/pytest -q -n auto
+	@.venv-haystack3/bin/pytest -q -n auto -m "not slow"
 
 lint: $(VENV)/.dev  ## check style and types
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

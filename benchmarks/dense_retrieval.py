@@ -27,8 +27,8 @@ sys.path.insert(0, str(CHECKOUT))
 import numpy as np  # noqa: E402
 from haystack import Document  # noqa: E402
 
+from prefrag.components.document_stores.tantivy.demo_index import read_passages  # noqa: E402
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore  # noqa: E402
-from prefrag.components.document_stores.tantivy.index_location import read_passages  # noqa: E402
 from prefrag.components.retrievers.dense_retriever import DenseRetriever  # noqa: E402
 from prefrag.components.retrievers.hybrid_retriever import HybridRetriever  # noqa: E402
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever  # noqa: E402

@@ -1,7 +1,7 @@
 """
-Measures links by title: how often texts mention the title of a gold passage, the time of a question, and their cost.
+Measures links by title: how often texts mention the title of a gold passage, and the time of a question.
 
-    python benchmarks/title_links.py [--data FOLDER] [--passages 1000000] [--compared 200000] [--elasticsearch URL]
+    python benchmarks/title_links.py [--data FOLDER] [--passages 1000000] [--elasticsearch URL]
 
 The corpora and questions are those of `--data` (by default ../shared/data/multihop beside the checkout): a folder a
 dataset, with corpus.jsonl and train.jsonl. The large index holds these passages and copies of them with other words,
@@ -31,9 +31,8 @@ from haystack import Document  # noqa: E402
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore  # noqa: E402
 from retrieval import DATASETS, percentile_95, read_questions, repeated, report  # noqa: E402
 
-from prefrag.components.document_stores.tantivy import document_store as tantivy_document_store  # noqa: E402
+from prefrag.components.document_stores.tantivy.demo_index import read_passages  # noqa: E402
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore  # noqa: E402
-from prefrag.components.document_stores.tantivy.index_location import read_passages  # noqa: E402
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever  # noqa: E402
 from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever  # noqa: E402
 from prefrag.components.text.title_mentions import longest_mentions, title_key  # noqa: E402
@@ -48,9 +47,6 @@ def main() -> None:
     shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
     parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
     parser.add_argument("--passages", type=int, default=1_000_000, help="passages of the large index; 0 leaves it out")
-    parser.add_argument(
-        "--compared", type=int, default=200_000, help="passages indexed with and without keys of titles"
-    )
     parser.add_argument("--elasticsearch", metavar="URL", help="measure this server too")
     parser.add_argument("--questions-of", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -74,8 +70,6 @@ def main() -> None:
             time_questions(name, store, asked)
             if options.elasticsearch:
                 with_server(options.elasticsearch, name, corpora[name], store, asked)
-        if options.compared:
-            compare(Path(folder), list(islice(renamed(everything), options.compared)))
         if options.passages:
             path = Path(folder) / "large"
             write(TantivyDocumentStore(path=str(path)), islice(renamed(everything), options.passages))
@@ -149,29 +143,6 @@ def with_server(url: str, name: str, corpus: list[Document], embedded: TantivyDo
         time_questions(f"Elasticsearch, {name}", embedded, asked, TitleMentionRetriever(store))
     finally:
         store.client.indices.delete(index=index, ignore_unavailable=True)
-
-
-def compare(folder: Path, passages: list[Document]) -> None:
-    """What the keys of titles cost an index: CPU time and bytes, against the format without them."""
-    formats = {"without": tantivy_document_store._FORMAT_WITHOUT_TITLES, "with": tantivy_document_store._FORMAT}
-    seconds: dict[str, list[float]] = {name: [] for name in formats}
-    sizes = {}
-    # By turns, so that whatever else runs here slows both.
-    for turn in range(3):
-        for name, number in formats.items():
-            path = folder / f"{name}-{turn}"
-            tantivy_document_store._FORMAT = number
-            store = TantivyDocumentStore(path=str(path))
-            start = time.process_time()
-            write(store, passages)
-            seconds[name].append(time.process_time() - start)
-            sizes[name] = size(path)
-    how = f"{len(passages):,} passages, {BATCH:,} a write_documents, CPU time, best of 3"
-    rates = {name: len(passages) / min(times) for name, times in seconds.items()}
-    for name, rate in rates.items():
-        report(f"indexing {name} titles", f"{rate:,.0f} passages/s, {sizes[name]:,.1f} MB", how)
-    report("titles: time of indexing", f"{100 * (rates['without'] / rates['with'] - 1):+.1f}%", "ratio of the above")
-    report("titles: size of the index", f"{100 * (sizes['with'] / sizes['without'] - 1):+.1f}%", "ratio of the above")
 
 
 def write(store: TantivyDocumentStore, passages: Iterable[Document]) -> None:

@@ -15,7 +15,8 @@ from typing import NamedTuple, TypeVar
 from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 
-from prefrag.components.document_stores.tantivy.index_location import index_exists, index_path
+from prefrag.components.document_stores.tantivy.index import index_exists
+from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.text.unicode_form import one_form
 from prefrag.evaluation.datasets import detect, read_passages
 from prefrag.evaluation.datasets.dataset_file import DatasetFile

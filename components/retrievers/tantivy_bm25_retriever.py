@@ -11,8 +11,7 @@ from prefrag.components.retrievers.search_settings import both_filters, wanted_t
 
 @component
 class TantivyBM25Retriever:
-    """
-    Finds the documents of a `TantivyDocumentStore` that fit a query best by BM25.
+    """Finds the documents of a `TantivyDocumentStore` that fit a query best by BM25.
 
     ```python
     from haystack import Document
@@ -31,13 +30,12 @@ class TantivyBM25Retriever:
     def __init__(
         self, document_store: TantivyDocumentStore, top_k: int = 10, filters: dict[str, Any] | None = None
     ) -> None:
-        """
-        Set the store and the defaults of a search.
+        """Set the store and the defaults of a search.
 
-        :param document_store: where to search.
-        :param top_k: the most documents to return.
+        :param document_store: Where to search.
+        :param top_k: The most documents to return.
         :param filters: Haystack's filters, which every search obeys; those of a run come on top.
-        :raises ValueError: if the store is no `TantivyDocumentStore` or top_k is under 1.
+        :raises ValueError: When the store is no `TantivyDocumentStore` or top_k is under 1.
         """
         if not isinstance(document_store, TantivyDocumentStore):
             raise ValueError(f"document_store must be a TantivyDocumentStore, not {type(document_store).__name__}.")
@@ -69,10 +67,9 @@ class TantivyBM25Retriever:
         return default_from_dict(cls, {**data, "init_parameters": parameters})
 
     def warm_up(self) -> None:
-        """
-        Open the index, so that a missing one is told before the first question.
+        """Open the index, so that a missing one is reported before the first question.
 
-        :raises FileNotFoundError: if the store names an index that does not exist.
+        :raises FileNotFoundError: When the store names an index that does not exist.
         """
         self.document_store.count_documents()
 
@@ -80,15 +77,14 @@ class TantivyBM25Retriever:
     def run(
         self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
-        """
-        Find documents.
+        """Find documents.
 
-        :param query: any text.
-        :param top_k: the most documents to return, in place of the retriever's own.
+        :param query: Any text.
+        :param top_k: The most documents to return, in place of the retriever's own.
         :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
         :returns: `documents` with their score, best first; none for a query without a word.
-        :raises ValueError: if top_k is under 1.
-        :raises FilterError: if the filters cannot be understood or applied.
+        :raises ValueError: When top_k is under 1.
+        :raises FilterError: When the filters cannot be understood or applied.
         """
         top_k, filters = wanted_top_k(self.top_k, top_k), both_filters(self.filters, filters)
         return {"documents": self.document_store.search(query, top_k=top_k, filters=filters)}
@@ -97,15 +93,14 @@ class TantivyBM25Retriever:
     async def run_async(
         self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
-        """
-        Find documents; the same as `run`.
+        """Find documents without blocking the event loop; otherwise the same as `run`.
 
-        :param query: any text.
-        :param top_k: the most documents to return, in place of the retriever's own.
+        :param query: Any text.
+        :param top_k: The most documents to return, in place of the retriever's own.
         :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
         :returns: `documents` with their score, best first; none for a query without a word.
-        :raises ValueError: if top_k is under 1.
-        :raises FilterError: if the filters cannot be understood or applied.
+        :raises ValueError: When top_k is under 1.
+        :raises FilterError: When the filters cannot be understood or applied.
         """
         if filters or self.filters:
             # A filter may have to read many documents, and everybody else would wait.

@@ -14,8 +14,7 @@ from prefrag.components.retrievers.search_settings import both_filters, wanted_t
 
 @component
 class VectorRetriever:
-    """
-    Finds the passages of an on-disk index whose vectors are nearest to a query's.
+    """Finds the passages of an on-disk index whose vectors are nearest to a query's.
 
     The passages are embedded beforehand by :func:`prefrag.pipelines.indexing.embedding.embed_index`.
 
@@ -35,14 +34,13 @@ class VectorRetriever:
         top_k: int = 10,
         filters: dict[str, Any] | None = None,
     ) -> None:
-        """
-        Set the index and the defaults of a search.
+        """Set the index and the defaults of a search.
 
-        :param document_store: where the passages are; their vectors lie in its folder.
-        :param model: the name of the model that embedded them.
-        :param top_k: the most documents to return.
+        :param document_store: Where the passages are; their vectors lie in its folder.
+        :param model: The name of the model that embedded them.
+        :param top_k: The most documents to return.
         :param filters: Haystack's filters, which every search obeys; those of a run come on top.
-        :raises ValueError: if the store is no `TantivyDocumentStore`, the model has no name or top_k is under 1.
+        :raises ValueError: When the store is no `TantivyDocumentStore`, the model has no name or top_k is under 1.
         """
         self.vectors = PassageVectors(document_store, model)
         self.document_store = document_store
@@ -78,11 +76,10 @@ class VectorRetriever:
         return default_from_dict(cls, {**data, "init_parameters": parameters})
 
     def warm_up(self) -> None:
-        """
-        Open the vectors, so that missing ones are told before the first question.
+        """Open the vectors, so that missing ones are reported before the first question.
 
-        :raises FileNotFoundError: if the passages are not embedded with this model.
-        :raises ImportError: if the extra `dense` is not installed.
+        :raises FileNotFoundError: When the passages are not embedded with this model.
+        :raises ImportError: When the extra `dense` is not installed.
         """
         self.vectors.count()
 
@@ -90,16 +87,15 @@ class VectorRetriever:
     def run(
         self, query_embedding: list[float], filters: dict[str, Any] | None = None, top_k: int | None = None
     ) -> dict[str, list[Document]]:
-        """
-        Find documents.
+        """Find documents.
 
-        :param query_embedding: the vector of the query, by the same model.
+        :param query_embedding: The vector of the query, by the same model.
         :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
-        :param top_k: the most documents to return, in place of the retriever's own.
+        :param top_k: The most documents to return, in place of the retriever's own.
         :returns: `documents` with the cosine as their score, best first.
-        :raises ValueError: if top_k is under 1 or the vector of another length.
-        :raises FileNotFoundError: if the passages are not embedded with this model.
-        :raises FilterError: if the filters cannot be understood or applied.
+        :raises ValueError: When top_k is under 1 or the vector of another length.
+        :raises FileNotFoundError: When the passages are not embedded with this model.
+        :raises FilterError: When the filters cannot be understood or applied.
         """
         top_k, filters = wanted_top_k(self.top_k, top_k), both_filters(self.filters, filters)
         return {"documents": self.vectors.search(query_embedding, top_k, filters)}
@@ -108,15 +104,14 @@ class VectorRetriever:
     async def run_async(
         self, query_embedding: list[float], filters: dict[str, Any] | None = None, top_k: int | None = None
     ) -> dict[str, list[Document]]:
-        """
-        Find documents without blocking the event loop; otherwise the same as `run`.
+        """Find documents without blocking the event loop; otherwise the same as `run`.
 
-        :param query_embedding: the vector of the query, by the same model.
+        :param query_embedding: The vector of the query, by the same model.
         :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
-        :param top_k: the most documents to return, in place of the retriever's own.
+        :param top_k: The most documents to return, in place of the retriever's own.
         :returns: `documents` with the cosine as their score, best first.
-        :raises ValueError: if top_k is under 1 or the vector of another length.
-        :raises FileNotFoundError: if the passages are not embedded with this model.
-        :raises FilterError: if the filters cannot be understood or applied.
+        :raises ValueError: When top_k is under 1 or the vector of another length.
+        :raises FileNotFoundError: When the passages are not embedded with this model.
+        :raises FilterError: When the filters cannot be understood or applied.
         """
         return await asyncio.to_thread(self.run, query_embedding, filters, top_k)

@@ -19,12 +19,8 @@ from haystack_integrations.document_stores.elasticsearch import ElasticsearchDoc
 
 from prefrag.components.document_stores.elasticsearch.titles import TITLE_KEY_FIELD
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.document_stores.tantivy.index_location import (
-    DEFAULT_INDEX,
-    index_exists,
-    index_path,
-    resolve_index,
-)
+from prefrag.components.document_stores.tantivy.index import index_exists
+from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path, resolve_index
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.components.text.title_mentions import title_key
 

@@ -368,12 +368,8 @@ def _filters(text: str | None) -> dict[str, Any] | None:
 
 
 def _demo_question() -> str:
-    from prefrag.components.document_stores.tantivy.index_location import (
-        DEFAULT_INDEX,
-        INDEX_VARIABLE,
-        index_exists,
-        index_path,
-    )
+    from prefrag.components.document_stores.tantivy.index import index_exists
+    from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, INDEX_VARIABLE, index_path
 
     chosen = os.environ.get(INDEX_VARIABLE) or None
     if chosen not in (None, "demo") or (chosen is None and index_exists(index_path(DEFAULT_INDEX))):

@@ -17,8 +17,8 @@ from haystack.errors import FilterError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
 from prefrag.components.document_stores.elasticsearch.titles import ElasticsearchTitles
+from prefrag.components.document_stores.tantivy.demo_index import read_passages
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.document_stores.tantivy.index_location import read_passages
 from prefrag.components.judge.switch_features import switch_features
 from prefrag.components.pair_classifier.pair_features import pair_features
 from prefrag.components.rankers.title_match_ranker import TitleMatchRanker

@@ -11,24 +11,24 @@ _ANALYSED = ("title", "content")
 
 
 def filter_clause(filters: dict[str, Any]) -> dict[str, Any]:
-    """
-    Translate filters.
+    """Translate filters into a clause of a query.
 
     :param filters: Haystack's filters.
-    :returns: a clause of a query.
-    :raises FilterError: if they cannot be understood, or compare a title or text.
+    :returns: A clause of an Elasticsearch query.
+    :raises FilterError: When they cannot be understood, or compare a title or text.
     """
     refuse_analysed_fields(filters)
     return _normalize_filters(filters)
 
 
 def refuse_analysed_fields(filters: Any) -> None:
-    """
-    Find comparisons of titles and texts: the server would compare their stems, so that `==` finds nothing and `!=`
-    finds what is excluded. Whether there is a title at all, which is a comparison with None, it can tell.
+    """Refuse comparisons of titles and texts.
+
+    The server would compare their stems, so that `==` finds nothing and `!=` finds what is excluded. A comparison with
+    None, which is whether there is a title at all, works.
 
     :param filters: Haystack's filters, however wrong.
-    :raises FilterError: if there is one.
+    :raises FilterError: When there is one.
     """
     if not isinstance(filters, dict):
         return

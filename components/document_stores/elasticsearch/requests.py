@@ -1,4 +1,4 @@
-"""What all requests to Elasticsearch have in common: what to say about failures, and clients of closed event loops."""
+"""What all requests to Elasticsearch share: advice on failures, and a client for the running event loop."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from haystack_integrations.document_stores.elasticsearch import ElasticsearchDoc
 
 
 async def ask_async(store: ElasticsearchDocumentStore, request: Callable[[AsyncElasticsearch], Awaitable[Any]]) -> Any:
-    """
-    Send a request through the client of the running event loop.
+    """Send a request through the client of the running event loop.
 
-    :param store: the store whose server is asked.
-    :param request: calls the client that it is given; it may be called twice.
-    :returns: the reply.
+    :param store: The store whose server is called.
+    :param request: Sends the request with the client that it gets; it may be called twice.
+    :returns: The reply.
     """
     client = store.async_client
     try:
@@ -37,11 +36,10 @@ async def ask_async(store: ElasticsearchDocumentStore, request: Callable[[AsyncE
 
 @contextmanager
 def explained(store: ElasticsearchDocumentStore) -> Iterator[None]:
-    """
-    Say what to do about the failures of a server.
+    """Turn the failures of a server into errors that advise what to do.
 
-    :param store: the store whose server is asked.
-    :raises DocumentStoreError: if the server cannot be reached, refuses, or has no such index.
+    :param store: The store whose server is called.
+    :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
     """
     hosts = store._hosts or "http://localhost:9200"
     try:

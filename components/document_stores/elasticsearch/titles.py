@@ -26,28 +26,27 @@ _HOW_MANY: list[dict[str, Any]] = [
 
 
 class ElasticsearchTitles:
-    """
-    The passages of an index by title, as `TantivyDocumentStore` has them: `known_titles` and `documents_by_title`.
+    """Looks up the passages of an index by title, as `TantivyDocumentStore` does.
 
     The index must have been written by `prefrag index`, which fills the field `title_key`.
     """
 
     def __init__(self, store: ElasticsearchDocumentStore, title_boost: float = 1.25) -> None:
-        """
-        :param store: The store of the index; the server is not asked yet.
+        """Describe the look-up; the server is not called yet.
+
+        :param store: The store of the index.
         :param title_boost: How much more a word in the title counts than one in the text.
         """
         self._store = store
         self._title_boost = title_boost
 
     def known_titles(self, keys: Iterable[str]) -> set[str]:
-        """
-        Tell which of many keys are titles of passages.
+        """Find out which of many keys are titles of passages.
 
-        :param keys: keys as `title_key` makes them.
-        :returns: those that a passage has.
-        :raises DocumentStoreError: if the server cannot be reached or refuses, has no such index, or the index was made
-            without keys of titles.
+        :param keys: Keys as `title_key` makes them.
+        :returns: Those that a passage has.
+        :raises DocumentStoreError: When the server cannot be reached or refuses, has no such index, or the index holds
+            titles without keys.
         """
         searches = self._which(keys)
         if not searches:
@@ -60,7 +59,7 @@ class ElasticsearchTitles:
         return known
 
     async def known_titles_async(self, keys: Iterable[str]) -> set[str]:
-        """As :meth:`known_titles`, without blocking the event loop."""
+        """Find known titles without blocking the event loop; otherwise the same as :meth:`known_titles`."""
         searches = self._which(keys)
         if not searches:
             return set()
@@ -76,16 +75,15 @@ class ElasticsearchTitles:
     def documents_by_title(
         self, titles: Mapping[str, str], per_title: int = 3, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
-        """
-        Get passages by their titles.
+        """Get passages by their titles.
 
-        :param titles: keys as `title_key` makes them, each with the text that tells which of
-            the passages of this title come first.
-        :param per_title: the most passages of a title.
+        :param titles: Keys as `title_key` makes them, each with the text that decides which of the passages of this
+            title come first.
+        :param per_title: The most passages of a title.
         :param filters: Haystack's filters on the metadata.
-        :returns: the passages of each title that has some, best BM25 for its text first and with it as their score.
-        :raises FilterError: if the filters cannot be understood, or compare titles or texts.
-        :raises DocumentStoreError: if the server cannot be reached or refuses, or has no such index.
+        :returns: The passages of each title that has some, best BM25 for its text first and with it as their score.
+        :raises FilterError: When the filters cannot be understood, or compare titles or texts.
+        :raises DocumentStoreError: When the server cannot be reached or refuses, or has no such index.
         """
         searches = self._of_titles(titles, per_title, filters)
         if not searches:
@@ -97,7 +95,7 @@ class ElasticsearchTitles:
     async def documents_by_title_async(
         self, titles: Mapping[str, str], per_title: int = 3, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
-        """As :meth:`documents_by_title`, without blocking the event loop."""
+        """Get passages without blocking the event loop; otherwise the same as :meth:`documents_by_title`."""
         searches = self._of_titles(titles, per_title, filters)
         if not searches:
             return {}
@@ -144,7 +142,7 @@ class ElasticsearchTitles:
         return list(reply["responses"])
 
     def _check_keys(self, reply: Any) -> None:
-        """Nothing was found: say so when that is because the index holds titles but no keys of them."""
+        """Raise when nothing was found because the index holds titles but no keys of them."""
         with_title, with_key = (one["hits"]["total"]["value"] for one in self._checked(reply))
         if with_title and not with_key:
             raise DocumentStoreError(

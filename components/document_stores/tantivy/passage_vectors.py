@@ -11,7 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from haystack import Document, default_from_dict, default_to_dict
+from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
@@ -26,29 +26,27 @@ _KEEP_OLD_VERSIONS = timedelta(minutes=10)
 
 
 class PassageVectors:
-    """
-    Keeps one vector a passage in a LanceDB table on disk, in the folder of the `TantivyDocumentStore` with the texts.
+    """Keeps one vector a passage in a LanceDB table on disk, beside the texts of a `TantivyDocumentStore`.
 
     The texts are kept once: a search finds ids here and reads the passages there, so dense and BM25 retrieval give
     the same documents, and a passage that has left the store is not found whatever its vector. Every embedding model
-    has a table of its own; the vectors of two models say nothing to each other.
+    has a table of its own; the vectors of two models cannot be compared.
 
     Why LanceDB, of seven embedded libraries tried with 31,000 vectors of 384 numbers: it alone let a process that had
     the index open see what another one wrote (Qdrant's local mode and DuckDB lock the second process out, Chroma goes
     on giving the old results, FAISS, usearch and hnswlib leave files, ids and crashes to their user); every write is
     one atomic commit; and its partitioned index took a quarter of the time of comparing every vector, and on real
-    passages gave the same five.
+    passages found the same five.
 
     It needs the extra `dense`: `lancedb` is imported when a table is opened.
     """
 
     def __init__(self, document_store: TantivyDocumentStore, model: str) -> None:
-        """
-        Describe the vectors; nothing is opened before it is used.
+        """Describe the vectors; nothing is opened before it is used.
 
-        :param document_store: where the passages are.
-        :param model: the name of the model that embeds passages and queries.
-        :raises ValueError: if the store is no `TantivyDocumentStore` or the model has no name.
+        :param document_store: Where the passages are.
+        :param model: The name of the model that embeds passages and queries.
+        :raises ValueError: When the store is no `TantivyDocumentStore` or the model has no name.
         """
         if not isinstance(document_store, TantivyDocumentStore):
             raise ValueError(f"document_store must be a TantivyDocumentStore, not {type(document_store).__name__}.")
@@ -57,49 +55,26 @@ class PassageVectors:
         self.document_store = document_store
         self.model = model
 
-    def to_dict(self) -> dict[str, Any]:
-        """
-        Serialise the vectors' place.
-
-        :returns: its parameters as plain values.
-        """
-        return default_to_dict(self, document_store=self.document_store.to_dict(), model=self.model)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> PassageVectors:
-        """
-        Make an object from its serialised form.
-
-        :param data: what `to_dict` gave.
-        :returns: the object.
-        """
-        parameters = dict(data.get("init_parameters", {}))
-        if isinstance(store := parameters.get("document_store"), dict):
-            parameters["document_store"] = TantivyDocumentStore.from_dict(store)
-        return default_from_dict(cls, {**data, "init_parameters": parameters})
-
     def count(self) -> int:
-        """
-        Count the vectors.
+        """Count the vectors.
 
-        :returns: their number.
-        :raises FileNotFoundError: if no passage of this index was embedded with this model.
+        :returns: Their number.
+        :raises FileNotFoundError: When no passage of this index was embedded with this model.
         """
         return int(self._table().count_rows())
 
     def search(
         self, embedding: Sequence[float], top_k: int = 10, filters: dict[str, Any] | None = None
     ) -> list[Document]:
-        """
-        Find the passages whose vectors are nearest by cosine.
+        """Find the passages whose vectors are nearest by cosine.
 
-        :param embedding: the vector of the query.
-        :param top_k: the most passages to return.
+        :param embedding: The vector of the query.
+        :param top_k: The most passages to return.
         :param filters: Haystack's filters on the metadata.
-        :returns: passages with the cosine as their score, best first.
-        :raises FileNotFoundError: if no passage of this index was embedded with this model.
-        :raises ValueError: if the vector is of another length than those of the passages.
-        :raises FilterError: if the filters cannot be understood or applied.
+        :returns: Passages with the cosine as their score, best first.
+        :raises FileNotFoundError: When no passage of this index was embedded with this model.
+        :raises ValueError: When the vector is of another length than those of the passages.
+        :raises FilterError: When the filters cannot be understood or applied.
         """
         table, length = self._table_and_length()
         if len(embedding) != length:
@@ -121,10 +96,9 @@ class PassageVectors:
             limit = min(total, max(64, 4 * limit))
 
     def fingerprints(self) -> dict[str, str]:
-        """
-        List what is embedded.
+        """List what is embedded.
 
-        :returns: for every id the fingerprint of the text that was embedded; empty when there is no table.
+        :returns: For every id the fingerprint of the text that was embedded; empty when there is no table.
         """
         try:
             rows = self._table().search().select(["id", "fingerprint"]).to_arrow()
@@ -133,14 +107,13 @@ class PassageVectors:
         return dict(zip(rows["id"].to_pylist(), rows["fingerprint"].to_pylist(), strict=True))
 
     def write(self, ids: Sequence[str], fingerprints: Sequence[str], vectors: Sequence[Sequence[float]]) -> None:
-        """
-        Write vectors over those of the same ids. They are on disk when this returns.
+        """Write vectors over those of the same ids, on disk when this returns.
 
-        :param ids: the ids of the passages, each once.
-        :param fingerprints: the fingerprints of their texts.
-        :param vectors: their vectors.
-        :raises ValueError: if the vectors are of another length than those that are there.
-        :raises DocumentStoreError: if the disk refuses.
+        :param ids: The ids of the passages, each once.
+        :param fingerprints: The fingerprints of their texts.
+        :param vectors: Their vectors.
+        :raises ValueError: When the vectors are of another length than those that are there.
+        :raises DocumentStoreError: When the disk refuses.
         """
         if not ids:
             return
@@ -170,17 +143,16 @@ class PassageVectors:
             raise DocumentStoreError(f"The vectors in {self.folder} cannot be written: {error}") from error
 
     def delete(self, ids: Iterable[str]) -> None:
-        """
-        Delete vectors; ids that do not exist are passed over.
+        """Delete vectors; ids that do not exist are passed over.
 
-        :param ids: the ids of the passages.
+        :param ids: The ids of the passages.
         """
         quoted = ["'" + passage_id.replace("'", "''") + "'" for passage_id in ids]
         for start in range(0, len(quoted), 1000):
             self._table().delete(f"id IN ({', '.join(quoted[start : start + 1000])})")
 
     def finish(self) -> None:
-        """Sort the vectors into partitions, so that a search compares those near the query only; drop old versions."""
+        """Sort the vectors into partitions, so that a search compares only those near the query; drop old versions."""
         table = self._table()
         count = table.count_rows()
         if count >= _FEWEST_TO_INDEX:
@@ -203,9 +175,10 @@ class PassageVectors:
 
     @property
     def folder(self) -> Path:
-        """
-        :returns: where the tables of all models lie: a folder in that of the index.
-        :raises FileNotFoundError: if the store names an index that does not exist.
+        """Find where the tables of all models lie.
+
+        :returns: A folder in that of the index.
+        :raises FileNotFoundError: When the store names an index that does not exist.
         """
         path = self.document_store.path
         index = Path(path).expanduser().absolute() if path is not None else resolve_index(self.document_store.index)

@@ -30,3 +30,9 @@ def test_each_document_is_shown_once_and_stamped_with_its_step():
 )
 def test_where_nothing_was_found_only_a_model_that_chose_the_words_is_advised(step: Step, note: str):
     assert observe(state(step), [], None).step.note == note
+
+
+def test_a_document_without_a_title_is_named_by_its_id():
+    untitled = document("gamma", title=None)
+
+    assert observe(state(search_step("a")), [untitled], "local").events[-1].data["documents"] == ["gamma"]

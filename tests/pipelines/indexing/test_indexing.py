@@ -19,7 +19,8 @@ from haystack.document_stores.types import DuplicatePolicy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import prefrag.components.document_stores.tantivy.document_store
+import prefrag.components.document_stores.tantivy.analysis
+import prefrag.components.document_stores.tantivy.schema
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.pipelines import indexing
@@ -199,10 +200,8 @@ class TestACorpus:
         corpus = make("c.jsonl", line("a", text, title) + line("b"))
         store = TantivyDocumentStore(path=str(index_path("default")))
         with monkeypatch.context() as before:
-            before.setattr(prefrag.components.document_stores.tantivy.document_store, "one_form", lambda text: text)
-            before.setattr(
-                prefrag.components.document_stores.tantivy.document_store, "title_key", lambda title: title.lower()
-            )
+            before.setattr(prefrag.components.document_stores.tantivy.analysis, "one_form", lambda text: text)
+            before.setattr(prefrag.components.document_stores.tantivy.schema, "title_key", lambda title: title.lower())
             origin = {"corpus": str(corpus)}
             store.write_documents(
                 [

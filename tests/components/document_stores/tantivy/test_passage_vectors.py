@@ -79,7 +79,7 @@ def test_filters_count_every_passage_however_far(vectors: PassageVectors):
     assert ids(vectors.search([1.0, 0.0], top_k=1, filters=north)) == ["north"]
 
 
-def test_a_filter_that_cannot_be_understood_is_told(vectors: PassageVectors):
+def test_a_filter_that_cannot_be_understood_is_reported(vectors: PassageVectors):
     with pytest.raises(FilterError):
         vectors.search([1.0, 0.0], filters={"field": "meta.title", "operator": "like", "value": "n"})
 
@@ -131,7 +131,7 @@ def test_each_model_has_vectors_of_its_own(store: TantivyDocumentStore, vectors:
     assert PassageVectors(store, "other/model").fingerprints() == {}
 
 
-def test_a_query_of_another_length_is_told(vectors: PassageVectors):
+def test_a_query_of_another_length_is_reported(vectors: PassageVectors):
     with pytest.raises(ValueError, match="has 3 numbers, those of letters/a-b have 2"):
         vectors.search([1.0, 0.0, 0.0])
     with pytest.raises(ValueError, match="embed the passages again"):
@@ -179,7 +179,6 @@ def test_the_retriever_is_saved_and_loaded_without_the_extra(store: TantivyDocum
     data = VectorRetriever(store, MODEL, top_k=3).to_dict()
 
     assert VectorRetriever.from_dict(data).to_dict() == data
-    assert PassageVectors.from_dict(PassageVectors(store, MODEL).to_dict()).model == MODEL
 
 
 def test_an_index_that_was_not_embedded_says_how_to(store: TantivyDocumentStore):

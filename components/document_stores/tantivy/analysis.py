@@ -1,0 +1,60 @@
+"""How an index splits texts into the tokens that it compares."""
+
+from __future__ import annotations
+
+import functools
+
+from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
+
+from prefrag.components.text.unicode_form import one_form
+
+# Languages that tantivy 0.27 carries stop words for, and all those that it can stem.
+_WITH_STOP_WORDS = (
+    *("danish", "dutch", "english", "finnish", "french", "german", "hungarian", "italian", "norwegian"),
+    *("portuguese", "russian", "spanish", "swedish"),
+)
+LANGUAGES = tuple(sorted((*_WITH_STOP_WORDS, "arabic", "greek", "romanian", "tamil", "turkish")))
+DEFAULT_LANGUAGE = "english"
+
+# Longer tokens are debris of encodings; in bytes, room for 80 letters of the scripts that take three each.
+_LONGEST_TOKEN = 255
+
+
+def check_language(language: str) -> None:
+    """Refuse a language that tantivy cannot stem.
+
+    :param language: The name of a language, in lower case.
+    :raises ValueError: When it is not one of `LANGUAGES`.
+    """
+    if language not in LANGUAGES:
+        raise ValueError(f"There is no stemmer for '{language}'. Choose one of: {', '.join(LANGUAGES)}.")
+
+
+def text_analyzer(language: str) -> TextAnalyzer:
+    """Make the analyzer of an index: words, lower case, no stop words, stems.
+
+    :param language: One of `LANGUAGES`. Arabic, Greek, Romanian, Tamil and Turkish keep their stop words.
+    :returns: The analyzer, one object per language.
+    :raises ValueError: When the language is unknown.
+    """
+    check_language(language)
+    return _text_analyzer(language)
+
+
+@functools.cache
+def _text_analyzer(language: str) -> TextAnalyzer:
+    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(_LONGEST_TOKEN))
+    builder = builder.filter(Filter.lowercase())
+    if language in _WITH_STOP_WORDS:
+        builder = builder.filter(Filter.stopword(language))
+    return builder.filter(Filter.stemmer(language)).build()
+
+
+def indexed_form(text: str) -> str:
+    """Write a text in the form in which it is indexed and looked up.
+
+    :param text: Any text.
+    :returns: The text in one form of Unicode, with `?` for what cannot be encoded.
+    """
+    # A lone surrogate, as some PDF readers give, cannot be encoded.
+    return text if text.isascii() else one_form(text).encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,224 @@
+"""One commit of an index, and what is kept with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import tantivy
+from haystack import Document
+from tantivy import Occur, Query, TextAnalyzer
+
+from prefrag.components.document_stores.tantivy.analysis import indexed_form
+from prefrag.components.document_stores.tantivy.filters import candidate_query, matches_filters
+from prefrag.components.document_stores.tantivy.schema import TEXT_FIELDS, exact_term, read_document
+
+# How much more a word in the title counts than one in the text.
+TITLE_BOOST = 1.25
+# Words whose document frequency is kept; some megabytes.
+_MOST_FREQUENCIES = 100_000
+# Words whose part of a query is kept; 6 megabytes. The queries of one question have most words in common.
+_MOST_CLAUSES = 20_000
+# Documents that are kept as they were read, for as long as one question finds them again and again.
+_MOST_AT_HAND = 512
+
+
+class Commit:
+    """Reads an index as one commit left it.
+
+    Clauses of words, documents and frequencies are kept for as long as the commit is the latest. After the next one
+    there is another object, so nothing that is kept here can be out of date.
+    """
+
+    def __init__(
+        self,
+        searcher: tantivy.Searcher,
+        version: tuple[int, int, int] | None,
+        schema: tantivy.Schema,
+        analyzer: TextAnalyzer,
+        whole: bool,
+    ) -> None:
+        """Keep the handles of a commit.
+
+        :param searcher: Searches the index as the commit left it.
+        :param version: The version of the file that every commit replaces.
+        :param schema: The schema of the index.
+        :param analyzer: The analyzer of the index.
+        :param whole: Whether the index holds nothing that is deleted: the frequency of a term, which tantivy gives
+            at once, counts the deleted documents.
+        """
+        self.searcher = searcher
+        self.version = version
+        self.whole = whole
+        self._schema = schema
+        self._analyzer = analyzer
+        self._frequencies: dict[str, int] = {}
+        self._clauses: dict[str, list[tuple[Occur, Query]]] = {}
+        self._documents: dict[tuple[int, int], tuple[str, str | None, dict[str, Any]]] = {}
+
+    def text_query(self, text: str) -> Query | None:
+        """Build the query for a text: BM25 over title and text, summed.
+
+        :param text: Any text; it has no operators.
+        :returns: The query; None when no document holds a word of the text.
+        """
+        # Built from terms rather than parsed, so no text can be a syntax error or an operator. A word that comes
+        # twice counts once: counted twice, it costs 3 points of recall at 5 on MuSiQue and gains nothing elsewhere.
+        clauses: list[tuple[Occur, Query]] = []
+        for token in dict.fromkeys(self._analyzer.analyze(indexed_form(text))):
+            known = self._clauses.get(token)
+            clauses += self._clauses_of(token) if known is None else known
+        return Query.boolean_query(clauses) if clauses else None
+
+    def title_query(self, keys: Iterable[str]) -> Query:
+        """Build the query for the documents of some titles.
+
+        :param keys: Keys as `title_key` makes them.
+        :returns: The query; every document that fulfils it has the score 0.
+        """
+        terms = [Query.term_query(self._schema, "title_key", exact_term(key), "basic") for key in keys]
+        return Query.const_score_query(Query.boolean_query([(Occur.Should, term) for term in terms]), 0.0)
+
+    def best(self, query: Query, top_k: int, filters: dict[str, Any] | None) -> list[Document]:
+        """Find the documents that fulfil a query best.
+
+        :param query: The query.
+        :param top_k: The most documents to return.
+        :param filters: Haystack's filters, which all of them match.
+        :returns: Documents with their score, highest first; those of one score as they lie in the index.
+        :raises FilterError: When the filters cannot be applied.
+        """
+        searcher = self.searcher
+        if not filters:
+            hits = searcher.search(query, limit=top_k, count=False).hits
+            return [self._read(address, score) for score, address in hits]
+
+        if (candidates := candidate_query(self._schema, filters)) is not None:
+            query = Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(candidates, 0.0))])
+        # The index knows only part of the filter, so candidates are checked one by one, in a window that grows until
+        # it holds enough. Windows are searched from their beginning: the order of near-equal scores may differ.
+        limit = max(1, min(searcher.num_docs, top_k))
+        checked: dict[tuple[int, int], Document | None] = {}
+        while True:
+            hits = searcher.search(query, limit=limit, count=False).hits
+            found = []
+            for score, address in hits:
+                key = (address.segment_ord, address.doc)
+                if key not in checked:
+                    document = read_document(searcher, address, score)
+                    checked[key] = document if matches_filters(filters, document) else None
+                if (match := checked[key]) is not None:
+                    found.append(match)
+            if len(found) >= top_k or len(hits) < limit or limit >= searcher.num_docs:
+                return found[:top_k]
+            limit = min(searcher.num_docs, max(64, limit * 4))
+
+    def all_matching(self, filters: dict[str, Any] | None) -> Iterator[Document]:
+        """Go through the documents that match filters, without holding them all.
+
+        :param filters: Haystack's filters; without them every document is given.
+        :returns: The matching documents, in no particular order.
+        :raises FilterError: When the filters cannot be applied.
+        """
+        query = candidate_query(self._schema, filters) if filters else None
+        for document in self._read_all(query if query is not None else Query.all_query()):
+            if not filters or matches_filters(filters, document):
+                yield document
+
+    def by_id(self, document_ids: Sequence[str]) -> list[Document]:
+        """Get documents by their ids.
+
+        :param document_ids: The ids, each once.
+        :returns: The documents that exist, in the order of the ids.
+        """
+        query = Query.term_set_query(self._schema, "id", [exact_term(document_id) for document_id in document_ids])
+        found = {document.id: document for document in self._read_all(query)}
+        return [found[document_id] for document_id in document_ids if document_id in found]
+
+    def existing(self, field: str, values: Iterable[str]) -> set[str]:
+        """Look up exact terms.
+
+        :param field: A field of exact terms.
+        :param values: The strings to look up.
+        :returns: Those that a document has.
+        """
+        searcher = self.searcher
+        found = {value for value in values if searcher.doc_freq(field, exact_term(value))}
+        if self.whole:
+            return found
+        terms = {value: Query.term_query(self._schema, field, exact_term(value), "basic") for value in found}
+        return {value for value, term in terms.items() if searcher.search(term, limit=1, count=False).hits}
+
+    def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
+        """Count in how many documents words occur, in title or text.
+
+        :param words: Words of a text, or terms of the index.
+        :returns: The number of documents, and for every word the number that holds it; all, for one without a token.
+        """
+        searcher, kept = self.searcher, self._frequencies
+        total = searcher.num_docs
+        frequencies = {}
+        for word in words:
+            if word in kept:
+                frequencies[word] = kept[word]
+                continue
+            # Stemming a stem can change it again, so what is a term of the index already is left alone.
+            text = indexed_form(word)
+            known = any(searcher.doc_freq(field, text) for field in TEXT_FIELDS)
+            tokens = [text] if known else self._analyzer.analyze(text)
+            if not tokens:
+                frequencies[word] = total
+                continue
+            frequencies[word] = self._count_with(tokens)
+            if len(kept) < _MOST_FREQUENCIES:
+                kept[word] = frequencies[word]
+        return total, frequencies
+
+    def _clauses_of(self, token: str) -> list[tuple[Occur, Query]]:
+        # Most words are in no title, and tantivy looks for each clause several times.
+        fields = [field for field in TEXT_FIELDS if self.searcher.doc_freq(field, token)]
+        terms = {field: Query.term_query(self._schema, field, token, "freq") for field in fields}
+        if "title" in terms:
+            terms["title"] = Query.boost_query(terms["title"], TITLE_BOOST)
+        clauses = [(Occur.Should, term) for term in terms.values()]
+        if len(self._clauses) < _MOST_CLAUSES:
+            self._clauses[token] = clauses
+        return clauses
+
+    def _count_with(self, tokens: Sequence[str]) -> int:
+        """Count the documents that hold all of the tokens, each in title or text."""
+        if self.whole and len(tokens) == 1:
+            # Of a frequent word all documents would be gone through; those that hold it twice are far fewer.
+            held = [self.searcher.doc_freq(field, tokens[0]) for field in TEXT_FIELDS]
+            return sum(held) - (self._count(self._in_fields(tokens[0], Occur.Must)) if all(held) else 0)
+        wanted = [(Occur.Must, self._in_fields(token, Occur.Should)) for token in dict.fromkeys(tokens)]
+        return self._count(Query.boolean_query(wanted))
+
+    def _in_fields(self, token: str, occur: Occur) -> Query:
+        terms = [Query.term_query(self._schema, field, token, "freq") for field in TEXT_FIELDS]
+        return Query.boolean_query([(occur, term) for term in terms])
+
+    def _count(self, query: Query) -> int:
+        result: Any = self.searcher.search(query, limit=1, count=True)
+        return int(result.count)  # missing in the type stubs
+
+    def _read(self, address: tantivy.DocAddress, score: float) -> Document:
+        """Read a document, each time as another object."""
+        key = address.segment_ord, address.doc
+        if (known := self._documents.get(key)) is not None:
+            document_id, content, meta = known
+            return Document(id=document_id, content=content, meta=meta.copy(), score=score)
+        document = read_document(self.searcher, address, score)
+        # Of other values a copy would still hold the same lists.
+        if all(isinstance(value, str | int | float | None) for value in document.meta.values()):
+            if len(self._documents) >= _MOST_AT_HAND:
+                self._documents.clear()
+            self._documents[key] = document.id, document.content, document.meta.copy()
+        return document
+
+    def _read_all(self, query: Query) -> Iterator[Document]:
+        """Read the documents that fulfil a query, without scores."""
+        if total := self.searcher.num_docs:
+            query = Query.const_score_query(query, 1.0)
+            for _, address in self.searcher.search(query, limit=total, count=False).hits:
+                yield read_document(self.searcher, address)

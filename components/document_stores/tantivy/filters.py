@@ -1,0 +1,89 @@
+"""Haystack's filters: their form, the query that narrows a search to candidates, and the check of a candidate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tantivy
+from haystack import Document
+from haystack.errors import FilterError
+from haystack.utils.filters import document_matches_filter
+from tantivy import Occur, Query
+
+from prefrag.components.document_stores.tantivy.schema import exact_term, metadata_term
+
+
+def check_filters(filters: Any) -> None:
+    """Refuse filters with a mistake in their form.
+
+    Haystack finds a mistake only when a document reaches it, which a search without candidates never does.
+
+    :param filters: Haystack's filters, however wrong.
+    :raises FilterError: When they cannot be understood.
+    """
+    if not isinstance(filters, dict):
+        raise FilterError(f"A filter is a dictionary, not {type(filters).__name__}.")
+    keys: Sequence[str] = ("field", "operator", "value") if "field" in filters else ("operator", "conditions")
+    if missing := [key for key in keys if key not in filters]:
+        raise FilterError(
+            f"The filter {filters} lacks {' and '.join(missing)}: a comparison has field, operator and value, "
+            "a combination has operator and conditions."
+        )
+    if "field" not in filters:
+        if filters["operator"] not in ("AND", "OR", "NOT") or not isinstance(filters["conditions"], list):
+            raise FilterError(f"The filter {filters} needs the operator AND, OR or NOT and a list of conditions.")
+        for condition in filters["conditions"]:
+            check_filters(condition)
+    elif not isinstance(filters["field"], str):
+        raise FilterError(f"The field of the filter {filters} is no string.")
+    elif filters["operator"] in ("in", "not in") and not isinstance(filters["value"], list):
+        raise FilterError(f"The filter {filters} needs a list as its value.")
+    elif filters["operator"] not in ("==", "!=", ">", ">=", "<", "<=", "in", "not in"):
+        raise FilterError(f"Unknown operator in the filter {filters}: use ==, !=, >, >=, <, <=, in or not in.")
+
+
+def candidate_query(schema: tantivy.Schema, filters: dict[str, Any]) -> Query | None:
+    """Translate the part of filters that the index knows.
+
+    :param schema: The schema of the index.
+    :param filters: Haystack's filters, checked by `check_filters`.
+    :returns: A query that every matching document fulfils, beside others; None when the index cannot narrow them.
+    """
+    operator = filters["operator"]
+    if "field" not in filters:
+        parts = [candidate_query(schema, condition) for condition in filters["conditions"]]
+        known = [part for part in parts if part is not None]
+        if operator == "AND" and known:
+            return Query.boolean_query([(Occur.Must, part) for part in known])
+        if operator == "OR" and known and len(known) == len(parts):
+            return Query.boolean_query([(Occur.Should, part) for part in known])
+        return None
+    values = filters["value"] if operator == "in" else [filters["value"]]
+    if operator not in ("==", "in") or not all(isinstance(value, str | int | float) for value in values):
+        return None
+    field = filters["field"]
+    if field == "id":
+        terms = [exact_term(value) for value in values if isinstance(value, str)]
+        return Query.term_set_query(schema, "id", terms)
+    if not field.startswith("meta.") and field in Document.__dataclass_fields__:
+        return None
+    key = field.removeprefix("meta.")
+    return Query.term_set_query(schema, "meta", [metadata_term(key, value) for value in values])
+
+
+def matches_filters(filters: dict[str, Any], document: Document) -> bool:
+    """Check one document.
+
+    :param filters: Haystack's filters, checked by `check_filters`.
+    :param document: A candidate.
+    :returns: Whether it matches.
+    :raises FilterError: When the filters cannot be applied to its values.
+    """
+    try:
+        return document_matches_filter(filters, document)
+    except (TypeError, AttributeError) as error:
+        raise FilterError(
+            f"The filter {filters} cannot be applied to document '{document.id}' ({error}). Fields of the metadata "
+            "are written meta.NAME; only numbers and ISO dates can be compared by size."
+        ) from error

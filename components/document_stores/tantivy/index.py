@@ -1,0 +1,336 @@
+"""A tantivy index in a folder: opened, made, searched and written."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+import tantivy
+from haystack import Document
+from haystack.document_stores.errors import DocumentStoreError, DuplicateDocumentError
+from haystack.document_stores.types import DuplicatePolicy
+from tantivy import Occur, Query
+
+from prefrag.components.document_stores.tantivy.analysis import DEFAULT_LANGUAGE, text_analyzer
+from prefrag.components.document_stores.tantivy.commit import Commit
+from prefrag.components.document_stores.tantivy.schema import ANALYZER, exact_term, index_schema, to_tantivy
+from prefrag.components.text.title_mentions import title_key
+
+# Raised when the schema or the analysis changes, so that an index of another format is refused, not searched wrongly.
+_FORMAT = 2
+_SETTINGS_FILE = "prefrag-index.json"
+# The file that every commit of tantivy replaces.
+_COMMIT_FILE = "meta.json"
+_WRITER_MEMORY = 100_000_000
+_LOCK_POLL_SECONDS = 0.05
+# Documents of one title that are read although not all of them may be wanted.
+_FEW_DOCUMENTS = 16
+
+# The inode, time in nanoseconds and size in bytes of a file.
+_Version = tuple[int, int, int]
+
+
+class Index:
+    """One index of this process: tantivy's handles, the analyzer, and the way to search and write."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the index in a folder.
+
+        :param path: The folder.
+        :raises DocumentStoreError: When the index has another format.
+        :raises OSError: When its files cannot be read; they and tantivy also raise ValueError, KeyError or TypeError.
+        """
+        self.path = path
+        # Both files are looked at by every search.
+        self.settings_file, self._commit_file = str(path / _SETTINGS_FILE), str(path / _COMMIT_FILE)
+        self.settings_version = _file_version(self.settings_file)
+        settings = json.loads(Path(self.settings_file).read_text(encoding="utf-8"))
+        if settings["format"] != _FORMAT:
+            raise DocumentStoreError(
+                f"The index {path} has format {settings['format']} and this version reads {_FORMAT}. "
+                "Delete the folder and index the documents again."
+            )
+        self.language: str = settings["language"]
+        self.analyzer = text_analyzer(self.language)
+        self._index = tantivy.Index.open(str(path))
+        # tantivy keeps no analyzers on disk.
+        self._index.register_tokenizer(ANALYZER, self.analyzer)
+        self._index.config_reader("manual")
+        self._reload_lock = threading.Lock()
+        self._commit: Commit | None = None
+
+    def commit(self) -> Commit:
+        """Get the index as it is on disk now.
+
+        :returns: The latest commit of any process.
+        :raises DocumentStoreError: When the index cannot be read.
+        """
+        # Looking at the file costs a microsecond, and unlike tantivy's own watcher, which polls twice a second from a
+        # thread, it never misses a commit that came before the call.
+        current = _file_version(self._commit_file)
+        latest = self._commit
+        if latest is None or latest.version != current:
+            with self._reload_lock:
+                try:
+                    self._index.reload()
+                except ValueError as error:
+                    raise DocumentStoreError(f"The index {self.path} cannot be read: {error}") from error
+                searcher = self._index.searcher()
+                whole = self._is_whole(searcher, current)
+                latest = self._commit = Commit(searcher, current, self._index.schema, self.analyzer, whole)
+        return latest
+
+    def search(self, text: str, top_k: int, filters: dict[str, Any] | None) -> list[Document]:
+        """Find the documents that fit a text best by BM25.
+
+        :param text: Any text.
+        :param top_k: The most documents to return.
+        :param filters: Haystack's filters.
+        :returns: Documents with their score, best first.
+        :raises FilterError: When the filters cannot be applied.
+        """
+        commit = self.commit()
+        query = commit.text_query(text)
+        return [] if query is None else commit.best(query, top_k, filters)
+
+    def documents_by_title(
+        self, titles: Mapping[str, str], per_title: int, filters: dict[str, Any] | None
+    ) -> dict[str, list[Document]]:
+        """Get documents by their titles.
+
+        :param titles: Keys as `title_key` makes them, each with the text that its documents are ranked by.
+        :param per_title: The most documents of a title.
+        :param filters: Haystack's filters.
+        :returns: The documents of each title that has some, best first; one that is alone may have no score.
+        :raises FilterError: When the filters cannot be applied.
+        """
+        commit = self.commit()
+        # Ranking by a long text takes longer than reading documents: it is left out where it decides nothing, and
+        # titles that have few documents are searched for together.
+        unranked: list[str] = []
+        together: dict[str, dict[str, int]] = {text: {} for text in titles.values()}
+        alone: list[tuple[str, dict[str, int]]] = []
+        for key, text in titles.items():
+            documents = commit.searcher.doc_freq("title_key", exact_term(key))
+            if documents <= 1:
+                unranked.append(key)
+            elif documents <= max(per_title, _FEW_DOCUMENTS):
+                together[text][key] = documents
+            else:
+                alone.append((text, {key: per_title}))
+        # Another Python, with other tables of Unicode, may have written another key: such a document is left out.
+        found: dict[str, list[Document]] = {key: [] for key in titles}
+        if unranked:
+            for document in commit.best(commit.title_query(unranked), len(unranked), filters):
+                found.get(title_key(str(document.meta["title"])), []).append(replace(document, score=None))
+        ranking: dict[str, Query | None] = {}
+        for text, most in (*together.items(), *alone):
+            if not any(most.values()):
+                continue
+            if text not in ranking:
+                ranking[text] = commit.text_query(text)
+            clauses = [(Occur.Must, commit.title_query(most))]
+            if (ranked := ranking[text]) is not None:
+                clauses.append((Occur.Should, ranked))
+            for document in commit.best(Query.boolean_query(clauses), sum(most.values()), filters):
+                found.get(title_key(str(document.meta["title"])), []).append(document)
+        return {key: documents[:per_title] for key, documents in found.items() if documents}
+
+    def write(self, documents: list[Document], policy: DuplicatePolicy, timeout: float) -> int:
+        """Add documents in one commit, all of them or, when this raises, none.
+
+        :param documents: The documents.
+        :param policy: What to do with an id that is there already, or twice among the documents.
+        :param timeout: Seconds to wait while another process writes.
+        :returns: How many were written; with OVERWRITE the number given.
+        :raises ValueError: When the metadata of a document would come back changed.
+        :raises DuplicateDocumentError: When the policy is FAIL or NONE and an id is not new.
+        :raises DocumentStoreError: When another process goes on writing, or the disk refuses.
+        """
+        with self.writer(timeout) as writer:
+            # Looked up under the writer's lock, so that no other process adds the same ids meanwhile.
+            present = self.commit().existing("id", (document.id for document in documents))
+            by_id = {document.id: document for document in documents}
+            if policy in (DuplicatePolicy.NONE, DuplicatePolicy.FAIL):
+                repeated = [key for key, count in Counter(d.id for d in documents).items() if count > 1]
+                if known := sorted({*present, *repeated}):
+                    listed = ", ".join(known[:5]) + (", ..." if len(known) > 5 else "")
+                    raise DuplicateDocumentError(
+                        f"{len(known)} ids exist already or are given twice ({listed}). Nothing was written; "
+                        "choose DuplicatePolicy.SKIP or OVERWRITE to accept them."
+                    )
+            elif policy == DuplicatePolicy.SKIP:
+                by_id = {}
+                for document in documents:
+                    if document.id not in present:
+                        by_id.setdefault(document.id, document)
+            for document in by_id.values():
+                if document.id in present:
+                    writer.delete_documents_by_term("id", exact_term(document.id))
+                writer.add_document(to_tantivy(document))
+        return len(documents) if policy == DuplicatePolicy.OVERWRITE else len(by_id)
+
+    def delete(self, document_ids: list[str], timeout: float) -> None:
+        """Delete documents; ids that do not exist are passed over.
+
+        :param document_ids: The ids.
+        :param timeout: Seconds to wait while another process writes.
+        :raises DocumentStoreError: When another process goes on writing, or the disk refuses.
+        """
+        with self.writer(timeout) as writer:
+            for document_id in document_ids:
+                writer.delete_documents_by_term("id", exact_term(document_id))
+
+    def delete_all(self, timeout: float) -> None:
+        """Delete every document; the index stays, with its language.
+
+        :param timeout: Seconds to wait while another process writes.
+        :raises DocumentStoreError: When another process goes on writing, or the disk refuses.
+        """
+        with self.writer(timeout) as writer:
+            writer.delete_all_documents()
+
+    @contextmanager
+    def writer(self, timeout: float) -> Iterator[tantivy.IndexWriter]:
+        """Open a writer for one call, which commits at the end or leaves the index as it was when the call raises.
+
+        :param timeout: Seconds to wait while another process writes.
+        :returns: The writer, as the value of a `with` statement.
+        :raises DocumentStoreError: When another process goes on writing, or the disk refuses.
+        """
+        deadline = time.monotonic() + timeout
+        while True:
+            try:
+                writer = self._index.writer(_WRITER_MEMORY, 1)
+                break
+            except ValueError as error:
+                if "LockBusy" not in str(error):
+                    raise DocumentStoreError(f"The index {self.path} cannot be written: {error}") from error
+                if time.monotonic() >= deadline:
+                    raise DocumentStoreError(
+                        f"Another process is still writing to the index {self.path} after {timeout:g} seconds. "
+                        "Wait for it to end, or stop it, and try again."
+                    ) from error
+            time.sleep(_LOCK_POLL_SECONDS)
+        try:
+            yield writer
+            try:
+                writer.commit()
+            except ValueError as error:
+                raise DocumentStoreError(f"The index {self.path} cannot be written: {error}") from error
+        except BaseException:
+            writer.rollback()
+            raise
+        finally:
+            # Lets a merge end that the commit began, and gives the lock back.
+            writer.wait_merging_threads()
+
+    def _is_whole(self, searcher: tantivy.Searcher, version: _Version | None) -> bool:
+        # tantivy gives the number of deleted documents nowhere else.
+        try:
+            segments = json.loads(Path(self._commit_file).read_bytes())["segments"]
+            held = sum(segment["max_doc"] for segment in segments)
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+        return bool(held == searcher.num_docs) and _file_version(self._commit_file) == version
+
+
+_OPEN: WeakValueDictionary[Path, Index] = WeakValueDictionary()
+_OPEN_LOCK = threading.Lock()
+
+
+def index_exists(path: Path) -> bool:
+    """Check whether an index lies in a folder.
+
+    :param path: The folder.
+    :returns: True when it holds an index, empty or not.
+    """
+    # An index is moved into place as a whole, so one file speaks for all.
+    return (path / _COMMIT_FILE).is_file()
+
+
+def open_index(path: Path, latest: Index | None = None) -> Index | None:
+    """Open the index in a folder; all who open the same folder share one object.
+
+    :param path: The folder.
+    :param latest: The index that the caller opened last, which is given back while it is the one in the folder.
+    :returns: The index; None for a folder without one.
+    :raises DocumentStoreError: When the index is damaged or has another format.
+    """
+    latest = latest if latest is not None and latest.path == path else None
+    version = _file_version(latest.settings_file) if latest else _file_version(path / _SETTINGS_FILE)
+    if version is None:
+        return None
+    # The settings are written once, so another version means that the index was deleted and made again.
+    if latest is not None and latest.settings_version == version:
+        return latest
+    with _OPEN_LOCK:
+        index = _OPEN.get(path)
+        if index is None or index.settings_version != version:
+            try:
+                index = Index(path)
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                raise DocumentStoreError(
+                    f"The index {path} cannot be opened ({error}). If its files are damaged, delete the folder and "
+                    "index the documents again."
+                ) from error
+            _OPEN[path] = index
+        return index
+
+
+def open_for_writing(path: Path, language: str | None = None) -> Index:
+    """Open the index in a folder, and make it where there is none.
+
+    :param path: The folder.
+    :param language: The language of a new index, one of `LANGUAGES`; `english` when None.
+    :returns: The index.
+    :raises DocumentStoreError: When it can be neither opened nor made.
+    """
+    if _file_version(path / _SETTINGS_FILE) is None:
+        _make_index(path, language or DEFAULT_LANGUAGE)
+    index = open_index(path)
+    if index is None:
+        raise DocumentStoreError(f"The index {path} vanished while it was being written. Try again.")
+    return index
+
+
+def _make_index(path: Path, language: str) -> None:
+    """Make an empty index elsewhere and move it into place, so that nobody sees half of one."""
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise DocumentStoreError(f"{path} is no index and not empty: choose a new folder for the index.")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        workplace = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
+    except OSError as error:
+        raise DocumentStoreError(f"Cannot make an index in {path.parent} ({error.strerror}).") from error
+    try:
+        tantivy.Index(index_schema(), path=str(workplace))
+        settings = {"format": _FORMAT, "language": language}
+        (workplace / _SETTINGS_FILE).write_text(json.dumps(settings) + "\n", encoding="utf-8")
+        workplace.chmod(0o755)
+        workplace.rename(path)
+    except OSError as error:
+        # Another process may have made the same index first.
+        if _file_version(path / _SETTINGS_FILE) is None:
+            raise DocumentStoreError(f"Cannot make an index in {path} ({error.strerror}).") from error
+    finally:
+        shutil.rmtree(workplace, ignore_errors=True)
+
+
+def _file_version(path: str | Path) -> _Version | None:
+    try:
+        stat = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return stat.st_ino, stat.st_mtime_ns, stat.st_size

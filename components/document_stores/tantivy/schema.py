@@ -1,0 +1,146 @@
+"""The fields of an index, and a Haystack document as these fields."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from datetime import date, datetime
+from typing import Any
+
+import tantivy
+from haystack import Document
+
+from prefrag.components.document_stores.tantivy.analysis import indexed_form
+from prefrag.components.text.title_mentions import title_key
+
+ANALYZER = "prefrag"
+TEXT_FIELDS = ("title", "content")
+# An exact term longer than this is kept as its digest: tantivy drops terms over 65,530 bytes without a word.
+_LONGEST_TERM = 200
+
+
+def index_schema() -> tantivy.Schema:
+    """Describe the fields of an index.
+
+    :returns: `id`, `title`, `content`, `title_key`, `meta` and `stored`.
+    """
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("id", tokenizer_name="raw", index_option="basic")
+    for field in TEXT_FIELDS:
+        builder.add_text_field(field, tokenizer_name=ANALYZER, index_option="freq")
+    builder.add_text_field("title_key", tokenizer_name="raw", index_option="basic")
+    # Scalars of the metadata as exact terms, which narrow a filtered search.
+    builder.add_text_field("meta", tokenizer_name="raw", index_option="basic")
+    # The document itself, as JSON.
+    builder.add_bytes_field("stored", stored=True)
+    return builder.build()
+
+
+def exact_term(text: str) -> str:
+    """Make the exact term of a string.
+
+    :param text: Any string.
+    :returns: The string, or its digest where it is long or cannot be encoded.
+    """
+    if text.isascii() and len(text) <= _LONGEST_TERM:
+        return text
+    encoded = text.encode("utf-8", "surrogatepass")
+    if len(encoded) <= _LONGEST_TERM and b"\xed" not in encoded:
+        return text
+    return hashlib.blake2b(encoded, digest_size=24).hexdigest()
+
+
+def metadata_term(key: str, value: str | int | float) -> str:
+    """Make the exact term of one value of the metadata.
+
+    :param key: The name of the value, with dots between the names of nested dictionaries.
+    :param value: A scalar; values that are equal in Python have the same term.
+    :returns: The term in the field `meta`.
+    """
+    if not isinstance(value, str) and value == value and abs(value) != float("inf") and value == int(value):
+        # 1, 1.0 and True are equal to Python and so to a filter.
+        value = int(value)
+    return exact_term(f"{key}\x1f{'s' if isinstance(value, str) else 'n'}{value}")
+
+
+def to_tantivy(document: Document) -> tantivy.Document:
+    """Turn a Haystack document into the fields of the index.
+
+    :param document: The document.
+    :returns: The document as tantivy writes it.
+    :raises ValueError: When the metadata would come back changed.
+    """
+    title = document.meta.get("title")
+    fields: dict[str, Any] = {"id": exact_term(document.id), "stored": _encode(document)}
+    if title is not None:
+        fields["title"] = indexed_form(str(title))
+        if key := title_key(str(title)):
+            fields["title_key"] = exact_term(key)
+    if document.content:
+        fields["content"] = indexed_form(document.content)
+    if terms := list(dict.fromkeys(_metadata_terms(document.meta))):
+        fields["meta"] = terms
+    return tantivy.Document(**fields)
+
+
+def read_document(searcher: tantivy.Searcher, address: tantivy.DocAddress, score: float | None = None) -> Document:
+    """Read a document that a search found.
+
+    :param searcher: The searcher that found it.
+    :param address: Where it lies in the index.
+    :param score: The score to give it.
+    :returns: The document as it was written.
+    """
+    stored: Any = searcher.doc(address).get_first("stored")
+    document_id, content, meta = _decode(stored.decode("ascii"))
+    return Document(id=document_id, content=content, meta=meta, score=score)
+
+
+def _metadata_terms(meta: dict[str, Any], parents: str = "") -> Iterator[str]:
+    for key, value in meta.items():
+        if isinstance(value, dict):
+            yield from _metadata_terms(value, f"{parents}{key}.")
+        elif isinstance(value, str | int | float):
+            yield metadata_term(f"{parents}{key}", value)
+
+
+def _encode(document: Document) -> bytes:
+    meta = document.meta
+    try:
+        stored = _ENCODER.encode([document.id, document.content, meta])
+        plain = all(isinstance(value, str | int | None) for value in meta.values())
+        if not plain and _decode(stored) != [document.id, document.content, meta]:
+            raise ValueError("a tuple, a key that is no string, or a number that is none")
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"The metadata of document '{document.id}' cannot be stored unchanged ({error}). Use strings, numbers, "
+            "booleans, None, dates, and lists and dictionaries of them."
+        ) from error
+    return stored.encode("ascii")
+
+
+def _decode(stored: str) -> Any:
+    # The hook makes parsing several times slower, and few documents hold dates.
+    return json.loads(stored, object_hook=_untag_date if '{"__date' in stored else None)
+
+
+def _tag_date(value: Any) -> dict[str, str]:
+    if isinstance(value, datetime):
+        return {"__datetime__": value.isoformat()}
+    if isinstance(value, date):
+        return {"__date__": value.isoformat()}
+    raise TypeError(f"a value of {type(value)}")
+
+
+_ENCODER = json.JSONEncoder(default=_tag_date, separators=(",", ":"))
+
+
+def _untag_date(value: dict[str, Any]) -> Any:
+    if len(value) == 1:
+        [(key, text)] = value.items()
+        if key == "__datetime__":
+            return datetime.fromisoformat(text)
+        if key == "__date__":
+            return date.fromisoformat(text)
+    return value

@@ -1,0 +1,42 @@
+"""Stores that the tests of the on-disk index start from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import prefrag
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from tests.components.document_stores.tantivy.passages import passage
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> TantivyDocumentStore:
+    return TantivyDocumentStore(path=str(tmp_path / "index"))
+
+
+@pytest.fixture
+def towns(store: TantivyDocumentStore) -> TantivyDocumentStore:
+    store.write_documents(
+        [
+            passage("vienna", "The capital lies on the Danube.", "Vienna", country="at", year=1137),
+            passage("linz", "A town on the Danube with a steel works.", "Linz", country="at", year=799),
+            passage("passau", "Three rivers meet in this town: Danube, Inn and Ilz.", "Passau", country="de"),
+            passage("bern", "Bears live beside the Aare.", "Bern", country="ch", year=1191),
+        ]
+    )
+    return store
+
+
+@pytest.fixture
+def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout of its own, with a demo corpus for either source."""
+    folder = tmp_path / "checkout" / "demo"
+    folder.mkdir(parents=True)
+    for name in ("local", "web"):
+        line = {"id": name, "title": "Heron", "text": f"A {name} heron.", "source": name}
+        (folder / f"{name}.jsonl").write_text(json.dumps(line) + "\n")
+    monkeypatch.setattr(prefrag, "__file__", str(tmp_path / "checkout" / "__init__.py"))
+    return folder

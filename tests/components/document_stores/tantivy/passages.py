@@ -1,0 +1,24 @@
+"""Passages that the tests of the on-disk index start from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from haystack import Document
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+
+
+def passage(key: str, content: str, title: str | None = None, **meta: Any) -> Document:
+    return Document(id=key, content=content, meta=meta if title is None else {"title": title, **meta})
+
+
+def ids(documents: list[Document]) -> list[str]:
+    return [document.id for document in documents]
+
+
+def content(path: Path | None) -> list[str | None]:
+    assert path is not None
+    # Written in one call, so in the order of the corpus.
+    return [document.content for document in TantivyDocumentStore(path=str(path)).filter_documents()]

@@ -1,0 +1,65 @@
+import pytest
+from haystack.document_stores.types import DuplicatePolicy
+
+from tests.components.document_stores.tantivy.passages import ids, passage
+
+
+class TestDocumentsAtHand:
+    @pytest.mark.parametrize("further", [{}, {"pages": [1]}])
+    def test_found_again_a_document_is_another_object(self, store, further):
+        store.write_documents([passage("a", "heron", "Birds", **further)])
+        for _ in range(3):
+            [found] = store.search("heron")
+            assert found.meta == {"title": "Birds", **further}
+            found.meta["title"] = "Fish"
+            found.meta.get("pages", []).append(2)
+
+    def test_found_again_a_document_is_as_the_index_holds_it_now(self, store):
+        store.write_documents([passage("a", "grey heron")])
+        assert [one.content for one in store.search("heron")] == ["grey heron"]
+        store.write_documents([passage("a", "white heron")], DuplicatePolicy.OVERWRITE)
+        assert [one.content for one in store.search("heron")] == ["white heron"]
+
+    def test_words_that_come_with_a_commit_are_found(self, store):
+        store.write_documents([passage("a", "heron", "Birds")])
+        assert ids(store.search("stork heron")) == ["a"]
+        store.write_documents([passage("b", "nothing else", "Stork")])
+        assert set(ids(store.search("stork heron"))) == {"a", "b"}
+
+    def test_more_documents_than_are_kept_at_hand_are_found(self, store, monkeypatch):
+        monkeypatch.setattr("prefrag.components.document_stores.tantivy.commit._MOST_AT_HAND", 2)
+        store.write_documents([passage(f"{n}", "heron " * (n + 1)) for n in range(5)])
+        for _ in range(2):
+            assert sorted((one.id, one.content) for one in store.search("heron")) == [
+                (f"{n}", "heron " * (n + 1)) for n in range(5)
+            ]
+
+
+class TestFrequencies:
+    def test_document_frequencies(self, store):
+        store.write_documents(
+            [passage("a", "Rivers run", "Heron"), passage("b", "The heron, a heron"), passage("c", "U.S. rivers")]
+        )
+        total, frequencies = store.document_frequencies(["herons", "River", "running", "the", "U.S.", "zebra", "!"])
+        assert total == 3
+        assert frequencies == {"herons": 2, "River": 2, "running": 1, "the": 3, "U.S.": 1, "zebra": 0, "!": 3}
+
+    def test_document_frequencies_leave_out_the_deleted(self, store):
+        store.write_documents([passage("a", "heron"), passage("b", "heron")])
+        store.delete_documents(["a"])
+        assert store.document_frequencies(["heron"]) == (1, {"heron": 1})
+
+    def test_document_frequencies_are_those_of_the_index_as_it_is_now(self, store):
+        store.write_documents([passage("a", "heron")])
+        assert store.document_frequencies(["heron"]) == (1, {"heron": 1})
+        store.write_documents([passage("b", "heron"), passage("c", "stork")])
+        assert store.document_frequencies(["heron"]) == (3, {"heron": 2})
+        store.delete_documents(["a"])
+        assert store.document_frequencies(["heron"]) == (2, {"heron": 1})
+
+    def test_document_frequencies_of_analysed_words(self, store):
+        store.write_documents([passage("a", "His decisiveness")])
+        # Stemming the stem again would give another word.
+        assert store.analyze("decisiveness") == ["decis"]
+        assert store.analyze("decis") != ["decis"]
+        assert store.document_frequencies(store.analyze("decisiveness")) == (1, {"decis": 1})

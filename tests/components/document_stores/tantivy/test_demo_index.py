@@ -1,0 +1,78 @@
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from haystack import Document
+
+from prefrag.components.document_stores.tantivy.demo_index import read_passages
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index_location import resolve_index
+from tests.components.document_stores.tantivy.passages import content
+
+
+@pytest.fixture(autouse=True)
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.delenv("PREFRAG_INDEX", raising=False)
+    monkeypatch.delenv("PREFRAG_WEB_INDEX", raising=False)
+    return tmp_path / "data"
+
+
+class TestDemo:
+    def test_is_built_once(self, demo):
+        first = resolve_index("demo")
+        built = (first / "meta.json").stat().st_mtime_ns
+        assert resolve_index("demo") == first
+        assert (first / "meta.json").stat().st_mtime_ns == built
+        assert [entry.name for entry in first.parent.iterdir()] == [first.name]
+
+    def test_is_built_anew_when_its_corpus_was_edited(self, demo):
+        before = resolve_index("demo")
+        with (demo / "local.jsonl").open("a") as corpus:
+            corpus.write(json.dumps({"id": "new", "title": "Crane", "text": "A crane."}) + "\n")
+        after = resolve_index("demo")
+        assert after != before
+        assert content(after) == ["A local heron.", "A crane."]
+
+    def test_two_first_uses_at_once_build_one(self, demo):
+        with ThreadPoolExecutor(4) as threads:
+            paths = set(threads.map(resolve_index, ["demo"] * 4))
+        assert [content(path) for path in paths] == [["A local heron."]]
+        [path] = paths
+        assert [entry.name for entry in path.parent.iterdir()] == [path.name]
+
+    def test_is_never_written_to(self, demo):
+        with pytest.raises(ValueError, match="choose another name"):
+            TantivyDocumentStore(index="demo").write_documents([Document(content="heron")])
+
+    def test_a_missing_corpus_is_named(self, demo):
+        (demo / "local.jsonl").unlink()
+        with pytest.raises(FileNotFoundError, match=r"local\.jsonl is missing"):
+            resolve_index()
+
+    def test_a_data_directory_that_cannot_be_written_is_named(self, demo, data):
+        data.write_text("a file in the way")
+        with pytest.raises(OSError, match="Set PREFRAG_DATA_DIR"):
+            resolve_index()
+
+    def test_a_corpus_with_a_mistake_leaves_nothing_behind(self, demo, data):
+        (demo / "local.jsonl").write_text("no JSON\n")
+        with pytest.raises(ValueError, match=r"local\.jsonl, line 1"):
+            resolve_index()
+        assert list((data / "demo").iterdir()) == []
+
+
+class TestPassages:
+    def test_are_read_with_their_further_keys(self, tmp_path):
+        corpus = tmp_path / "corpus.jsonl"
+        corpus.write_text('{"id": 7, "title": "T", "text": "é", "source": "web", "url": "u"}\n\n', encoding="utf-8")
+        [document] = read_passages(corpus)
+        assert (document.id, document.content, document.meta) == ("7", "é", {"title": "T", "url": "u"})
+
+    @pytest.mark.parametrize("line", ["{", "[]", "3", '{"id": "a"}', '{"text": "a"}'])
+    def test_a_mistake_is_named_with_its_line(self, tmp_path, line):
+        corpus = tmp_path / "corpus.jsonl"
+        corpus.write_text('{"id": "a", "title": "T", "text": "x"}\n' + line + "\n")
+        with pytest.raises(ValueError, match=r"corpus\.jsonl, line 2"):
+            list(read_passages(corpus))

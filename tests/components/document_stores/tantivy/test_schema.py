@@ -1,0 +1,55 @@
+from datetime import UTC, date, datetime
+
+import pytest
+from haystack import Document
+from haystack.document_stores.types import DuplicatePolicy
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.components.document_stores.tantivy.passages import ids, passage
+
+
+class TestDocuments:
+    def test_come_back_whole(self, store):
+        meta = {
+            "title": "Tür",
+            "page": 3,
+            "share": 0.5,
+            "flag": True,
+            "none": None,
+            "list": [1, "a", {"b": None}],
+            "day": date(2024, 2, 29),
+            "time": {"at": datetime(2024, 2, 29, 12, 30, 1, 5, tzinfo=UTC)},
+            "file_path": "/tmp/a b.pdf",
+        }
+        store.write_documents([Document(id="x", content="héron \ud800 \U0001f985", meta=meta), Document(id="empty")])
+        [back, empty] = store.documents_by_id(["x", "empty"])
+        assert (back.content, back.meta) == ("héron \ud800 \U0001f985", meta)
+        assert type(back.meta["flag"]) is bool
+        assert (empty.content, empty.meta) == (None, {})
+
+    json_values = st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+        lambda children: st.lists(children, max_size=3) | st.dictionaries(st.text(max_size=3), children, max_size=3),
+        max_leaves=6,
+    )
+
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+    @given(st.text(min_size=1, max_size=300), st.none() | st.text(), st.dictionaries(st.text(max_size=5), json_values))
+    def test_come_back_whole_whatever_they_hold(self, store, key, content, meta):
+        store.write_documents([Document(id=key, content=content, meta=meta)], DuplicatePolicy.OVERWRITE)
+        [back] = store.documents_by_id([key])
+        assert (back.id, back.content, back.meta) == (key, content, meta)
+
+    @pytest.mark.parametrize("value", [{1, 2}, (1, 2), {1: "a"}, float("nan"), b"x", {"__date__": "2024-02-29"}])
+    def test_metadata_that_would_change_is_refused_and_nothing_written(self, towns, value):
+        with pytest.raises(ValueError, match=r"document 'odd'.*unchanged"):
+            towns.write_documents([passage("fine", "heron"), passage("odd", "heron", bad=value)])
+        assert towns.search("heron") == []
+        assert towns.count_documents() == 4
+
+    def test_long_and_odd_ids(self, store):
+        keys = ["a" * 100_000, "a" * 99_999, "\ud800", "?", "a b\x00"]
+        store.write_documents([Document(id=key, content="heron") for key in keys])
+        store.delete_documents([keys[0]])
+        assert ids(store.documents_by_id(keys)) == keys[1:]

