@@ -38,7 +38,8 @@ class AnswerReviewer:
         prompt: str = "answer_reviewer",
         generation_kwargs: dict[str, Any] | None = None,
     ):
-        """
+        """Set up the component.
+
         :param sources: The names of the sources: one ``search_`` output each.
         :param chat_generator: The model that reviews.
         :param supplement_source: The source of a supplement; the preferred one where a run may not search it.
@@ -66,12 +67,13 @@ class AnswerReviewer:
         component.set_output_types(self, **outputs, accepted=State)
 
     def warm_up(self) -> None:
-        """Load or connect the model, if it is asked."""
+        """Load or connect the model, if it is called."""
         if self.enabled:
             self._call.warm_up()
 
     def run(self, state: State) -> dict[str, State]:
-        """
+        """Review the answer and route its state.
+
         :param state: The state after an answer.
         :returns: The state under ``accepted`` or ``search_<source>``.
         :raises RunError: When the model fails; it holds the state.
@@ -81,7 +83,12 @@ class AnswerReviewer:
         return self._route(*self._call.send(self._prepare(state)))
 
     async def run_async(self, state: State) -> dict[str, State]:
-        """As :meth:`run`, without blocking the event loop."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state after an answer.
+        :returns: The state under ``accepted`` or ``search_<source>``.
+        :raises RunError: When the model fails; it holds the state.
+        """
         if not self.enabled:
             return {"accepted": state}
         return self._route(*await self._call.send_async(self._prepare(state)))

@@ -1,6 +1,6 @@
 """What the model is shown of a retrieval."""
 
-# No postponed annotations here: Haystack could not tell a Variadic by its name.
+# No postponed annotations here: Haystack could not recognise a Variadic by its name.
 from functools import reduce
 
 from haystack import component
@@ -19,37 +19,43 @@ class ObservationRecorder:
     """
 
     def __init__(self, merge: bool = False):
-        """
+        """Set up the component.
+
         :param merge: Show the documents of all the retrievals that arrive (a supplement) instead of the last one's.
         """
         self.merge = merge
 
     @component.output_types(state=State)
     def run(self, states: Variadic[State]) -> dict[str, State]:
-        """
-        :param states: The state, once for each source that was asked at the same time.
+        """Make the documents of the last search, or of all, the observation.
+
+        :param states: The state, once for each source that was searched at the same time.
         :returns: ``state`` with the observation.
         """
-        return {"state": self._recorded(list(states))}
+        return {"state": self._record(list(states))}
 
     @component.output_types(state=State)
     async def run_async(self, states: Variadic[State]) -> dict[str, State]:
-        """As :meth:`run`."""
-        return {"state": self._recorded(list(states))}
+        """Do as :meth:`run` does, without blocking the event loop.
 
-    def _recorded(self, states: list[State]) -> State:
-        state = reduce(State.merged, states)
+        :param states: The state, once for each source that was searched at the same time.
+        :returns: ``state`` with the observation.
+        """
+        return {"state": self._record(list(states))}
+
+    def _record(self, states: list[State]) -> State:
+        state = reduce(State.merge, states)
         searches = [search for search in state.step.searches if not search.skipped]
         if self.merge:
             # Sources answer in any order; the observation is the same in each run.
             order = (state.settings.preferred, *state.settings.sources)
             shown = sorted(searches, key=lambda search: order.index(search.source))
         else:
-            shown = self._last(searches, state)
+            shown = self._of_last(searches, state)
         source = "+".join(search.source for search in shown if search.documents) or None
         return observe(state, [document for search in shown for document in search.documents], source)
 
-    def _last(self, searches: list[Search], state: State) -> list[Search]:
+    def _of_last(self, searches: list[Search], state: State) -> list[Search]:
         if not searches:
             return []
         if not searches[-1].documents:

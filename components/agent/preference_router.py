@@ -25,7 +25,8 @@ class PreferenceRouter:
     """
 
     def __init__(self, sources: Sequence[str], follow_model: bool = False, ask_all: bool = False):
-        """
+        """Set up the component.
+
         :param sources: The names of the sources: one output each.
         :param follow_model: Search the source that the action names, instead of the preferred one first: the ablation
             without preference-driven retrieval (table 2).
@@ -35,7 +36,7 @@ class PreferenceRouter:
         if not sources:
             raise ValueError("`sources` is empty: name at least one source.")
         if follow_model and ask_all:
-            raise ValueError("follow_model asks the source that the model names, ask_all every source: choose one.")
+            raise ValueError("follow_model searches the source that the model names, ask_all every source: choose one.")
         self.sources = list(sources)
         self.follow_model = follow_model
         self.ask_all = ask_all
@@ -43,14 +44,19 @@ class PreferenceRouter:
         component.set_output_types(self, **outputs, answered=State, retry=State, exhausted=State)
 
     def run(self, state: State) -> dict[str, State]:
-        """
+        """Send a step where it belongs.
+
         :param state: The state after a reply.
         :returns: The state under the one output that it goes to.
         """
         return self._route(state)
 
     async def run_async(self, state: State) -> dict[str, State]:
-        """As :meth:`run`."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state after a reply.
+        :returns: The state under the one output that it goes to.
+        """
         return self._route(state)
 
     def _route(self, state: State) -> dict[str, State]:

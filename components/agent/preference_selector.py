@@ -28,7 +28,8 @@ class PreferenceSelector:
     """
 
     def __init__(self, sources: Sequence[str], enabled: bool = True):
-        """
+        """Set up the component.
+
         :param sources: The names of the sources, in the order in which a False verdict tries them.
         :param enabled: False leaves every choice among the allowed sources to the model: the ablation without PRS
             (table II).
@@ -41,14 +42,15 @@ class PreferenceSelector:
 
     @component.output_types(state=State)
     def run(self, state: State) -> dict[str, State]:
-        """
+        """Choose the source of the search that the last step names.
+
         :param state: The state after a reply.
         :returns: ``state``; where its last step searches, with the source that is to be searched.
         """
         if state.step.action is not Action.SEARCH:
             return {"state": state}
         named = state.step.named_source
-        source, reason = self._selected(state)
+        source, reason = self._select(state)
         if source == named:
             return {"state": state}
         state = state.with_last(named_source=source)
@@ -56,11 +58,19 @@ class PreferenceSelector:
 
     @component.output_types(state=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """As :meth:`run`."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state after a reply.
+        :returns: ``state``; where its last step searches, with the source that is to be searched.
+        """
         return self.run(state)
 
-    def _selected(self, state: State) -> tuple[str, str]:
-        """:returns: The source to search, and why it is that one where the model named another."""
+    def _select(self, state: State) -> tuple[str, str]:
+        """Choose the source of a search.
+
+        :param state: The state after a reply that searches.
+        :returns: The source to search, and why it is that one where the model named another.
+        """
         settings, named = state.settings, state.step.named_source
         last = next((step for step in reversed(state.steps[:-1]) if step.searches), None)
         if self.enabled and last is None:

@@ -27,7 +27,7 @@ CONCISE = "the most concise answer to the original question, nothing but the ans
 
 @component
 class Reasoner:
-    """Renders the transcript, asks the model, and keeps the first step of its reply (section 3.2 of PrefRAG).
+    """Renders the transcript, calls the model, and keeps the first step of its reply (section 3.2 of PrefRAG).
 
     ```python
     from prefrag.components.generators.chat_model import ChatModel
@@ -55,7 +55,8 @@ class Reasoner:
         continue_turn: bool = True,
         cite: bool = True,
     ):
-        """
+        """Set up the component.
+
         :param chat_generator: The model, any Haystack chat generator.
         :param reply_format: ``text`` is the papers' format; ``json`` is constrained by a schema, for small models;
             ``guided`` also gives a choice of queries, for the smallest; ``tools`` is the function calling of the chat
@@ -73,8 +74,8 @@ class Reasoner:
         :param continue_turn: For ``tags``, send the transcript as the beginning of the model's own turn, as in its
             training; needs a server that knows ``continue_final_message`` (vLLM, SGLang, llama.cpp). False sends it in
             the user's message.
-        :param cite: Ask for the numbers of the passages behind the answer. Never asked of the embedded model, of the
-            models that ``tags`` is for, which were not trained to.
+        :param cite: Ask for the numbers of the passages behind the answer; never from the embedded model or the models
+            that ``tags`` is for, which were not trained to give them.
         :raises ValueError: For an unknown format or tag, no tools, or a prompt file that does not exist.
         """
         if reply_format != "auto" and reply_format not in FORMATS:
@@ -106,17 +107,23 @@ class Reasoner:
 
     @component.output_types(state=State)
     def run(self, state: State) -> dict[str, State]:
-        """
+        """Call the model for the next step.
+
         :param state: The state so far.
         :returns: ``state`` with one more step.
         :raises RunError: When the model fails; it holds the state.
         """
-        return {"state": self._replied(*self._call.send_for_message(self._prepare(state)))}
+        return {"state": self._read(*self._call.send_for_message(self._prepare(state)))}
 
     @component.output_types(state=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """As :meth:`run`, without blocking the event loop."""
-        return {"state": self._replied(*await self._call.send_for_message_async(self._prepare(state)))}
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state so far.
+        :returns: ``state`` with one more step.
+        :raises RunError: When the model fails; it holds the state.
+        """
+        return {"state": self._read(*await self._call.send_for_message_async(self._prepare(state)))}
 
     @property
     def _format(self) -> ReplyFormat:
@@ -141,7 +148,7 @@ class Reasoner:
         def values(observations: Observations) -> dict[str, Any]:
             return {
                 "question": state.question,
-                "history": state.history if not state.asked else (),
+                "history": state.history if not state.typed else (),
                 "tools": tools,
                 "tool_names": " or ".join(tool.name for tool in tools),
                 "max_steps": state.settings.max_steps,
@@ -167,11 +174,15 @@ class Reasoner:
         )
 
     def _offered(self, state: State) -> list[Tool]:
-        """:returns: The tools whose sources this run may search: a reply that names another one is a reply lost."""
+        """Choose the tools to offer: a reply that names a forbidden one is a reply lost.
+
+        :param state: The state of the run.
+        :returns: The tools whose sources the run may search.
+        """
         allowed = [tool for tool in self._tools if tool.source is None or tool.source in state.settings.sources]
         return allowed or self._tools
 
-    def _replied(self, message: ChatMessage, state: State) -> State:
+    def _read(self, message: ChatMessage, state: State) -> State:
         step = self._format.read_message(message, self._tools, must_answer=self.must_answer)
         if not self.self_evaluation:
             # A schema may hold the fields all the same.

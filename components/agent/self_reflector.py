@@ -24,7 +24,7 @@ Reflection = Literal["reply", "call", "off"]
 
 @component
 class SelfReflector:
-    """Accepts an answer, or asks every source once more with the original question (section 3.3 of PrefRAG).
+    """Accepts an answer, or searches every source once more with the original question (section 3.3 of PrefRAG).
 
     Outputs, of which one is given a run: ``accepted`` and ``supplement``.
     """
@@ -36,9 +36,10 @@ class SelfReflector:
         prompt: str = "self_reflector",
         generation_kwargs: dict[str, Any] | None = None,
     ):
-        """
+        """Set up the component.
+
         :param reflection: ``reply`` reads the label from the reply that holds the answer, as in the paper; ``call``
-            asks the model separately, for small models, which skip the trailer; ``off`` takes the first answer as
+            calls the model separately, for small models, which skip the trailer; ``off`` takes the first answer as
             final (an ablation of table 2).
         :param chat_generator: The model; needed for ``call``.
         :param prompt: A prompt file.
@@ -60,26 +61,32 @@ class SelfReflector:
         self._call = ModelCall("reflector", chat_generator, generation_kwargs) if chat_generator is not None else None
 
     def warm_up(self) -> None:
-        """Load or connect the model, if it is asked."""
+        """Load or connect the model, if it is called."""
         if self._call is not None and self.reflection == "call":
             self._call.warm_up()
 
     @component.output_types(accepted=State, supplement=State)
     def run(self, state: State) -> dict[str, State]:
-        """
+        """Read or call for the label of the answer, and route its state.
+
         :param state: The state after an answer.
         :returns: The state under ``accepted`` or ``supplement``.
         :raises RunError: When the model fails; it holds the state.
         """
         if self.reflection == "call" and self._call is not None:
-            state = self._labelled(*self._call.send(self._prepare(self._call, state)))
+            state = self._label(*self._call.send(self._prepare(self._call, state)))
         return self._route(state)
 
     @component.output_types(accepted=State, supplement=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """As :meth:`run`, without blocking the event loop."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state after an answer.
+        :returns: The state under ``accepted`` or ``supplement``.
+        :raises RunError: When the model fails; it holds the state.
+        """
         if self.reflection == "call" and self._call is not None:
-            state = self._labelled(*await self._call.send_async(self._prepare(self._call, state)))
+            state = self._label(*await self._call.send_async(self._prepare(self._call, state)))
         return self._route(state)
 
     def _prepare(self, call: ModelCall, state: State) -> Prepared:
@@ -93,11 +100,11 @@ class SelfReflector:
             state, self.prompt, observations, values, response_format=response_format("reflection", _SCHEMA)
         )
 
-    def _labelled(self, text: str, state: State) -> State:
+    def _label(self, text: str, state: State) -> State:
         values = read_object(text) or {"label": text}
         label = read_label(str(values.get("label") or ""))
         if label is None:
-            # What the reply said of itself is better than nothing.
+            # The label that the reply gave itself is better than none.
             return state.with_event("unreadable", caller="reflector")
         return state.with_last(
             label=label,

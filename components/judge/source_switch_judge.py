@@ -1,4 +1,4 @@
-"""Where the passages of a search go: were those of the preferred source worth keeping?"""
+"""Where the passages of a search go: kept, or on to another source."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class SourceSwitchJudge:
         return self._route(verdict, state)
 
     def _needs_no_verdict(self, state: State) -> bool:
-        """Tell whether nothing would come of a verdict, or its search has been switched already.
+        """Check whether nothing would come of a verdict, or its search has been switched already.
 
         :param state: The state after a search.
         :returns: Whether the state is kept as it is.

@@ -19,7 +19,7 @@ SHIPPED_TREES = Path(__file__).parent / "switch_trees.json"
 
 
 def keep_probability(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -> float:
-    """Estimate whether at least one passage is needed, from what the trees say of each.
+    """Estimate whether at least one passage is needed, from what the trees estimate for each.
 
     :param trees: Trees over :data:`FEATURES`.
     :param features: What :func:`switch_features` counts of each new passage.

@@ -11,13 +11,24 @@ from haystack import Document
 
 
 class TermStatistics(Protocol):
-    """What a document store tells about its words; with `analyze_many`, a list of texts is analysed in one call."""
+    """What a document store knows of its words.
+
+    With a method ``analyze_many`` a list of texts is analysed in one call.
+    """
 
     def analyze(self, text: str) -> list[str]:
-        """:returns: The terms of a text as the index holds them."""
+        """Split a text into the terms of the index.
+
+        :param text: The text.
+        :returns: Its terms, in order, repetitions included.
+        """
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, Mapping[str, int]]:
-        """:returns: The number of documents, and of those that hold each term."""
+        """Count the documents that hold each term.
+
+        :param words: The terms.
+        :returns: The number of all documents, and of those that hold each term.
+        """
 
 
 # Words of questions that no passage is expected to answer with, of four letters and more.
@@ -30,13 +41,17 @@ _QUESTION_WORDS = frozenset(
 
 
 def words(text: str) -> list[str]:
-    """:returns: The words of a text in lower case: the analysis where no index offers a better one."""
+    """Split a text into its words in lower case: the analysis where no index offers a better one.
+
+    :param text: The text.
+    :returns: Its words of four letters and more, without question words.
+    """
     found = re.findall(r"\w+", text.lower())
     return [word for word in found if len(word) > 3 and word not in _QUESTION_WORDS]
 
 
-def analyzed(texts: Iterable[str], statistics: TermStatistics | None) -> list[list[str]]:
-    """Analyse texts, all in one call where the statistics can: a server is asked once rather than for each text.
+def analyze_texts(texts: Iterable[str], statistics: TermStatistics | None) -> list[list[str]]:
+    """Analyse texts, all in one call where the statistics can: a server is called once rather than for each text.
 
     :param texts: The texts.
     :param statistics: What analyses them; None takes :func:`words`.
@@ -49,7 +64,11 @@ def analyzed(texts: Iterable[str], statistics: TermStatistics | None) -> list[li
 
 
 def passage_text(document: Document) -> str:
-    """:returns: The title and the content of a passage, whichever it has."""
+    """Join the title and the content of a passage, whichever it has.
+
+    :param document: The passage.
+    :returns: Both, a blank between them.
+    """
     return f"{document.meta.get('title') or ''} {document.content or ''}"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 
-from prefrag.components.text.term_statistics import TermStatistics, analyzed, passage_text
+from prefrag.components.text.term_statistics import TermStatistics, analyze_texts, passage_text
 
 _WORD = re.compile(r"\w+")
 
@@ -58,7 +58,7 @@ class OpenQuestionQuery:
         :returns: ``queries``, one a document, in their order; the question for one that leaves nothing to ask.
         """
         asked, texts = _WORD.findall(query), [passage_text(document) for document in documents]
-        terms = [set(found) for found in analyzed([*asked, *texts], self.term_statistics)]
+        terms = [set(found) for found in analyze_texts([*asked, *texts], self.term_statistics)]
         queries = []
         for text, held in zip(texts, terms[len(asked) :], strict=True):
             # A word that says nothing to the analysis is neither held nor missing: the index does not ask for it.

@@ -17,12 +17,18 @@ _THOUGHT = {"type": "string", "maxLength": 240}
 
 
 class JsonFormat(ReplyFormat):
-    """Reads and asks for a JSON object with the fields of the text format."""
+    """Calls for a JSON object with the fields of the text format, and reads it."""
 
     prompt = "reasoner_json"
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
-        """:returns: What the chat generator is told besides the prompt."""
+        """Choose the parameters of the call.
+
+        :param tools: The tools that there are.
+        :param state: The state of the run.
+        :param must_answer: The model has to answer now.
+        :returns: What the chat generator is given besides the messages.
+        """
         answer = self._answer_schema()
         search = self._search_schema(tools, {"type": "string", "minLength": 3, "maxLength": 160})
         return {"response_format": response_format("step", answer if must_answer else {"anyOf": [search, answer]})}

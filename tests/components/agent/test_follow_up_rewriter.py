@@ -52,7 +52,7 @@ class TestRewriting:
         reached = rewriter().run(asked())["state"]
 
         assert reached.question == "When did the yard in Beta win the prize?"
-        assert reached.asked == "And when did it win?"
+        assert reached.typed == "And when did it win?"
         assert kinds(reached) == ["rewritten"]
         assert reached.usage.llm_calls == {"rewriter": 1}
 
@@ -71,7 +71,7 @@ class TestRewriting:
     def test_that_cannot_be_used_leaves_the_question(self, reply: str):
         reached = rewriter(reply).run(asked())["state"]
 
-        assert (reached.question, reached.asked) == ("And when did it win?", "")
+        assert (reached.question, reached.typed) == ("And when did it win?", "")
         assert reached.events[-1].to_dict() == {"kind": "rewritten", "step": 0, "question": None}
 
     def test_that_fails_ends_the_run_with_its_state(self):
@@ -104,6 +104,6 @@ class TestLongConversations:
 
         reached = rewriter(model={"context_window": window}).run(asked(history))["state"]
 
-        assert reached.asked, "the question was rewritten"
+        assert reached.typed, "the question was rewritten"
         assert reached.history
         assert letter * 100 in CALLS["model"][0]["prompt"]

@@ -87,7 +87,7 @@ class TestPrompt:
 
         assert "The yard in Beta." in prompt_for(State("And when?", settings(), history=history))
         assert "The yard in Beta." not in prompt_for(
-            State("When did the yard win?", settings(), history=history, asked="And when?")
+            State("When did the yard win?", settings(), history=history, typed="And when?")
         )
 
     def test_asks_for_answers_in_the_form_that_is_set(self):

@@ -115,8 +115,8 @@ class TestWithoutComparing:
 class TestAlternative:
     def after(self, named: str | None = None, **changes: Any) -> str:
         step = search_step("beta", found(document("beta")), named_source=named)
-        wish = {"sources": ("local", "archive", "web"), **changes}
-        return judged(state(FIRST, step, **wish), False, sources=SOURCES)[0]
+        settings = {"sources": ("local", "archive", "web"), **changes}
+        return judged(state(FIRST, step, **settings), False, sources=SOURCES)[0]
 
     def test_is_the_next_source(self):
         assert self.after() == "switch_archive"

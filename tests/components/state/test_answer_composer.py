@@ -80,7 +80,7 @@ class TestAnswer:
         assert result["errors"] == ["The server is down."]
 
     def test_of_a_rewritten_question_keeps_the_one_that_was_asked(self):
-        result = compose(State("Who built Aurora?", settings(), asked="Who built it?"))
+        result = compose(State("Who built Aurora?", settings(), typed="Who built it?"))
 
         assert (result["question"], result["asked"]) == ("Who built Aurora?", "Who built it?")
         assert compose(state(question="Who?"))["asked"] == "Who?"

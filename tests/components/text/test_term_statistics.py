@@ -10,7 +10,7 @@ import pytest
 from haystack import Document
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.text.term_statistics import analyzed, passage_text, term_weights, words
+from prefrag.components.text.term_statistics import analyze_texts, passage_text, term_weights, words
 
 
 class Statistics:
@@ -43,11 +43,15 @@ class TestAnalysis:
     def test_is_asked_for_all_texts_at_once_where_that_can_be(self):
         texts, together = ["The Yard", "", "prize prize"], Together()
 
-        assert analyzed(texts, together) == analyzed(texts, Statistics()) == [["the", "yard"], [], ["prize", "prize"]]
+        assert (
+            analyze_texts(texts, together)
+            == analyze_texts(texts, Statistics())
+            == [["the", "yard"], [], ["prize", "prize"]]
+        )
         assert together.calls == [texts]
 
     def test_without_an_index_takes_the_words_as_they_are(self):
-        assert analyzed(iter(["The yards", "win"]), None) == [["yards"], []]
+        assert analyze_texts(iter(["The yards", "win"]), None) == [["yards"], []]
 
 
 class TestWeights:
@@ -92,7 +96,7 @@ def test_an_index_stems_the_words_and_knows_their_frequencies(tmp_path: Path):
     )
     yard, prize = log(1 + 1.5 / 9.5), log(1 + 9.5 / 1.5)
 
-    assert analyzed(["the yards"], store) == [["yard"]]
+    assert analyze_texts(["the yards"], store) == [["yard"]]
     weights = term_weights(["yard", "prize"], store)
     assert isclose(weights["yard"], yard, rel_tol=1e-9)
     assert isclose(weights["prize"], prize, rel_tol=1e-9)
