@@ -31,12 +31,12 @@ from retrieval import DATASETS, percentile_95, read_questions, report  # noqa: E
 from title_links import renamed, report_memory, size, write  # noqa: E402
 
 from prefrag.components.agent.question_as_query import QuestionAsQuery  # noqa: E402
-from prefrag.components.document_stores.tantivy.demo_index import read_passages  # noqa: E402
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore  # noqa: E402
 from prefrag.components.document_stores.tantivy.index import index_exists  # noqa: E402
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier  # noqa: E402
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer  # noqa: E402
 from prefrag.components.state.state_builder import StateBuilder  # noqa: E402
+from prefrag.components.text.passage_record import read_passages  # noqa: E402
 from prefrag.training.pair_classifier.pool import linked_retrieval  # noqa: E402
 
 PARTS = ("first stage, by words", "second stage, by words", "linking", "scoring", "the rest", "together")

@@ -8,6 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -17,7 +18,6 @@ from haystack.document_stores.errors import DocumentStoreError
 
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import index_path
-from prefrag.components.text.unicode_form import one_form
 from prefrag.evaluation.datasets import detect, read_passages
 from prefrag.evaluation.datasets.dataset_file import DatasetFile
 from prefrag.pipelines import indexing
@@ -147,8 +147,9 @@ def _index_passages(
     passages = open_passages(store, index, make=True)
     try:
         for batch in _batches(read_passages(file, format), passages.batch):
-            # An id that comes twice among those that are written together would be refused.
-            given = {passage.id: _from(passage, real) for passage in batch}
+            # `documents list` and `documents delete` know a passage by its corpus. An id that comes twice among those
+            # that are written together would be refused.
+            given = {passage.id: replace(passage, meta={**passage.meta, "corpus": real}) for passage in batch}
             stored = passages.by_id(list(given))
             changed = [passage for passage in given.values() if not _is_there(passage, stored)]
             if refused := passages.write(changed):
@@ -165,15 +166,6 @@ def _index_passages(
         passages.finish()
     report.seconds = time.perf_counter() - started
     return report
-
-
-def _from(passage: Document, corpus: str) -> Document:
-    # What `documents list` and `documents delete` know a passage's corpus by.
-    meta = {**passage.meta, "corpus": corpus}
-    if "title" in meta:
-        meta["title"] = one_form(meta["title"])
-    # In the form in which it is asked for, as `pipelines.indexing` writes it. The id stays that of the questions.
-    return Document(id=passage.id, content=one_form(passage.content or ""), meta=meta)
 
 
 def _is_there(passage: Document, stored: dict[str, Document]) -> bool:

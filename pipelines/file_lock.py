@@ -13,7 +13,7 @@ except ImportError:  # Windows
 def take_lock(file: int | IO[bytes]) -> bool:
     """Lock a file or folder until it is closed, without waiting.
 
-    :param file: It, open.
+    :param file: The file or folder, open.
     :returns: Whether nobody else has it locked. Where the system or the file system has no locks (Windows, some network
         folders), nobody ever has.
     """

@@ -13,8 +13,8 @@ from haystack_integrations.document_stores.elasticsearch import ElasticsearchDoc
 
 from prefrag.components.document_stores.elasticsearch.filters import filter_clause
 from prefrag.components.document_stores.elasticsearch.requests import ask_async, explained
-from prefrag.components.document_stores.elasticsearch.titles import TITLE_KEY_FIELD
 from prefrag.components.retrievers.search_settings import wanted_top_k
+from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import one_form
 
 _FIELDS = ["title", "content"]

@@ -9,6 +9,8 @@ from functools import lru_cache
 from itertools import accumulate, chain
 
 MAX_WORDS = 8
+# The metadata under which a store that cannot compute the key of a title keeps it.
+TITLE_KEY_FIELD = "title_key"
 
 # "Mercury (planet)" is Mercury to whoever mentions it.
 _PARENTHESIS = re.compile(r"\s*[(\uff08][^()\uff08\uff09]*[)\uff09]\s*$")

@@ -16,9 +16,9 @@ from typing import Any
 
 from haystack import Document
 
+from prefrag.components.text.passage_record import PassageError, read_passage_line
 from prefrag.evaluation.datasets.dataset_file import DatasetFile, check_unicode, text_of
 from prefrag.evaluation.datasets.dataset_name import dataset_name
-from prefrag.evaluation.datasets.passage import passage
 from prefrag.evaluation.question import Hop, Question
 
 # What the line of a passage says under `source`, which in a document's metadata is where a search found it.
@@ -47,7 +47,12 @@ def passages(file: DatasetFile) -> Iterator[Document]:
     :returns: The passages. What a line says under ``source`` is in ``meta["source_split"]``.
     :raises ValueError: If a line is no passage.
     """
-    return file.converted(file.json_lines(), _passage, "line")
+    for number, line in file.lines():
+        try:
+            record = read_passage_line(line, number)
+        except PassageError as error:
+            raise file.error("line", number, error.reason) from error
+        yield record.document(**({SPLIT: record.source} if record.source else {}))
 
 
 def write_jsonl(items: Iterable[Question | Document], path: str | os.PathLike[str]) -> int:
@@ -107,14 +112,6 @@ def _texts(values: Any, key: str) -> tuple[str, ...]:
     return tuple(values)
 
 
-def _passage(record: dict[str, Any]) -> Iterator[Document]:
-    identity = record["id"] if isinstance(record["id"], str) else str(record["id"])
-    document = passage(identity, record.get("title") or "", text_of(record, "text"))
-    others = {key: value for key, value in record.items() if key not in ("id", "title", "text", "source")}
-    split = {SPLIT: record["source"]} if record.get("source") else {}
-    yield Document(id=document.id, content=document.content, meta={**others, **document.meta, **split})
-
-
 def _of_question(question: Question) -> dict[str, Any]:
     record = {
         "id": question.id,
@@ -132,7 +129,8 @@ def _of_question(question: Question) -> dict[str, Any]:
 
 def _of_passage(document: Document) -> dict[str, Any]:
     meta = dict(document.meta)
+    title = {"title": meta.pop("title")} if "title" in meta else {}
     split = {"source": meta.pop(SPLIT)} if SPLIT in meta else {}
-    return {"id": document.id, "title": meta.pop("title", ""), "text": document.content, **split} | {
+    return {"id": document.id, **title, "text": document.content, **split} | {
         key: value for key, value in meta.items() if key not in ("id", "text", "source")
     }

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from haystack import Document
 
-MOST_ID_BYTES = 512
+from prefrag.components.text.passage_record import PassageRecord
 
 
 def id_by_title(title: str) -> str:
@@ -58,16 +58,9 @@ def passage(passage_id: str, title: str, text: str, **meta: str) -> Document:
     :param text: Its text.
     :param meta: What else is known of it; what is empty is left out.
     :returns: The passage.
-    :raises ValueError: If id or text is empty, the id too long, or something no text.
+    :raises ValueError: When id or text is empty, the id too long, or something no text.
     """
-    for name, value in (("id", passage_id), ("title", title), ("text", text)):
-        if not isinstance(value, str):
-            raise ValueError(f"'{name}' of a passage must be text")
-        # Half of a surrogate pair cannot be written down.
-        value.encode()
-    if not 0 < len(passage_id.encode()) <= MOST_ID_BYTES:
-        raise ValueError(f"the id of a passage must have 1 to {MOST_ID_BYTES} bytes")
-    if not text.strip():
-        raise ValueError(f"the passage '{passage_id}' has no text")
-    named = {"title": title.strip(), **meta}
-    return Document(id=passage_id, content=text.strip(), meta={key: value for key, value in named.items() if value})
+    if not isinstance(title, str) or not isinstance(text, str):
+        raise ValueError("title and text of a passage must be text")
+    known = {key: value for key, value in meta.items() if value}
+    return PassageRecord(passage_id, text.strip(), title.strip() or None, meta=known).document()

@@ -36,18 +36,21 @@ class DocumentEmbedder(Protocol):
     """Any component with ``documents`` -> ``documents`` that gives each an embedding."""
 
     def run(self, documents: list[Document]) -> dict[str, Any]:
-        """:returns: ``documents`` with their embeddings, in the same order."""
+        """Embed documents.
+
+        :param documents: The documents.
+        :returns: ``documents`` with their embeddings, in the same order.
+        """
 
 
 @dataclass
 class EmbeddingReport:
-    """
-    What an embedding did.
+    """What an embedding did.
 
-    :param embedded: passages embedded, because they were new or changed.
-    :param unchanged: passages whose vectors were there already.
-    :param deleted: vectors of passages that are gone.
-    :param seconds: how long it took.
+    :param embedded: Passages embedded, because they were new or changed.
+    :param unchanged: Passages whose vectors were there already.
+    :param deleted: Vectors of passages that are gone.
+    :param seconds: How long it took.
     """
 
     embedded: int = 0
@@ -57,13 +60,12 @@ class EmbeddingReport:
 
 
 def document_embedder(model: str = DEFAULT_MODEL, **settings: Any) -> Any:
-    """
-    Make the embedder of passages: title and text, vectors of length 1.
+    """Make the embedder of passages: title and text, vectors of length 1.
 
-    :param model: a Sentence Transformers model, by its name on Hugging Face or as a folder.
-    :param settings: further parameters of `SentenceTransformersDocumentEmbedder`, for example `batch_size`.
-    :returns: the packaged embedder; the model is loaded when it is warmed up.
-    :raises ImportError: if the extra `dense` is not installed.
+    :param model: A Sentence Transformers model, by its name on Hugging Face or as a folder.
+    :param settings: Further parameters of `SentenceTransformersDocumentEmbedder`, for example `batch_size`.
+    :returns: The packaged embedder; the model is loaded when it is warmed up.
+    :raises ImportError: When the extra `dense` is not installed.
     """
     package = "haystack_integrations.components.embedders.sentence_transformers"
     try:
@@ -75,11 +77,11 @@ def document_embedder(model: str = DEFAULT_MODEL, **settings: Any) -> Any:
 
 
 def elasticsearch_store(url: str = "http://127.0.0.1:9200", index: str = "default") -> ElasticsearchDocumentStore:
-    """The passages of an Elasticsearch index, as `prefrag index` and `embed_index` have filled it.
+    """Open the passages of an Elasticsearch index, as `prefrag index` and `embed_index` have filled it.
 
     :param url: Where the server is.
     :param index: The name of the index.
-    :returns: The store; the server is not asked yet.
+    :returns: The store; no request is made yet.
     """
     return ElasticsearchDocumentStore(
         hosts=url,
@@ -99,8 +101,7 @@ def embed_index(
     embedder: DocumentEmbedder | None = None,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> EmbeddingReport:
-    """
-    Bring the vectors of an index in step with its passages.
+    """Bring the vectors of an index in step with its passages.
 
     Passages that are new or changed are embedded and the vectors of those that are gone deleted; the rest is left
     alone. Every 256 passages are on disk before the next are embedded, so a call that was stopped is taken up by the
@@ -108,24 +109,24 @@ def embed_index(
     are a `dense_vector` named `embedding` in the passages themselves, and of one model. Two processes that embed the
     same index do so one after the other.
 
-    :param index: the name of the index, filled by :func:`prefrag.pipelines.indexing.index`; `demo` can be embedded too.
+    :param index: The name of the index, filled by :func:`prefrag.pipelines.indexing.index`; `demo` can be embedded too.
     :param store: `tantivy`, `elasticsearch` (at `PREFRAG_ELASTICSEARCH_URL`), or an opened store in place of the name.
-    :param model: the name of the embedding model; retrieval must use the same.
-    :param embedder: the embedder of documents; by default :func:`document_embedder` of the model.
-    :param on_progress: called after every write with the passages that are done and all passages.
-    :returns: what was done.
-    :raises ImportError: if the extra `dense` is not installed.
-    :raises FileNotFoundError: if there is no such index.
-    :raises ValueError: if there is no such store, Elasticsearch holds vectors of another model, or another process
+    :param model: The name of the embedding model; retrieval must use the same.
+    :param embedder: The embedder of documents; by default :func:`document_embedder` of the model.
+    :param on_progress: Called after every write with the passages that are done and all passages.
+    :returns: What was done.
+    :raises ImportError: When the extra `dense` is not installed.
+    :raises FileNotFoundError: When there is no such index.
+    :raises ValueError: When there is no such store, Elasticsearch holds vectors of another model, or another process
         takes hours to embed the index.
-    :raises DocumentStoreError: if the store fails. What was reported as done is there.
+    :raises DocumentStoreError: When the store fails. What was reported as done is there.
     """
     started = time.perf_counter()
     if isinstance(store, str):
-        store = _opened(store, index)
+        store = _open(store, index)
     # What is embedded already is looked up behind the lock: another process may have done it while this one waited.
     with _lock(store, model):
-        report = _brought_in_step(store, model, embedder, on_progress)
+        report = _bring_in_step(store, model, embedder, on_progress)
     report.seconds = time.perf_counter() - started
     return report
 
@@ -139,14 +140,16 @@ def _lock(store: TantivyDocumentStore | ElasticsearchDocumentStore, model: str) 
     return index_lock(f"{store._index}-elasticsearch-vectors", work=f"embedding the Elasticsearch index {store._index}")
 
 
-def _brought_in_step(
+def _bring_in_step(
     store: TantivyDocumentStore | ElasticsearchDocumentStore,
     model: str,
     embedder: DocumentEmbedder | None,
     on_progress: Callable[[int, int], None] | None,
 ) -> EmbeddingReport:
-    target: _Embedded | _Server = (
-        _Embedded(store, model) if isinstance(store, TantivyDocumentStore) else _Server(store, model)
+    target: _TantivyVectors | _ElasticsearchVectors = (
+        _TantivyVectors(store, model)
+        if isinstance(store, TantivyDocumentStore)
+        else _ElasticsearchVectors(store, model)
     )
     report = EmbeddingReport()
     total = store.count_documents()
@@ -168,8 +171,8 @@ def _brought_in_step(
     return report
 
 
-def _opened(store: str, index: str) -> TantivyDocumentStore | ElasticsearchDocumentStore:
-    # Tells what is wrong with the name, the index or the server.
+def _open(store: str, index: str) -> TantivyDocumentStore | ElasticsearchDocumentStore:
+    # Reports what is wrong with the name, the index or the server.
     open_passages(store, index)
     if store == "tantivy":
         return TantivyDocumentStore(path=str(resolve_index(index)))
@@ -181,7 +184,7 @@ def _fingerprint(passage: Document) -> str:
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-class _Embedded:
+class _TantivyVectors:
     """The vectors beside an on-disk index."""
 
     def __init__(self, store: TantivyDocumentStore, model: str) -> None:
@@ -209,7 +212,7 @@ class _Embedded:
             self._vectors.finish()
 
 
-class _Server:
+class _ElasticsearchVectors:
     """The vectors in the passages of an Elasticsearch index: writing a passage anew drops its vector."""
 
     def __init__(self, store: ElasticsearchDocumentStore, model: str) -> None:

@@ -49,7 +49,7 @@ _CONVERTERS: dict[str, Callable[[], Any]] = {
 }
 _BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _DECLARED_CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
-_SPEAKERS = ("haystack.components.converters", "pypdf", "trafilatura", "htmldate", "justext")
+_LOGGERS = ("haystack.components.converters", "pypdf", "trafilatura", "htmldate", "justext")
 
 
 class CannotRead(Exception):
@@ -57,8 +57,7 @@ class CannotRead(Exception):
 
 
 class FileConverter:
-    """
-    Turns one file after another into passages.
+    """Converts one file after another into passages.
 
     ```python
     from pathlib import Path
@@ -75,15 +74,14 @@ class FileConverter:
         self.pipeline, self._missing = _build()
 
     def passages(self, path: Path, data: bytes) -> list[Document]:
-        """
-        Convert one file.
+        """Convert one file.
 
-        :param path: the file, absolute, its name in UTF-8. Its suffix, one of `FORMATS`, says what it is.
-        :param data: its content.
-        :returns: its passages in order. Their metadata: `title`, `file_path`, `file_hash`, `split_id` (position in
+        :param path: The file, absolute, its name in UTF-8. Its suffix, one of `FORMATS`, says what it is.
+        :param data: Its content.
+        :returns: Its passages in order. Their metadata: `title`, `file_path`, `file_hash`, `split_id` (position in
             the file, from 0), `split_count` (passages of the file), for a PDF `page_number` (where the passage
             begins, from 1), and the simple values of a Markdown file's front matter.
-        :raises CannotRead: if nothing can be got out of it.
+        :raises CannotRead: When nothing can be got out of it.
         """
         mime_type = FORMATS[path.suffix.lower()]
         if mime_type in self._missing:
@@ -102,7 +100,7 @@ class FileConverter:
         own_title = _pdf_title(data) if mime_type == PDF else _TITLES[mime_type](text)
 
         source = ByteStream(data, mime_type=mime_type, meta={"encoding": encoding})
-        with _listening() as complaints:
+        with _collect_warnings() as complaints:
             try:
                 result = self.pipeline.run({"by_type": {"sources": [source]}})
             except PipelineRuntimeError as error:
@@ -141,17 +139,16 @@ class FileConverter:
 
 
 def fingerprint(data: bytes) -> str:
-    """
-    What tells a changed file from an unchanged one.
+    """Compute what differs between a changed file and an unchanged one.
 
-    :param data: the content of the file.
-    :returns: a digest of the content and of the way passages are made from it.
+    :param data: The content of the file.
+    :returns: A digest of the content and of the way passages are made from it.
     """
     return hashlib.blake2b(data, digest_size=16, person=f"prefrag-{_RECIPE}".encode()).hexdigest()
 
 
 def _build() -> tuple[Pipeline, set[str]]:
-    """The pipeline, and the types for which a package is missing."""
+    """Build the pipeline, and list the types for which a package is missing."""
     pipeline = Pipeline()
     pipeline.add_component("by_type", FileTypeRouter(mime_types=list(_CONVERTERS)))
     # With one file a run the joiner only passes on what the one converter gave.
@@ -174,7 +171,7 @@ def _build() -> tuple[Pipeline, set[str]]:
 
 
 def _with_pages(parts: list[str], is_pdf: bool) -> Iterator[tuple[str, int | None]]:
-    """Every passage in one shape of white space, and the page of its first letter."""
+    """Bring every passage into one shape of white space, with the page of its first letter."""
     page = 1
     for part in parts:
         leading = len(part) - len(part.lstrip())
@@ -232,7 +229,7 @@ def _pdf_title(data: bytes) -> str:
     from pypdf import PdfReader
     from pypdf.errors import DependencyError
 
-    with _listening():
+    with _collect_warnings():
         try:
             reader = PdfReader(io.BytesIO(data))
             if reader.is_encrypted and not reader.decrypt(""):
@@ -281,8 +278,8 @@ def _is_simple(value: Any) -> bool:
 
 
 @contextmanager
-def _listening() -> Iterator[list[logging.LogRecord]]:
-    """What converters and their libraries log, which is the only place where they say why a file gave nothing."""
+def _collect_warnings() -> Iterator[list[logging.LogRecord]]:
+    """Collect what converters and their libraries log: only there do they give the reason why a file gave nothing."""
     records: list[logging.LogRecord] = []
 
     class Listener(logging.Handler):
@@ -290,7 +287,7 @@ def _listening() -> Iterator[list[logging.LogRecord]]:
             records.append(record)
 
     listener = Listener(logging.WARNING)
-    loggers = [logging.getLogger(name) for name in _SPEAKERS]
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
     propagated = [logger.propagate for logger in loggers]
     for logger in loggers:
         logger.addHandler(listener)

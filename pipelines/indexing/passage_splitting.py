@@ -30,15 +30,14 @@ _ABBREVIATION = re.compile(
 
 
 def split_into_passages(text: str) -> list[str]:
-    """
-    Cut a text into passages that end where a sentence ends, without overlap.
+    """Cut a text into passages that end where a sentence ends, without overlap.
 
     A passage closes at the first end of a paragraph after 100 words, or before the sentence that would bring it over
     140. A heading stays with what follows it. Only a sentence longer than a whole passage, such as a table, is cut:
     at its lines, else between words.
 
-    :param text: any text; pages may be separated by form feeds.
-    :returns: the passages; joined they are the text, white space included.
+    :param text: Any text; pages may be separated by form feeds.
+    :returns: The passages; joined they are the text, white space included.
     """
     passages: list[str] = []
     current, words = "", 0

@@ -1,36 +1,35 @@
-"""How far an indexing is, on a terminal."""
+"""A progress bar of an indexing on a terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from rich import progress as bars
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from prefrag.pipelines import indexing
+from prefrag.pipelines.indexing.report import OnProgress, Progress
 
 
 @contextmanager
-def indexing_bar(console: Console) -> Iterator[Callable[[indexing.Progress], None]]:
-    """
-    Show a progress bar as long as an indexing runs; it goes when that is done.
+def indexing_bar(console: Console) -> Iterator[OnProgress]:
+    """Show a progress bar as long as an indexing runs; it goes when that is done.
 
-    :param console: where to show it.
-    :returns: what the indexing is to call with its progress.
+    :param console: Where to show it.
+    :returns: A context with the function that the indexing is to call with its progress.
     """
     columns = (
-        TextColumn("{task.fields[name]}"),
-        BarColumn(),
-        DownloadColumn(),
-        TextColumn("{task.fields[passages]}"),
-        TimeRemainingColumn(),
+        bars.TextColumn("{task.fields[name]}"),
+        bars.BarColumn(),
+        bars.DownloadColumn(),
+        bars.TextColumn("{task.fields[passages]}"),
+        bars.TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True) as bar:
+    with bars.Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=None, name="", passages="")
 
-        def show(progress: indexing.Progress) -> None:
+        def show(progress: Progress) -> None:
             bar.update(
                 task,
                 completed=progress.bytes_done,

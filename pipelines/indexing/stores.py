@@ -1,8 +1,7 @@
-"""What indexing asks of a document store: any of Haystack's, and Elasticsearch in bulk."""
+"""What indexing needs of a document store: any of Haystack's, and Elasticsearch in bulk."""
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -17,14 +16,11 @@ from haystack.document_stores.types import DocumentStore, DuplicatePolicy
 from haystack.utils import Secret
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
-from prefrag.components.document_stores.elasticsearch.titles import TITLE_KEY_FIELD
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path, resolve_index
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
-from prefrag.components.text.title_mentions import title_key
-
-logger = logging.getLogger(__name__)
+from prefrag.components.text.title_mentions import TITLE_KEY_FIELD, title_key
 
 URL_VARIABLE = "PREFRAG_ELASTICSEARCH_URL"
 API_KEY_VARIABLE = "PREFRAG_ELASTICSEARCH_API_KEY"
@@ -32,6 +28,8 @@ API_KEY_VARIABLE = "PREFRAG_ELASTICSEARCH_API_KEY"
 API_KEY_ID_VARIABLE = "PREFRAG_ELASTICSEARCH_API_KEY_ID"
 DEFAULT_URL = "http://127.0.0.1:9200"
 STORES = ("tantivy", "elasticsearch")
+# Passages are held in memory until they are written together.
+MOST_BATCH_BYTES = 30_000_000
 _REQUEST_SECONDS = 60.0
 
 
@@ -42,19 +40,17 @@ class PassageStore:
     batch = 10_000
 
     def __init__(self, store: DocumentStore) -> None:
-        """
-        Wrap a store.
+        """Wrap a store.
 
-        :param store: any document store that filters on `id` and on metadata.
+        :param store: Any document store that filters on `id` and on metadata.
         """
         self._store = store
 
     def by_id(self, ids: list[str]) -> dict[str, Document]:
-        """
-        Get passages.
+        """Get passages.
 
-        :param ids: their ids.
-        :returns: those that exist, by id.
+        :param ids: Their ids.
+        :returns: Those that exist, by id.
         """
         if not ids:
             return {}
@@ -67,53 +63,57 @@ class PassageStore:
         return {document.id: document for document in found}
 
     def where(self, field: str, values: list[str]) -> Iterator[Document]:
-        """
-        Find passages by their metadata.
+        """Find passages by their metadata.
 
-        :param field: the name of the metadata.
-        :param values: the values it may have.
-        :returns: the passages; of their content and other metadata nothing is promised.
+        :param field: The name of the metadata.
+        :param values: The values it may have.
+        :returns: The passages; of their content and other metadata nothing is promised.
         """
         if values:
             yield from self._store.filter_documents({"field": f"meta.{field}", "operator": "in", "value": values})
 
     def all(self) -> Iterator[Document]:
-        """
-        Go through every passage.
+        """Go through every passage.
 
-        :returns: the passages; their content is not promised.
+        :returns: The passages; their content is not promised.
         """
         # A store that can stream its documents keeps memory small.
         stream: Callable[[], Iterable[Document]] | None = getattr(self._store, "iterate_documents", None)
         yield from stream() if stream else self._store.filter_documents()
 
     def write(self, passages: list[Document]) -> dict[str, str]:
-        """
-        Write passages over those of the same id. They are safe when this returns.
+        """Write passages over those of the same id. They are safe when this returns.
 
-        :param passages: the passages, each id once.
-        :returns: the ids that the store refused, each with the reason.
+        :param passages: The passages, each id once.
+        :returns: The ids that the store refused, each with the reason.
         """
         if passages:
             self._store.write_documents(passages, policy=DuplicatePolicy.OVERWRITE)
         return {}
 
     def delete(self, ids: list[str]) -> None:
-        """
-        Delete passages.
+        """Delete passages.
 
-        :param ids: their ids; those that do not exist are passed over.
+        :param ids: Their ids; those that do not exist are passed over.
         """
         if ids:
             self._store.delete_documents(ids)
+
+    def delete_in_batches(self, ids: Iterable[str]) -> None:
+        """Delete any number of passages.
+
+        :param ids: Their ids; those that do not exist are passed over.
+        """
+        listed = list(ids)
+        for start in range(0, len(listed), self.batch):
+            self.delete(listed[start : start + self.batch])
 
     def finish(self) -> None:
         """Let searches see everything that was written and deleted."""
 
 
 class ElasticsearchPassageStore(PassageStore):
-    """
-    Reads and writes the passages of an `ElasticsearchDocumentStore` over its client.
+    """Reads and writes the passages of an `ElasticsearchDocumentStore` over its client.
 
     Through the protocol, the packaged store waits for a refresh at every request, lists ten documents a request, and
     fails as a whole when one document does not fit the mapping.
@@ -124,17 +124,16 @@ class ElasticsearchPassageStore(PassageStore):
     _LISTED = ("title", "file_path", "file_hash", "split_count", "corpus")
 
     def __init__(self, store: ElasticsearchDocumentStore, index: str, url: str) -> None:
-        """
-        Wrap a store and make its earlier writes visible.
+        """Wrap a store and make its earlier writes visible.
 
-        :param store: the store; its index is made when it is missing.
-        :param index: the name of its index.
-        :param url: where the server is, for messages.
+        :param store: The store; its index is made when it is missing.
+        :param index: The name of its index.
+        :param url: Where the server is, for messages.
         """
         super().__init__(store)
         self._index = index
         self._url = url
-        with _explained(url):
+        with _explain_failures(url):
             self._client = store.client
             [description] = self._client.indices.get_mapping(index=index).values()
         # An index of an earlier version would take the key for one more text of the metadata.
@@ -142,15 +141,14 @@ class ElasticsearchPassageStore(PassageStore):
         self.finish()
 
     def by_id(self, ids: list[str]) -> dict[str, Document]:
-        """
-        Get passages.
+        """Get passages.
 
-        :param ids: their ids.
-        :returns: those that exist, by id.
+        :param ids: Their ids.
+        :returns: Those that exist, by id.
         """
         found = {}
         for start in range(0, len(ids), 1000):
-            with _explained(self._url):
+            with _explain_failures(self._url):
                 reply = self._client.mget(
                     index=self._index, ids=ids[start : start + 1000], source_excludes=[TITLE_KEY_FIELD]
                 )
@@ -160,30 +158,27 @@ class ElasticsearchPassageStore(PassageStore):
         return found
 
     def where(self, field: str, values: list[str]) -> Iterator[Document]:
-        """
-        Find passages by their metadata.
+        """Find passages by their metadata.
 
-        :param field: the name of the metadata.
-        :param values: the values it may have.
-        :returns: the passages, without content and with the metadata of indexing only.
+        :param field: The name of the metadata.
+        :param values: The values it may have.
+        :returns: The passages, without content and with the metadata of indexing only.
         """
         if values:
             yield from self._scan({"terms": {field: values}})
 
     def all(self) -> Iterator[Document]:
-        """
-        Go through every passage.
+        """Go through every passage.
 
-        :returns: the passages, without content and with the metadata of indexing only.
+        :returns: The passages, without content and with the metadata of indexing only.
         """
         yield from self._scan({"match_all": {}})
 
     def write(self, passages: list[Document]) -> dict[str, str]:
-        """
-        Write passages over those of the same id. They are safe when this returns; `finish` makes them findable.
+        """Write passages over those of the same id. They are safe when this returns; `finish` makes them findable.
 
-        :param passages: the passages, each id once.
-        :returns: the ids that the server refused, each with the reason.
+        :param passages: The passages, each id once.
+        :returns: The ids that the server refused, each with the reason.
         """
         actions = []
         for passage in passages:
@@ -195,11 +190,10 @@ class ElasticsearchPassageStore(PassageStore):
         return self._bulk(actions)
 
     def delete(self, ids: list[str]) -> None:
-        """
-        Delete passages.
+        """Delete passages.
 
-        :param ids: their ids; those that do not exist are passed over.
-        :raises DocumentStoreError: if the server refuses.
+        :param ids: Their ids; those that do not exist are passed over.
+        :raises DocumentStoreError: When the server refuses.
         """
         if refused := self._bulk([{"_op_type": "delete", "_id": passage_id} for passage_id in ids]):
             passage_id, reason = next(iter(refused.items()))
@@ -209,12 +203,12 @@ class ElasticsearchPassageStore(PassageStore):
 
     def finish(self) -> None:
         """Let searches see everything that was written and deleted."""
-        with _explained(self._url):
+        with _explain_failures(self._url):
             self._client.indices.refresh(index=self._index)
 
     def _bulk(self, actions: list[dict[str, Any]]) -> dict[str, str]:
         refused = {}
-        with _explained(self._url):
+        with _explain_failures(self._url):
             replies = helpers.streaming_bulk(
                 # A loaded server turns requests away with 429 for a while.
                 self._client,
@@ -232,7 +226,7 @@ class ElasticsearchPassageStore(PassageStore):
         return refused
 
     def _scan(self, query: dict[str, Any]) -> Iterator[Document]:
-        with _explained(self._url):
+        with _explain_failures(self._url):
             hits = helpers.scan(
                 self._client,
                 index=self._index,
@@ -251,20 +245,19 @@ def open_passages(
     change: bool = False,
     make: bool = False,
 ) -> PassageStore:
-    """
-    Open an index to read or change it.
+    """Open an index to read or change it.
 
-    :param store: one of `STORES`, or a document store of Haystack's that is used as it is.
-    :param index: the name of the index.
-    :param language: the language of stemmer and stop words, for a new index; None is English. An existing index of
+    :param store: One of `STORES`, or a document store of Haystack's that is used as it is.
+    :param index: The name of the index.
+    :param language: The language of stemmer and stop words, for a new index; None is English. An existing index of
         another language is refused.
-    :param change: whether it will be written to; the demo is not.
-    :param make: whether a missing index is made.
-    :returns: the opened index.
-    :raises FileNotFoundError: if the index is missing and not to be made.
-    :raises ValueError: if the store or the language is unknown, the index cannot have this name, or is of another
+    :param change: Whether it will be written to; the demo is not.
+    :param make: Whether a missing index is made.
+    :returns: The opened index.
+    :raises FileNotFoundError: When the index is missing and not to be made.
+    :raises ValueError: When the store or the language is unknown, the index cannot have this name, or is of another
         language.
-    :raises DocumentStoreError: if the index cannot be opened, or the server not be reached.
+    :raises DocumentStoreError: When the index cannot be opened, or the server not be reached.
     """
     if not isinstance(store, str):
         return PassageStore(store)
@@ -275,7 +268,7 @@ def open_passages(
             path = resolve_index(index)
         opened = TantivyDocumentStore(path=str(path), language=language)
         if index_exists(path):
-            # Says now, rather than at the first write, that the language differs or that files are damaged.
+            # Reports now, rather than at the first write, that the language differs or that files are damaged.
             opened.count_documents()
         return PassageStore(opened)
     if store == "elasticsearch":
@@ -295,7 +288,7 @@ def _open_elasticsearch(index: str, language: str | None, make: bool) -> Elastic
         server = Elasticsearch(url, api_key=key, request_timeout=_REQUEST_SECONDS)
     except ValueError as error:
         raise ValueError(f"{URL_VARIABLE} is '{url}', which is no address of a server: {error}") from error
-    with _explained(url), server as client:
+    with _explain_failures(url), server as client:
         if client.indices.exists(index=index):
             # The reply names the index itself, also when `index` is an alias.
             [description] = client.indices.get_mapping(index=index).values()
@@ -318,7 +311,7 @@ def _open_elasticsearch(index: str, language: str | None, make: bool) -> Elastic
 
 
 def _check_mapping(index: str, properties: dict[str, Any], language: str | None) -> None:
-    """An index that something else made is found in badly, or not at all."""
+    """Refuse an index that something else made: little or nothing would be found in it."""
     analyzers = {field: properties.get(field, {}).get("analyzer", "none") for field in ("title", "content")}
     if "none" in analyzers.values():
         raise ValueError(
@@ -339,8 +332,8 @@ def _source(passage: Document) -> dict[str, Any]:
 
 
 @contextmanager
-def _explained(url: str) -> Iterator[None]:
-    """Say what to do about the failures of a server."""
+def _explain_failures(url: str) -> Iterator[None]:
+    """Add to the failures of a server what to do about them."""
     try:
         yield
     except ConnectionTimeout as error:

@@ -17,13 +17,13 @@ from haystack.errors import FilterError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
 from prefrag.components.document_stores.elasticsearch.titles import ElasticsearchTitles
-from prefrag.components.document_stores.tantivy.demo_index import read_passages
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.judge.switch_features import switch_features
 from prefrag.components.pair_classifier.pair_features import pair_features
 from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
+from prefrag.components.text.passage_record import read_passages
 
 SERVER = os.environ.get("PREFRAG_TEST_ELASTICSEARCH_URL")
 SHARED = Path(os.environ.get("PREFRAG_TEST_SHARED") or Path(__file__).parents[2].parent / "shared")

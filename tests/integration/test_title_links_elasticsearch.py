@@ -14,10 +14,10 @@ from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
-from prefrag.components.document_stores.tantivy.demo_index import read_passages
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever
+from prefrag.components.text.passage_record import read_passages
 from prefrag.pipelines.indexing.stores import open_passages
 
 PASSAGES = [

@@ -19,7 +19,7 @@ def test_names_every_component_and_every_connection():
     assert "n_judge -->|switch_web| n_to_web" in drawn
 
 
-def test_the_readme_shows_the_picture_of_the_shipped_yaml():
-    readme = Path("README.md").read_text(encoding="utf-8")
+def test_the_docs_show_the_picture_of_the_shipped_yaml():
+    page = Path(__file__).parents[2] / "docs" / "pipelines.md"
 
-    assert mermaid(load("prefrag")) in readme
+    assert mermaid(load("prefrag")) in page.read_text(encoding="utf-8")

@@ -11,9 +11,9 @@ from haystack_integrations.document_stores.elasticsearch import ElasticsearchDoc
 
 from prefrag.components.document_stores.elasticsearch.filters import filter_clause
 from prefrag.components.document_stores.elasticsearch.requests import ask_async, explained
+from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import one_form
 
-TITLE_KEY_FIELD = "title_key"
 # The server takes up to 65,536 terms a query.
 _KEYS_A_SEARCH = 10_000
 # Whether there is one passage with a title, and one with a key: the server stops at the first.

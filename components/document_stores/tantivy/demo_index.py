@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import json
 import shutil
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
-from haystack import Document
 from haystack.document_stores.types import DuplicatePolicy
 
 import prefrag
 from prefrag.components.document_stores.tantivy.index import index_exists, open_for_writing
+from prefrag.components.text.passage_record import read_passages
 
 # The name that chooses a corpus, and its file in the folder `demo`.
 DEMO_CORPORA = {"demo": "local.jsonl", "demo-web": "web.jsonl"}
@@ -46,30 +44,6 @@ def demo_index(name: str, folder: Path) -> Path:
     if not index_exists(path):
         _build(corpus, path)
     return path
-
-
-def read_passages(corpus: Path) -> Iterator[Document]:
-    """Read a corpus of one JSON passage a line: `id`, `title`, `text`, and any further keys, which become metadata.
-
-    The key `source` is left out: it says which simulated source holds the passage, and the pipeline writes the
-    source that was really searched under the same name.
-
-    :param corpus: The JSONL file, UTF-8.
-    :returns: The passages as documents, the title in `meta["title"]`.
-    :raises ValueError: When a line is not such a passage; the message gives the line.
-    """
-    with corpus.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                continue
-            try:
-                passage = json.loads(line)
-                meta = {key: value for key, value in passage.items() if key not in ("id", "text", "source")}
-                yield Document(id=str(passage["id"]), content=passage["text"], meta=meta)
-            except (ValueError, AttributeError, KeyError, TypeError) as error:
-                raise ValueError(
-                    f"{corpus}, line {number}: expected a JSON object with 'id', 'title' and 'text' ({error!r})."
-                ) from error
 
 
 @functools.lru_cache(maxsize=8)

@@ -30,7 +30,11 @@ def test_the_packed_file_is_read_as_it_is(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("line", "reason"),
-    [("3\tonly two", "expected 3 columns, not 2"), ("3\t \tTitle", "has no text"), ("\ttext\tTitle", "1 to 512 bytes")],
+    [
+        ("3\tonly two", "expected 3 columns, not 2"),
+        ("3\t \tTitle", "'text' must be text, and not empty"),
+        ("\ttext\tTitle", "1 to 512 bytes"),
+    ],
 )
 def test_a_line_of_another_form_is_named(tmp_path: Path, line: str, reason: str) -> None:
     (tmp_path / "p.tsv").write_text(FILE.read_text() + line + "\n")

@@ -11,6 +11,7 @@ from haystack import Document
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prefrag.components.text.passage_record import PassageRecord
 from prefrag.evaluation.datasets import load_questions, read_passages, write_jsonl
 from prefrag.evaluation.question import Hop, Question
 
@@ -104,15 +105,21 @@ def test_questions_that_are_written_are_read_again(
         assert load_questions(path) == questions
 
 
-@given(st.lists(st.tuples(WORD.filter(lambda word: len(word.encode()) <= 512), WORD, WORD), max_size=4))
+@given(st.lists(st.tuples(WORD.filter(lambda word: len(word.encode()) <= 512), WORD, st.none() | WORD), max_size=4))
 def test_passages_that_are_written_are_read_again(
-    rows: list[tuple[str, str, str]],
+    rows: list[tuple[str, str, str | None]],
 ) -> None:
-    passages = [Document(id=i, content=text, meta={"title": title, "url": "u"}) for i, title, text in rows]
+    passages = [PassageRecord(key, text, title, meta={"url": "u"}).document() for key, text, title in rows]
     with TemporaryDirectory() as folder:
         path = Path(folder, "c.jsonl")
         write_jsonl(passages, path)
         assert list(read_passages(path, "jsonl")) == passages
+
+
+def test_a_passage_without_a_title_is_written_without_one(tmp_path: Path) -> None:
+    passages = [Document(id="a", content="A text."), Document(id="b", content="A text.", meta={"title": ""})]
+    write_jsonl(passages, tmp_path / "c.jsonl")
+    assert list(read_passages(tmp_path / "c.jsonl")) == passages
 
 
 def test_another_form_becomes_the_own_one(tmp_path: Path) -> None:
@@ -156,7 +163,7 @@ def test_a_question_of_another_form_is_named(tmp_path: Path, changes: dict[str, 
 @pytest.mark.parametrize(
     ("record", "reason"),
     [
-        ({"id": "a"}, "it lacks 'text'"),
+        ({"id": "a"}, "expected a JSON object with 'id', 'title' and 'text'"),
         ({"id": "a", "text": " "}, "'text' must be text"),
         ({"id": "", "text": "t"}, "bytes"),
     ],

@@ -10,7 +10,7 @@ import pytest
 
 from prefrag.pipelines.indexing import file_conversion
 from prefrag.pipelines.indexing.file_conversion import CannotRead, FileConverter
-from tests.pipelines.pdfs import make_pdf
+from tests.pipelines.indexing.pdfs import make_pdf
 
 
 def _needs(*packages: str) -> pytest.MarkDecorator:

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from haystack import Document
 
-from prefrag.components.document_stores.tantivy.demo_index import read_passages
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import resolve_index
 from tests.components.document_stores.tantivy.passages import content
@@ -61,18 +60,3 @@ class TestDemo:
         with pytest.raises(ValueError, match=r"local\.jsonl, line 1"):
             resolve_index()
         assert list((data / "demo").iterdir()) == []
-
-
-class TestPassages:
-    def test_are_read_with_their_further_keys(self, tmp_path):
-        corpus = tmp_path / "corpus.jsonl"
-        corpus.write_text('{"id": 7, "title": "T", "text": "é", "source": "web", "url": "u"}\n\n', encoding="utf-8")
-        [document] = read_passages(corpus)
-        assert (document.id, document.content, document.meta) == ("7", "é", {"title": "T", "url": "u"})
-
-    @pytest.mark.parametrize("line", ["{", "[]", "3", '{"id": "a"}', '{"text": "a"}'])
-    def test_a_mistake_is_named_with_its_line(self, tmp_path, line):
-        corpus = tmp_path / "corpus.jsonl"
-        corpus.write_text('{"id": "a", "title": "T", "text": "x"}\n' + line + "\n")
-        with pytest.raises(ValueError, match=r"corpus\.jsonl, line 2"):
-            list(read_passages(corpus))

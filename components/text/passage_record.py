@@ -1,0 +1,176 @@
+"""A passage as a line of a corpus describes it, and the document that it becomes."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from haystack import Document
+
+from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
+from prefrag.components.text.unicode_form import one_form
+
+MOST_LINE_BYTES = 10_000_000
+# Elasticsearch refuses longer ids.
+MOST_ID_BYTES = 512
+# Names in a corpus that would be taken for a Haystack document's own, or for what indexing writes beside it.
+_RESERVED = frozenset(
+    {*Document.__dataclass_fields__, "corpus", "file_path", "file_hash", "split_count", TITLE_KEY_FIELD}
+)
+
+
+class PassageError(ValueError):
+    """Something that is no passage.
+
+    :param reason: What is wrong with it.
+    :param line: The line of the corpus, from 1; None where it has none.
+    """
+
+    def __init__(self, reason: str, line: int | None = None) -> None:
+        super().__init__(reason if line is None else f"line {line}: {reason}")
+        self.reason = reason
+        self.line = line
+
+
+@dataclass(frozen=True)
+class PassageRecord:
+    """A passage before it becomes a document.
+
+    :param id: Its name, of 1 to 512 bytes.
+    :param text: What it says; never empty.
+    :param title: Its title; None where it has none.
+    :param source: The simulated source that holds it, as the corpus names it: `local`, `web` or `both`.
+    :param meta: What else is known of it.
+    :raises PassageError: When one of them cannot be.
+    """
+
+    id: str
+    text: str
+    title: str | None = None
+    source: Any = None
+    meta: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.id, str) or not 0 < len(self.id.encode("utf-8", "surrogatepass")) <= MOST_ID_BYTES:
+            raise PassageError(f"'id' must be text of 1 to {MOST_ID_BYTES} bytes")
+        if not isinstance(self.text, str) or not self.text.strip():
+            raise PassageError("'text' must be text, and not empty")
+        if self.title is not None and not isinstance(self.title, str):
+            raise PassageError("'title' must be text")
+        _check_unicode(self.id + self.text + (self.title or ""))
+
+    def document(self, **more: Any) -> Document:
+        """Make the document of the passage, in the Unicode form in which queries come.
+
+        Its `source` is left out, because a pipeline writes under that name where a search found the passage.
+
+        :param more: Metadata to add, for example the corpus that the passage comes from.
+        :returns: The document, the title in `meta["title"]`.
+        """
+        title = {} if self.title is None else {"title": one_form(self.title)}
+        return Document(id=self.id, content=one_form(self.text), meta={**self.meta, **title, **more})
+
+
+def read_passage_line(line: bytes, number: int) -> PassageRecord:
+    """
+    Read a line of a corpus: a JSON object with `id`, `text`, where it has them `title` and `source`, and further keys.
+
+    A number may be an id too. The further keys, and those of an object `meta`, become metadata; one whose name belongs
+    to documents or to indexing gets an underscore behind it.
+
+    :param line: The line, UTF-8.
+    :param number: Its number, from 1, for the message.
+    :returns: The passage.
+    :raises PassageError: When the line is no passage; the message gives its number and the reason.
+    """
+    try:
+        return _record(_parse(line))
+    except PassageError as error:
+        raise PassageError(error.reason, number) from error
+
+
+def passage_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
+    """Go through the lines of a corpus that are not blank; memory stays bounded whatever the file is.
+
+    :param stream: The corpus, open.
+    :returns: Number of the line, from 1, position after it in bytes, and its bytes; of one too long the beginning.
+    """
+    number = position = 0
+    while line := stream.readline(MOST_LINE_BYTES + 1):
+        number += 1
+        position += len(line)
+        rest = line
+        while not rest.endswith(b"\n") and (rest := stream.readline(MOST_LINE_BYTES)):
+            position += len(rest)
+        if line.strip():
+            yield number, position, line
+
+
+def read_passages(corpus: Path) -> Iterator[Document]:
+    """Read a corpus of one JSON passage a line, as `read_passage_line` does.
+
+    :param corpus: The JSONL file.
+    :returns: The passages as documents.
+    :raises ValueError: When a line is no passage; the message gives the line.
+    """
+    with corpus.open("rb") as stream:
+        for number, _, line in passage_lines(stream):
+            try:
+                yield read_passage_line(line, number).document()
+            except PassageError as error:
+                raise ValueError(f"{corpus}, {error}.") from error
+
+
+def _parse(line: bytes) -> dict[str, Any]:
+    if len(line) > MOST_LINE_BYTES:
+        raise PassageError(f"it has more than {MOST_LINE_BYTES // 10**6} MB; cut it into passages")
+    try:
+        text = line.decode("utf-8-sig")
+        hook = _refuse_date if '"__date' in text else None
+        value = json.loads(text, parse_float=_finite, parse_constant=_finite, object_hook=hook)
+    except PassageError:
+        raise
+    except UnicodeDecodeError as error:
+        raise PassageError(f"it is not UTF-8 ({error})") from error
+    except (ValueError, RecursionError) as error:
+        raise PassageError(f"it is not JSON ({error})") from error
+    if not isinstance(value, dict) or not {"id", "text"} <= value.keys():
+        raise PassageError("expected a JSON object with 'id', 'title' and 'text'")
+    if "\\ud" in text.lower():
+        _check_unicode(json.dumps(value, ensure_ascii=False))
+    return value
+
+
+def _record(value: dict[str, Any]) -> PassageRecord:
+    passage_id = value["id"]
+    if isinstance(passage_id, int) and not isinstance(passage_id, bool):
+        passage_id = str(passage_id)
+    more = {key: value[key] for key in value if key not in ("id", "title", "text", "source")}
+    if isinstance(nested := more.get("meta"), dict):
+        more = {**nested, **{key: more[key] for key in more if key != "meta"}}
+    meta = {f"{key}_" if key in _RESERVED else key: content for key, content in more.items()}
+    return PassageRecord(passage_id, value["text"], value.get("title"), value.get("source"), meta)
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if not math.isfinite(value):
+        raise ValueError(f"{number} is no number that JSON has")
+    return value
+
+
+def _refuse_date(value: dict[str, Any]) -> dict[str, Any]:
+    if len(value) == 1 and not value.keys().isdisjoint(("__date__", "__datetime__")):
+        raise PassageError(f"the name '{next(iter(value))}' is how dates are stored: take another, or a plain text")
+    return value
+
+
+def _check_unicode(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise PassageError("it holds half of a surrogate pair, which is no text") from error

@@ -1,0 +1,38 @@
+"""Finding the passages that a user wants deleted."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from prefrag.pipelines.indexing.discovery import printable, real_path
+from prefrag.pipelines.indexing.origin import origin_of
+from prefrag.pipelines.indexing.stores import PassageStore
+
+
+def find_passages(store: PassageStore, targets: Sequence[str]) -> dict[str, set[str]]:
+    """Find the passages that are named by their ids, files, corpora or folders.
+
+    :param store: The index.
+    :param targets: Ids and paths, each once.
+    :returns: For each target the ids of its passages; none where the index does not have it.
+    """
+    found: dict[str, set[str]] = {target: set() for target in targets}
+    for passage_id in store.by_id(list(targets)):
+        found[passage_id].add(passage_id)
+    by_path: dict[str, list[str]] = {}
+    for target in targets:
+        if not found[target]:
+            by_path.setdefault(printable(real_path(target)), []).append(target)
+    for origin in ("file_path", "corpus"):
+        for passage in store.where(origin, list(by_path)):
+            for target in by_path[passage.meta[origin]]:
+                found[target].add(passage.id)
+    folders = {path.rstrip(os.sep) + os.sep: known for path, known in by_path.items() if not found[known[0]]}
+    if folders:
+        for passage in store.all():
+            path = origin_of(passage)[1] or ""
+            for folder in filter(path.startswith, folders):
+                for target in folders[folder]:
+                    found[target].add(passage.id)
+    return found

@@ -1,0 +1,105 @@
+"""Finding the files to index: each once, by its real path."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from prefrag.pipelines.indexing.file_conversion import FORMATS
+from prefrag.pipelines.indexing.report import IndexReport, Skipped
+
+CORPUS_SUFFIX = ".jsonl"
+
+
+@dataclass(frozen=True)
+class FoundFile:
+    """A file to index.
+
+    :param path: Its real path.
+    :param size: Its bytes.
+    """
+
+    path: Path
+    size: int
+
+    @property
+    def is_corpus(self) -> bool:
+        """Tell whether it is a JSONL corpus."""
+        return self.path.suffix.lower() == CORPUS_SUFFIX
+
+
+def find_files(paths: Iterable[str | os.PathLike[str]], report: IndexReport) -> Iterator[FoundFile]:
+    """Find the files to read, each once.
+
+    :param paths: Files and folders.
+    :param report: Where to report what is passed over.
+    :returns: The files, in the order of the paths and of the names in a folder.
+    :raises FileNotFoundError: When a path does not exist.
+    """
+    given = [Path(path).expanduser() for path in paths]
+    if missing := [printable(path) for path in given if not os.path.exists(path)]:
+        raise FileNotFoundError(f"There is no file or folder {' and no '.join(missing)}. Nothing was indexed.")
+    seen: set[str] = set()
+    for path in given:
+        for candidate in _walk(path, seen, report):
+            real = real_path(candidate)
+            if str(real) in seen:
+                continue
+            seen.add(str(real))
+            try:
+                status = real.stat()
+                str(real).encode()
+            except OSError as error:
+                reason = f"it cannot be read ({error.strerror})"
+            except UnicodeEncodeError:
+                reason = "its name is not UTF-8: rename it"
+            else:
+                if real.suffix.lower() not in (*FORMATS, CORPUS_SUFFIX):
+                    reason = f"it is none of the kinds of file that are read ({', '.join(FORMATS)}, {CORPUS_SUFFIX})"
+                elif not stat.S_ISREG(status.st_mode):
+                    # Reading a pipe or a device would wait forever.
+                    reason = "it is not a regular file"
+                else:
+                    yield FoundFile(real, status.st_size)
+                    continue
+            report.skipped.append(Skipped(printable(real), reason))
+
+
+def real_path(path: str | os.PathLike[str]) -> Path:
+    """Resolve a path: the one name by which the index knows a file.
+
+    :param path: A path; the file need not exist.
+    :returns: The absolute path without links.
+    """
+    return Path(os.path.realpath(os.path.expanduser(path)))
+
+
+def printable(path: str | os.PathLike[str]) -> str:
+    """Write a path so that it can be printed and stored.
+
+    :param path: A path.
+    :returns: The path, with a backslash code for every byte that is not UTF-8.
+    """
+    return os.fspath(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _walk(path: Path, seen: set[str], report: IndexReport) -> Iterator[Path]:
+    if not path.is_dir():
+        yield path
+        return
+
+    def skip_folder(error: OSError) -> None:
+        report.skipped.append(Skipped(printable(error.filename), f"the folder cannot be read ({error.strerror})"))
+
+    # Links to folders are followed, each folder once, so that a loop of links ends.
+    for folder, subfolders, names in os.walk(path, followlinks=True, onerror=skip_folder):
+        real = str(real_path(folder))
+        if real in seen:
+            subfolders.clear()
+            continue
+        seen.add(real)
+        subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
+        yield from (Path(folder, name) for name in sorted(names) if not name.startswith("."))
