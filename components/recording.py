@@ -15,13 +15,15 @@ from weakref import WeakValueDictionary
 from haystack import Document, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage
 
+from prefrag.components.errors import PrefragError
+
 Mode = Literal["record", "replay", "reuse"]
 Kind = Literal["search", "reply", "model"]
 # What is told of a request that the recording does not hold: its end, as prompts begin alike.
 _TOLD_CHARACTERS = 200
 
 
-class NotRecorded(LookupError):
+class NotRecorded(PrefragError, LookupError):
     """A recording that is replayed does not hold what is asked of it."""
 
 

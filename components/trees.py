@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from prefrag.components.errors import Missing
 
-class TreesMissing(FileNotFoundError):
+
+class TreesMissing(Missing):
     """There are no trained trees, or no package that runs them; the message says what to do."""
 
 

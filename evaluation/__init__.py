@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any
 from prefrag.evaluation.question import Hop, Question
 
 if TYPE_CHECKING:
+    from prefrag.evaluation.pipeline_under_test.experiment import Experiment
     from prefrag.evaluation.runs.runner import Run, run
 
-__all__ = ["Hop", "Question", "Run", "run"]
+__all__ = ["Experiment", "Hop", "Question", "Run", "run"]
 
 
 def __getattr__(name: str) -> Any:
     # The runner brings Haystack with it, for which the help of the command line need not wait.
-    if name in ("Run", "run"):
+    if name in ("Experiment", "Run", "run"):
         from prefrag.evaluation.runs import runner
 
         return getattr(runner, name)

@@ -10,8 +10,10 @@ from typing import Annotated, Any
 
 import typer
 
+from prefrag.components.errors import BadInput, Missing, PrefragError
+
 # Everything heavy is imported where it is used, so that help comes at once.
-FAILED, INTERRUPTED = 1, 130
+INTERRUPTED = 130
 
 
 def evaluate(
@@ -80,23 +82,13 @@ def evaluate(
     ] = "auto",
 ) -> None:
     """Ask a pipeline all questions of a benchmark and measure its answers; a second call goes on with the first."""
+    from prefrag.evaluation.pipeline_under_test.experiment import Experiment
     from prefrag.evaluation.runs.runner import run
     from prefrag.pipelines import search_failures
 
-    table = None if prices is None else _prices(prices)
+    table = None if prices is None else _read_prices(prices)
     try:
-        ended = run(
-            pipeline,
-            questions,
-            output=output,
-            format=format,
-            limit=limit,
-            concurrency=concurrency,
-            retries=retries,
-            retry_failed=retry_failed,
-            deadline=deadline,
-            contents=contents,
-            prices=table,
+        experiment = Experiment(
             corpus=corpus,
             web_corpus=web_corpus,
             web=web,
@@ -112,18 +104,32 @@ def evaluate(
             record=record,
             replay=replay,
         )
+        ended = run(
+            pipeline,
+            questions,
+            experiment,
+            output=output,
+            format=format,
+            limit=limit,
+            concurrency=concurrency,
+            retries=retries,
+            retry_failed=retry_failed,
+            deadline=deadline,
+            contents=contents,
+            prices=table,
+        )
     except KeyboardInterrupt:
         typer.echo(f"Interrupted. What is done is kept in {output}: the same command goes on from there.", err=True)
         sys.stdout.flush()
         # The interpreter would wait for the thread in which a model still thinks.
         os._exit(INTERRUPTED)
-    _tell(ended.config, ended.metrics, output)
+    _print_summary(ended.config, ended.metrics, output)
     unsearched = [failed for prediction in ended.predictions if (failed := search_failures(prediction["result"]))]
     if unsearched:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in unsearched[0].items())
         typer.echo(f"  {len(unsearched)} questions could search no source. The first: {reasons}", err=True)
     if all(prediction["error"] or search_failures(prediction["result"]) for prediction in ended.predictions):
-        raise typer.Exit(FAILED)
+        raise typer.Exit(PrefragError.exit_code)
 
 
 def report(
@@ -138,24 +144,24 @@ def report(
     typer.echo(f"The report is {write_report(folders, output)}")
 
 
-def _prices(path: Path) -> dict[str, Any]:
+def _read_prices(path: Path) -> dict[str, Any]:
     if not path.is_file():
-        raise FileNotFoundError(f"There is no table of prices {path}.")
+        raise Missing(f"There is no table of prices {path}.")
     try:
         table = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(f"The table of prices {path} is no JSON: {error}") from error
+        raise BadInput(f"The table of prices {path} is no JSON: {error}") from error
     if not isinstance(table, dict):
-        raise ValueError(f"The table of prices {path} must be a JSON object, one entry a model.")
+        raise BadInput(f"The table of prices {path} must be a JSON object, one entry a model.")
     return table
 
 
-def _tell(config: dict[str, Any], metrics: dict[str, Any], output: Path) -> None:
+def _print_summary(config: dict[str, Any], metrics: dict[str, Any], output: Path) -> None:
     scores = [f"{name} {metrics[name]:.1f}" for name in ("acc", "em", "f1", "recall", "recall_all") if name in metrics]
     shared = {True: "the corpus split between the sources", False: "the whole corpus"}.get(config["split"])
     reader = "the simulated reader, no language model" if config["simulated"] else None
-    told = [f"{config['pipeline']} on {config['dataset']}", f"{metrics['n']} questions", shared, reader]
-    typer.echo(f"{', '.join(part for part in told if part)}:")
+    facts = [f"{config['pipeline']} on {config['dataset']}", f"{metrics['n']} questions", shared, reader]
+    typer.echo(f"{', '.join(fact for fact in facts if fact)}:")
     typer.echo(f"  {', '.join(scores)} (percent)")
     typer.echo(
         f"  a question: {metrics['total']:.2f} retrievals ({metrics['total_local']:.2f} local, "

@@ -46,5 +46,5 @@ class Question:
 
     @property
     def is_yes_no(self) -> bool:
-        """:returns: Whether the answer is yes or no."""
+        """Whether the answer is yes or no."""
         return bool(self.answers) and all(answer.strip().lower() in ("yes", "no") for answer in self.answers)

@@ -1,4 +1,4 @@
-"""The pipelines of the application: one builder a method, and how to load and ask them."""
+"""The pipelines of the application, each its YAML: load one, put other parts into it, and ask it questions."""
 
 from prefrag.pipelines.asking import RunFailed, RunOptions, ask, ask_async, search_failures, stream
 from prefrag.pipelines.loading import Pipeline, load, names

@@ -1,4 +1,4 @@
-"""Putting a question to a pipeline."""
+"""Put a question to a pipeline."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import asyncio
 import atexit
 from collections.abc import AsyncIterator, Mapping
 from functools import cache
+from pathlib import Path
 from typing import Any, TypedDict
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from haystack.components.joiners import BranchJoiner
 from haystack.core.errors import PipelineError, PipelineRuntimeError
 
+from prefrag.components.errors import PrefragError
 from prefrag.components.sources.retrieval_source import RECORDING
 from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.state import Event, RunError, State
@@ -32,12 +34,14 @@ class RunOptions(TypedDict, total=False):
     filters: dict[str, Any] | None
 
 
-class RunFailed(RuntimeError):
+class RunFailed(PrefragError, RuntimeError):
     """A run broke off.
 
     :param message: What happened and what to do.
     :param result: The result so far: the trace, the steps and the documents, and the message among its errors.
     """
+
+    http_status = 502
 
     def __init__(self, message: str, result: dict[str, Any]):
         super().__init__(message)
@@ -45,23 +49,23 @@ class RunFailed(RuntimeError):
 
 
 async def stream(
-    pipeline: Any, question: str, *, deadline: float = DEADLINE_SECONDS, **wishes: Any
+    pipeline: Any, question: str, *, deadline: float = DEADLINE_SECONDS, **options: Any
 ) -> AsyncIterator[Event | dict[str, Any]]:
-    """Run a pipeline and tell each event of its trace as it happens.
+    """Run a pipeline and give each event of its trace as it happens.
 
     :param pipeline: A loaded pipeline with a ``start`` and an ``answer``.
     :param question: The question.
     :param deadline: Seconds after which the run is given up.
-    :param wishes: See :class:`RunOptions`.
+    :param options: See :class:`RunOptions`.
     :returns: The events, then the result.
-    :raises ValueError: When the question or a wish cannot be granted.
+    :raises ValueError: When the question or an option cannot be granted.
     :raises RunFailed: When the run breaks off.
     """
-    inputs = {"question": question, **{name: value for name, value in wishes.items() if value is not None}}
+    inputs = {"question": question, **{name: value for name, value in options.items() if value is not None}}
     # Joiners add nothing to the trace, and every output that is watched is copied.
     watched = {name for name, part in pipeline.walk() if name != "answer" and not isinstance(part, BranchJoiner)}
     # By identity: the sources of a supplement go on from one state, each with an event of its own at the same place.
-    told: dict[int, Event] = {}
+    given: dict[int, Event] = {}
     state: State | None = None
     local = getattr(pipeline.get_component("answer"), "local_source", "local")
     try:
@@ -74,8 +78,8 @@ async def stream(
                     if state is None or len(reached.events) >= len(state.events):
                         state = reached
                     for event in reached.events:
-                        if id(event) not in told:
-                            told[id(event)] = event
+                        if id(event) not in given:
+                            given[id(event)] = event
                             yield event
     except TimeoutError as error:
         raise _failed(
@@ -92,24 +96,24 @@ async def stream(
     raise _failed("The pipeline ended without an answer: some way through its connections leads nowhere.", state, local)
 
 
-async def ask_async(pipeline: Any, question: str, **wishes: Any) -> dict[str, Any]:
-    """As :func:`stream`, but gives only the result.
+async def ask_async(pipeline: Any, question: str, **options: Any) -> dict[str, Any]:
+    """Run a pipeline as :func:`stream` does, and give only the result.
 
     :param pipeline: A loaded pipeline.
     :param question: The question.
-    :param wishes: See :class:`RunOptions`.
+    :param options: See :class:`RunOptions`.
     :returns: The result.
-    :raises ValueError: When the question or a wish cannot be granted.
+    :raises ValueError: When the question or an option cannot be granted.
     :raises RunFailed: When the run breaks off.
     """
     result: dict[str, Any] = {}
-    async for output in stream(pipeline, question, **wishes):
+    async for output in stream(pipeline, question, **options):
         if isinstance(output, dict):
             result = output
     return result
 
 
-def ask(question: str, pipeline: Any = "prefrag", **wishes: Any) -> dict[str, Any]:
+def ask(question: str, pipeline: Any = "prefrag", **options: Any) -> dict[str, Any]:
     """Answer one question; also from a notebook, whose event loop is already running.
 
     ```python
@@ -120,41 +124,44 @@ def ask(question: str, pipeline: Any = "prefrag", **wishes: Any) -> dict[str, An
 
     :param question: The question.
     :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
-    :param wishes: See :class:`RunOptions`.
+    :param options: See :class:`RunOptions`.
     :returns: The result.
-    :raises ValueError: When the pipeline does not exist, or the question or a wish cannot be granted.
+    :raises ValueError: When the pipeline does not exist, or the question or an option cannot be granted.
     :raises RunFailed: When the run breaks off.
     """
-    loaded = _loaded(pipeline) if isinstance(pipeline, str) else pipeline
+    loaded = _loaded(pipeline) if isinstance(pipeline, str | Path) else pipeline
 
     async def run() -> dict[str, Any]:
-        return await ask_async(loaded, question, **wishes)
+        return await ask_async(loaded, question, **options)
 
     return portal().call(run)
 
 
 def search_failures(result: Mapping[str, Any]) -> dict[str, str]:
-    """Tell whether an answer stands on nothing because nothing could be searched.
+    """Find out whether an answer stands on nothing because nothing could be searched.
 
     :param result: The result of a run, or what there is of it.
     :returns: The last error of each source that was searched, by its name, when every search failed; else nothing.
     """
     searches = [event for event in result.get("trace") or () if event.get("kind") == "found"]
     # A part that failed beside another that found nothing leaves the name of a provider.
-    nobody = ("", RECORDING)
-    if any(event.get("titles") or not event.get("error") or event["provider"] not in nobody for event in searches):
+    no_provider = ("", RECORDING)
+    if any(event.get("titles") or not event.get("error") or event["provider"] not in no_provider for event in searches):
         return {}
     return {event["source"]: event["error"] for event in searches}
 
 
 @cache
-def _loaded(name: str) -> Any:
-    return load(name)
+def _loaded(pipeline: str | Path) -> Any:
+    return load(pipeline)
 
 
 @cache
 def portal() -> BlockingPortal:
-    """:returns: The way into one event loop in a thread of its own, also where another loop is running already."""
+    """Open the way into one event loop in a thread of its own, also where another loop is running already.
+
+    :returns: The way.
+    """
     # One event loop for all calls: HTTP clients of an earlier loop would be of no use in a later one.
     context = start_blocking_portal()
     entered = context.__enter__()
@@ -167,7 +174,11 @@ def _states(output: dict[str, Any]) -> list[State]:
 
 
 def _cause(error: Exception) -> BaseException:
-    """:returns: The RunError behind an error of the engine, else what the failing component raised."""
+    """Find what is behind an error of the engine.
+
+    :param error: What the engine raised.
+    :returns: The RunError, else what the failing component raised.
+    """
     link: BaseException | None = error
     while link is not None:
         if isinstance(link, RunError):
@@ -185,7 +196,11 @@ def _failed(message: str, state: State | None, local: str) -> RunFailed:
 
 
 def _unanswered(state: State) -> list[dict[str, Any]]:
-    """:returns: The queries to sources outside the house that had no reply yet when the run broke off."""
+    """List the queries to external sources that had no reply yet when the run broke off.
+
+    :param state: The state that the run had reached.
+    :returns: The source and the text of each.
+    """
     answered = {(event.step, event.data["source"]) for event in state.events if event.kind == "found"}
     return [
         {"source": event.data["source"], "query": event.data["query"], "provider": "unknown"}

@@ -1,4 +1,4 @@
-"""A picture of a pipeline, from its YAML."""
+"""Draw a picture of a pipeline, from its YAML."""
 
 from __future__ import annotations
 

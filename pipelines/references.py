@@ -1,4 +1,4 @@
-"""The documents of a result as a numbered list."""
+"""Write the documents of a result as a numbered list."""
 
 from __future__ import annotations
 
@@ -11,19 +11,20 @@ HEADING = "Sources:"
 
 
 def references(result: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """List the documents that the model was shown, those from outside numbered apart.
+    """List the documents that the model was shown, those of external sources numbered apart.
 
     :param result: The result of a run.
-    :returns: Each document behind its mark: ``1``, ``2``, ... for the house's own, ``W1``, ``W2``, ... for the web's.
+    :returns: Each document behind its mark: ``1``, ``2``, ... for local ones, ``W1``, ``W2``, ... for the web's.
     """
     return [(document.get("mark", ""), document) for document in result.get("documents") or ()]
 
 
 def reference_text(mark: str, document: Mapping[str, Any]) -> str:
-    """
+    """Write a document in one line.
+
     :param mark: The mark of :func:`references`.
     :param document: The document, as the result holds it.
-    :returns: One line: title, source, and the file and page or the address where there is one.
+    :returns: Title, source, and the file and page or the address where there is one.
     """
     place = [str(document.get("source") or "")]
     if document.get("file"):
@@ -36,6 +37,10 @@ def reference_text(mark: str, document: Mapping[str, Any]) -> str:
 
 
 def references_text(result: Mapping[str, Any]) -> str:
-    """:param result: The result of a run. :returns: The list under its heading, or nothing without documents."""
+    """Write the documents of a result as a list.
+
+    :param result: The result of a run.
+    :returns: The list under its heading, or nothing without documents.
+    """
     lines = [reference_text(mark, document) for mark, document in references(result)]
     return "\n".join([HEADING, *lines]) if lines else ""

@@ -1,4 +1,4 @@
-"""The trace of a run in words."""
+"""Write the trace of a run in words."""
 
 from __future__ import annotations
 
@@ -16,25 +16,23 @@ _JUDGED_BY = {
     "no_other_source": "no other source may be searched",
 }
 
-# What these would say is said already.
-_NOT_JUDGED = ("first_step", "nothing_found", "no_other_source")
-
 
 def trace_text(event: Event) -> str:
-    """Say one event of a trace in one line.
+    """Write one event of a trace in one line.
 
     :param event: The event.
     :returns: The line, without markup and without a line break.
     """
-    tell = _TOLD.get(event.kind)
-    if tell is None:
+    write = _WRITERS.get(event.kind)
+    if write is None:
         return one_line(f"{event.kind}: {json.dumps(dict(event.data), default=str, ensure_ascii=False)}")
-    return one_line(tell(event.data))
+    return one_line(write(event.data))
 
 
 def one_line(text: str) -> str:
-    """
-    :param text: Any text, perhaps a stranger's.
+    """Write any text in one line.
+
+    :param text: The text, perhaps a stranger's.
     :returns: It without line breaks and without the control characters that a terminal would obey.
     """
     return " ".join("".join(character if character.isprintable() else " " for character in text).split())
@@ -70,7 +68,7 @@ def _verdict(data: Mapping[str, Any]) -> str:
     words = "keep what was found" if kept else "switch to another source"
     why = _JUDGED_BY.get(judged_by, judged_by)
     unread = "" if data.get("parsed", True) else ", its reply could not be read"
-    analysis = "" if judged_by in _NOT_JUDGED else data.get("analysis")
+    analysis = data.get("analysis") if judged_by in ("model", "classifier") or judged_by not in _JUDGED_BY else ""
     return f"Verdict: {words} ({why}{unread})" + (f". {analysis}" if analysis else "")
 
 
@@ -147,7 +145,7 @@ def _review(data: Mapping[str, Any]) -> str:
     return f"Review: {words}{more}. {data.get('explanation') or ''}".rstrip(". ") + "."
 
 
-_TOLD = {
+_WRITERS = {
     "selection": _selection,
     "refined": _refined,
     "steered": _steered,

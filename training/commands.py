@@ -1,4 +1,4 @@
-"""`prefrag train`."""
+"""`prefrag train`: one command for each part that is trained."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-
 # Everything heavy is imported where it is used, so that help comes at once.
+
+
 def judge(
     dataset: Annotated[
         list[str],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +61,7 @@ class Dataset:
 
     @property
     def name(self) -> str:
-        """:returns: What it is called in a report: the folder and the name of its questions."""
+        """What it is called in a report: the folder and the name of its questions."""
         return f"{self.questions.parent.name}/{self.questions.stem}"
 
     def read(self, at_least: int = 1) -> tuple[list[Question], list[Document]]:
@@ -124,22 +124,6 @@ class Dataset:
                 f"{place} lacks {len(absent)} gold passages of {self.questions}, the first of them '{passage}' "
                 f"of question '{question}': give the corpus of these questions."
             )
-
-
-def check_names(datasets: Sequence[Dataset]) -> None:
-    """Make sure that a report can tell datasets apart.
-
-    :param datasets: The datasets of a training.
-    :raises ValueError: When there is none, or two have one name.
-    """
-    if not datasets:
-        raise ValueError("There is nothing to train on: give at least one dataset.")
-    twice = next((name for name, count in Counter(one.name for one in datasets).items() if count > 1), None)
-    if twice is not None:
-        raise ValueError(
-            f"Two datasets are called '{twice}' (folder and file of their questions): give each once, under a name of "
-            "its own."
-        )
 
 
 def _is_index(name: str) -> bool:

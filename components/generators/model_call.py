@@ -26,7 +26,7 @@ class ChatGenerator(Protocol):
     """Any Haystack chat generator."""
 
     def run(self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None) -> dict[str, Any]:
-        """:returns: ``replies``, the messages of the model."""
+        """Return ``replies``, the messages of the model."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Prepared:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """:returns: What the chat generator is called with; not all of them know of tools."""
+        """What the chat generator is called with; not all of them know of tools."""
         arguments = {"messages": self.messages, "generation_kwargs": self.generation_kwargs}
         return {**arguments, "tools": list(self.tools)} if self.tools else arguments
 
@@ -58,10 +58,10 @@ def passages(
     note: str = "",
     marks: Mapping[Identity, str] | None = None,
 ) -> str:
-    """Documents as a model is shown them: numbered, with title and source.
+    """Write documents as a model is shown them: numbered, with title and source.
 
     :param documents: The documents.
-    :param note: What is said instead of documents.
+    :param note: What stands in the place of documents.
     :param marks: See :func:`citation_marks`; by default the documents are counted.
     :returns: The text.
     """
@@ -92,20 +92,20 @@ class ModelCall:
 
     @property
     def generation_kwargs(self) -> dict[str, Any]:
-        """:returns: The parameters of every call: those given, else the model's own, else the application's."""
-        # Not asked before a call: a recording of the model may not be there yet.
+        """The parameters of every call: those given, else the model's own, else the application's."""
+        # Not read before a call: a recording of the model may not be there yet.
         models = getattr(self.chat_generator, "generation_kwargs", None) or {}
         chosen = {name: models.get(name, value) for name, value in self._defaults.items()}
         return {**chosen, **self._given}
 
     @property
     def is_embedded(self) -> bool:
-        """:returns: Whether the model is the small one that runs in this process."""
+        """Whether the model is the small one that runs in this process."""
         return bool(getattr(self.chat_generator, "is_embedded", False))
 
     @property
     def context_window(self) -> int:
-        """:returns: Tokens that the model holds, prompt and reply together."""
+        """Tokens that the model holds, prompt and reply together."""
         return int(getattr(self.chat_generator, "context_window", None) or DEFAULT_CONTEXT_WINDOW)
 
     def warm_up(self) -> None:
@@ -178,12 +178,12 @@ class ModelCall:
         return message.text or "", state
 
     async def send_async(self, call: Prepared) -> tuple[str, State]:
-        """As :meth:`send`, without blocking the event loop."""
+        """Do as :meth:`send` does, without blocking the event loop."""
         message, state = await self.send_for_message_async(call)
         return message.text or "", state
 
     def send_for_message(self, call: Prepared) -> tuple[ChatMessage, State]:
-        """As :meth:`send`, for the whole message: its text and its tool calls, without any reasoning beside them."""
+        """Do as :meth:`send` does, for the whole message: text and tool calls, without reasoning beside them."""
         try:
             output = self.chat_generator.run(**call.arguments)
         except Exception as error:
@@ -191,7 +191,7 @@ class ModelCall:
         return self._received(output, call)
 
     async def send_for_message_async(self, call: Prepared) -> tuple[ChatMessage, State]:
-        """As :meth:`send_for_message`, without blocking the event loop."""
+        """Do as :meth:`send_for_message` does, without blocking the event loop."""
         run_async = getattr(self.chat_generator, "run_async", None)
         try:
             if run_async is not None:
@@ -243,7 +243,7 @@ def _tokens(messages: Sequence[ChatMessage]) -> int:
 
 
 def _written(message: ChatMessage) -> str:
-    """:returns: All that a model reads of a message."""
+    """Return all that a model reads of a message."""
     calls = [
         f"{call.id} {call.tool_name} {json.dumps(call.arguments, ensure_ascii=False)}" for call in message.tool_calls
     ]

@@ -14,21 +14,21 @@ def strip_reasoning(text: str) -> str:
     closing tag without an opening one is thinking as well: some chat templates put the opening tag into the prompt.
 
     :param text: The reply.
-    :returns: What the model said, without blanks at both ends; empty when it only thought.
+    :returns: What the model answered, without blanks at both ends; empty when it only thought.
     """
-    said: list[str] = []
+    answer: list[str] = []
     start = 0
     thinking = False
     for tag in _TAG.finditer(text):
         if tag["slash"]:
             if not thinking:
-                said.clear()
+                answer.clear()
             thinking, start = False, tag.end()
         elif not thinking:
             # An opening tag inside a block is a word of the thought: models think about their tags, they do not nest.
-            said.append(text[start : tag.start()])
+            answer.append(text[start : tag.start()])
             thinking = True
     if not thinking:
-        said.append(text[start:])
+        answer.append(text[start:])
     # The blank keeps the ends of two parts from joining into a word, or into a tag.
-    return " ".join(said).strip()
+    return " ".join(answer).strip()

@@ -7,7 +7,7 @@ import copy
 from collections.abc import Sequence
 from typing import Any
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component, default_to_dict
 from haystack.core.serialization import component_to_dict
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
@@ -40,7 +40,8 @@ class RecordedChatGenerator:
     """
 
     def __init__(self, recording: Recording, name: str, chat_generator: ChatGenerator | None = None):
-        """
+        """Check that there is something to play or to record.
+
         :param recording: Where the replies are kept.
         :param name: Under what name; models whose settings differ need names of their own.
         :param chat_generator: The model; not needed to replay.
@@ -53,7 +54,7 @@ class RecordedChatGenerator:
         self.chat_generator = chat_generator
 
     def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
+        """Return the component as plain values."""
         inner = self.chat_generator
         return default_to_dict(
             self,
@@ -62,24 +63,19 @@ class RecordedChatGenerator:
             chat_generator=None if inner is None else component_to_dict(inner, "chat_generator"),
         )
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> RecordedChatGenerator:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
-
     @property
     def is_embedded(self) -> bool:
-        """:returns: Whether the model is the small one that runs in this process."""
+        """Whether the model is the small one that runs in this process."""
         return bool(self._facts()["is_embedded"])
 
     @property
     def context_window(self) -> int | None:
-        """:returns: Tokens of prompt and reply together; None when the model does not say."""
+        """Tokens of prompt and reply together; None when the model does not say."""
         return self._facts()["context_window"]
 
     @property
     def generation_kwargs(self) -> dict[str, Any]:
-        """:returns: The model's own parameters by their OpenAI names; a recording may be too old to hold them."""
+        """The model's own parameters by their OpenAI names; a recording may be too old to hold them."""
         return dict(self._facts().get("generation_kwargs") or {})
 
     def warm_up(self) -> None:
@@ -100,7 +96,8 @@ class RecordedChatGenerator:
         generation_kwargs: dict[str, Any] | None = None,
         tools: list[Tool] | None = None,
     ) -> dict[str, list[ChatMessage]]:
-        """
+        """Play a reply, or call the model and record it.
+
         :param messages: The conversation.
         :param generation_kwargs: Parameters of this call.
         :param tools: What the model may call.
@@ -125,7 +122,7 @@ class RecordedChatGenerator:
         generation_kwargs: dict[str, Any] | None = None,
         tools: list[Tool] | None = None,
     ) -> dict[str, list[ChatMessage]]:
-        """As :meth:`run`, without blocking the event loop."""
+        """Do as :meth:`run` does, without blocking the event loop."""
         request = _request(messages, generation_kwargs, tools)
         if (kept := self.recording.play("reply", self.name, *request)) is not None:
             return _played(kept)
@@ -161,7 +158,7 @@ class RecordedChatGenerator:
         if before != facts:
             raise ValueError(
                 f"The recording {self.recording.path} holds replies of another model "
-                f"({_told(before)}; now {_told(facts)}): record to another file."
+                f"({_as_text(before)}; now {_as_text(facts)}): record to another file."
             )
         self.recording.record(Entry(facts=facts), "model", self.name)
         return facts
@@ -194,7 +191,7 @@ def _arguments(
 def _request(
     messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None, tools: list[Tool] | None
 ) -> list[Any]:
-    """:returns: What a call is found by, the last message first; without ids, which servers draw by chance."""
+    """Return what a call is found by, the last message first; without ids, which servers draw by chance."""
     conversation = [
         [
             message.role.value,
@@ -208,5 +205,5 @@ def _request(
     return [last, conversation, generation_kwargs or {}, [tool.tool_spec for tool in tools or ()]]
 
 
-def _told(facts: dict[str, Any]) -> str:
+def _as_text(facts: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in facts.items())

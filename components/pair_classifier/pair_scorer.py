@@ -6,6 +6,8 @@ from typing import Protocol
 
 from haystack import Document
 
+from prefrag.components.errors import Missing
+
 Pair = tuple[Document, Document]
 
 
@@ -26,7 +28,7 @@ class PairScorer(Protocol):
         """
 
 
-class ClassifierMissing(FileNotFoundError):
+class ClassifierMissing(Missing):
     """There is no trained classifier, or no package that runs it; the message says what to do."""
 
     def __init__(self, reason: str):

@@ -13,6 +13,8 @@ from typing import Any, Self
 
 from haystack import Document
 
+from prefrag.components.errors import PrefragError
+
 Identity = tuple[str, str | None]
 # Under this name the metadata of a shortened document hold its whole text.
 WHOLE_TEXT = "_whole_text"
@@ -318,7 +320,7 @@ class State(_Value):
         return replace(self.with_last(searches=searches), events=events)
 
 
-class RunError(RuntimeError):
+class RunError(PrefragError, RuntimeError):
     """A run could not go on; it holds the state that it had reached, so that nothing of the trace is lost.
 
     :param message: What happened and what to do.

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 
 from haystack import Document
 
+from prefrag.components.errors import BadInput
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import one_form
 
@@ -23,7 +24,7 @@ _RESERVED = frozenset(
 )
 
 
-class PassageError(ValueError):
+class PassageError(BadInput):
     """Something that is no passage.
 
     :param reason: What is wrong with it.

@@ -130,7 +130,7 @@ def _format(name: str) -> _Format:
 
 
 def _on_one_line(question: Question) -> Question:
-    """:returns: The question as prompts have it: what stands on a line of its own there is another part of them."""
+    """Return the question as prompts have it: what stands on a line of its own there is another part of them."""
     lines = [line.strip() for line in question.question.splitlines()]
     return question if len(lines) == 1 else replace(question, question=" ".join(filter(None, lines)))
 

@@ -12,7 +12,7 @@ from prefrag.evaluation.datasets.passage import passage
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """:returns: Whether the first record of a file is of this form."""
+    """Tell whether the first record of a file is of this form."""
     return {"_id", "text"} <= record.keys()
 
 

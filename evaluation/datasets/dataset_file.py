@@ -41,12 +41,12 @@ class DatasetFile:
 
     @property
     def is_archive(self) -> bool:
-        """:returns: Whether it is a tar file."""
+        """Whether it is a tar file."""
         return ".tar" in self.path.suffixes
 
     @property
     def suffix(self) -> str:
-        """:returns: The ending of the name that says what is in the file, for example ``.tsv`` of ``x.tsv.gz``."""
+        """The ending of the name that says what is in the file, for example ``.tsv`` of ``x.tsv.gz``."""
         return next((suffix.lower() for suffix in reversed(self.path.suffixes) if suffix not in (".gz", ".bz2")), "")
 
     def parts(self) -> list[Path]:
@@ -59,13 +59,13 @@ class DatasetFile:
         return sorted(part for part in self.path.rglob("[!.]*") if part.is_file())
 
     def size(self) -> int:
-        """:returns: The bytes on disk of all that is read."""
+        """Return the bytes on disk of all that is read."""
         return sum(part.stat().st_size for part in self.parts())
 
     def members(self) -> Iterator[DatasetFile]:
         """Go through the files of a folder or of an archive.
 
-        :returns: The files, each to be read before the next is asked for; of a plain file itself.
+        :returns: The files, each to be read before the next is taken; of a plain file itself.
         :raises ValueError: If an archive cannot be read.
         """
         if self.path.is_dir():
@@ -282,7 +282,7 @@ class _JsonText:
         self._decoder = json.JSONDecoder()
 
     def next(self) -> str:
-        """:returns: The next character that is not blank; none at the end."""
+        """Return the next character that is not blank; none at the end."""
         while True:
             if blank := _BLANK.match(self._buffer, self._position):
                 self._position = blank.end()

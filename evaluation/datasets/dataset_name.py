@@ -26,7 +26,7 @@ def dataset_name(question_id: str, path: Path) -> str:
 
     :param question_id: The id of the question.
     :param path: The file that it is in.
-    :returns: One of ``DATASETS``, or nothing when it cannot be told.
+    :returns: One of ``DATASETS``, or nothing when nothing says it.
     """
     for name, pattern in _QUESTION_IDS.items():
         if pattern.fullmatch(question_id):

@@ -19,7 +19,7 @@ from prefrag.evaluation.question import Question
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """:returns: Whether the first record of a file is of this form."""
+    """Tell whether the first record of a file is of this form."""
     return {"_id", "question", "context"} <= record.keys() and "evidences" not in record
 
 

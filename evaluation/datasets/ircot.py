@@ -22,7 +22,7 @@ from prefrag.evaluation.question import Question
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """:returns: Whether the first record of a file is of this form."""
+    """Tell whether the first record of a file is of this form."""
     return {"question_id", "question_text", "answers_objects"} <= record.keys()
 
 

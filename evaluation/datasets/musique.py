@@ -20,7 +20,7 @@ from prefrag.evaluation.question import Hop, Question
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """:returns: Whether the first record of a file is of this form."""
+    """Tell whether the first record of a file is of this form."""
     return {"id", "question", "paragraphs"} <= record.keys()
 
 

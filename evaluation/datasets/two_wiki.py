@@ -22,7 +22,7 @@ ALIASES = "id_aliases.json"
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """:returns: Whether the first record of a file is of this form."""
+    """Tell whether the first record of a file is of this form."""
     return {"_id", "question", "context", "evidences"} <= record.keys()
 
 

@@ -18,7 +18,7 @@ from prefrag.evaluation.datasets.passage import id_by_title, joined, passage
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """:returns: Whether the first record of a file is of this form."""
+    """Tell whether the first record of a file is of this form."""
     return "title" in record and isinstance(record.get("sentences", record.get("text")), list)
 
 

@@ -18,7 +18,8 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 def answer_scores(question: Question, answer: str) -> dict[str, float]:
-    """
+    """Score an answer.
+
     :param question: The question with its gold answers.
     :param answer: The answer given, without citation marks.
     :returns: ``acc``, ``acc_word``, ``em`` and ``f1``. The answer to a yes/no question holds the word if it does not
@@ -35,17 +36,19 @@ def answer_scores(question: Question, answer: str) -> dict[str, float]:
 
 
 def acc(answer: str, golds: Sequence[str]) -> float:
-    """
+    """Tell whether an answer holds a right one.
+
     :param answer: The answer given.
     :param golds: The answers that count as right.
-    :returns: Whether one of them stands anywhere in the answer, upper and lower case being the same, as the
+    :returns: 1 where one of them stands anywhere in the answer, upper and lower case being the same, else 0, as the
         code of the PrefRAG authors counts it (section 4.1 names the metric). "no" stands in "Norway".
     """
     return float(any(gold.strip().lower() in answer.lower() for gold in golds if gold.strip()))
 
 
 def acc_word(answer: str, golds: Sequence[str]) -> float:
-    """
+    """Tell whether an answer holds a right one as words of their own.
+
     :param answer: The answer given.
     :param golds: The answers that count as right.
     :returns: As :func:`acc`, but not inside a longer word. In scripts without spaces between words an answer that
@@ -55,16 +58,18 @@ def acc_word(answer: str, golds: Sequence[str]) -> float:
 
 
 def em(answer: str, golds: Sequence[str]) -> float:
-    """
+    """Tell whether an answer is a right one.
+
     :param answer: The answer given.
     :param golds: The answers that count as right.
-    :returns: Whether it is one of them, both normalised.
+    :returns: 1 where it is one of them, both normalised, else 0.
     """
     return float(any(normalise(answer) == normalise(gold) for gold in golds))
 
 
 def f1(answer: str, golds: Sequence[str]) -> float:
-    """
+    """Measure how far the words of an answer are those of a right one.
+
     :param answer: The answer given.
     :param golds: The answers that count as right.
     :returns: The harmonic mean of the share of its words that are in a right answer and the share of that answer's
@@ -74,7 +79,7 @@ def f1(answer: str, golds: Sequence[str]) -> float:
 
 
 def overlap(answer: str, gold: str) -> tuple[float, float, float]:
-    """The words that two texts share, as every script in SQuAD's line counts them.
+    """Count the words that two texts share, as every script in SQuAD's line does.
 
     :param answer: The answer given.
     :param gold: One right answer.
@@ -89,15 +94,17 @@ def overlap(answer: str, gold: str) -> tuple[float, float, float]:
 
 
 def normalise(text: str) -> str:
-    """
+    """Normalise an answer as SQuAD does.
+
     :param text: An answer.
-    :returns: It in lower case without ASCII punctuation, English articles and superfluous spaces, as in SQuAD.
+    :returns: It in lower case without ASCII punctuation, English articles and superfluous spaces.
     """
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def yes_no(answer: str) -> Literal["yes", "no"] | None:
-    """
+    """Read yes or no from an answer.
+
     :param answer: An answer in words.
     :returns: The one of the two words that it holds; None when it holds both or neither.
     """

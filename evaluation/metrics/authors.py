@@ -10,7 +10,8 @@ from prefrag.evaluation.question import Question
 
 
 def authors_scores(question: Question, answer: str) -> dict[str, float]:
-    """
+    """Score an answer as the published code of PrefRAG does.
+
     :param question: The question with its gold answers and its dataset.
     :param answer: The answer given, without citation marks.
     :returns: ``authors_acc``, ``authors_em`` and ``authors_f1``. Their EM and F1 are SQuAD 1.1's for every dataset, so

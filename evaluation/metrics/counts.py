@@ -9,11 +9,12 @@ _RETRIEVALS = ("total_local", "total_web", "total", "used_local", "used")
 
 
 def counts(result: Mapping[str, Any]) -> dict[str, float]:
-    """
+    """Count what a run took.
+
     :param result: The result of a pipeline, or what there is of it when the run broke off.
     :returns: ``documents_per_question`` (given to the model, each once), ``llm_calls``, the five counts of retrievals
         of appendix A.6 of PrefRAG, ``prompt_tokens``, ``completion_tokens``, ``forced`` (1 when the steps ran out),
-        ``not_found`` (1 when the pipeline said that the sources do not hold the answer), ``unparsable``,
+        ``not_found`` (1 when the pipeline states that the sources do not hold the answer), ``unparsable``,
         ``unknown_actions`` (actions that do not exist) and ``failed_searches`` (that gave nothing, or less, for an
         error, and that the run survived).
     """
@@ -34,18 +35,20 @@ def counts(result: Mapping[str, Any]) -> dict[str, float]:
 
 
 def calls_by_caller(result: Mapping[str, Any]) -> dict[str, float]:
-    """
+    """Count the calls to a model by their caller.
+
     :param result: See :func:`counts`.
-    :returns: Calls to a model, by who made them: ``reasoner``, ``judge``, ``reflector`` and so on.
+    :returns: How many calls each made: ``reasoner``, ``judge``, ``reflector`` and so on.
     """
     calls = (result.get("usage") or {}).get("calls") or {}
     return {str(caller): float(number) for caller, number in calls.items()}
 
 
 def unparsable(result: Mapping[str, Any]) -> int:
-    """
+    """Count the replies of a model that could not be read.
+
     :param result: See :func:`counts`.
-    :returns: How many replies of a model could not be read: of the reasoner, from the steps (the trace leaves out the
+    :returns: How many: of the reasoner, from the steps (the trace leaves out the
         one that ends the loop); of the judge, the reviewer, the reflector and the rewriter of follow-up questions, from
         the trace.
     """

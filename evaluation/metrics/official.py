@@ -1,6 +1,6 @@
 """Scores of an answer as the datasets' own evaluation scripts give them.
 
-The scripts share SQuAD's normalisation and differ in what follows it. They are not packages, so what they do is said
+The scripts share SQuAD's normalisation and differ in what follows it. They are not packages, so what they do is written
 here and checked in the tests on cases that were worked out with them.
 """
 
@@ -15,10 +15,11 @@ _CLOSED = ("yes", "no", "noanswer")
 
 
 def official_scores(question: Question, answer: str) -> dict[str, float]:
-    """
+    """Score an answer as the script of its dataset does.
+
     :param question: The question with its gold answers and its dataset.
     :param answer: The answer given, without citation marks.
-    :returns: What the script of its dataset gives: ``official_em`` and ``official_f1``, for HotpotQA and 2Wiki also
+    :returns: ``official_em`` and ``official_f1``, for HotpotQA and 2Wiki also
         ``official_precision`` and ``official_recall``; for BioASQ's yes/no questions ``official_accuracy``, and nothing
         for its others. A dataset without a script of its own is scored as SQuAD 1.1.
     """
@@ -112,7 +113,8 @@ def bioasq_macro_f1(accuracies: Sequence[tuple[str, float]]) -> dict[str, float]
 
 
 def macro_f1_of_run(questions: Sequence[Question], scores: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """
+    """Score the yes/no questions of a run as BioASQ does.
+
     :param questions: The questions of a run.
     :param scores: The scores of each.
     :returns: See :func:`bioasq_macro_f1`, over those questions that have an ``official_accuracy``.

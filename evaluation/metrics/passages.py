@@ -11,7 +11,8 @@ ENOUGH = 5
 
 
 def passage_scores(shown: Sequence[str], gold: Collection[str]) -> dict[str, float]:
-    """
+    """Score the documents that the model was shown.
+
     :param shown: The ids of the documents that the model was shown, in the order in which it was shown them.
     :param gold: The ids of the gold passages.
     :returns: ``recall``, ``recall_all``, ``recall_capped``, ``precision`` and ``recall_at_3``, ``_5`` and ``_7``; empty
@@ -29,39 +30,43 @@ def passage_scores(shown: Sequence[str], gold: Collection[str]) -> dict[str, flo
 
 
 def recall(shown: Collection[str], gold: Collection[str]) -> float:
-    """
+    """Measure the share of the gold passages that were shown.
+
     :param shown: The ids of the documents shown; the first k of them for the recall at k.
     :param gold: The ids of the gold passages, at least one.
-    :returns: The share of the gold passages that were shown.
+    :returns: The share, 0 to 1.
     """
     return _hits(shown, gold) / len(set(gold))
 
 
 def recall_all(shown: Collection[str], gold: Collection[str]) -> float:
-    """
+    """Tell whether all gold passages were shown.
+
     :param shown: The ids of the documents shown.
     :param gold: The ids of the gold passages, at least one.
-    :returns: Whether all of them were shown.
+    :returns: 1 where none is missing, else 0.
     """
     return float(set(gold) <= set(shown))
 
 
 def recall_capped(shown: Collection[str], gold: Collection[str], enough: int = ENOUGH) -> float:
-    """
+    """Measure the recall of a question as if it had at most so many gold passages.
+
     :param shown: The ids of the documents shown.
     :param gold: The ids of the gold passages, at least one.
     :param enough: How many gold passages count as all of them.
-    :returns: The recall of a question as if it had at most that many gold passages.
+    :returns: The share, 0 to 1.
     """
     wanted = min(enough, len(set(gold)))
     return min(_hits(shown, gold), wanted) / wanted
 
 
 def precision(shown: Collection[str], gold: Collection[str]) -> float:
-    """
+    """Measure the share of the documents shown that are gold passages.
+
     :param shown: The ids of the documents shown.
     :param gold: The ids of the gold passages.
-    :returns: The share of the documents shown that are gold passages; 0 when none were shown.
+    :returns: The share, 0 to 1; 0 when none were shown.
     """
     return _hits(shown, gold) / len(set(shown)) if shown else 0.0
 

@@ -34,7 +34,8 @@ class Prices:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Self:
-        """
+        """Read a table of prices.
+
         :param table: ``{model: {"prompt_per_million": 0.15, "completion_per_million": 0.6}, ..., "search": {provider:
             price of a thousand queries}}``; ``search`` may be left out.
         :returns: The prices.
@@ -47,12 +48,13 @@ class Prices:
         )
 
     def cost(self, results: Sequence[Mapping[str, Any]], model: str | None = None) -> dict[str, Any]:
-        """
+        """Work out what runs cost.
+
         :param results: The results of the runs, at least one, also of those that failed.
-        :param model: The model that was asked; by default the only one of the table. A run counts the tokens of all its
-            models together, so a judge of its own is charged as this one.
+        :param model: The model that was called; by default the only one of the table. A run counts the tokens of all
+            its models together, so a judge of its own is charged as this one.
         :returns: ``llm``, ``search``, ``total`` and ``per_question``, and under ``unpriced`` what was used and has no
-            price: with anything there, the amounts are lower bounds. A query counts when it left the house and an
+            price: with anything there, the amounts are lower bounds. A query counts when it left this machine and an
             outside provider answered it; 0 is a price.
         :raises ValueError: When the table names several models and none is chosen.
         """

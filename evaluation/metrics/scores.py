@@ -13,10 +13,10 @@ from prefrag.evaluation.question import Question
 
 
 def score(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
-    """Score a result; what a score is, is said where it is worked out.
+    """Score a result; each score is defined where it is worked out.
 
-    An empty answer scores 0 in everything, what was found included: such a run failed. Where the pipeline said that the
-    sources do not hold the answer, the answer scores 0 and what was found counts.
+    An empty answer scores 0 in everything, what was found included: such a run failed. Where the pipeline states that
+    the sources do not hold the answer, the answer scores 0 and what was found counts.
 
     :param question: The question with its gold answers and passages.
     :param result: The pipeline's result; empty when the run failed.

@@ -47,7 +47,8 @@ def summarise(
 
 
 def failed(prediction: Mapping[str, Any]) -> bool:
-    """
+    """Tell whether a question failed.
+
     :param prediction: A line of ``predictions.jsonl``.
     :returns: Whether its run broke off or ended without an answer.
     """
@@ -78,7 +79,7 @@ def _summarised(predictions: Sequence[Mapping[str, Any]], questions: Sequence[Qu
 
 
 def _means(values: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """:returns: The mean of each value over those that have it."""
+    """Return the mean of each value over those that have it."""
     gathered: dict[str, list[float]] = {}
     for one in values:
         for name, value in one.items():

@@ -15,15 +15,11 @@ from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
     RECORDED,
     SIMULATED_READER,
     SOURCE,
-    Block,
-    blocks,
-    class_of,
-    is_block,
     is_outside,
     is_second,
-    parameters_of,
     start_of,
 )
+from prefrag.pipelines.blocks import Block, blocks, class_of, is_block, parameters_of
 
 _SWITCH = "prefrag.components.judge.source_switch_judge.SourceSwitchJudge"
 # What the retriever of the preferred source is called.
@@ -36,20 +32,20 @@ _RETRIEVERS = {
     "LinkedStages": "linked",
     "WebRetriever": "web",
 }
-# Variables that change what a run does and are told nowhere else: what a pipeline's YAML reads is part of its digest.
+# Variables that change a run and are written nowhere else: what a pipeline's YAML reads is part of its digest.
 _MODEL_VARIABLES = tuple(f"PREFRAG_{role}_{name}" for role in ("LLM", "JUDGE") for name in ("CONTEXT", "STRUCTURED"))
 _INDEX_VARIABLES = (INDEX_VARIABLE, WEB_INDEX_VARIABLE, WEB_SWITCH)
 _PART_VARIABLES = ("PREFRAG_PAIR_CLASSIFIER",)
 
 
-def asked_model(pipeline: Block, experiment: Experiment, name: str) -> dict[str, Any]:
-    """Tell the model that is asked, also where the pipeline names one of its own.
+def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[str, Any]:
+    """Describe the model that is called, also where the pipeline names one of its own.
 
     :param pipeline: What its YAML says.
     :param experiment: What is replaced.
     :param name: The name of the pipeline.
     :returns: ``kind`` and what else is known of it.
-    :raises ValueError: When the experiment sets a model that the pipeline would not ask.
+    :raises ValueError: When the experiment sets a model that the pipeline would not call.
     """
     own = [block for block in _generators(pipeline) if block["type"] != CHAT_MODEL]
     only_own = own and not any(block["type"] == CHAT_MODEL for block in blocks(pipeline))
@@ -72,7 +68,7 @@ def model_judges(pipeline: Block, llm: Mapping[str, Any]) -> bool:
     """Tell whether a model judges what was found, so that its errors matter.
 
     :param pipeline: What its YAML says.
-    :param llm: As :func:`asked_model` tells it.
+    :param llm: What :func:`describe_model` returns.
     :returns: Whether one does.
     """
     # An AutoJudge does not call the embedded model.
@@ -82,11 +78,12 @@ def model_judges(pipeline: Block, llm: Mapping[str, Any]) -> bool:
     return any("ModelJudge" in judges and not (is_embedded and "AutoJudge" in judges) for judges in judging)
 
 
-def variables(experiment: Experiment, llm: Mapping[str, Any]) -> dict[str, str]:
-    """
+def describe_environment(experiment: Experiment, llm: Mapping[str, Any]) -> dict[str, str]:
+    """List the variables of the environment that change the run.
+
     :param experiment: What is replaced.
-    :param llm: As :func:`asked_model` tells it.
-    :returns: The variables of the environment that change the run.
+    :param llm: What :func:`describe_model` returns.
+    :returns: Their values by name.
     """
     names = [*_PART_VARIABLES]
     if experiment.replay is None and llm.get("kind") != SIMULATED:
@@ -96,12 +93,13 @@ def variables(experiment: Experiment, llm: Mapping[str, Any]) -> dict[str, str]:
     return {name: value for name in names if (value := os.environ.get(name, "").strip())}
 
 
-def searched_as_web(pipeline: Block, experiment: Experiment) -> str | None:
-    """
+def describe_web(pipeline: Block, experiment: Experiment) -> str | None:
+    """Name what is searched as the web.
+
     :param pipeline: What its YAML says.
     :param experiment: What is replaced.
-    :returns: What an outside source searches, or else a second one of the house: ``ddgs`` or the file of a corpus; None
-        where there is neither, or it is the pipeline's own affair.
+    :returns: What an outside source searches, or else a second local one: ``ddgs`` or the file of a corpus; None where
+        there is neither, or it is the pipeline's own affair.
     """
     sources = [parameters_of(block) for block in blocks(pipeline) if block["type"] == SOURCE]
     outside = any(is_outside(source) for source in sources)
@@ -112,10 +110,11 @@ def searched_as_web(pipeline: Block, experiment: Experiment) -> str | None:
     return None
 
 
-def retriever_kind(pipeline: Block) -> str | None:
-    """
+def describe_retriever(pipeline: Block) -> str | None:
+    """Name the retriever of the preferred source.
+
     :param pipeline: What its YAML says, with what is put in the place of its parts.
-    :returns: What the retriever of its preferred source is called; None where nothing is retrieved.
+    :returns: Its kind in a word; None where nothing is retrieved.
     """
     preferred = start_of(pipeline).get("preferred")
     components: Mapping[str, Any] = pipeline.get("components", {})
@@ -131,7 +130,7 @@ def retriever_kind(pipeline: Block) -> str | None:
 
 
 def _generators(pipeline: Block) -> list[Block]:
-    """:returns: The models that the parts of a pipeline ask."""
+    """Return the models that the parts of a pipeline ask."""
     found: list[Block] = []
     for block in blocks(pipeline):
         generator: Any = parameters_of(block).get("chat_generator")
@@ -157,6 +156,6 @@ def _served(experiment: Experiment) -> dict[str, Any]:
 
 
 def _address(url: str) -> str:
-    """:returns: The URL without what may be secret in it."""
+    """Return the URL without what may be secret in it."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"

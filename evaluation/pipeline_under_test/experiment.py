@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import urlsplit
 
 from prefrag.components.state.state_builder import WEB_SWITCH, web_is_off
@@ -22,7 +22,7 @@ class Experiment:
     :param split: Share the corpus out between the sources by the field ``source`` of its passages; by default where a
         pipeline has a second source and nothing else is given for it.
     :param store: ``elasticsearch`` puts the corpus there, and lets what finds passages by words or titles, and what
-        weighs words, ask it in the place of the embedded index; pipelines that search Elasticsearch do so without it.
+        weighs words, search it in place of the embedded index; pipelines that search Elasticsearch do so without it.
     :param llm: ``simulated``, ``embedded`` or the URL of an OpenAI-compatible server; by default the environment's.
     :param model: The model of that server; by default ``PREFRAG_LLM_MODEL``.
     :param top_k: Documents a retrieval.
@@ -31,16 +31,16 @@ class Experiment:
     :param reflection_error: How often it judges its answer wrongly, 0 to 1.
     :param distraction: How likely one irrelevant passage spoils its answer, 0 to 1.
     :param record: A file that keeps all replies of models and all finds of outside sources; what it holds already is
-        not asked again.
+        not called for again.
     :param replay: Such a file, played in place of models and outside sources.
     :raises ValueError: When two of them contradict each other.
     """
 
     corpus: Path | None = None
     web_corpus: Path | None = None
-    web: Literal["ddgs"] | None = None
+    web: str | None = None
     split: bool | None = None
-    store: Literal["elasticsearch"] | None = None
+    store: str | None = None
     llm: str | None = None
     model: str | None = None
     top_k: int | None = None
@@ -82,12 +82,12 @@ class Experiment:
 
     @property
     def server(self) -> str | None:
-        """:returns: The URL of the model's server, if one is given."""
+        """The URL of the model's server, if one is given."""
         return self.llm if _is_url(self.llm) else None
 
     @property
     def rates(self) -> dict[str, Any]:
-        """:returns: How the simulated reader errs, and its seed."""
+        """How the simulated reader errs, and its seed."""
         rates = {key: getattr(self, key) for key in ("judge_error", "reflection_error", "distraction")}
         return {**rates, "seed": self.seed or 0}
 

@@ -14,12 +14,12 @@ from prefrag.components.pair_classifier.tree_pair_scorer import SHIPPED_TREES as
 from prefrag.components.prompts.render_prompt import PROMPTS
 
 _KEYS = ("model", "prompt", "trees")
-# Of files that are named alone; a language model of some gigabytes is told by its path. A folder is read whole.
+# Of files that are named alone; a language model of some gigabytes is described by its path. A folder is read whole.
 _SUFFIXES = (".json", ".jinja")
 
 
 def part_files(pipeline: Mapping[str, Any]) -> dict[str, str]:
-    """Tell what is in the files that a pipeline reads, so that a run is not gone on with after one has changed.
+    """Digest the files that a pipeline reads, so that a run is not continued after one has changed.
 
     :param pipeline: The pipeline as plain values.
     :returns: A digest of all shipped prompts, one of all shipped trees, whichever of them the pipeline uses, and one
@@ -47,7 +47,7 @@ def _named(value: Any) -> Iterator[str]:
 
 
 def _files(path: Path) -> list[Path]:
-    """:returns: The file, or those of a folder in the order of their names; none where something else is named."""
+    """Return the file, or those of a folder in the order of their names; none where something else is named."""
     if path.is_dir():
         return sorted(file for file in path.rglob("[!.]*") if file.is_file())
     return [path] if path.suffix in _SUFFIXES and path.is_file() else []

@@ -1,18 +1,15 @@
-"""The blocks of a pipeline's YAML: reading them, finding them, and changing them in a copy."""
+"""The blocks of a pipeline's YAML that an evaluation knows, and what it reads of them."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from prefrag.pipelines.loading import find, read
-
-Block = dict[str, Any]
+from prefrag.pipelines.blocks import Block, blocks, parameters_of
+from prefrag.pipelines.loading import find, read_block
 
 CHAT_MODEL = "prefrag.components.generators.chat_model.ChatModel"
 SIMULATED_READER = "prefrag.evaluation.simulated_reader.reader.SimulatedReader"
@@ -28,79 +25,37 @@ def read_pipeline(pipeline: Any) -> Block:
 
     :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
     :returns: What its YAML says.
-    :raises FileNotFoundError: When there is no such pipeline.
-    :raises ValueError: When the file is no pipeline's.
+    :raises PipelineMissing: When there is no such pipeline, or the file is none's.
     """
     if not isinstance(pipeline, str | Path):
         return dict(pipeline.to_dict())
-    try:
-        path = find(str(pipeline))
-    except ValueError as error:
-        raise FileNotFoundError(str(error)) from error
-    try:
-        block = yaml.safe_load(read(path))
-    except yaml.YAMLError as error:
-        raise ValueError(f"The pipeline {path} cannot be loaded: {error}") from error
-    if not isinstance(block, dict) or not isinstance(block.get("components"), dict):
-        raise ValueError(f"The pipeline {path} cannot be loaded: it has no `components`.")
-    return block
+    return read_block(find(str(pipeline)))
 
 
 def digest(block: Block) -> str:
-    """:returns: What tells two pipelines apart."""
+    """Make a fingerprint of a pipeline.
+
+    :param block: What its YAML says.
+    :returns: 16 hexadecimal digits that tell two pipelines apart.
+    """
     text = json.dumps(block, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def rewritten(value: Any, change: Callable[[Block], Block] = lambda block: block) -> Any:
-    """Change blocks, the inner ones first.
-
-    :param value: A part of a pipeline.
-    :param change: Called with each block.
-    :returns: A copy in which no part stands twice, as it may after YAML's anchors, with every block changed.
-    """
-    if isinstance(value, dict):
-        copied = {key: rewritten(part, change) for key, part in value.items()}
-        return change(copied) if is_block(copied) else copied
-    return [rewritten(part, change) for part in value] if isinstance(value, list | tuple) else value
-
-
-def is_block(value: Any) -> bool:
-    """:returns: Whether a part of a pipeline names a class."""
-    return isinstance(value, dict) and isinstance(value.get("type"), str) and "." in value["type"]
-
-
-def blocks(value: Any) -> list[Block]:
-    """:returns: The blocks in a part of a pipeline, the inner ones first."""
-    found: list[Block] = []
-
-    def take(block: Block) -> Block:
-        found.append(block)
-        return block
-
-    rewritten(value, take)
-    return found
-
-
-def parameters_of(block: Mapping[str, Any]) -> dict[str, Any]:
-    """:returns: The settings of a block, which may have none."""
-    return block.get("init_parameters") or {}
-
-
 def start_of(pipeline: Block) -> dict[str, Any]:
-    """:returns: The settings of a pipeline's beginning."""
+    """Give the settings of a pipeline's beginning.
+
+    :param pipeline: What its YAML says.
+    :returns: The parameters of its component `start`.
+    """
     return parameters_of(pipeline.get("components", {}).get("start", {}))
 
 
-def class_of(block: Block) -> str:
-    """:returns: The name of a block's class."""
-    return str(block["type"]).rpartition(".")[2]
-
-
 def is_outside(source: Mapping[str, Any]) -> bool:
-    """
-    :param source: The settings of a :class:`RetrievalSource`.
-    :returns: Whether its queries leave the house, as :func:`is_web_search` has it.
+    """Check whether the queries of a source leave this computer, as :func:`is_web_search` has it.
+
+    :param source: The parameters of a :class:`RetrievalSource`.
+    :returns: Whether they do.
     """
     retriever = source.get("retriever")
     kind = str(retriever.get("type", "")).lower() if isinstance(retriever, dict) else ""
@@ -108,17 +63,22 @@ def is_outside(source: Mapping[str, Any]) -> bool:
 
 
 def is_second(source: Mapping[str, Any], pipeline: Block) -> bool:
-    """
-    :param source: The settings of a :class:`RetrievalSource`.
+    """Check whether another source is preferred to a source.
+
+    :param source: The parameters of a :class:`RetrievalSource`.
     :param pipeline: The pipeline that it is in.
-    :returns: Whether another source is preferred to it.
+    :returns: Whether there is one.
     """
     start = start_of(pipeline)
     return len(start.get("sources") or ()) > 1 and source.get("name") != start.get("preferred")
 
 
 def searched_indexes(pipeline: Block) -> list[tuple[str, str]]:
-    """:returns: The store and the name of each index that a pipeline names, each once."""
+    """List the indexes that a pipeline names.
+
+    :param pipeline: What its YAML says.
+    :returns: The store and the name of each, once.
+    """
     stores = {STORE: "tantivy", WEB: "tantivy", ELASTICSEARCH_STORE: "elasticsearch"}
     named = ((stores.get(block["type"]), parameters_of(block).get("index")) for block in blocks(pipeline))
     return list(dict.fromkeys((store, index) for store, index in named if store and index))

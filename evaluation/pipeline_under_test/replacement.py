@@ -1,4 +1,4 @@
-"""What an evaluation puts in the place of a pipeline's parts, block by block."""
+"""Put the corpora, the model and the recording of an evaluation in the place of a pipeline's parts."""
 
 from __future__ import annotations
 
@@ -16,13 +16,11 @@ from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
     SOURCE,
     STORE,
     WEB,
-    Block,
-    class_of,
     is_outside,
     is_second,
-    parameters_of,
-    rewritten,
 )
+from prefrag.pipelines.blocks import Block, class_of, parameters_of, rewrite
+from prefrag.pipelines.replacing import replace_parts
 
 _RECORDING = "prefrag.components.recording.Recording"
 _BM25 = "prefrag.components.retrievers.tantivy_bm25_retriever.TantivyBM25Retriever"
@@ -52,12 +50,18 @@ class Replacement:
     format: str
 
     def applied(self) -> Block:
-        """:returns: A changed copy of the pipeline."""
-        changed: Block = rewritten(self.pipeline, self._changed)
-        return changed
+        """Put them into the pipeline.
 
-    def _changed(self, block: Block) -> Block:
-        """:returns: One block with what the evaluation puts in the place of its parts; those are changed already."""
+        :returns: A changed copy of it.
+        """
+        return replace_parts(self.pipeline, self._change_block)
+
+    def _change_block(self, block: Block) -> Block:
+        """Put what the evaluation has for them in the place of a block's parts.
+
+        :param block: The block, whose inner blocks are changed already.
+        :returns: What takes its place.
+        """
         kind, parameters = block["type"], dict(parameters_of(block))
         if kind.endswith(".StateBuilder") and self.experiment.top_k is not None:
             parameters["top_k"] = self.experiment.top_k
@@ -84,7 +88,7 @@ class Replacement:
         experiment = self.experiment
         outside = is_outside(parameters)
         if outside and experiment.corpus is not None and experiment.web is None:
-            # Still a source outside by name, so that its passages are cited as such; its queries stay in the house.
+            # Still an external source by name, so that its passages are cited as such; its queries stay here.
             search = parameters["retriever"]
             if search["type"] == WEB:
                 search = search["init_parameters"]["search"]
@@ -98,7 +102,7 @@ class Replacement:
                 strict = {"strict": True} if experiment.replay is not None else {}
                 return {**parameters, "recording": self._recording, **strict}
         elif self.second is not None and is_second(parameters, self.pipeline):
-            return dict(rewritten(parameters, self._in_second_index))
+            return dict(rewrite(parameters, self._in_second_index))
         return parameters
 
     def _elasticsearch(self) -> Block:
@@ -168,7 +172,11 @@ def _without_stand_in(retriever: Block) -> Block:
 
 
 def _model_name(block: Block) -> str:
-    """:returns: What tells the models of a pipeline apart, the same on every machine."""
+    """Name what tells the models of a pipeline apart, the same on every machine.
+
+    :param block: The block of a model.
+    :returns: The name.
+    """
     parameters = dict(parameters_of(block))
     if block["type"] == CHAT_MODEL and set(parameters) <= {"role"}:
         return str(parameters.get("role") or "llm")

@@ -14,27 +14,25 @@ from prefrag.components.document_stores.tantivy.index_location import INDEX_VARI
 from prefrag.components.recording import Entry, NotRecorded, Recording
 from prefrag.components.state.state_builder import WEB_SWITCH
 from prefrag.evaluation.pipeline_under_test.description import (
-    asked_model,
+    describe_environment,
+    describe_model,
+    describe_retriever,
+    describe_web,
     model_judges,
-    retriever_kind,
-    searched_as_web,
-    variables,
 )
 from prefrag.evaluation.pipeline_under_test.experiment import EMBEDDED, SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.part_files import part_files
 from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
     ELASTICSEARCH_STORE,
-    Block,
-    blocks,
     digest,
     read_pipeline,
-    rewritten,
     searched_indexes,
     start_of,
 )
 from prefrag.evaluation.pipeline_under_test.replacement import Replacement
 from prefrag.evaluation.question import Question
-from prefrag.pipelines.loading import Pipeline, built
+from prefrag.pipelines.blocks import Block, blocks
+from prefrag.pipelines.loading import build
 
 logger = logging.getLogger(__name__)
 
@@ -42,7 +40,7 @@ _VECTORS = "prefrag.components.retrievers.vector_retriever.VectorRetriever"
 
 
 class Setup:
-    """A pipeline ready to be evaluated, and what is told of it.
+    """A pipeline ready to be evaluated, and its description.
 
     :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
     :param experiment: What is replaced.
@@ -67,12 +65,12 @@ class Setup:
         self.local, self.second = self._indexes()
         self._embed(block)
         self.block = Replacement(block, experiment, self.store, self.local, self.second, questions, format).applied()
-        self.llm = asked_model(block, experiment, self.name)
+        self.llm = describe_model(block, experiment, self.name)
         self._prepare_recording()
 
     @property
     def config(self) -> dict[str, Any]:
-        """:returns: What `config.json` says of the pipeline."""
+        """What `config.json` says of the pipeline."""
         experiment = self.experiment
         return {
             "pipeline": self.name,
@@ -80,15 +78,15 @@ class Setup:
             "files": self._files,
             "sources": self.sources,
             "corpus": None if experiment.corpus is None else str(experiment.corpus),
-            "web": searched_as_web(self.block, experiment),
+            "web": describe_web(self.block, experiment),
             "split": self.split,
             "indexes": [self.local, self.second],
             "top_k": start_of(self.block).get("top_k"),
             "store": self.store,
-            "retriever": retriever_kind(self.block),
+            "retriever": describe_retriever(self.block),
             "llm": self.llm,
             "judged": model_judges(self.block, self.llm),
-            "environment": variables(experiment, self.llm),
+            "environment": describe_environment(experiment, self.llm),
             "simulated": self.llm.get("kind") == SIMULATED,
             "replayed": None if experiment.replay is None else str(experiment.replay),
         }
@@ -97,7 +95,7 @@ class Setup:
         """Count the gold passages that no retrieval can find, because no index holds them.
 
         :param questions: The questions.
-        :returns: ``questions`` that lack one or more, and ``passages``; None where ids tell nothing: without a corpus
+        :returns: ``questions`` that lack one or more, and ``passages``; None where ids say nothing: without a corpus
             of the run, without a source, and beside the real web.
         :raises ValueError: When all of them are missing.
         """
@@ -132,8 +130,7 @@ class Setup:
         """
         pipeline = self._as_it_is
         if pipeline is None:
-            # A copy: building fills the blocks with objects as it goes.
-            pipeline = built(lambda: Pipeline.from_dict(rewritten(self.block)), self.name)
+            pipeline = build(self.block, self.name)
         pipeline.warm_up()
         return pipeline
 
@@ -151,7 +148,7 @@ class Setup:
         if experiment.corpus is not None:
             changes |= {INDEX_VARIABLE: self.local, WEB_INDEX_VARIABLE: None}
         if experiment.replay is not None or (experiment.corpus is not None and experiment.web is None):
-            # Nothing leaves the house, and a source that the switch closes would not even be replayed.
+            # No query leaves this machine, and a source that the switch closes would not even be replayed.
             changes[WEB_SWITCH] = None
         before = {name: os.environ.get(name) for name in changes}
         _set(changes)
@@ -169,7 +166,7 @@ class Setup:
         return len(self.sources) > 1 and experiment.web_corpus is None and experiment.web is None
 
     def _indexes(self) -> tuple[str | None, str | None]:
-        """:returns: The names of the index of the preferred source and of the one of all others, in every store."""
+        """Return the names of the index of the preferred source and of the one of all others, in every store."""
         experiment = self.experiment
         if experiment.corpus is None:
             return None, None
@@ -179,7 +176,7 @@ class Setup:
         from prefrag.pipelines.indexing.progress_bar import indexing_bar
 
         with indexing_bar(Console(stderr=True)) as on_progress:
-            # What stands in for the web is searched on disk, whatever the store of the sources of the house.
+            # What stands in for the web is searched on disk, whatever the store of the local sources.
             for store in dict.fromkeys(("tantivy", self.store)):
                 made = evaluation_indexes(
                     experiment.corpus,

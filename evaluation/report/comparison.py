@@ -48,6 +48,10 @@ class Interval:
     n: int
 
 
+# By the name of a run and the key of a measure.
+Intervals = Mapping[tuple[str, str], Interval]
+
+
 @dataclass(frozen=True)
 class Difference:
     """What one run has more of than another.
@@ -63,9 +67,9 @@ class Difference:
 
     @property
     def verdict(self) -> Verdict:
-        """
-        :returns: Better or worse when zero is outside the interval, and p, if there is one, not above 0.05: over few
-            questions that differ the interval alone is too sure. Fewer retrievals are better.
+        """Better or worse when zero is outside the interval and p, if there is one, is not above 0.05.
+
+        Over few questions that differ the interval alone is too sure. Fewer retrievals are better.
         """
         if self.interval.n < FEWEST:
             return "too few questions"
@@ -76,7 +80,7 @@ class Difference:
 
     @property
     def words(self) -> str:
-        """:returns: The verdict, and for counts which way it goes."""
+        """The verdict, and for counts which way it goes."""
         if self.measure.higher_is_better or self.verdict not in ("better", "worse"):
             return self.verdict
         return f"{self.verdict}: {'fewer' if self.verdict == 'better' else 'more'}"
@@ -147,9 +151,10 @@ def intervals(columns: np.ndarray, resamples: int = RESAMPLES, seed: int = SEED)
 
 
 def score_intervals(runs: Iterable[Run]) -> dict[tuple[str, str], Interval]:
-    """
+    """Work out the interval of each single score.
+
     :param runs: Runs.
-    :returns: The interval of each single score, by the run's name and the key of the measure. Of a share that is 0 or
+    :returns: The intervals by the run's name and the key of the measure. Of a share that is 0 or
         100 for every question, resamples know nothing else, so its interval is Wilson's.
     """
     found: dict[tuple[str, str], Interval] = {}
@@ -217,17 +222,18 @@ def compare(settings: Mapping[Setting, Sequence[Run]]) -> list[Comparison]:
 
 
 def paired_ids(run: Run, other: Run) -> tuple[str, ...]:
-    """
+    """List the questions that two runs share.
+
     :param run: A run.
     :param other: Another one.
     :returns: The ids under which both have the same question with the same gold answers, in the order of the first.
     """
-    asked = {id: prediction.asked for id, prediction in other.predictions.items()}
-    return tuple(id for id, prediction in run.predictions.items() if asked.get(id) == prediction.asked)
+    contents = {id: prediction.content for id, prediction in other.predictions.items()}
+    return tuple(id for id, prediction in run.predictions.items() if contents.get(id) == prediction.content)
 
 
 def turned(comparison: Comparison) -> Comparison:
-    """:returns: The comparison seen from the other run."""
+    """Return the comparison seen from the other run."""
     return Comparison(
         comparison.other,
         comparison.run,
@@ -278,7 +284,7 @@ def _p(run: Run, other: Run, ids: Sequence[str]) -> float:
 
 
 def _values(run: Run, ids: Sequence[str], measures: Sequence[Measure]) -> np.ndarray:
-    """:returns: One row an id, one column a measure."""
+    """Return one row an id, one column a measure."""
     return np.array(
         [[run.predictions[id].values.get(measure.key, math.nan) for measure in measures] for id in ids], dtype=float
     ).reshape(len(ids), len(measures))

@@ -16,7 +16,7 @@ from prefrag.pipelines.trace_text import trace_text
 LIMIT = 6_000_000
 # Characters of a thought, an analysis or an answer: enough to see what went wrong.
 _LONGEST = 600
-# Where a question stands among those of its dataset, by what was asked.
+# Where a question stands among those of its dataset, by its content.
 _Numbers = dict[tuple[str, str, tuple[str, ...]], int]
 
 
@@ -26,18 +26,18 @@ def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: in
     :param runs: The runs.
     :param comparisons: The pairs, the most important first: their traces are kept first.
     :param limit: Bytes of JSON for all traces together; beyond it a question is shown without its traces.
-    :returns: ``datasets`` (the questions of each), ``runs`` (with ``1`` right, ``0`` wrong or ``-`` not asked for each
+    :returns: ``datasets`` (the questions of each), ``runs`` (with ``1`` right, ``0`` wrong or ``-`` absent for each
         question of the dataset), ``pairs`` (run numbers in the given order), ``traces`` (by run number, by question
         number), and ``left_out``, the traces that found no room.
     """
     datasets: dict[str, _Numbers] = {}
     questions: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
-        numbers, told = datasets.setdefault(run.dataset, {}), questions.setdefault(run.dataset, [])
+        numbers, listed = datasets.setdefault(run.dataset, {}), questions.setdefault(run.dataset, [])
         for prediction in run.predictions.values():
-            if prediction.asked not in numbers:
-                numbers[prediction.asked] = len(told)
-                told.append({"id": prediction.id, "q": prediction.question, "gold": list(prediction.answers)})
+            if prediction.content not in numbers:
+                numbers[prediction.content] = len(listed)
+                listed.append({"id": prediction.id, "q": prediction.question, "gold": list(prediction.answers)})
     of_run = {run.name: number for number, run in enumerate(runs)}
     traces, left_out = _traces(comparisons, of_run, datasets, limit)
     return {
@@ -58,9 +58,10 @@ def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: in
 
 
 def differing_ids(comparison: Comparison) -> list[str]:
-    """
+    """List the questions that one of two runs has right and the other wrong.
+
     :param comparison: Two runs.
-    :returns: The ids of the questions that one of them has right and the other wrong.
+    :returns: Their ids.
     """
     run, other = comparison.run.predictions, comparison.other.predictions
     ids = paired_ids(comparison.run, comparison.other)
@@ -71,7 +72,7 @@ def _right(run: Run, numbers: _Numbers) -> str:
     marks = ["-"] * len(numbers)
     for prediction in run.predictions.values():
         if prediction.right is not None:
-            marks[numbers[prediction.asked]] = "1" if prediction.right else "0"
+            marks[numbers[prediction.content]] = "1" if prediction.right else "0"
     return "".join(marks)
 
 
@@ -84,23 +85,23 @@ def _traces(
     found: dict[int, dict[int, Any]] = {}
     room, left_out = limit, set[tuple[str, str]]()
     for pair, id in _in_turn(comparisons):
-        number = datasets[pair.run.dataset][pair.run.predictions[id].asked]
+        number = datasets[pair.run.dataset][pair.run.predictions[id].content]
         wanted = [run for run in (pair.run, pair.other) if number not in found.get(of_run[run.name], {})]
-        told = [(run, _trace(next(run.full([id])))) for run in wanted] if room > 0 else []
-        size = sum(len(json.dumps(trace, ensure_ascii=False).encode()) for _, trace in told)
+        traces = [(run, _trace(next(run.full([id])))) for run in wanted] if room > 0 else []
+        size = sum(len(json.dumps(trace, ensure_ascii=False).encode()) for _, trace in traces)
         if not room or size > room:
             # Half a pair is of no use, and what follows is less important.
             room = 0
             left_out.update((run.name, id) for run in wanted)
             continue
         room -= size
-        for run, trace in told:
+        for run, trace in traces:
             found.setdefault(of_run[run.name], {})[number] = trace
     return found, len(left_out)
 
 
 def _in_turn(comparisons: Sequence[Comparison]) -> Iterator[tuple[Comparison, str]]:
-    """:returns: One question of each pair, then the next of each, so that every pair gets a share of the room."""
+    """Yield one question of each pair, then the next of each, so that every pair gets a share of the room."""
     ids: Iterable[list[str]] = [differing_ids(one) for one in comparisons]
     for row in itertools.zip_longest(*ids):
         for comparison, id in zip(comparisons, row, strict=True):
@@ -126,7 +127,7 @@ def _trace(prediction: Mapping[str, Any]) -> dict[str, Any]:
 
 def _step(step: Mapping[str, Any], documents: Mapping[str, Mapping[str, Any]], gold: set[str]) -> dict[str, Any]:
     verdict = step.get("verdict")
-    told = {
+    parts = {
         "thought": _short(step.get("thought")),
         "action": step.get("action") if step.get("action") in ("unknown_action", "unreadable") else "",
         "query": _short(step.get("query")),
@@ -141,7 +142,7 @@ def _step(step: Mapping[str, Any], documents: Mapping[str, Mapping[str, Any]], g
         "label": step.get("label") or "",
         "forced": bool(step.get("forced")),
     }
-    return {key: value for key, value in told.items() if value}
+    return {key: value for key, value in parts.items() if value}
 
 
 def _short(text: Any, longest: int = _LONGEST) -> str:

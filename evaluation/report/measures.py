@@ -28,24 +28,26 @@ class Measure:
 
     @property
     def higher_is_better(self) -> bool:
-        """:returns: Whether more of it is better: of a score, not of a cost."""
+        """Whether more of it is better: of a score, not of a cost."""
         return self.kind == "share"
 
     def of(self, scores: Mapping[str, float], counted: Mapping[str, float]) -> float:
-        """
+        """Work out the value of one question.
+
         :param scores: The scores of one question, 0 to 1.
         :param counted: What its run took.
-        :returns: The value of that question, scores in percent; NaN where it has none.
+        :returns: The value, scores in percent; NaN where it has none.
         """
         if self.kind == "share":
             return 100 * float(scores.get(self.key, math.nan))
         return float(counted.get(self.key, math.nan))
 
     def text(self, value: float | None, sign: bool = False) -> str:
-        """
+        """Write a value in digits.
+
         :param value: A value, or None or NaN for one that is missing.
         :param sign: Whether to write the plus of a difference.
-        :returns: It in digits; a dash when it is missing.
+        :returns: The digits; a dash when it is missing.
         """
         if value is None or math.isnan(value):
             return DASH

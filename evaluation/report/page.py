@@ -22,10 +22,11 @@ from prefrag.evaluation.report.comparison import (
     turned,
 )
 from prefrag.evaluation.report.drill_down import differing_ids, drill_down
+from prefrag.evaluation.report.grouping import group_by_setting
 from prefrag.evaluation.report.measures import ACC, DASH, SECONDS
+from prefrag.evaluation.report.paper_tables import REFERENCE, paper_tables
 from prefrag.evaluation.report.runs import CONFIG, Run, read_runs
-from prefrag.evaluation.report.settings import Setting, by_setting
-from prefrag.evaluation.report.tables import REFERENCE, paper_tables
+from prefrag.evaluation.report.settings import Setting
 
 _FOLDER = Path(__file__).parent
 HTML, MARKDOWN = "report.html", "report.md"
@@ -58,8 +59,8 @@ class Against:
 
     @property
     def brief(self) -> str:
-        """:returns: What comes of it for accuracy, as the end of a sentence that begins with the reference."""
-        told = []
+        """What comes of it for accuracy, as the end of a sentence that begins with the reference."""
+        parts = []
         by_construction = [one.other.method for one in self.comparisons if _answers_nothing(one.other)]
         for verdict, words in _BRIEF.items():
             named = [
@@ -69,10 +70,10 @@ class Against:
                 if not _answers_nothing(comparison.other)
             ]
             if named:
-                told.append(f"{words} {', '.join(named)}")
+                parts.append(f"{words} {', '.join(named)}")
         if by_construction:
-            told.append(f"is not set against {', '.join(by_construction)}: there the simulated reader is never right")
-        return "; ".join(told or ["was not measured"]) + "."
+            parts.append(f"is not set against {', '.join(by_construction)}: there the simulated reader is never right")
+        return "; ".join(parts or ["was not measured"]) + "."
 
 
 def write_report(run_folders: Sequence[Path], output: Path) -> Path:
@@ -89,7 +90,7 @@ def write_report(run_folders: Sequence[Path], output: Path) -> Path:
     except ImportError as error:
         raise ValueError(f"The report draws with matplotlib ({error}): make install EXTRAS=evaluation.") from error
     runs = read_runs(run_folders)
-    settings = by_setting(runs)
+    settings = group_by_setting(runs)
     intervals = score_intervals(runs)
     comparisons = compare(settings)
     against = _against(settings, comparisons)
@@ -121,7 +122,7 @@ def write_report(run_folders: Sequence[Path], output: Path) -> Path:
 
 
 def _against(settings: Mapping[Setting, Sequence[Run]], comparisons: Sequence[Comparison]) -> list[Against]:
-    """:returns: For every setting and dataset with two methods, each against the reference.
+    """Set each method against the reference, for every setting and dataset with two methods.
 
     A method without a judge is in the tables of one setting, and here under every error of the others' judge.
     """
@@ -148,12 +149,12 @@ def _against(settings: Mapping[Setting, Sequence[Run]], comparisons: Sequence[Co
 
 
 def _answers_nothing(run: Run) -> bool:
-    """:returns: Whether its accuracy is 0 by construction: the simulated reader knows nothing that it is not shown."""
+    """Tell whether its accuracy is 0 by construction: the simulated reader knows nothing that it is not shown."""
     return run.simulated and run.family == "no_retrieval"
 
 
 def _reference(runs: Sequence[Run]) -> Run:
-    """:returns: PrefRAG, where it is there; else the last of the tables."""
+    """Return PrefRAG, where it is there; else the last of the tables."""
     named = [run for run in runs if run.method == REFERENCE]
     family = [run for run in runs if run.family == REFERENCE]
     return next(iter([*named, *family, runs[-1]]))
@@ -182,9 +183,10 @@ def _environment(html: bool) -> Environment:
 
 
 def facts(run: Run) -> dict[str, str]:
-    """
+    """Describe what was run.
+
     :param run: A run.
-    :returns: What was run, in words, by heading.
+    :returns: A few words by heading.
     """
     config = run.config
     web = config.get("web")
@@ -209,12 +211,12 @@ def facts(run: Run) -> dict[str, str]:
 
 
 def _file(path: object) -> str:
-    """:returns: A file with its folder, which is what tells corpora apart; the whole path stands in the config."""
+    """Return a file with its folder, which is what tells corpora apart; the whole path stands in the config."""
     return "/".join(Path(str(path)).parts[-2:]) if path else DASH
 
 
 def _only(comparison: Comparison) -> tuple[int, int, str]:
-    """:returns: How many questions only the first run has right, how many only the other, and McNemar's p of these."""
+    """Return how many questions only the first run has right, how many only the other, and McNemar's p of these."""
     ids = differing_ids(comparison)
     first = sum(bool(comparison.run.predictions[id].right) for id in ids)
     p = mcnemar(first, len(ids) - first)
@@ -227,7 +229,7 @@ def _some(ids: Sequence[str]) -> str:
 
 
 def _markdown(value: object) -> str:
-    """:returns: A text that a Markdown table takes as text."""
+    """Return a text that a Markdown table takes as text."""
     text = " ".join(str(value).split())
     for character in "\\`*[]<>|":
         text = text.replace(character, f"\\{character}")

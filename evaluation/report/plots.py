@@ -7,7 +7,7 @@ import io
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import matplotlib
@@ -16,14 +16,12 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
-from prefrag.evaluation.report.comparison import Interval
+from prefrag.evaluation.report.comparison import Intervals
+from prefrag.evaluation.report.grouping import Settings, group_varied
 from prefrag.evaluation.report.measures import ACC, DOCUMENTS, RECALL, SECONDS, TOTAL, Measure
 from prefrag.evaluation.report.runs import Run
 from prefrag.evaluation.report.settings import Setting
-from prefrag.evaluation.report.tables import varied
 
-Intervals = Mapping[tuple[str, str], Interval]
-Settings = Mapping[Setting, Sequence[Run]]
 # Colours that stand for those of the page, which differ between light and dark: rewritten in the SVG.
 _TEXT, _GRID = "#010101", "#010102"
 _SERIES = tuple(f"#0200{number:02x}" for number in range(1, 7))
@@ -76,7 +74,7 @@ def draw_all(settings: Settings, intervals: Intervals) -> list[tuple[str, list[P
 
 
 def _methods(settings: Settings) -> Iterator[tuple[str, Setting, bool, list[Run]]]:
-    """:returns: Dataset, setting, whether it is the dataset's first, and runs, wherever there are several methods."""
+    """Yield dataset, setting, whether it is the dataset's first, and runs, wherever there are several methods."""
     seen: set[str] = set()
     for setting, held in settings.items():
         for dataset in sorted({run.dataset for run in held}):
@@ -137,11 +135,11 @@ def _seconds(settings: Settings, intervals: Intervals) -> Iterator[Plot]:
             note += "; without the time that a language model would take"
         if len({run.concurrency for run in known}) > 1:
             note += "; not all with as many questions at once"
-        yield Plot(dataset, note, _svg(figure, f"seconds-{dataset}-{note}", _told(known, SECONDS)), first)
+        yield Plot(dataset, note, _svg(figure, f"seconds-{dataset}-{note}", _describe(known, SECONDS)), first)
 
 
 def _judge_error(runs: Sequence[Run], intervals: Intervals) -> Iterator[Plot]:
-    lines = varied(
+    lines = group_varied(
         runs,
         lambda run: run.judge_error,
         lambda run: (run.method, run.model, run.top_k, run.retriever),
@@ -173,8 +171,8 @@ def _judge_error(runs: Sequence[Run], intervals: Intervals) -> Iterator[Plot]:
         axes.set_ylabel("Accuracy (%)")
         _label_ends(figure, axes, ends)
         note = "; ".join(dict.fromkeys(line[0].model for line in shown)) + "; bands are 95% intervals"
-        told = ". ".join(_told(line, ACC) for line in shown)
-        yield Plot(dataset, note, _svg(figure, f"error-{dataset}", told))
+        words = ". ".join(_describe(line, ACC) for line in shown)
+        yield Plot(dataset, note, _svg(figure, f"error-{dataset}", words))
 
 
 def _scatter(
@@ -188,7 +186,7 @@ def _scatter(
     joined: bool = False,
 ) -> str:
     figure, axes = _figure(4.2)
-    lines = varied(runs, lambda run: run.top_k, lambda run: (run.method, run.retriever)) if joined else []
+    lines = group_varied(runs, lambda run: run.top_k, lambda run: (run.method, run.retriever)) if joined else []
     for line in lines:
         values = [(run.value(across) or 0.0, run.value(up) or 0.0) for run in line]
         axes.plot(*zip(*values, strict=True), color=_colour(line[0]), linewidth=1, alpha=0.6, zorder=1)
@@ -206,11 +204,11 @@ def _scatter(
     axes.set_ylabel(y_label)
     axes.margins(x=0.2, y=0.08)
     _label_points(figure, axes, points)
-    return _svg(figure, f"{across.key}-{dataset}-{'-'.join(run.name for run in runs)}", _told(runs, up, across))
+    return _svg(figure, f"{across.key}-{dataset}-{'-'.join(run.name for run in runs)}", _describe(runs, up, across))
 
 
 def _labels(runs: Sequence[Run]) -> list[str]:
-    """:returns: The method of each run, and what tells it from the other runs of that method."""
+    """Return the method of each run, and what tells it from the other runs of that method."""
     methods = [run.method for run in runs]
     usual = Counter(run.top_k for run in runs if run.top_k is not None).most_common(1)
     labels = []
@@ -358,8 +356,8 @@ def _digits(value: float) -> str:
     return f"{value:.3g}" if value < 100 else f"{value:.0f}"
 
 
-def _told(runs: Sequence[Run], measure: Measure, across: Measure | None = None) -> str:
-    """:returns: The plot in words, for those who do not see it."""
+def _describe(runs: Sequence[Run], measure: Measure, across: Measure | None = None) -> str:
+    """Return the plot in words, for those who do not see it."""
     return "; ".join(
         f"{label}: {measure.title} {measure.text(run.value(measure))}"
         + (f" at {across.title} {across.text(run.value(across))}" if across else "")
@@ -367,8 +365,8 @@ def _told(runs: Sequence[Run], measure: Measure, across: Measure | None = None) 
     )
 
 
-def _svg(figure: Figure, name: str, told: str) -> str:
-    """:returns: The figure as an SVG element for HTML, with ids of its own and the colours of the page."""
+def _svg(figure: Figure, name: str, words: str) -> str:
+    """Return the figure as an SVG element for HTML, with ids of its own and the colours of the page."""
     buffer = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": name}):
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
@@ -385,4 +383,4 @@ def _svg(figure: Figure, name: str, told: str) -> str:
     for sentinel, colour in _COLOURS.items():
         svg = svg.replace(sentinel, colour)
     svg = re.sub(r'width="[\d.]+pt" height="[\d.]+pt"', "", svg, count=1)
-    return svg.replace("<svg", f'<svg role="img" aria-label="{html.escape(told)}"', 1)
+    return svg.replace("<svg", f'<svg role="img" aria-label="{html.escape(words)}"', 1)

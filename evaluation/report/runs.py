@@ -42,13 +42,13 @@ class Prediction:
     offset: int
 
     @property
-    def asked(self) -> tuple[str, str, tuple[str, ...]]:
-        """:returns: What was asked and counts as right; an id alone does not tell the questions of two files apart."""
+    def content(self) -> tuple[str, str, tuple[str, ...]]:
+        """The question and what counts as right; an id alone does not tell the questions of two files apart."""
         return self.id, self.question, self.answers
 
     @property
     def right(self) -> bool | None:
-        """:returns: Whether the answer counts as right (acc); None when that was not measured."""
+        """Whether the answer counts as right (acc); None when that was not measured."""
         acc = self.values.get(ACC.key)
         return None if acc is None else acc >= 50
 
@@ -74,12 +74,12 @@ class Run:
 
     @property
     def method(self) -> str:
-        """:returns: The name of its pipeline."""
+        """The name of its pipeline."""
         return Path(str(self.config["pipeline"])).stem
 
     @property
     def family(self) -> str:
-        """:returns: The name of its pipeline without that of the retriever."""
+        """The name of its pipeline without that of the retriever."""
         for suffix in _RETRIEVERS:
             if self.method.endswith(suffix):
                 return self.method.removesuffix(suffix)
@@ -87,23 +87,23 @@ class Run:
 
     @property
     def dataset(self) -> str:
-        """:returns: The name of its dataset."""
+        """The name of its dataset."""
         return str(self.config["dataset"])
 
     @property
     def llm(self) -> Mapping[str, Any]:
-        """:returns: What config.json says of its model."""
+        """What config.json says of its model."""
         llm = self.config.get("llm")
         return llm if isinstance(llm, Mapping) else {"kind": llm} if llm else {}
 
     @property
     def simulated(self) -> bool:
-        """:returns: Whether no language model took part."""
+        """Whether no language model took part."""
         return bool(self.config.get("simulated")) or self.llm.get("kind") == "simulated"
 
     @property
     def model(self) -> str:
-        """:returns: Its model in words, without the judge's error rate."""
+        """Its model in words, without the judge's error rate."""
         if self.simulated:
             errors = [f"{key.replace('_', ' ')} {self.llm[key]}" for key in _SIMULATED if self.llm.get(key) is not None]
             return ", ".join(["simulated reader", *errors])
@@ -116,7 +116,7 @@ class Run:
 
     @property
     def judge_error(self) -> float | None:
-        """:returns: The share of verdicts that the simulated judge gets wrong, 0 to 1; None where no model judges."""
+        """The share of verdicts that the simulated judge gets wrong, 0 to 1; None where no model judges."""
         if self.config.get("judged") is False:
             return None
         error = self.llm.get("judge_error") if self.simulated else None
@@ -124,29 +124,29 @@ class Run:
 
     @property
     def top_k(self) -> int | None:
-        """:returns: Documents a retrieval; None where config.json does not say, or nothing is retrieved."""
+        """Documents a retrieval; None where config.json does not say, or nothing is retrieved."""
         return None if self.config.get("top_k") is None or self.family == "no_retrieval" else int(self.config["top_k"])
 
     @property
     def retriever(self) -> str | None:
-        """:returns: The kind of its retriever; None where config.json does not say, or nothing is retrieved."""
+        """The kind of its retriever; None where config.json does not say, or nothing is retrieved."""
         retriever = self.config.get("retriever")
         return None if not retriever or self.family == "no_retrieval" else str(retriever)
 
     @property
     def concurrency(self) -> int | None:
-        """:returns: Questions asked at the same time; None where config.json does not say."""
+        """Questions that run at the same time; None where config.json does not say."""
         return None if self.config.get("concurrency") is None else int(self.config["concurrency"])
 
     @property
     def corpus(self) -> str:
-        """:returns: How the corpus was shared out: split between the sources, or whole."""
+        """How the corpus was shared out: split between the sources, or whole."""
         split = self.config.get("split")
         return DASH if split is None else "split by source" if split else "whole"
 
     @property
     def passages(self) -> tuple[str, str]:
-        """:returns: What it searched, and what stood in for the web beside it; empty where config.json does not say."""
+        """What it searched, and what stood in for the web beside it; empty where config.json does not say."""
         # Without a corpus of the run, the names of the indexes alone say what was searched.
         indexes = ", ".join(str(index) for index in self.config.get("indexes") or () if index)
         corpus = str(self.config.get("corpus") or indexes)
@@ -154,14 +154,15 @@ class Run:
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """:returns: Where it stands in a table."""
+        """Where it stands in a table."""
         group = next((number for number, name in enumerate(_ORDER) if self.method.startswith(name)), len(_ORDER))
         return (group, self.method, self.dataset, self.name)
 
     def value(self, measure: Measure) -> float | None:
-        """
+        """Look up a measure over all questions.
+
         :param measure: A measure.
-        :returns: Its value over all questions, from metrics.json; None when it is missing.
+        :returns: Its value in metrics.json; None when it is missing.
         """
         value = self.metrics.get(measure.key)
         return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
@@ -293,12 +294,12 @@ def _prediction(line: bytes, offset: int, where: str) -> Prediction:
 
 
 def _contradictions(run: Run) -> Iterator[str]:
-    """:returns: Where metrics.json is not the mean of the predictions, as when one of the two was edited."""
+    """Yield where metrics.json is not the mean of the predictions, as when one of the two was edited."""
     for measure in MEASURES:
-        told = run.value(measure)
+        stated = run.value(measure)
         values = [prediction.values.get(measure.key) for prediction in run.predictions.values()]
         known = [value for value in values if value is not None]
-        if measure.kind == "share" and told is not None and len(known) == len(values):
+        if measure.kind == "share" and stated is not None and len(known) == len(values):
             mean = sum(known) / len(known)
-            if abs(mean - told) > _ROUNDING:
-                yield f"{METRICS} says {measure.key} {told:g}, its predictions say {mean:.1f}"
+            if abs(mean - stated) > _ROUNDING:
+                yield f"{METRICS} says {measure.key} {stated:g}, its predictions say {mean:.1f}"

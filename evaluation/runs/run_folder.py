@@ -19,7 +19,7 @@ FREE = ("concurrency", "deadline", "gold_missing", "haystack_version", "limit", 
 
 
 class RunFolder:
-    """Where a run is kept, so that it can be stopped at any moment and taken up again.
+    """Where a run is kept, so that it can be stopped at any moment and continued.
 
     :param path: The folder; made when it is not there.
     """
@@ -35,9 +35,9 @@ class RunFolder:
         """
         before = self.config()
         if before is not None:
-            # What only one of them names, another version of the project has not told or tells otherwise.
+            # What only one of them names, another version of the project does not write or writes otherwise.
             differing = [
-                f"{key} was {_told(before[key])} and is now {_told(config[key])}"
+                f"{key} was {_as_json(before[key])} and is now {_as_json(config[key])}"
                 for key in sorted(before.keys() & config.keys())
                 if key not in FREE and not _is_same(key, before[key], _plain(config[key]))
             ]
@@ -50,8 +50,9 @@ class RunFolder:
             raise ValueError(f"{self.path} holds predictions without a {CONFIG}: choose another output folder.")
 
     def config(self) -> dict[str, Any] | None:
-        """
-        :returns: The settings of the run; None where there is none.
+        """Read the settings of the run.
+
+        :returns: The settings; None where there are none.
         :raises ValueError: When they cannot be read.
         """
         path = self.path / CONFIG
@@ -66,12 +67,12 @@ class RunFolder:
         return config
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Make the folder, and keep other processes from running into it meanwhile.
 
         :raises ValueError: When there can be no such folder, or another process holds it.
         """
-        with _explained(self.path):
+        with _explain(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             # The folder itself: a file in it would stay. Windows opens none, and has no such locks either.
             folder = None if os.name == "nt" else os.open(self.path, os.O_RDONLY)
@@ -92,7 +93,7 @@ class RunFolder:
         :param config: The settings of the run.
         :raises ValueError: When nothing can be written there.
         """
-        with _explained(self.path):
+        with _explain(self.path):
             self._write(CONFIG, config)
 
     def predictions(self, ids: Collection[str]) -> list[dict[str, Any]]:
@@ -159,7 +160,7 @@ class RunFolder:
 
 
 @contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def _explain(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -177,14 +178,14 @@ def _line(prediction: Mapping[str, Any]) -> str:
 
 
 def _check(prediction: Mapping[str, Any]) -> None:
-    """:raises ValueError: When a part is missing or is not of its kind."""
+    """Raise ValueError when a part is missing or is not of its kind."""
     for key, kind in (("question", str), ("answers", list), ("scores", dict), ("result", dict)):
         if not isinstance(prediction.get(key), kind):
             raise ValueError(f"its '{key}' is no {kind.__name__}")
 
 
 def _plain(value: Any) -> Any:
-    """:returns: The value as it comes back from the file."""
+    """Return the value as it comes back from the file."""
     return json.loads(json.dumps(value, default=str))
 
 
@@ -194,5 +195,5 @@ def _is_same(key: str, before: Any, now: Any) -> bool:
     return bool(before == now)
 
 
-def _told(value: Any) -> str:
+def _as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)

@@ -24,17 +24,17 @@ _BETWEEN = 80
 
 
 def one_line(text: str) -> str:
-    """:returns: The text with single blanks: how questions are told from each other."""
+    """Write a text with single blanks, so that two forms of one question are equal."""
     return " ".join(text.split())
 
 
 def spoken(text: str) -> str:
-    """:returns: The words of a text in lower case, with a blank around each: ``' a '`` is in it as a word."""
+    """Return the words of a text in lower case, with a blank around each: ``' a '`` is in it as a word."""
     return f" {' '.join(_WORD.findall(text.casefold()))} "
 
 
 def headers(text: str) -> list[tuple[str, str]]:
-    """:returns: The mark and the title line of every passage that a prompt lays out."""
+    """Yield the mark and the title line of every passage that a prompt lays out."""
     return [(match["mark"], match["title"]) for match in _HEADER.finditer(text)]
 
 
@@ -76,7 +76,7 @@ class GoldQuestion:
     passages: tuple[Passage, ...]
 
     def shown(self, text: str) -> Shown:
-        """:returns: Which gold passages stand in a text, each with its title above it, and how many others."""
+        """Return which gold passages stand in a text, each with its title above it, and how many others."""
         gold: dict[str, str] = {}
         relevant = set()
         # As the gold passages are: an index may write them otherwise than the corpus does.
@@ -88,14 +88,14 @@ class GoldQuestion:
         return Shown(gold, len({mark for mark, _ in headers(text)} - relevant))
 
     def is_enough(self, shown: Shown) -> bool:
-        """:returns: Whether the passages shown hold the answer: one for yes or no, all of them otherwise."""
+        """Tell whether the passages shown hold the answer: one for yes or no, all of them otherwise."""
         if self.question.is_yes_no:
             return bool(shown.gold)
         return bool(shown.gold) and shown.gold.keys() >= set(self.question.supporting_ids)
 
 
 def _places(passage: Passage, text: str) -> Iterator[str]:
-    """:returns: The mark of the passage at each place where its text stands below its title; empty without one."""
+    """Return the mark of the passage at each place where its text stands below its title; empty without one."""
     place = text.find(passage.text)
     while place >= 0:
         if passage.title in text[max(0, place - len(passage.title) - _BETWEEN) : place]:

@@ -57,17 +57,17 @@ def wrong_answer(question: Question, seed: int) -> str:
 
 
 def is_right(question: Question, answer: str) -> bool:
-    """:returns: Whether an answer names one of the right ones, and of yes and no only that."""
-    said = spoken(answer)
-    if question.is_yes_no and " yes " in said and " no " in said:
+    """Tell whether an answer names one of the right ones, and of yes and no only that."""
+    words = spoken(answer)
+    if question.is_yes_no and " yes " in words and " no " in words:
         return False
     # An answer of signs alone has no words to look for.
     names = [spoken(right) for right in question.answers if spoken(right).strip()]
-    return answer.strip() in question.answers or any(name in said for name in names)
+    return answer.strip() in question.answers or any(name in words for name in names)
 
 
 def queries(gold: GoldQuestion, shown: Collection[str], seen: str) -> Iterator[str]:
-    """What may be asked next, best first; nothing names a gold title or an answer that has not been read.
+    """List what may be searched next, best first; nothing names a gold title or an answer that has not been read.
 
     First the sub-questions or facts whose passages are missing and whose names are known, then the same in other words,
     then the question with the title of a gold passage that has been shown, the question, titles that have been read
@@ -80,12 +80,12 @@ def queries(gold: GoldQuestion, shown: Collection[str], seen: str) -> Iterator[s
     """
     question = gold.question
     known = spoken(f"{question.question} {seen}")
-    asked = spoken(question.question)
+    question_words = spoken(question.question)
     secrets = {spoken(text) for text in _secrets(gold)} - {spoken("")}
-    secrets = {secret for secret in secrets if secret not in asked and secret not in known}
+    secrets = {secret for secret in secrets if secret not in question_words and secret not in known}
     offered = set()
-    for wish in _wishes(gold, shown, known):
-        query = plain_query(wish)
+    for open_query in _open_queries(gold, shown, known):
+        query = plain_query(open_query)
         words = spoken(query)
         if not words.strip() or words in offered or any(secret in words for secret in secrets):
             continue
@@ -102,7 +102,7 @@ def _secrets(gold: GoldQuestion) -> Iterator[str]:
         yield from (subject, value)
 
 
-def _wishes(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[str]:
+def _open_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[str]:
     question = gold.question.question
     aims = [*_hops(gold.question, shown), *_facts(gold, shown, known)]
     yield from aims
@@ -119,7 +119,7 @@ def _wishes(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[
 
 
 def _hops(question: Question, shown: Collection[str]) -> Iterator[str]:
-    """:returns: The sub-questions still open, earliest first, without those that hang on an answer not yet known."""
+    """Yield the sub-questions still open, earliest first, without those that hang on an answer not yet known."""
     answers = {
         str(number): hop.answer
         for number, hop in enumerate(question.decomposition, start=1)
@@ -131,7 +131,7 @@ def _hops(question: Question, shown: Collection[str]) -> Iterator[str]:
 
 
 def _facts(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[str]:
-    """:returns: The facts still open whose subject is known, as "subject relation"."""
+    """Yield the facts still open whose subject is known, as "subject relation"."""
     for subject, relation, value in gold.question.evidence_triples:
         passage = _about(subject, gold.passages)
         is_open = passage.id not in shown if passage else spoken(value) not in known
@@ -140,7 +140,7 @@ def _facts(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[s
 
 
 def _about(subject: str, passages: tuple[Passage, ...]) -> Passage | None:
-    """:returns: The passage whose title is the subject, or else has it as a part."""
+    """Return the passage whose title is the subject, or else has it as a part."""
     name = spoken(subject)
     same = (passage for passage in passages if spoken(passage.title) == name)
     part = (passage for passage in passages if name in spoken(passage.title) or spoken(passage.title) in name)

@@ -27,9 +27,9 @@ _ANSWER = "\nAnswer: "
 
 @dataclass(frozen=True)
 class Call:
-    """One call to the model, in what it asks for.
+    """One call to the model, and what it wants.
 
-    :param kind: What is asked for: a ``step`` of the reasoner, the judge's ``verdict``, a ``reflection`` or a
+    :param kind: What is wanted: a ``step`` of the reasoner, the judge's ``verdict``, a ``reflection`` or a
         ``review`` of an answer, a ``summary`` of passages, or a ``question`` that stands alone.
     :param question: The question, on one line.
     :param text: All that the prompt shows; passages are looked for in it.
@@ -72,7 +72,7 @@ def read_call(
 ) -> Call:
     """Read a call.
 
-    What is asked for is told by the parameters of the call, what there is to know by its messages.
+    Its parameters say what is wanted, its messages what there is to know.
 
     :param messages: The conversation.
     :param generation_kwargs: The parameters.
@@ -83,13 +83,13 @@ def read_call(
     """
     kwargs = generation_kwargs or {}
     text = "\n\n".join(_written(message) for message in messages)
-    asked = [match for match in _QUESTION.finditer(text) if one_line(match["question"]) in questions]
-    if not asked:
+    matches = [match for match in _QUESTION.finditer(text) if one_line(match["question"]) in questions]
+    if not matches:
         raise ValueError(
             "The simulated reader does not know the question of this prompt: it answers only those in its `questions` "
             f"files, as they stand there. The prompt ends: {text[-200:]!r}"
         )
-    question, head, transcript = one_line(asked[0]["question"]), text[: asked[0].start()], text[asked[0].end() :]
+    question, head, transcript = one_line(matches[0]["question"]), text[: matches[0].start()], text[matches[0].end() :]
     schema = (kwargs.get("response_format") or {}).get("json_schema") or {}
     stop = kwargs.get("stop") or []
     most = _MOST.search(head)
@@ -195,5 +195,5 @@ def _tagged_step(question: str, text: str, transcript: str, most: int | None, na
 
 
 def _written(message: ChatMessage) -> str:
-    """:returns: What a message says; the calls in it are read apart."""
+    """Return what a message says; the calls in it are read apart."""
     return "\n".join([*message.texts, *(str(result.result) for result in message.tool_call_results)])

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component, default_to_dict
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
@@ -45,7 +45,7 @@ class SimulatedReader:
     Every decision is drawn from the seed and the question, a verdict or a label also from what has been shown, so that
     runs side by side, in whatever order, and different methods in the same situation all see the same luck. For the
     answer there is one draw a question: it is spoiled from a certain number of irrelevant passages on, the same one for
-    every method, and asking again or showing more never mends it.
+    every method, and asking again or showing more never repairs it.
 
     ```python
     from prefrag.evaluation.simulated_reader import SimulatedReader
@@ -66,7 +66,8 @@ class SimulatedReader:
         latency: float = 0.0,
         format: str = "auto",
     ):
-        """
+        """Check the settings; the files are read when the reader warms up.
+
         :param questions: The file of the questions, or several.
         :param corpus: The file of the passages, or several; all that any source holds.
         :param judge_error: The chance, 0 to 1, that a verdict on new passages is the wrong one.
@@ -100,7 +101,7 @@ class SimulatedReader:
         self.format = format
 
     def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
+        """Return the component as plain values."""
         return default_to_dict(
             self,
             questions=self.questions,
@@ -113,11 +114,6 @@ class SimulatedReader:
             latency=self.latency,
             format=self.format,
         )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> SimulatedReader:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
 
     def warm_up(self) -> None:
         """Read the files, if no other instance has.
@@ -134,9 +130,10 @@ class SimulatedReader:
         generation_kwargs: dict[str, Any] | None = None,
         tools: list[Tool] | None = None,
     ) -> dict[str, list[ChatMessage]]:
-        """
+        """Reply as the gold passages allow.
+
         :param messages: The conversation, as the components of the pipelines write it.
-        :param generation_kwargs: Parameters by their OpenAI names; they tell what is asked for.
+        :param generation_kwargs: Parameters by their OpenAI names; they say what is wanted.
         :param tools: What may be called.
         :returns: ``replies``, one message; its ``meta`` has ``usage`` as estimated, ``model`` and ``simulated``.
         :raises ValueError: When the prompt asks an unknown question, or is of no pipeline.
@@ -152,7 +149,7 @@ class SimulatedReader:
         generation_kwargs: dict[str, Any] | None = None,
         tools: list[Tool] | None = None,
     ) -> dict[str, list[ChatMessage]]:
-        """As :meth:`run`, without blocking the event loop for the latency."""
+        """Do as :meth:`run` does, without blocking the event loop for the latency."""
         if self.latency:
             await asyncio.sleep(self.latency)
         return {"replies": [self._reply(messages, generation_kwargs, tools)]}
@@ -190,9 +187,9 @@ class SimulatedReader:
     def _step(self, call: Call, gold: GoldQuestion, shown: Shown) -> ChatMessage:
         used_up = call.most is not None and len(call.searches) >= call.most
         done = call.may_answer and (used_up or gold.is_enough(shown))
-        wish = None if done or not call.may_search else _wish(call, gold, shown)
-        if wish is not None:
-            return replies.search(call, *wish)
+        chosen = None if done or not call.may_search else _choose_query(call, gold, shown)
+        if chosen is not None:
+            return replies.search(call, *chosen)
         text = self._answer(gold, shown)
         return replies.answer(call, text, self._label(gold, shown, text))
 
@@ -218,18 +215,20 @@ class SimulatedReader:
         return status != wrong
 
 
-def _wish(call: Call, gold: GoldQuestion, shown: Shown) -> tuple[str, str] | None:
-    """:returns: The first action and query that have not been tried; None when there is nothing new to ask."""
+def _choose_query(call: Call, gold: GoldQuestion, shown: Shown) -> tuple[str, str] | None:
+    """Return the first action and query that have not been tried; None when there is nothing new to ask."""
     tried = {(tool, spoken(query)) for tool, query in call.searches}
-    wishes = list(queries(gold, shown.gold, call.transcript))
+    possible = list(queries(gold, shown.gold, call.transcript))
     if call.choices:
-        wanted = {spoken(wish) for wish in wishes}
-        wishes = sorted(call.choices, key=lambda choice: spoken(choice) not in wanted)
-    return next(((tool, wish) for wish in wishes for tool in call.tools if (tool, spoken(wish)) not in tried), None)
+        wanted = {spoken(query) for query in possible}
+        possible = sorted(call.choices, key=lambda choice: spoken(choice) not in wanted)
+    return next(
+        ((tool, query) for query in possible for tool in call.tools if (tool, spoken(query)) not in tried), None
+    )
 
 
 def _summary(gold: GoldQuestion, shown: Shown) -> str:
-    """:returns: The passages that matter, each with its number behind it."""
+    """Return the passages that matter, each with its number behind it."""
     marks = {passage: f" [{mark}]" if mark else "" for passage, mark in shown.gold.items()}
     kept = [passage for passage in gold.passages if passage.id in marks]
     return "\n\n".join(f"{passage.title}\n{passage.text}{marks[passage.id]}" for passage in kept)
@@ -240,7 +239,7 @@ def _paths(files: str | Sequence[str]) -> list[str]:
 
 
 def _texts(message: ChatMessage) -> list[str]:
-    """:returns: All that a model reads or writes of a message."""
+    """Return all that a model reads or writes of a message."""
     calls = [f"{call.tool_name} {json.dumps(call.arguments, ensure_ascii=False)}" for call in message.tool_calls]
     results = [str(result.result) for result in message.tool_call_results]
     return [*message.texts, *calls, *results]

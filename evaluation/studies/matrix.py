@@ -1,12 +1,15 @@
-"""Evaluates many pipelines on many datasets under many settings with the simulated reader, for `evaluation/RESULTS.md`.
+"""Evaluate many pipelines on many datasets under many settings with the simulated reader, for `evaluation/RESULTS.md`.
 
     python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs
     python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs \
         --pipeline prefrag --top-k 5 --judge-error 0.1
+    python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs --judges --top-k 5 --distraction 0
     prefrag report runs --output report
 
 A dataset is a folder with `corpus.jsonl` and `dev.jsonl`. Every evaluation has a folder of its own, and those that are
-there already are not made again. Ends with one line an evaluation, as a Markdown table.
+there already are not made again. With `--judges` the pipelines are PrefRAG under each of the judges: the model that
+judges is the simulated reader, a perfect judge with a judge error of 0. Ends with one line an evaluation, as a Markdown
+table.
 """
 
 from __future__ import annotations
@@ -15,20 +18,22 @@ import csv
 import itertools
 import multiprocessing
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+import yaml
 from rich.console import Console
 from rich.progress import track
 
 from prefrag.evaluation.pipeline_under_test.description import model_judges
-from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED
+from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.pipeline_blocks import read_pipeline
-from prefrag.pipelines.loading import names
+from prefrag.pipelines.loading import find, names, read_block
+from prefrag.pipelines.replacing import replace_parts
 
 # Those that need a server, an embedding model or a third source.
 _LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources")
@@ -36,64 +41,90 @@ _COLUMNS = (
     *("acc", "f1", "em", "recall", "recall_all", "documents_per_question", "llm_calls"),
     *("total_local", "total_web", "total", "used_local", "used", "forced", "seconds_per_question"),
 )
+_CASCADE = "prefrag.components.judge.cascade_judge.CascadeJudge"
+# Which judge of `prefrag.yaml` stands alone, or both in a cascade, and with which settings.
+JUDGES: dict[str, tuple[str, dict[str, float]]] = {
+    "model": ("model_judge", {}),
+    "classifier": ("tree_judge", {}),
+    "cascade_40_60": ("cascade", {"unsure_from": 0.4, "unsure_to": 0.6}),
+    "cascade_20_80": ("cascade", {"unsure_from": 0.2, "unsure_to": 0.8}),
+    "cascade_10_90": ("cascade", {"unsure_from": 0.1, "unsure_to": 0.9}),
+    # A probability that nothing falls short of, and one that nothing reaches.
+    "always_true": ("tree_judge", {"threshold": 0.0}),
+    "always_false": ("tree_judge", {"threshold": 1.0}),
+}
 
 
 @dataclass(frozen=True)
 class Cell:
     """One evaluation.
 
-    :param pipeline: The name of the pipeline.
+    :param pipeline: The name of the pipeline, or its YAML file.
     :param dataset: The folder of the dataset.
     :param questions: The file of questions there, without its ending.
-    :param top_k: Documents a retrieval.
-    :param judge_error: Of the simulated reader, as the next two.
-    :param distraction: The chance that one irrelevant passage spoils an answer.
-    :param seed: The seed.
-    :param split: As for `prefrag evaluate`; None leaves it to the pipeline.
+    :param experiment: What of the pipeline is replaced.
     """
 
     pipeline: str
     dataset: Path
     questions: str
-    top_k: int
-    judge_error: float
-    distraction: float
-    seed: int
-    split: bool | None
+    experiment: Experiment
 
     @property
     def folder(self) -> str:
-        """:returns: Where its results lie under the output folder."""
-        sources = {None: "", True: "-split", False: "-whole"}[self.split]
-        settings = f"k{self.top_k}-judge{self.judge_error:g}-distraction{self.distraction:g}-seed{self.seed}{sources}"
+        """Where its results lie under the output folder."""
+        one = self.experiment
+        sources = {None: "", True: "-split", False: "-whole"}[one.split]
+        settings = f"k{one.top_k}-judge{one.judge_error:g}-distraction{one.distraction:g}-seed{one.seed}{sources}"
         return f"{self.dataset.name}-{self.questions}/{Path(self.pipeline).stem}/{settings}"
 
 
 def cells(
-    datasets: list[Path],
-    pipelines: list[str],
-    questions: str,
-    top_k: list[int],
-    judge_errors: list[float],
-    distractions: list[float],
-    seeds: list[int],
-    split: bool | None,
+    datasets: Sequence[Path], pipelines: Sequence[str], questions: str, settings: Mapping[str, Sequence[Any]]
 ) -> Iterator[Cell]:
-    """:returns: Every combination that can differ from the others: errors of the judge only where a model judges."""
+    """Combine everything with everything, but errors of the judge only where a model judges.
+
+    :param datasets: The folders of the datasets.
+    :param pipelines: The names or YAML files of the pipelines.
+    :param questions: The file of questions in each dataset, without its ending.
+    :param settings: The values of each field of :class:`Experiment` that varies, `judge_error` among them.
+    :returns: Every combination that can differ from the others.
+    """
     for pipeline in pipelines:
         judged = model_judges(read_pipeline(pipeline), {"kind": SIMULATED})
-        errors = judge_errors if judged else judge_errors[:1]
-        for dataset, k, error, distraction, seed in itertools.product(datasets, top_k, errors, distractions, seeds):
-            yield Cell(pipeline, dataset, questions, k, error, distraction, seed, split)
+        varied = settings if judged else {**settings, "judge_error": settings["judge_error"][:1]}
+        for dataset, *values in itertools.product(datasets, *varied.values()):
+            replaced = dict(zip(varied, values, strict=True))
+            experiment = Experiment(corpus=dataset / "corpus.jsonl", llm=SIMULATED, **replaced)
+            yield Cell(pipeline, dataset, questions, experiment)
+
+
+def write_judge_pipelines(folder: Path) -> dict[str, str]:
+    """Write PrefRAG under each judge.
+
+    :param folder: Where to.
+    :returns: The YAML file of each judge, by the judge's name.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    files = {}
+    shipped = read_block(find("prefrag"))
+    both = shipped["components"]["judge"]["init_parameters"]["judge"]["init_parameters"]
+    for name, (kind, settings) in JUDGES.items():
+        judge = {"type": _CASCADE, "init_parameters": both} if kind == "cascade" else both[kind]
+        replaced = {f"judge.judge.{key}": value for key, value in settings.items()}
+        block = replace_parts(shipped, {"judge.judge": judge, **replaced})
+        file = folder / f"prefrag_judge_{name}.yaml"
+        file.write_text(yaml.safe_dump(block, sort_keys=False), encoding="utf-8")
+        files[name] = str(file)
+    return files
 
 
 def evaluate(cell: Cell, output: Path, concurrency: int) -> dict[str, Any]:
-    """
-    Make one evaluation; one that is there already is only read, and refused if the pipeline has changed since.
+    """Make one evaluation; one that is there already is only read, and refused if the pipeline has changed since.
 
     :param cell: Which.
     :param output: The folder of all.
-    :param concurrency: Questions asked at the same time.
+    :param concurrency: Questions that run at the same time.
     :returns: Its metrics.
     """
     from prefrag.evaluation.runs.runner import run
@@ -101,14 +132,8 @@ def evaluate(cell: Cell, output: Path, concurrency: int) -> dict[str, Any]:
     return run(
         cell.pipeline,
         cell.dataset / f"{cell.questions}.jsonl",
+        cell.experiment,
         output=output / cell.folder,
-        corpus=cell.dataset / "corpus.jsonl",
-        llm=SIMULATED,
-        split=cell.split,
-        top_k=cell.top_k,
-        judge_error=cell.judge_error,
-        distraction=cell.distraction,
-        seed=cell.seed,
         concurrency=concurrency,
         contents=False,
         progress=False,
@@ -116,8 +141,7 @@ def evaluate(cell: Cell, output: Path, concurrency: int) -> dict[str, Any]:
 
 
 def dataset_folders(given: list[Path], questions: str) -> list[Path]:
-    """
-    Find datasets.
+    """Find datasets.
 
     :param given: Folders of datasets, or folders that hold some.
     :param questions: The file of questions that each must have, without its ending.
@@ -138,8 +162,7 @@ def dataset_folders(given: list[Path], questions: str) -> list[Path]:
 def evaluate_all(
     wanted: list[Cell], output: Path, *, processes: int = 2, concurrency: int = 4
 ) -> dict[Cell, dict[str, Any]]:
-    """
-    Make evaluations in several processes.
+    """Make evaluations in several processes.
 
     :param wanted: Which.
     :param output: The folder of all.
@@ -165,8 +188,7 @@ def evaluate_all(
 
 
 def print_table(done: dict[Cell, dict[str, Any]], file: Path | None = None) -> None:
-    """
-    Print one line an evaluation, as a Markdown table, and on the error stream which of them have failed questions.
+    """Print one line an evaluation, as a Markdown table, and on the error stream which of them have failed questions.
 
     :param done: The metrics of each.
     :param file: Where to write the same as CSV as well.
@@ -180,10 +202,10 @@ def print_table(done: dict[Cell, dict[str, Any]], file: Path | None = None) -> N
             "simulated",
             cell.dataset.name,
             name,
-            cell.top_k,
-            cell.judge_error,
-            cell.distraction,
-            cell.seed,
+            cell.experiment.top_k,
+            cell.experiment.judge_error,
+            cell.experiment.distraction,
+            cell.experiment.seed,
             metrics["n"],
             metrics["errors"],
         )
@@ -194,8 +216,8 @@ def print_table(done: dict[Cell, dict[str, Any]], file: Path | None = None) -> N
         print("| " + " | ".join(row) + " |")
     for cell, metrics in done.items():
         if metrics["errors"]:
-            told = f"{cell.folder}: {metrics['errors']} of {metrics['n']} questions failed and score 0"
-            print(f"{told}; `error` in its predictions.jsonl says why.", file=sys.stderr)
+            counted = f"{metrics['errors']} of {metrics['n']} questions failed and score 0"
+            print(f"{cell.folder}: {counted}; `error` in its predictions.jsonl says why.", file=sys.stderr)
     if file is not None:
         with file.open("w", newline="", encoding="utf-8") as lines:
             csv.writer(lines).writerows([head, *rows])
@@ -207,6 +229,7 @@ def main(
     pipeline: Annotated[
         list[str] | None, typer.Option(help="Repeat it; by default all that run on one machine.")
     ] = None,
+    judges: Annotated[bool, typer.Option("--judges", help="PrefRAG under each judge in their place.")] = False,
     questions: Annotated[str, typer.Option(help="dev, or train for tuning.")] = "dev",
     top_k: Annotated[list[int] | None, typer.Option(help="Repeat it; by default 3, 5 and 7.")] = None,
     judge_error: Annotated[list[float] | None, typer.Option(help="Repeat it; by default 0, 0.1 and 0.2.")] = None,
@@ -218,20 +241,19 @@ def main(
     table: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write the table there as well.")] = None,
 ) -> None:
     """Evaluate every combination and print a table."""
-    folders = dataset_folders(datasets, questions)
-    chosen = pipeline or [name for name in names() if not any(word in name for word in _LEFT_OUT)]
-    wanted = list(
-        cells(
-            folders,
-            chosen,
-            questions,
-            top_k or [3, 5, 7],
-            judge_error or [0.0, 0.1, 0.2],
-            distraction or [0.0, 0.02],
-            seed or [0],
-            split,
-        )
-    )
+    if judges:
+        if pipeline:
+            raise typer.BadParameter("Either pipelines or the judges of PrefRAG are compared: choose one.")
+        pipeline = list(write_judge_pipelines(output / "pipelines").values())
+    pipelines = pipeline or [name for name in names() if not any(word in name for word in _LEFT_OUT)]
+    settings: dict[str, Sequence[Any]] = {
+        "top_k": top_k or [3, 5, 7],
+        "judge_error": judge_error or [0.0, 0.1, 0.2],
+        "distraction": distraction or [0.0, 0.02],
+        "seed": seed or [0],
+        "split": [split],
+    }
+    wanted = list(cells(dataset_folders(datasets, questions), pipelines, questions, settings))
     print_table(evaluate_all(wanted, output, processes=processes, concurrency=concurrency), table)
 
 

@@ -26,8 +26,6 @@ from prefrag.pipelines.indexing.lock import index_lock
 from prefrag.pipelines.indexing.stores import DEFAULT_URL, URL_VARIABLE, open_passages
 
 DEFAULT_MODEL = "BAAI/bge-large-en-v1.5"
-# What this family of models was trained to read before a query, and never before a passage.
-DEFAULT_QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
 # One write a batch: so many passages at most are embedded again after a crash.
 _BATCH = 256
 

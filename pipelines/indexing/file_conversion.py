@@ -22,6 +22,7 @@ from haystack.components.routers import FileTypeRouter
 from haystack.core.errors import PipelineRuntimeError
 from haystack.dataclasses import ByteStream
 
+from prefrag.components.errors import PrefragError
 from prefrag.components.text.unicode_form import one_form
 from prefrag.pipelines.indexing.passage_splitting import split_into_passages
 
@@ -52,7 +53,7 @@ _DECLARED_CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*
 _LOGGERS = ("haystack.components.converters", "pypdf", "trafilatura", "htmldate", "justext")
 
 
-class CannotRead(Exception):
+class CannotRead(PrefragError):
     """A file that cannot become passages; the message is the reason and what to do."""
 
 

@@ -1,12 +1,12 @@
-"""The served application: Hayhooks with the pipelines of ``hayhooks/``, behind keys and limits."""
+"""The served application: Hayhooks with the pipelines of ``yaml_pipelines/``, behind keys and limits."""
 
 from __future__ import annotations
 
 import os
 import sys
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,18 +14,17 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 from hayhooks.server.app import create_app as create_hayhooks
-from hayhooks.server.app import deploy_files_pipeline, deploy_yaml_pipeline
 from hayhooks.server.exceptions import PipelineModeError
 from hayhooks.server.logger import formatter, log
 from hayhooks.server.pipelines import models
 from hayhooks.server.pipelines.registry import registry
-from hayhooks.server.utils.deploy_utils import undeploy_pipeline
+from hayhooks.server.utils.deploy_utils import commit_prepared_pipeline
+from hayhooks.server.utils.models import PreparedPipeline
 from hayhooks.settings import settings
 from pydantic import ConfigDict, create_model
 from starlette.middleware import Middleware
 
 from prefrag.pipelines.trace_text import one_line
-from prefrag.service.server.folders import leaves_out, served
 from prefrag.service.server.openai_protocol import ErrorForm, StreamEnd
 from prefrag.service.server.readiness import outages
 from prefrag.service.server.security import (
@@ -37,7 +36,13 @@ from prefrag.service.server.security import (
     deploy_is_open,
     is_open,
 )
-from prefrag.service.server.wrapper import BrokenOff
+from prefrag.service.server.served_pipelines import (
+    keep_modules_apart,
+    leaves_out,
+    prepare_pipeline,
+    served_pipelines,
+)
+from prefrag.service.server.wrapper import Refusal
 
 CORS_VARIABLE = "PREFRAG_CORS_ORIGINS"
 
@@ -50,17 +55,18 @@ def create_app() -> FastAPI:
     :raises FileNotFoundError: When a pipeline that is to be served does not exist.
     """
     keys, open_deploy = api_keys(), deploy_is_open()
-    folders, lenient = served(), leaves_out()
-    # What lies in this folder Hayhooks would load by itself, and only log what failed: it begins empty, for what may be
+    files, lenient = served_pipelines(), leaves_out()
+    # Hayhooks loads the wrappers in this folder itself and only logs what fails: it begins empty, for those that are
     # deployed later.
     deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
     _configure_hayhooks(deployed_later.name)
     _configure_log()
     _refuse_unknown_fields()
+    keep_modules_apart()
 
     app = create_hayhooks()
     app.title, app.description = "prefrag", "Answers multi-hop questions, your own documents first."
-    # Innermost, so that what they refuse still carries the headers of CORS and the id of the request.
+    # Innermost, so that their refusals still carry the headers of CORS and the id of the request.
     app.user_middleware += [
         Middleware(ErrorForm),
         Middleware(OpenRoutes, open_deploy=open_deploy),
@@ -69,7 +75,7 @@ def create_app() -> FastAPI:
         Middleware(CancelWhenGone),
         Middleware(StreamEnd),
     ]
-    app.add_exception_handler(BrokenOff, _broken_off)
+    app.add_exception_handler(Refusal, _refuse)
     _describe_open_routes_only(app)
     hayhooks_lifespan = app.router.lifespan_context
 
@@ -77,8 +83,11 @@ def create_app() -> FastAPI:
     down: set[str] = set()
 
     async def unreachable() -> dict[str, str]:
-        """:returns: What to do about the pipelines whose server does not answer; the log tells when that changes."""
-        found = await outages(_pipelines())
+        """Find the pipelines whose server does not answer, and log when that changes.
+
+        :returns: What to do about each, by name.
+        """
+        found = await outages(_haystack_pipelines({name: registry.get(name) for name in registry.get_names()}))
         for name in sorted(found.keys() - down):
             log.error("Not ready: {}. {}", name, one_line(found[name].details))
         for name in sorted(down - found.keys()):
@@ -91,11 +100,8 @@ def create_app() -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         try:
             async with hayhooks_lifespan(app):
-                failed = _deploy(app, folders)
+                failed = await _deploy(app, files, lenient)
                 if lenient:
-                    for name, outage in (await outages(_pipelines())).items():
-                        undeploy_pipeline(name, app)
-                        failed[name] = outage.details
                     left_out.update(failed)
                 for name, reason in sorted(failed.items()):
                     log.error("{}: {}. {}", "Left out" if lenient else "Not ready", name, one_line(reason))
@@ -112,14 +118,14 @@ def create_app() -> FastAPI:
 
     @app.get("/ready", tags=["status"], summary="Whether every pipeline has loaded and its servers answer")
     async def ready() -> JSONResponse:
-        missing = _not_loaded(folders)
-        # Without addresses and paths, because it asks for no key: the log has them.
+        missing = sorted(files.keys() - set(registry.get_names()))
+        # Without addresses and paths, because this route requires no key: the log has them.
         lacks = {"not_loaded": [name for name in missing if name not in left_out], "unreachable": await unreachable()}
         nothing_left = bool(left_out) and not registry.get_names()
         is_ready = not any(lacks.values()) and not nothing_left
-        told = lacks | {"left_out": [name for name in missing if name in left_out]}
+        parts = lacks | {"left_out": [name for name in missing if name in left_out]}
         status = {"status": "ready" if is_ready else "not ready"}
-        return JSONResponse(status | {key: value for key, value in told.items() if value}, 200 if is_ready else 503)
+        return JSONResponse(status | {key: value for key, value in parts.items() if value}, 200 if is_ready else 503)
 
     @app.get("/live", tags=["status"], summary="Whether the process answers")
     async def live() -> dict[str, str]:
@@ -133,7 +139,7 @@ def _configure_hayhooks(pipelines_dir: str) -> None:
     settings.cors_allow_origins = [
         origin.strip() for origin in os.environ.get(CORS_VARIABLE, "").split(",") if origin.strip()
     ]
-    # Nobody reads the traces that Hayhooks would keep: a run brings its own.
+    # Nobody reads the traces that Hayhooks would keep: a result holds its own.
     settings.tracing_enabled = False
     settings.tracing_include_haystack_spans = False
     settings.tracing_buffer_capacity = 1
@@ -143,7 +149,7 @@ def _configure_hayhooks(pipelines_dir: str) -> None:
 def _refuse_unknown_fields() -> None:
     """Make the request models that Hayhooks builds refuse what they do not know.
 
-    A wish that is misspelt, such as ``source`` for ``sources``, would otherwise be left out without a word, and the
+    An option that is misspelt, such as ``source`` for ``sources``, would otherwise be ignored silently, and the
     question sent to the web. Hayhooks has no setting for it.
     """
     models.create_model = partial(create_model, __config__=ConfigDict(extra="forbid"))
@@ -162,36 +168,47 @@ def _configure_log() -> None:
     log.add(sys.stderr, level=level.upper(), format=lambda record: formatter(record) + "{exception}", diagnose=False)
 
 
-def _deploy(app: FastAPI, folders: list[Path]) -> dict[str, str]:
-    """:returns: Why those did not load that did not."""
+async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dict[str, str]:
+    """Load the pipelines and add their routes.
+
+    :param app: The application.
+    :param files: The YAML file or the wrapper's folder of each pipeline, by name.
+    :param lenient: Whether a pipeline is left out whose server does not answer.
+    :returns: Why a pipeline is not served, by its name.
+    """
+    prepared: dict[str, PreparedPipeline] = {}
     failed: dict[str, str] = {}
-    # One after the other: in parallel, one wrapper's imports can disturb another's.
-    for path in folders:
+
+    @contextmanager
+    def record_failure(name: str) -> Iterator[None]:
         try:
-            if path.is_file():
-                deploy_yaml_pipeline(app, path)
-            elif deploy_files_pipeline(app, path) is None:
-                raise ValueError("Its folder holds no file.")
+            yield
         except PipelineModeError:
             raise
         except Exception as error:
-            # Hayhooks says at which of its steps; the cause is what is wrong.
-            failed[_name(path)] = str(error.__cause__ or error) or type(error).__name__
+            # Hayhooks reports at which of its steps; the cause is what is wrong.
+            failed[name] = str(error.__cause__ or error) or type(error).__name__
+
+    # One after the other: in parallel, one wrapper's imports can disturb another's.
+    for name, path in files.items():
+        with record_failure(name):
+            prepared[name] = prepare_pipeline(name, path)
+    if lenient:
+        found = await outages(_haystack_pipelines({name: each.wrapper for name, each in prepared.items()}))
+        failed |= {name: outage.details for name, outage in found.items()}
+    for name in [name for name in prepared if name not in failed]:
+        with record_failure(name):
+            commit_prepared_pipeline(prepared[name], app=app)
     return failed
 
 
-def _not_loaded(folders: list[Path]) -> list[str]:
-    """:returns: The pipelines that are to be served and are not."""
-    return sorted({_name(path) for path in folders} - set(registry.get_names()))
+def _haystack_pipelines(wrappers: Mapping[str, Any]) -> dict[str, Any]:
+    """Select the wrappers that run a pipeline of Haystack.
 
-
-def _name(path: Path) -> str:
-    return path.stem if path.is_file() else path.name
-
-
-def _pipelines() -> dict[str, Any]:
-    """:returns: What is served now, by name, as far as it is a pipeline of Haystack."""
-    found = {name: getattr(registry.get(name), "pipeline", None) for name in registry.get_names()}
+    :param wrappers: Wrappers by name.
+    :returns: Their pipelines by name.
+    """
+    found = {name: getattr(wrapper, "pipeline", None) for name, wrapper in wrappers.items()}
     return {name: pipeline for name, pipeline in found.items() if hasattr(pipeline, "walk")}
 
 
@@ -208,6 +225,7 @@ def _describe_open_routes_only(app: FastAPI) -> None:
     app.openapi = openapi  # type: ignore[method-assign]
 
 
-async def _broken_off(request: Request, error: Exception) -> JSONResponse:
-    assert isinstance(error, BrokenOff)
-    return JSONResponse({"detail": error.detail, "result": error.result}, error.status_code)
+async def _refuse(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, Refusal)
+    result = {} if error.result is None else {"result": error.result}
+    return JSONResponse({"detail": error.detail, **result}, error.status_code)

@@ -1,4 +1,4 @@
-"""What OpenAI clients expect and Hayhooks does not send: the end of a stream, and errors in the protocol's form."""
+"""The end of a stream and errors in the form of the OpenAI protocol, which Hayhooks does not send."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _COMPLETIONS = ("/v1/chat/completions", "/chat/completions")
 
 
 class StreamEnd:
-    """Ends each stream of a chat completion with ``data: [DONE]``, for which strict clients wait.
+    """End each stream of a chat completion with ``data: [DONE]``, for which strict clients wait.
 
-    A stream that breaks while it is sent ends with an error event before that, so that nobody takes it for whole.
+    A stream that breaks while it is sent ends with an error event before that, so that no client takes it for complete.
 
     :param app: The application behind.
     """
@@ -58,7 +58,7 @@ class StreamEnd:
 
 
 class ErrorForm:
-    """Writes errors under ``/v1`` as ``{"error": {"message", "type", "param", "code"}}``, beside what they hold.
+    """Write errors under ``/v1`` as ``{"error": {"message", "type", "param", "code"}}``, beside what they hold.
 
     :param app: The application behind.
     """
@@ -67,7 +67,7 @@ class ErrorForm:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on and write its error anew, if it comes to one."""
+        """Pass a request on and rewrite the error that it ends with, if any."""
         if scope["type"] != "http" or not path_of(scope).startswith("/v1/"):
             await self.app(scope, receive, send)
             return
@@ -101,15 +101,15 @@ class ErrorForm:
 
 async def _send_error(start: Message, body: bytes, scope: Scope, send: Send) -> None:
     try:
-        told = json.loads(body)
+        content = json.loads(body)
     except ValueError:
-        told = None
-    if not isinstance(told, Mapping):
-        told = {"detail": body.decode(errors="replace") or "Internal Server Error"}
-    if not isinstance(told.get("error"), Mapping):
+        content = None
+    if not isinstance(content, Mapping):
+        content = {"detail": body.decode(errors="replace") or "Internal Server Error"}
+    if not isinstance(content.get("error"), Mapping):
         # A later version of the library may write the form itself.
-        told = {**_error(told.get("detail"), start["status"], path_of(scope)), **told}
-    text = json.dumps(told, ensure_ascii=False).encode()
+        content = {**_error(content.get("detail"), start["status"], path_of(scope)), **content}
+    text = json.dumps(content, ensure_ascii=False).encode()
     headers = MutableHeaders(raw=list(start["headers"]))
     headers["content-type"] = "application/json"
     headers["content-length"] = str(len(text))
@@ -120,7 +120,7 @@ async def _send_error(start: Message, body: bytes, scope: Scope, send: Send) -> 
 def _error(detail: Any, status: int, path: str | None) -> dict[str, Any]:
     message, param, code = str(detail), None, None
     if isinstance(detail, list):
-        # A body of the wrong shape: for each thing that is wrong, where and what.
+        # A body of the wrong shape: the place and the message of each problem.
         fields = [".".join(str(part) for part in each["loc"] if part != "body") for each in detail]
         message = "; ".join(f"{field}: {each['msg']}" for field, each in zip(fields, detail, strict=True))
         param = fields[0] or None

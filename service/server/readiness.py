@@ -1,4 +1,4 @@
-"""Whether the servers behind the served pipelines answer."""
+"""Check whether the servers behind the served pipelines answer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ADVICE = {
 
 
 class Outage(NamedTuple):
-    """Why a pipeline cannot answer.
+    """The reason why a pipeline cannot answer.
 
     :param advice: What to do, in words that anybody may read: without addresses, names and paths.
     :param details: What happened, for the log.
@@ -26,10 +26,10 @@ class Outage(NamedTuple):
 
 
 async def outages(pipelines: Mapping[str, Any]) -> dict[str, Outage]:
-    """Ask every Elasticsearch that a pipeline searches for nothing; it has :data:`DEADLINE_SECONDS` to answer.
+    """Send an empty search to every Elasticsearch of some pipelines; it has :data:`DEADLINE_SECONDS` to answer.
 
     :param pipelines: The loaded pipelines, by name.
-    :returns: Those whose index cannot be searched.
+    :returns: The outages of those whose index cannot be searched, by name.
     """
     stores = {name: {_place(store): store for store in _stores(pipeline)} for name, pipeline in pipelines.items()}
     places = {place: store for own in stores.values() for place, store in own.items()}
@@ -38,15 +38,15 @@ async def outages(pipelines: Mapping[str, Any]) -> dict[str, Outage]:
 
 
 def _stores(pipeline: Any) -> Iterator[Any]:
-    """:returns: The Elasticsearch stores of a pipeline, however deep they lie in its components."""
+    """Find the Elasticsearch stores of a pipeline, however deep they lie in its components."""
     waiting = [part for _, part in pipeline.walk()]
     seen: set[int] = set()
     while waiting:
         part = waiting.pop()
-        if id(part) in seen or not hasattr(part, "to_dict"):
+        if id(part) in seen or not (hasattr(part, "run") or hasattr(part, "to_dict")):
             continue
         seen.add(id(part))
-        # By name, because whoever has no such store should not wait for the import of its client.
+        # By name, because the import of its client takes long and most pipelines have no such store.
         if type(part).__name__ == "ElasticsearchDocumentStore":
             yield part
         else:
@@ -65,10 +65,10 @@ async def _outage(store: Any) -> Outage | None:
 
     try:
         with explained(store):
-            # A client of its own: the searches of the pipeline keep theirs, and nobody else would close it.
+            # Not the pipeline's client: nothing would close it in this event loop.
             async with asyncio.timeout(DEADLINE_SECONDS), store._create_async_client() as client:
                 once = client.options(request_timeout=DEADLINE_SECONDS, max_retries=0)
-                # As a search asks for: a key that may do no more is good enough.
+                # A search, because a key may be limited to searching.
                 await once.search(index=store._index, size=0, terminate_after=1)
     except TimeoutError:
         return Outage(_ADVICE["unreachable"], f"no answer within {DEADLINE_SECONDS:g} s")
@@ -77,6 +77,6 @@ async def _outage(store: Any) -> Outage | None:
         kind = "no_index" if isinstance(cause, NotFoundError) else "refused" if isinstance(cause, ApiError) else ""
         return Outage(_ADVICE[kind or "unreachable"], str(error))
     except Exception as error:
-        # Whatever is wrong with its settings: a probe gets an answer.
+        # Whatever is wrong with the settings, a probe gets an answer.
         return Outage(_ADVICE["unreachable"], str(error) or type(error).__name__)
     return None

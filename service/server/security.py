@@ -1,4 +1,4 @@
-"""What stands between the network and Hayhooks, which has no authentication and no limits of its own."""
+"""Keys, limits and closed routes in front of Hayhooks, which has none of its own."""
 
 from __future__ import annotations
 
@@ -26,13 +26,14 @@ _OPEN_PATHS = re.compile(
     r"|docs|docs/oauth2-redirect|redoc|openapi\.json)"
 )
 _DEPLOY_PATHS = re.compile(r"/(deploy_files|deploy-yaml|undeploy/[\w.-]+)")
-# A probe has no key, and these say nothing but whether the service works.
+# A probe has no key, and these routes reveal only whether the service works.
 _PROBES = ("/ready", "/live")
 
 
 def api_keys() -> tuple[str, ...]:
-    """
-    :returns: The keys of ``PREFRAG_API_KEYS``; none when it is unset or empty.
+    """Read the keys of ``PREFRAG_API_KEYS``.
+
+    :returns: The keys; none when the variable is unset or empty.
     :raises ValueError: When it is set but holds no key, which must not mean that none is needed.
     """
     value = os.environ.get(KEYS_VARIABLE, "")
@@ -45,21 +46,29 @@ def api_keys() -> tuple[str, ...]:
 
 
 def deploy_is_open() -> bool:
-    """:returns: Whether the administrator has opened the routes that deploy (``PREFRAG_OPEN_DEPLOY=on``)."""
+    """Check whether the administrator has opened the routes that deploy.
+
+    :returns: Whether ``PREFRAG_OPEN_DEPLOY`` is on.
+    """
     return os.environ.get(OPEN_DEPLOY_VARIABLE, "").strip().lower() in ("on", "true", "yes", "1")
 
 
 def is_open(path: str, open_deploy: bool = False) -> bool:
-    """
+    """Check whether a path is served at all.
+
     :param path: The path of a request.
-    :param open_deploy: See :func:`deploy_is_open`.
-    :returns: Whether it is served at all.
+    :param open_deploy: Whether the routes that deploy are served, see :func:`deploy_is_open`.
+    :returns: Whether it is.
     """
     return bool(_OPEN_PATHS.fullmatch(path)) or (open_deploy and bool(_DEPLOY_PATHS.fullmatch(path)))
 
 
 def is_loopback(host: str) -> bool:
-    """:param host: A name or address. :returns: Whether only this machine can reach it."""
+    """Check whether only this machine can reach a host.
+
+    :param host: A name or address.
+    :returns: Whether it belongs to the loopback interface.
+    """
     if host == "localhost":
         return True
     try:
@@ -69,7 +78,7 @@ def is_loopback(host: str) -> bool:
 
 
 class OpenRoutes:
-    """Hides every route that is not meant to be served.
+    """Hide every route that is not meant to be served.
 
     :param app: The application behind.
     :param open_deploy: Whether the routes that deploy are served.
@@ -88,7 +97,7 @@ class OpenRoutes:
 
 
 class ApiKeys:
-    """Asks for a key, as a bearer token; without configured keys, serves this machine alone.
+    """Require a key, as a bearer token; without configured keys, serve this machine alone.
 
     :param app: The application behind.
     :param keys: The keys, see :func:`api_keys`.
@@ -114,7 +123,7 @@ class ApiKeys:
     def _has_key(self, scope: Scope) -> bool:
         scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
         given = token.strip().encode()
-        # Every key is compared, so that the time says nothing about which one nearly fitted.
+        # Every key is compared, so that the time does not reveal which one nearly matched.
         fits = [hmac.compare_digest(given, key) for key in self.keys]
         return scheme.lower() == "bearer" and any(fits)
 
@@ -155,7 +164,7 @@ class BodyLimit:
 
 
 class CancelWhenGone:
-    """Stops the work on a request whose client has gone: a run costs model calls that nobody would read.
+    """Stop the work on a request whose client has gone: a run costs model calls that nobody would read.
 
     :param app: The application behind.
     """
@@ -202,12 +211,16 @@ class CancelWhenGone:
 
 
 def path_of(scope: Scope) -> str:
-    """:param scope: A request. :returns: Its path, without the prefix under which a proxy serves the application."""
+    """Get the path of a request, without the prefix under which a proxy serves the application.
+
+    :param scope: A request.
+    :returns: Its path.
+    """
     return str(scope["path"]).removeprefix(scope.get("root_path", ""))
 
 
 def _stays_on_this_machine(scope: Scope) -> bool:
-    """Whether a request came in over the loopback interface and under one of its names.
+    """Check whether a request came in over the loopback interface and under one of its names.
 
     The name counts because a web page can be made to resolve to this machine and would then be let in by the browser.
     """

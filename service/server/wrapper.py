@@ -1,10 +1,11 @@
-"""How a pipeline is served; each folder in ``hayhooks/`` names one."""
+"""The wrapper in which Hayhooks serves a pipeline."""
 
 from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal
 
 from fastapi import HTTPException
@@ -14,6 +15,7 @@ from haystack.dataclasses import ReasoningContent, StreamingChunk
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from prefrag import pipelines
+from prefrag.components.errors import BadInput, PrefragError, error_kind
 from prefrag.components.state.citations import read_citations
 from prefrag.components.state.state import Event
 from prefrag.pipelines import RunFailed
@@ -29,7 +31,7 @@ class Turn(BaseModel):
 
 
 class ChatOptions(BaseModel):
-    """How a chat request narrows its run; see :meth:`ServedPipeline.run_api_async`."""
+    """Options by which a chat request narrows its run; see :meth:`ServedPipeline.run_api_async`."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -40,33 +42,34 @@ class ChatOptions(BaseModel):
     filters: dict[str, Any] | None = None
 
 
-class BrokenOff(HTTPException):
-    """A run that broke off, as an answer to its client.
+class Refusal(HTTPException):
+    """Answer a client with a failure: Hayhooks lets only exceptions of this kind through with their status.
 
-    :param error: What happened, with the result so far.
+    :param error: What happened, perhaps with the result so far.
     """
 
-    def __init__(self, error: RunFailed):
-        super().__init__(status_code=502, detail=str(error))
-        self.result = error.result
+    def __init__(self, error: Exception):
+        super().__init__(status_code=error_kind(error).http_status, detail=str(error))
+        self.result = getattr(error, "result", None)
+
+
+@contextmanager
+def refuse_errors() -> Iterator[None]:
+    """Turn the failures that clients are to know of into HTTP statuses."""
+    try:
+        yield
+    except (PrefragError, ValueError) as error:
+        raise Refusal(error) from error
 
 
 class ServedPipeline(BasePipelineWrapper):
-    """Serves one pipeline over REST, MCP and the OpenAI chat protocol.
+    """Serve one pipeline over REST, MCP and the OpenAI chat protocol.
 
-    A wrapper is five lines:
-
-    ```python
-    from prefrag.service.server.wrapper import ServedPipeline
-
-
-    class PipelineWrapper(ServedPipeline):
-        name = "prefrag"
-    ```
+    ``hayhooks/documents_first/`` shows a wrapper for plain Hayhooks, which is a class with a name and no more.
     """
 
     name: str
-    """The pipeline in ``yaml_pipelines/``."""
+    """The name of a pipeline, or the path of a YAML file."""
 
     def setup(self) -> None:
         """Load the pipeline and warm it up, so that the first request waits for neither."""
@@ -94,7 +97,7 @@ class ServedPipeline(BasePipelineWrapper):
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
         :returns: The answer, its label, the documents used, every step, counts, usage, errors and the trace.
         """
-        wishes = {
+        options = {
             "history": [turn.model_dump() if isinstance(turn, Turn) else turn for turn in history or ()] or None,
             "sources": sources,
             "preferred": preferred,
@@ -102,36 +105,29 @@ class ServedPipeline(BasePipelineWrapper):
             "max_steps": max_steps,
             "filters": filters,
         }
-        try:
-            return await pipelines.ask_async(self.pipeline, question, **wishes)
-        except RunFailed as error:
-            raise BrokenOff(error) from error
-        except ValueError as error:
-            raise HTTPException(422, str(error)) from error
+        with refuse_errors():
+            return await pipelines.ask_async(self.pipeline, question, **options)
 
     async def run_chat_completion_async(
         self, model: str, messages: list[dict[str, Any]], body: dict[str, Any]
     ) -> ChatCompletion | AsyncGenerator[StreamingChunk | ChatCompletion, None]:
         """Answer the last message of a conversation.
 
-        :param model: The name that the client asked for.
+        :param model: The name that the client requested.
         :param messages: The conversation: its last user message is the question; system messages are not used.
-        :param body: The whole request. The options of :meth:`run_api_async` may stand in it or under ``prefrag``.
-        :returns: The answer with its sources, the result in the extra field ``prefrag``; or, when the request wants a
+        :param body: The whole request, with the options of :meth:`run_api_async` at its top level or under ``prefrag``.
+        :returns: The answer with its sources, the result in the extra field ``prefrag``; or, when the request is for a
             stream, each step as reasoning and then the answer.
-        :raises HTTPException: 422 when the question or an option cannot be granted, 502 when the run breaks off.
+        :raises Refusal: With 422 when the question or an option cannot be used, with 502 when the run breaks off.
         """
-        question, history = conversation(messages)
-        wishes = {"history": history, **_options(body)}
-        if body.get("stream"):
-            # Refused here, a bad request still gets its status code; a stream has sent its own long before.
-            self._check(question, wishes)
-            options = body.get("stream_options") or {}
-            if not isinstance(options, Mapping):
-                raise HTTPException(422, 'stream_options is not an object: give for example {"include_usage": true}.')
-            include_usage = bool(options.get("include_usage"))
-            return self._stream(model, question, wishes, include_usage)
-        result = await self.run_api_async(question, **wishes)
+        with refuse_errors():
+            question, history = conversation(messages)
+            options = {"history": history, **_options(body)}
+            if body.get("stream"):
+                # A bad request is refused before the stream begins, because a stream has sent its status code by then.
+                self.pipeline.get_component("start").run(question=question, **options)
+                return self._stream(model, question, options, _includes_usage(body))
+        result = await self.run_api_async(question, **options)
         return _completion(
             model,
             "chat.completion",
@@ -140,18 +136,12 @@ class ServedPipeline(BasePipelineWrapper):
             prefrag=result,
         )
 
-    def _check(self, question: str, wishes: Mapping[str, Any]) -> None:
-        try:
-            self.pipeline.get_component("start").run(question=question, **wishes)
-        except ValueError as error:
-            raise HTTPException(422, str(error)) from error
-
     async def _stream(
-        self, model: str, question: str, wishes: Mapping[str, Any], include_usage: bool
+        self, model: str, question: str, options: Mapping[str, Any], include_usage: bool
     ) -> AsyncGenerator[StreamingChunk | ChatCompletion, None]:
         result: dict[str, Any] = {}
         try:
-            outputs: AsyncIterator[Event | dict[str, Any]] = pipelines.stream(self.pipeline, question, **wishes)
+            outputs: AsyncIterator[Event | dict[str, Any]] = pipelines.stream(self.pipeline, question, **options)
             async for output in outputs:
                 if isinstance(output, Event):
                     yield StreamingChunk("", index=0, reasoning=ReasoningContent(f"{trace_text(output)}\n"))
@@ -160,7 +150,7 @@ class ServedPipeline(BasePipelineWrapper):
             yield StreamingChunk(_content(result), finish_reason="stop")
         except RunFailed as error:
             result = error.result
-            # "error" is no word of the protocol, but "stop" would pass the message off as an answer.
+            # "error" is not in the protocol, but "stop" would present the message as an answer.
             yield StreamingChunk(f"The run broke off. {error}", finish_reason="error")  # type: ignore[arg-type]
         if include_usage:
             yield _completion(model, "chat.completion.chunk", [], usage=_usage(result))
@@ -172,11 +162,11 @@ def conversation(messages: Sequence[Mapping[str, Any]]) -> tuple[str, list[dict[
     :param messages: The messages of an OpenAI chat request.
     :returns: The text of the last user message, and the earlier turns of user and assistant, without the sources that
         this service wrote under its answers.
-    :raises HTTPException: 422 when no message is the user's.
+    :raises BadInput: When no message is the user's.
     """
     last = max((number for number, message in enumerate(messages) if message.get("role") == "user"), default=None)
     if last is None:
-        raise HTTPException(422, "The messages hold no question: send at least one with the role 'user'.")
+        raise BadInput("The messages hold no question: send at least one with the role 'user'.")
     turns = [
         {"role": str(message["role"]), "content": read_citations(text.partition(f"\n\n{HEADING}\n")[0])[0]}
         for message in messages[:last]
@@ -186,7 +176,7 @@ def conversation(messages: Sequence[Mapping[str, Any]]) -> tuple[str, list[dict[
 
 
 def _text(message: Mapping[str, Any]) -> str:
-    """:returns: The text of a message, whose content may be a list of parts."""
+    """Get the text of a message, whose content may be a list of parts."""
     content = message.get("content")
     if isinstance(content, list):
         parts = (part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text")
@@ -201,10 +191,17 @@ def _options(body: Mapping[str, Any]) -> dict[str, Any]:
         options = ChatOptions.model_validate({**given, **own})
     except ValidationError as error:
         problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise HTTPException(422, f"An option cannot be used: {problems}") from error
+        raise BadInput(f"An option cannot be used: {problems}") from error
     except TypeError as error:
-        raise HTTPException(422, "`prefrag` must be an object of options.") from error
+        raise BadInput("`prefrag` must be an object of options.") from error
     return options.model_dump(exclude_none=True)
+
+
+def _includes_usage(body: Mapping[str, Any]) -> bool:
+    options = body.get("stream_options") or {}
+    if not isinstance(options, Mapping):
+        raise BadInput('stream_options is not an object: give for example {"include_usage": true}.')
+    return bool(options.get("include_usage"))
 
 
 def _content(result: Mapping[str, Any]) -> str:

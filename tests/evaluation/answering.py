@@ -14,7 +14,8 @@ from haystack import component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage
 
 from prefrag.evaluation.question import Question
-from prefrag.pipelines.loading import find, read
+from prefrag.pipelines.loading import find, read_block
+from prefrag.pipelines.replacing import replace_parts
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer
 
@@ -93,13 +94,7 @@ def pipeline(
     """
     answers = {one.question: "something else" if one.id in wrong else one.answers[0] for one in asked}
     by_question = {one.question: (failures or {}).get(one.id, 0) for one in asked}
-    data = yaml.safe_load(read(find("no_retrieval")))
-    model = {
-        "type": "tests.evaluation.answering.AnsweringChatGenerator",
-        "init_parameters": {"answers": answers, "failures": by_question},
-    }
-    for name in ("rewriter", "reasoner"):
-        data["components"][name]["init_parameters"]["chat_generator"] = model
+    block = replace_parts(read_block(find("no_retrieval")), {"ChatModel": AnsweringChatGenerator(answers, by_question)})
     file = folder / "boxes.yaml"
-    file.write_text(yaml.safe_dump(data, sort_keys=False), encoding="utf-8")
+    file.write_text(yaml.safe_dump(block, sort_keys=False), encoding="utf-8")
     return file

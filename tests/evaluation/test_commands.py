@@ -11,18 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from prefrag.service.cli.main import app
 from tests.evaluation.answering import HANG_AFTER, pipeline, questions, questions_file
 from tests.pipelines.scripted import answer, scripted_yaml
+from tests.service.cli.running import prefrag
 
 ASKED = questions(6)
 ROOT = Path(__file__).parents[2]
-
-
-def prefrag(*arguments: object) -> Any:
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 @pytest.fixture
@@ -98,8 +93,8 @@ class TestEvaluate:
         result = prefrag("evaluate", "--pipeline", boxes, "--questions", file, "--output", output)
 
         assert result.exit_code == code
-        told = "6 questions could search no source. The first: local: ScriptedRetriever: the disk is gone"
-        assert (told in " ".join(result.stderr.split())) is bool(errors)
+        message = "6 questions could search no source. The first: local: ScriptedRetriever: the disk is gone"
+        assert (message in " ".join(result.stderr.split())) is bool(errors)
 
     def test_adds_the_cost_where_there_are_prices(self, tmp_path: Path, file: Path, output: Path):
         prices = tmp_path / "prices.json"
@@ -180,9 +175,9 @@ class TestEvaluate:
             assert process.stderr is not None
             assert process.stdout.readline() == "hanging\n"
             process.send_signal(signal.SIGINT)
-            told = process.stderr.read()
+            errors = process.stderr.read()
         assert process.returncode == 130
-        assert "the same command goes on from there" in told
+        assert "the same command goes on from there" in errors
         assert len((output / "predictions.jsonl").read_text().splitlines()) == 2
 
         result = prefrag(*arguments)
@@ -209,15 +204,3 @@ class TestReport:
 
     def test_a_folder_that_is_absent_ends_with_3(self, tmp_path: Path):
         assert prefrag("report", tmp_path / "nothing", "--output", tmp_path / "report").exit_code == 3
-
-
-def test_help_needs_nothing_heavy():
-    code = (
-        "import sys; from typer.testing import CliRunner; from prefrag.service.cli.main import app\n"
-        "assert CliRunner().invoke(app, ['evaluate', '--help']).exit_code == 0\n"
-        "print([name for name in ('haystack', 'tantivy', 'yaml', 'matplotlib', 'scipy') if name in sys.modules])"
-    )
-
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
-
-    assert done.stdout.strip() == "[]"

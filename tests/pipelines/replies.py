@@ -118,12 +118,12 @@ def _tags(said: Search | Answer | Forced) -> dict[str, Any]:
 def replying(
     *script: Search | Answer | Forced, form: str, prefix: dict[str, str] | None = None, **settings: Any
 ) -> Any:
-    """The shipped pipeline whose reasoner replies so, loaded, saved and loaded again.
+    """Load the shipped pipeline whose reasoner replies so.
 
     :param script: What the model says.
     :param form: The reply format.
     :param prefix: Of every reply, what stands before its text, or beside it as ``reasoning``.
-    :param settings: Those of :func:`tests.pipelines.scripted.scripted`; ``changes`` are joined.
+    :param settings: Those of :func:`tests.pipelines.scripted.scripted`; ``replace`` is joined.
     """
     replies = [written(said, form) for said in script]
     if prefix:
@@ -133,9 +133,7 @@ def replying(
         "type": "tests.pipelines.replies.ReplyingChatGenerator",
         "init_parameters": {"script": replies, "context_window": window},
     }
-    changes = settings.pop("changes", {})
-    reasoner = {"chat_generator": model, "reply_format": form, **changes.pop("reasoner", {})}
-    forced = {**reasoner, "must_answer": True}
+    reasoner = {"Reasoner.chat_generator": model, "Reasoner.reply_format": form}
     return scripted.scripted(
-        *settings.pop("others", ("unused",)), changes={**changes, "reasoner": reasoner, "forced": forced}, **settings
+        *settings.pop("others", ("unused",)), replace=reasoner | settings.pop("replace", {}), **settings
     )

@@ -6,8 +6,13 @@ from typing import Any
 
 import yaml
 
-from prefrag.pipelines.loading import Pipeline, find, read
+from prefrag.pipelines import load
+from prefrag.pipelines.blocks import blocks, class_of
+from prefrag.pipelines.loading import YAML_PIPELINES, read_block
+from prefrag.pipelines.replacing import replace_parts
 
+MODEL_JUDGE = "prefrag.components.judge.model_judge.ModelJudge"
+TREE_JUDGE = "prefrag.components.judge.tree_judge.TreeJudge"
 LOCAL = {
     "alpha": "Alpha was built by Beta.",
     "beta": "Beta is a yard in Gamma.",
@@ -43,57 +48,57 @@ def retriever(
     return {"type": "tests.fakes.ScriptedRetriever", "init_parameters": parameters}
 
 
-def judge(shipped: dict[str, Any], verdicts: tuple[str, ...], settings: dict[str, Any]) -> dict[str, Any]:
-    """The model of the shipped judge with its verdicts; without verdicts trees that keep everything."""
+def judge(shipped: dict[str, Any], verdicts: tuple[str, ...]) -> dict[str, Any]:
+    """The shipped model judge with its verdicts; without verdicts trees that keep everything."""
     if not verdicts:
-        return {
-            "type": "prefrag.components.judge.tree_judge.TreeJudge",
-            "init_parameters": {"threshold": 0.0, **settings},
-        }
-    by_model = shipped["init_parameters"]["model_judge"]
-    parameters = {**by_model["init_parameters"], "chat_generator": model(*verdicts, name="judge"), **settings}
-    return {**by_model, "init_parameters": parameters}
+        return {"type": TREE_JUDGE, "init_parameters": {"threshold": 0.0}}
+    settings = shipped["init_parameters"].get("model_judge", {}).get("init_parameters", {})
+    return {"type": MODEL_JUDGE, "init_parameters": {**settings, "chat_generator": model(*verdicts, name="judge")}}
 
 
-def scripted_yaml(
+def scripted(*replies: str, pipeline: str = "prefrag", **settings: Any) -> Any:
+    """Load a shipped pipeline that replies from a script; the parameters are those of :func:`script`."""
+    return load(pipeline, script(*replies, pipeline=pipeline, **settings))
+
+
+def scripted_yaml(*replies: str, pipeline: str = "prefrag", **settings: Any) -> str:
+    """Write the YAML of a shipped pipeline that replies from a script; the parameters are those of :func:`script`."""
+    block = replace_parts(
+        read_block(YAML_PIPELINES / f"{pipeline}.yaml"), script(*replies, pipeline=pipeline, **settings)
+    )
+    return yaml.safe_dump(block, sort_keys=False)
+
+
+def script(
     *replies: str,
     verdicts: tuple[str, ...] = (),
     pipeline: str = "prefrag",
     documents: dict[str, dict[str, str]] | None = None,
     errors: dict[str, str] | None = None,
-    changes: dict[str, dict[str, Any]] | None = None,
+    replace: dict[str, Any] | None = None,
     model_settings: dict[str, Any] | None = None,
     together: bool = False,
-) -> str:
-    """The YAML of a pipeline that replies from a script.
+) -> dict[str, Any]:
+    """Write the scripts that take the place of the model and of the sources, for `load`.
 
     :param replies: What the reasoner's model says, in order.
     :param verdicts: What the judge's model says; without, trees keep everything.
     :param pipeline: The shipped pipeline.
     :param documents: The documents of each source.
     :param errors: The sources that fail, and how.
-    :param changes: Settings to change, by component; those of the judge inside it under ``judge.judge``.
+    :param replace: Further parts to replace.
     :param model_settings: Further settings of the reasoner's model.
     :param together: A source fails that is not asked at the same time as all others.
     """
-    data = yaml.safe_load(read(find(pipeline)))
     found = {"local": LOCAL, "web": WEB} if documents is None else documents
-    for name, block in data["components"].items():
-        parameters = dict(block["init_parameters"])
-        if block["type"].endswith("RetrievalSource"):
-            source = parameters["name"]
-            others = [other for other in found if other != source] if together else None
-            parameters["retriever"] = retriever(found.get(source, {}), source, (errors or {}).get(source), others)
-            parameters["fallback"] = None
-            parameters |= {"retries": 0, "backoff": 0.0}
-        elif name == "judge":
-            parameters["judge"] = judge(parameters["judge"], verdicts, (changes or {}).get("judge.judge", {}))
-        elif "chat_generator" in parameters:
-            parameters["chat_generator"] = model(*replies, **(model_settings or {}))
-        data["components"][name] = {**block, "init_parameters": {**parameters, **(changes or {}).get(name, {})}}
-    return yaml.safe_dump(data, sort_keys=False)
-
-
-def scripted(*replies: str, **settings: Any) -> Any:
-    """As :func:`scripted_yaml`, loaded, saved and loaded again."""
-    return Pipeline.loads(Pipeline.loads(scripted_yaml(*replies, **settings)).dumps())
+    components = read_block(YAML_PIPELINES / f"{pipeline}.yaml")["components"]
+    parts: dict[str, Any] = {"ChatModel": model(*replies, **(model_settings or {}))}
+    if any(class_of(block) == "RetrievalSource" for block in blocks(components)):
+        parts |= {"RetrievalSource.fallback": None, "RetrievalSource.retries": 0, "RetrievalSource.backoff": 0.0}
+    for name, block in components.items():
+        if class_of(block) == "RetrievalSource" and name == block["init_parameters"]["name"]:
+            others = [other for other in found if other != name] if together else None
+            parts[f"{name}.retriever"] = retriever(found.get(name, {}), name, (errors or {}).get(name), others)
+    if "judge" in components:
+        parts["judge.judge"] = judge(components["judge"]["init_parameters"]["judge"], verdicts)
+    return parts | (replace or {})

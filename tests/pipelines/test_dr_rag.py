@@ -1,4 +1,4 @@
-"""DR-RAG on its shipped YAML, loaded, saved and loaded again."""
+"""DR-RAG on its shipped YAML."""
 
 from __future__ import annotations
 
@@ -6,23 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from hayhooks.server.utils.module_loader import create_pipeline_wrapper_instance, load_pipeline_module
 from haystack import Document, default_from_dict, default_to_dict
 
 from prefrag import pipelines
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.pair_classifier.pair_scorer import ClassifierMissing
+from prefrag.components.pair_classifier.transformer_pair_scorer import TransformerPairScorer
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
-from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from prefrag.components.state.state import Event
 from prefrag.pipelines import RunFailed
-from prefrag.pipelines.dr_rag import build_dr_rag, build_dr_rag_linked
-from prefrag.pipelines.loading import Pipeline, find, read
 from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS
 from tests.pipelines.scripted import model, retriever
-from tests.pipelines.test_loading import graph
 
 NAMES = ("dr_rag_qdc", "dr_rag_cis", "dr_rag_cfs")
 QUESTION = "Who led the yard that built alpha, beta and chi?"
@@ -35,12 +30,6 @@ DOCUMENTS = {
     "echo": "Led by Ada.",
     "fern": "Led by Ben.",
     "gulf": "Led by Cyd.",
-}
-
-
-TRANSFORMER = {
-    "type": "prefrag.components.pair_classifier.transformer_pair_scorer.TransformerPairScorer",
-    "init_parameters": {},
 }
 
 
@@ -66,29 +55,23 @@ def scripted(
     name: str,
     *replies: str,
     positive: list[list[str]] | None = None,
-    engine: dict[str, Any] | None = None,
     documents: dict[str, str] = DOCUMENTS,
     first_error: str | None = None,
     second_error: str | None = None,
-    changes: dict[str, dict[str, Any]] | None = None,
+    replace: dict[str, Any] | None = None,
 ) -> Any:
     """A shipped pipeline with a model, a retriever and a classifier that reply from a script."""
-    data = yaml.safe_load(read(find(name)))
-    components = data["components"]
-    second = components["second_stage"]["init_parameters"]
-    # An anchor of the file makes both stages one object; they fail apart.
-    for holder, key, error in ((components, "local", first_error), (second, "source", second_error)):
-        parameters = {**holder[key]["init_parameters"], "retriever": retriever(documents, "local", error)}
-        holder[key] = {**holder[key], "init_parameters": {**parameters, "ranker": None, "retries": 0, "backoff": 0.0}}
-    for block in ("rewriter", "reasoner"):
-        components[block]["init_parameters"]["chat_generator"] = model(*replies)
+    parts: dict[str, Any] = {
+        "ChatModel": model(*replies),
+        # The second stage repeats the first in the YAML; here they fail apart.
+        "local.retriever": retriever(documents, "local", first_error),
+        "second_stage.source.retriever": retriever(documents, "local", second_error),
+        "RetrievalSource.ranker": None,
+        "RetrievalSource.retries": 0,
+    }
     if positive is not None:
-        engine = {"type": f"{__name__}.KnownPairs", "init_parameters": {"positive": positive}}
-    if engine is not None:
-        second["classifier"]["init_parameters"]["engine"] = engine
-    for block, settings in (changes or {}).items():
-        components[block]["init_parameters"] |= settings
-    return Pipeline.loads(Pipeline.loads(yaml.safe_dump(data)).dumps())
+        parts["TreePairScorer"] = KnownPairs(positive)
+    return pipelines.load(name, parts | (replace or {}))
 
 
 def titles(result: dict[str, Any]) -> list[str]:
@@ -97,11 +80,6 @@ def titles(result: dict[str, Any]) -> list[str]:
 
 def nodes(name: str) -> dict[str, Any]:
     return {key: block["init_parameters"] for key, block in pipelines.load(name).to_dict()["components"].items()}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_builder_and_the_yaml_describe_the_same_graph(name: str):
-    assert graph(build_dr_rag(name.removeprefix("dr_rag_"))) == graph(pipelines.load(name))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -115,17 +93,6 @@ def test_the_settings_of_the_paper_are_the_defaults(name: str):
     else:
         classifier = parts["second_stage"]["classifier"]["init_parameters"]
         assert (classifier["drop"], classifier["accept"], classifier["threshold"]) == ("second_stage", "first", 0.5)
-
-
-def test_the_settings_reach_the_graph():
-    data = build_dr_rag("cis", k=4, k1=1, second_stage_depth=7, threshold=0.3, drop="any", accept="all").to_dict()
-
-    parts = {key: block["init_parameters"] for key, block in data["components"].items()}
-    assert parts["start"]["top_k"] == 4
-    assert (parts["second_stage"]["k1"], parts["second_stage"]["second_stage_depth"]) == (1, 7)
-    classifier = parts["second_stage"]["classifier"]["init_parameters"]
-    assert (classifier["selection"], classifier["k"], classifier["threshold"]) == ("cis", 4, 0.3)
-    assert (classifier["drop"], classifier["accept"]) == ("any", "all")
 
 
 @pytest.mark.parametrize(
@@ -176,7 +143,7 @@ async def test_a_request_sets_k():
 
 
 async def test_k1_is_a_setting():
-    pipeline = scripted("dr_rag_qdc", "Ada", changes={"second_stage": {"k1": 1}})
+    pipeline = scripted("dr_rag_qdc", "Ada", replace={"second_stage.k1": 1})
 
     result = await pipelines.ask_async(pipeline, QUESTION, top_k=3)
 
@@ -218,7 +185,7 @@ async def test_a_second_stage_that_fails_leaves_the_first():
 
 @pytest.mark.parametrize("name", ["dr_rag_cis", "dr_rag_cfs"])
 async def test_without_a_trained_transformer_the_pipeline_says_so_and_offers_qdc(name: str):
-    pipeline = scripted(name, "Ada", engine=TRANSFORMER)
+    pipeline = scripted(name, "Ada", replace={"TreePairScorer": TransformerPairScorer()})
 
     with pytest.raises(ClassifierMissing, match=r"PREFRAG_PAIR_CLASSIFIER.*dr_rag_qdc"):
         await pipelines.ask_async(pipeline, QUESTION)
@@ -266,24 +233,12 @@ async def test_finds_over_the_index_what_the_question_alone_does_not(tmp_path: P
             *(Document(id=f"n{n}", content=f"Ada founded a school, {n}.", meta={"title": "School"}) for n in range(9)),
         ]
     )
-    pipeline = scripted("dr_rag_qdc", "Ada Holm")
-    for part in (pipeline.get_component("local"), pipeline.get_component("second_stage").source):
-        part.retriever = TantivyBM25Retriever(store)
-        part.__init__("local", part.retriever)
+    searched = {"ChatModel": model("Ada Holm"), "TantivyDocumentStore": store, "RetrievalSource.ranker": None}
+    pipeline = pipelines.load("dr_rag_qdc", searched)
 
     result = await pipelines.ask_async(pipeline, "Where was the keel of the Aurora laid?", top_k=2)
 
     assert [document["id"] for document in result["documents"]] == ["d1", "d2"]
-
-
-def wrapper(name: str) -> Any:
-    folder = Path(__file__).resolve().parents[2] / "hayhooks" / name
-    return create_pipeline_wrapper_instance(load_pipeline_module(name, folder, package_name=f"served_{name}"))
-
-
-@pytest.mark.parametrize("name", [*NAMES, "dr_rag_linked"])
-def test_the_wrapper_serves_it(name: str):
-    assert wrapper(name).name == name
 
 
 @pytest.mark.parametrize("name", ["dr_rag_cis", "dr_rag_cfs"])
@@ -312,27 +267,10 @@ def linked(tmp_path: Path, *replies: str, **settings: Any) -> Any:
     """The shipped pipeline over an index of its own, with a model that replies from a script."""
     store = TantivyDocumentStore(path=str(tmp_path / "index"))
     store.write_documents([Document(id=key, content=text, meta={"title": key}) for key, text in PASSAGES.items()])
-    data = yaml.safe_load(read(find("dr_rag_linked")))
-    components = data["components"]
-    retrieval = components["retrieval"]["init_parameters"]
-    for source in ("source", "links"):
-        retriever = retrieval[source]["init_parameters"]["retriever"]["init_parameters"]
-        retriever["document_store"] = store.to_dict()
-    retrieval["classifier"]["init_parameters"] |= settings
-    retrieval["classifier"]["init_parameters"]["engine"]["init_parameters"]["term_statistics"] = store.to_dict()
-    for block in ("rewriter", "reasoner"):
-        components[block]["init_parameters"]["chat_generator"] = model(*replies)
-    return Pipeline.loads(Pipeline.loads(yaml.safe_dump(data)).dumps())
-
-
-def test_the_linked_builder_and_the_yaml_describe_the_same_graph():
-    assert graph(build_dr_rag_linked()) == graph(pipelines.load("dr_rag_linked"))
-
-
-def test_the_linked_builder_and_the_yaml_have_the_same_settings():
-    built, shipped = build_dr_rag_linked().to_dict(), pipelines.load("dr_rag_linked").to_dict()
-
-    assert built["components"]["retrieval"] == shipped["components"]["retrieval"]
+    parts = {"ChatModel": model(*replies), "TantivyDocumentStore": store}
+    return pipelines.load(
+        "dr_rag_linked", parts | {f"PairClassifier.{name}": value for name, value in settings.items()}
+    )
 
 
 @pytest.mark.parametrize("selection", ["fill", "cfs"])

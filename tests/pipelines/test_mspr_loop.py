@@ -1,33 +1,25 @@
-"""Every way through MSPR's loop, on the shipped YAML, loaded, saved and loaded again, in both of Haystack's engines."""
+"""Every way through MSPR's loop, on the shipped YAML."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import haystack
 import pytest
 
 from prefrag import pipelines
 from prefrag.components.state.state import Label
 from prefrag.pipelines import RunFailed, load
-from prefrag.pipelines.loading import Pipeline
-from prefrag.pipelines.mspr import TOOLS, build_mspr
-from prefrag.pipelines.prefrag import local_source, web_source
 from tests.fakes import CALLS
-from tests.pipelines.scripted import answer, model, scripted_yaml, verdict
+from tests.pipelines.scripted import answer, model, scripted, verdict
 from tests.pipelines.scripted import search as search_with
-from tests.pipelines.test_loading import graph
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
 # Of this question the sources know something themselves.
 KNOWN = "What have alpha and delta in common?"
 LONG = "Alpha was built by Beta. " + "It is a very long story. " * 400
 SUMMARY = "Beta built Alpha [1]."
-
-Ask = Callable[..., Awaitable[dict[str, Any]]]
 
 
 def local(query: str) -> str:
@@ -52,29 +44,19 @@ def mspr(
     verdicts: tuple[str, ...] = (verdict(True),),
     reviews: tuple[str, ...] = (review(True),),
     summaries: tuple[str, ...] = (SUMMARY,),
-    changes: dict[str, dict[str, Any]] | None = None,
+    replace: dict[str, Any] | None = None,
     **settings: Any,
-) -> str:
-    """The YAML of the pipeline with a script for each who asks a model."""
+) -> Any:
+    """The pipeline with a script for each who asks a model."""
     own = {
-        "reviewer": {"chat_generator": model(*reviews, name="reviewer")},
-        "refiner": {"chat_generator": model(*summaries, name="refiner")},
+        "reviewer.chat_generator": model(*reviews, name="reviewer"),
+        "refiner.chat_generator": model(*summaries, name="refiner"),
     }
-    merged = {name: {**own.get(name, {}), **(changes or {}).get(name, {})} for name in {*own, *(changes or {})}}
-    return scripted_yaml(*replies, verdicts=verdicts, pipeline="mspr", changes=merged, **settings)
+    return scripted(*replies, verdicts=verdicts, pipeline="mspr", replace=own | (replace or {}), **settings)
 
 
-@pytest.fixture(params=["asynchronous", "synchronous"])
-def ask(request: pytest.FixtureRequest) -> Ask:
-    engine = Pipeline if request.param == "asynchronous" else haystack.Pipeline
-
-    async def run(text: str, question: str = QUESTION, **wishes: Any) -> dict[str, Any]:
-        pipeline = engine.loads(engine.loads(text).dumps())
-        if request.param == "asynchronous":
-            return await pipelines.ask_async(pipeline, question, **wishes)
-        return pipeline.run({"start": {"question": question, **wishes}})["answer"]["result"]
-
-    return run
+async def ask(pipeline: Any, question: str = QUESTION, **wishes: Any) -> dict[str, Any]:
+    return await pipelines.ask_async(pipeline, question, **wishes)
 
 
 def events(result: dict[str, Any], kind: str) -> list[dict[str, Any]]:
@@ -85,10 +67,6 @@ def sources(result: dict[str, Any]) -> list[str | None]:
     return [step["source"] for step in result["steps"]]
 
 
-def test_the_builder_and_the_yaml_describe_the_same_graph():
-    assert graph(build_mspr()) == graph(load("mspr"))
-
-
 def test_the_settings_of_the_paper_are_the_defaults():
     blocks = {name: block["init_parameters"] for name, block in load("mspr").to_dict()["components"].items()}
 
@@ -97,36 +75,23 @@ def test_the_settings_of_the_paper_are_the_defaults():
     assert all(blocks[name]["enabled"] for name in ("selector", "judge", "refiner", "reviewer"))
 
 
-def test_the_builder_takes_the_ablations_as_settings():
-    built = build_mspr(preference=False, refinement=False, review=False)
-
-    blocks = {name: block["init_parameters"] for name, block in built.to_dict()["components"].items()}
-    assert [blocks[name]["enabled"] for name in ("selector", "judge", "refiner", "reviewer")] == [False] * 4
-
-
 def test_one_word_of_the_yaml_is_the_ablation_without_prs(tmp_path: Path):
     text = Path("yaml_pipelines/mspr.yaml").read_text(encoding="utf-8")
     (tmp_path / "own.yaml").write_text(text.replace("enabled: &prs true", "enabled: &prs false"))
 
-    assert graph(load(str(tmp_path / "own.yaml"))) == graph(build_mspr(preference=False))
-
-
-def test_the_builder_takes_one_tool_for_each_source():
-    with pytest.raises(ValueError, match=r"differ in \['web'\]: give one tool for each source"):
-        build_mspr([local_source()])
-    with pytest.raises(ValueError, match=r"differ in \['web'\]"):
-        build_mspr([local_source(), web_source()], tools=TOOLS[:1])
+    without = load("mspr", replace={"selector.enabled": False, "judge.enabled": False})
+    assert load(tmp_path / "own.yaml").to_dict() == without.to_dict()
 
 
 class TestAgent:
-    async def test_answers_at_once_without_a_search(self, ask: Ask):
+    async def test_answers_at_once_without_a_search(self):
         result = await ask(mspr(said()))
 
         assert (result["answer"], result["label"], result["forced"]) == ("1974", "CORRECT", False)
         assert result["usage"]["calls"] == {"reasoner": 1, "reviewer": 1}
         assert result["counts"]["total"] == 0
 
-    async def test_searches_where_the_preferred_documents_are_whatever_it_names_first(self, ask: Ask):
+    async def test_searches_where_the_preferred_documents_are_whatever_it_names_first(self):
         result = await ask(mspr(web("alpha"), said()))
 
         assert sources(result) == ["local", None]
@@ -135,7 +100,7 @@ class TestAgent:
             ("local", "web", "first_search")
         ]
 
-    async def test_is_offered_both_actions_and_is_not_asked_to_judge_its_answer(self, ask: Ask):
+    async def test_is_offered_both_actions_and_is_not_asked_to_judge_its_answer(self):
         await ask(mspr(local("alpha"), said()))
 
         prompt = CALLS["model"][0]["prompt"]
@@ -143,7 +108,7 @@ class TestAgent:
         assert "at most 4 times" in prompt
         assert "Self-Evaluation" not in prompt
 
-    async def test_is_told_of_a_reply_that_cannot_be_used(self, ask: Ask):
+    async def test_is_told_of_a_reply_that_cannot_be_used(self):
         result = await ask(mspr("hm", search_with("alpha", tool="Telephone"), local("alpha"), said()))
 
         assert sources(result) == [None, None, "local", None]
@@ -151,13 +116,13 @@ class TestAgent:
 
 
 class TestPreference:
-    async def test_a_true_leaves_the_choice_and_keeps_what_was_found(self, ask: Ask):
+    async def test_a_true_leaves_the_choice_and_keeps_what_was_found(self):
         result = await ask(mspr(local("alpha"), local("beta"), web("delta"), said()))
 
         assert sources(result) == ["local", "local", "web", None]
         assert events(result, "steered") == []
 
-    async def test_a_false_keeps_what_was_found_and_sends_the_next_search_to_the_web(self, ask: Ask):
+    async def test_a_false_keeps_what_was_found_and_sends_the_next_search_to_the_web(self):
         result = await ask(mspr(local("alpha"), local("delta"), said(), verdicts=(verdict(False),)))
 
         assert sources(result) == ["local", "web", None]
@@ -166,13 +131,13 @@ class TestPreference:
         assert [step["searched"] for step in result["steps"]] == [["local"], ["web"], []]
         assert [(e["source"], e["reason"]) for e in events(result, "steered")] == [("web", "verdict")]
 
-    async def test_a_false_still_stands_after_a_reply_that_cannot_be_used(self, ask: Ask):
+    async def test_a_false_still_stands_after_a_reply_that_cannot_be_used(self):
         result = await ask(mspr(local("alpha"), "hm", local("delta"), said(), verdicts=(verdict(False),)))
 
         assert sources(result) == ["local", None, "web", None]
 
     @pytest.mark.parametrize(("choice", "source"), [(local, "local"), (web, "web")])
-    async def test_after_a_search_of_the_web_the_choice_is_free(self, choice: Any, source: str, ask: Ask):
+    async def test_after_a_search_of_the_web_the_choice_is_free(self, choice: Any, source: str):
         script = (local("alpha"), local("delta"), choice("alpha"), said())
 
         result = await ask(mspr(*script, verdicts=(verdict(False), verdict(True))))
@@ -180,7 +145,7 @@ class TestPreference:
         assert sources(result) == ["local", "web", source, None]
         assert result["steps"][1]["verdict"] is None, "what the web found steers nothing, so it is not judged"
 
-    async def test_the_first_passages_are_compared_with_nothing_and_later_ones_with_the_context(self, ask: Ask):
+    async def test_the_first_passages_are_compared_with_nothing_and_later_ones_with_the_context(self):
         await ask(mspr(local("alpha"), local("beta"), said()))
 
         first, second = (call["prompt"] for call in CALLS["judge"])
@@ -189,29 +154,27 @@ class TestPreference:
         assert "Alpha was built by Beta." in known
         assert "Beta is a yard" in new
 
-    async def test_a_label_that_cannot_be_read_steers_nothing_and_is_marked(self, ask: Ask):
+    async def test_a_label_that_cannot_be_read_steers_nothing_and_is_marked(self):
         result = await ask(mspr(local("alpha"), local("beta"), said(), verdicts=("Perhaps.",)))
 
         assert sources(result) == ["local", "local", None]
         assert result["steps"][0]["verdict"]["parsed"] is False
 
-    async def test_a_label_that_cannot_be_read_steers_where_the_setting_says_so(self, ask: Ask):
-        changes = {"judge.judge": {"on_unparsable": "switch"}}
+    async def test_a_label_that_cannot_be_read_steers_where_the_setting_says_so(self):
+        replace = {"judge.judge.on_unparsable": "switch"}
 
-        result = await ask(mspr(local("alpha"), local("delta"), said(), verdicts=("Perhaps.",), changes=changes))
+        result = await ask(mspr(local("alpha"), local("delta"), said(), verdicts=("Perhaps.",), replace=replace))
 
         assert sources(result) == ["local", "web", None]
 
-    async def test_trees_give_the_label_for_a_model_too_small_to_judge(self, ask: Ask):
+    async def test_trees_give_the_label_for_a_model_too_small_to_judge(self):
         result = await ask(mspr(local("alpha"), local("delta"), said(), verdicts=()))
 
         assert result["steps"][0]["verdict"]["judged_by"] == "classifier"
         assert "judge" not in result["usage"]["calls"]
 
     @pytest.mark.parametrize("errors", [{}, {"local": "the disk is gone"}])
-    async def test_local_documents_that_give_nothing_send_the_next_search_to_the_web(
-        self, errors: dict[str, str], ask: Ask
-    ):
+    async def test_local_documents_that_give_nothing_send_the_next_search_to_the_web(self, errors: dict[str, str]):
         result = await ask(mspr(local("nothing"), local("delta"), said(), errors=errors))
 
         assert sources(result) == [None, "web", None]
@@ -220,7 +183,7 @@ class TestPreference:
         assert len(result["errors"]) == len(errors)
         assert "judge" not in CALLS
 
-    async def test_a_web_that_fails_is_recorded_and_the_run_goes_on(self, ask: Ask):
+    async def test_a_web_that_fails_is_recorded_and_the_run_goes_on(self):
         script = (local("alpha"), local("delta"), local("beta"), said())
 
         result = await ask(mspr(*script, verdicts=(verdict(False), verdict(True)), errors={"web": "rate limit"}))
@@ -230,7 +193,7 @@ class TestPreference:
 
 
 class TestWhereTheWebMayNotBeAsked:
-    async def test_a_request_has_every_search_answered_by_the_local_documents(self, ask: Ask):
+    async def test_a_request_has_every_search_answered_by_the_local_documents(self):
         script = (local("alpha"), web("beta"), said("1812"), said("1974"))
 
         result = await ask(
@@ -245,7 +208,7 @@ class TestWhereTheWebMayNotBeAsked:
         assert [event["reason"] for event in events(result, "steered")] == ["not_allowed"]
         assert "judge" not in CALLS, "with one source there is nothing to steer"
 
-    async def test_the_administrators_switch_closes_it_too(self, ask: Ask, monkeypatch: pytest.MonkeyPatch):
+    async def test_the_administrators_switch_closes_it_too(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_WEB", "off")
         script = (local("alpha"), web("beta"), said("1812"), said("1974"))
 
@@ -254,20 +217,20 @@ class TestWhereTheWebMayNotBeAsked:
         assert sources(result) == ["local", "local", "local", None]
         assert (CALLS.get("web"), result["queries_sent_out"]) == (None, [])
 
-    async def test_the_ablation_without_prs_falls_back_as_well(self, ask: Ask):
-        changes = {"selector": {"enabled": False}, "judge": {"enabled": False}}
+    async def test_the_ablation_without_prs_falls_back_as_well(self):
+        replace = {"selector.enabled": False, "judge.enabled": False}
 
-        result = await ask(mspr(web("alpha"), said(), changes=changes), sources=["local"])
+        result = await ask(mspr(web("alpha"), said(), replace=replace), sources=["local"])
 
         assert sources(result) == ["local", None]
 
-    async def test_a_request_for_the_web_alone_is_answered_by_it(self, ask: Ask):
+    async def test_a_request_for_the_web_alone_is_answered_by_it(self):
         result = await ask(mspr(local("alpha"), local("delta"), said()), sources=["web"])
 
         assert sources(result) == ["web", "web", None]
         assert CALLS.get("local") is None
 
-    async def test_a_request_that_prefers_the_web_starts_there_and_is_steered_home(self, ask: Ask):
+    async def test_a_request_that_prefers_the_web_starts_there_and_is_steered_home(self):
         result = await ask(mspr(local("alpha"), web("beta"), said(), verdicts=(verdict(False),)), preferred="web")
 
         assert sources(result) == ["web", "local", None]
@@ -279,7 +242,7 @@ class TestRefinement:
         "web": {"alpha": "Short."},
     }
 
-    async def test_refines_the_previous_observation_never_the_current_one(self, ask: Ask):
+    async def test_refines_the_previous_observation_never_the_current_one(self):
         result = await ask(mspr(local("alpha"), local("beta"), said(), documents=self.DOCUMENTS))
 
         assert LONG.strip() in CALLS["model"][1]["prompt"], "it was the current one"
@@ -292,14 +255,14 @@ class TestRefinement:
         assert refined["tokens_before"] > 1_500 > refined["tokens_after"]
         assert result["usage"]["calls"]["refiner"] == 1
 
-    async def test_the_result_keeps_the_documents_as_they_were_found(self, ask: Ask):
+    async def test_the_result_keeps_the_documents_as_they_were_found(self):
         result = await ask(mspr(local("alpha"), local("gamma"), said(), documents=self.DOCUMENTS))
 
         assert [document["id"] for document in result["documents"]] == ["local-alpha", "local-gamma"]
         assert result["documents"][0]["content"] == LONG
         assert result["steps"][0]["documents"] == ["local-alpha"]
 
-    async def test_is_asked_with_the_question_and_the_query_of_now(self, ask: Ask):
+    async def test_is_asked_with_the_question_and_the_query_of_now(self):
         await ask(mspr(local("alpha"), local("gamma"), said(), documents=self.DOCUMENTS))
 
         prompt = CALLS["refiner"][0]["prompt"]
@@ -308,14 +271,14 @@ class TestRefinement:
         assert LONG.strip() in prompt
         assert "Gamma is a town" not in prompt
 
-    async def test_each_observation_is_refined_once_when_it_has_become_the_previous_one(self, ask: Ask):
+    async def test_each_observation_is_refined_once_when_it_has_become_the_previous_one(self):
         script = (local("alpha"), local("beta"), local("gamma"), local("gamma"), said())
 
         result = await ask(mspr(*script, documents=self.DOCUMENTS, model_settings={"context_window": 32_000}))
 
         assert [(event["of_step"], event["step"]) for event in events(result, "refined")] == [(1, 2), (2, 3)]
 
-    async def test_the_label_and_the_review_are_given_with_the_refined_observation(self, ask: Ask):
+    async def test_the_label_and_the_review_are_given_with_the_refined_observation(self):
         await ask(mspr(local("alpha"), local("gamma"), said(), documents=self.DOCUMENTS))
 
         for prompt in (CALLS["judge"][1]["prompt"], CALLS["reviewer"][0]["prompt"]):
@@ -323,16 +286,16 @@ class TestRefinement:
             assert "a very long story" not in prompt
             assert "Gamma is a town" in prompt
 
-    async def test_a_supplement_has_the_observation_before_it_refined(self, ask: Ask):
-        text = mspr(local("alpha"), said(), reviews=(review(False), review(True)), documents=self.DOCUMENTS)
+    async def test_a_supplement_has_the_observation_before_it_refined(self):
+        pipeline = mspr(local("alpha"), said(), reviews=(review(False), review(True)), documents=self.DOCUMENTS)
 
-        result = await ask(text, KNOWN)
+        result = await ask(pipeline, KNOWN)
 
         assert [(event["of_step"], event["step"]) for event in events(result, "refined")] == [(1, 2)]
         assert "New query" not in CALLS["refiner"][0]["prompt"], "the query of now is the question"
 
     @pytest.mark.parametrize("summary", ["", LONG * 2])
-    async def test_a_summary_that_saves_nothing_is_not_used(self, summary: str, ask: Ask):
+    async def test_a_summary_that_saves_nothing_is_not_used(self, summary: str):
         documents = {**self.DOCUMENTS, "local": {**self.DOCUMENTS["local"], "gamma": "Gamma is a town."}}
 
         result = await ask(
@@ -342,23 +305,23 @@ class TestRefinement:
         assert events(result, "refined")[0]["used"] is False
         assert LONG.strip() in CALLS["model"][2]["prompt"]
 
-    async def test_short_observations_are_left_as_they_are(self, ask: Ask):
+    async def test_short_observations_are_left_as_they_are(self):
         result = await ask(mspr(local("alpha"), local("beta"), said()))
 
         assert events(result, "refined") == []
         assert "refiner" not in CALLS
 
-    async def test_the_threshold_is_a_setting(self, ask: Ask):
-        changes = {"refiner": {"threshold": 5}}
+    async def test_the_threshold_is_a_setting(self):
+        replace = {"refiner.threshold": 5}
         documents = {"local": {"alpha": "Alpha was built by Beta. " * 5, "beta": "Beta."}, "web": {}}
 
-        result = await ask(mspr(local("alpha"), local("beta"), said(), changes=changes, documents=documents))
+        result = await ask(mspr(local("alpha"), local("beta"), said(), replace=replace, documents=documents))
 
         assert len(events(result, "refined")) == 1
 
 
 class TestReview:
-    async def test_an_answer_that_passes_ends_the_run(self, ask: Ask):
+    async def test_an_answer_that_passes_ends_the_run(self):
         result = await ask(mspr(local("alpha"), said()))
 
         assert (result["answer"], result["label"]) == ("1974", Label.CORRECT)
@@ -368,7 +331,7 @@ class TestReview:
         assert "Alpha was built by Beta." in prompt
         assert "Answer: 1974" in prompt
 
-    async def test_one_that_fails_has_the_web_searched_with_the_question_and_the_loop_goes_on(self, ask: Ask):
+    async def test_one_that_fails_has_the_web_searched_with_the_question_and_the_loop_goes_on(self):
         script = (local("alpha"), said("1812"), local("beta"), said("1974"))
 
         result = await ask(mspr(*script, reviews=(review(False), review(True))), KNOWN)
@@ -385,14 +348,14 @@ class TestReview:
             (True, False),
         ]
 
-    async def test_a_second_failure_ends_the_run_with_its_answer(self, ask: Ask):
+    async def test_a_second_failure_ends_the_run_with_its_answer(self):
         result = await ask(mspr(said("1812"), said("1974"), reviews=(review(False),)), KNOWN)
 
         assert (result["answer"], result["label"], result["forced"]) == ("1974", "INCORRECT", False)
         assert len(CALLS["web"]) == 1
         assert result["usage"]["calls"] == {"reasoner": 2, "reviewer": 2}
 
-    async def test_a_supplement_is_a_search_of_the_web_after_which_the_choice_is_free(self, ask: Ask):
+    async def test_a_supplement_is_a_search_of_the_web_after_which_the_choice_is_free(self):
         script = (local("alpha"), said("1812"), local("beta"), said("1974"))
         verdicts = (verdict(False), verdict(True))
 
@@ -401,32 +364,34 @@ class TestReview:
         assert sources(result) == ["local", "web", "local", None]
         assert events(result, "steered") == []
 
-    async def test_after_a_supplement_before_any_search_the_choice_is_free_too(self, ask: Ask):
+    async def test_after_a_supplement_before_any_search_the_choice_is_free_too(self):
         script = (said("1812"), web("delta"), said("1974"))
 
         result = await ask(mspr(*script, reviews=(review(False), review(True))), KNOWN)
 
         assert sources(result) == ["web", "web", None]
 
-    async def test_a_supplement_survives_a_web_that_fails(self, ask: Ask):
-        text = mspr(local("alpha"), said("1812"), said("1974"), reviews=(review(False),), errors={"web": "rate limit"})
+    async def test_a_supplement_survives_a_web_that_fails(self):
+        pipeline = mspr(
+            local("alpha"), said("1812"), said("1974"), reviews=(review(False),), errors={"web": "rate limit"}
+        )
 
-        result = await ask(text, KNOWN)
+        result = await ask(pipeline, KNOWN)
 
         assert result["answer"] == "1974"
         assert any("rate limit" in error for error in result["errors"])
 
-    async def test_one_that_cannot_be_read_stops_the_run_as_only_a_false_goes_on(self, ask: Ask):
+    async def test_one_that_cannot_be_read_stops_the_run_as_only_a_false_goes_on(self):
         result = await ask(mspr(said(), reviews=("I cannot say.",)))
 
         assert (result["answer"], result["label"]) == ("1974", None)
         assert events(result, "review")[0]["parsed"] is False
 
-    async def test_one_that_cannot_be_read_goes_on_where_the_setting_says_so(self, ask: Ask):
-        changes = {"reviewer": {"on_unparsable": "supplement"}}
+    async def test_one_that_cannot_be_read_goes_on_where_the_setting_says_so(self):
+        replace = {"reviewer.on_unparsable": "supplement"}
 
         result = await ask(
-            mspr(said("1812"), said("1974"), reviews=("I cannot say.", review(True)), changes=changes), KNOWN
+            mspr(said("1812"), said("1974"), reviews=("I cannot say.", review(True)), replace=replace), KNOWN
         )
 
         assert result["answer"] == "1974"
@@ -434,7 +399,7 @@ class TestReview:
 
 
 class TestLimits:
-    async def test_used_up_iterations_end_in_one_forced_answer_that_is_not_reviewed(self, ask: Ask):
+    async def test_used_up_iterations_end_in_one_forced_answer_that_is_not_reviewed(self):
         result = await ask(mspr(*[local(f"alpha {number}") for number in range(5)], "1974"))
 
         assert (result["answer"], result["forced"], result["label"]) == ("1974", True, None)
@@ -442,7 +407,7 @@ class TestLimits:
         assert result["counts"]["total"] == 4, "the search asked for in the fifth iteration is not run"
         assert "alpha 4" in CALLS["model"][-1]["prompt"]
 
-    async def test_unreadable_replies_alone_also_end(self, ask: Ask):
+    async def test_unreadable_replies_alone_also_end(self):
         result = await ask(mspr(*["hm"] * 5, "perhaps 1974"))
 
         assert (result["answer"], result["forced"]) == ("perhaps 1974", True)
@@ -458,7 +423,7 @@ class TestLimits:
         ],
     )
     async def test_no_run_makes_more_than_sixteen_calls_and_five_retrievals(
-        self, late: list[str], calls: dict[str, int], ask: Ask
+        self, late: list[str], calls: dict[str, int]
     ):
         documents = {"local": {"alpha": LONG}, "web": {"alpha": LONG}}
         script = (*[local("alpha")] * 4, said("1812"), *late)
@@ -470,7 +435,7 @@ class TestLimits:
         assert result["usage"]["llm_calls"] == 16
         assert (result["counts"]["total_local"], result["counts"]["total_web"]) == (4, 1)
 
-    async def test_a_request_may_ask_for_fewer_iterations(self, ask: Ask):
+    async def test_a_request_may_ask_for_fewer_iterations(self):
         result = await ask(mspr(local("alpha"), local("alpha"), "1974"), max_steps=1)
 
         assert result["forced"]
@@ -478,26 +443,26 @@ class TestLimits:
 
 
 class TestAblations:
-    async def test_without_prs_the_model_chooses_every_source(self, ask: Ask):
-        changes = {"selector": {"enabled": False}, "judge": {"enabled": False}}
+    async def test_without_prs_the_model_chooses_every_source(self):
+        replace = {"selector.enabled": False, "judge.enabled": False}
         script = (web("alpha"), local("alpha"), local("beta"), said())
 
-        result = await ask(mspr(*script, verdicts=(verdict(False),), changes=changes))
+        result = await ask(mspr(*script, verdicts=(verdict(False),), replace=replace))
 
         assert sources(result) == ["web", "local", "local", None]
         assert "judge" not in CALLS
         assert result["usage"]["calls"] == {"reasoner": 4, "reviewer": 1}
 
-    async def test_without_ors_long_observations_stay(self, ask: Ask):
-        changes = {"refiner": {"enabled": False}}
+    async def test_without_ors_long_observations_stay(self):
+        replace = {"refiner.enabled": False}
 
-        await ask(mspr(local("alpha"), local("beta"), said(), changes=changes, documents=TestRefinement.DOCUMENTS))
+        await ask(mspr(local("alpha"), local("beta"), said(), replace=replace, documents=TestRefinement.DOCUMENTS))
 
         assert "refiner" not in CALLS
         assert LONG.strip() in CALLS["model"][2]["prompt"]
 
-    async def test_without_car_the_first_answer_is_final(self, ask: Ask):
-        result = await ask(mspr(said("1812"), reviews=(review(False),), changes={"reviewer": {"enabled": False}}))
+    async def test_without_car_the_first_answer_is_final(self):
+        result = await ask(mspr(said("1812"), reviews=(review(False),), replace={"reviewer.enabled": False}))
 
         assert (result["answer"], result["label"]) == ("1812", None)
         assert result["usage"]["calls"] == {"reasoner": 1}
@@ -512,25 +477,23 @@ class TestAblations:
     ],
 )
 async def test_a_model_that_fails_ends_the_run_with_the_trace_so_far(failing: dict[str, Any], message: str):
-    text = mspr(local("alpha"), local("beta"), said(), documents=TestRefinement.DOCUMENTS, **failing)
+    pipeline = mspr(local("alpha"), local("beta"), said(), documents=TestRefinement.DOCUMENTS, **failing)
 
     with pytest.raises(RunFailed, match=message) as failure:
-        await pipelines.ask_async(Pipeline.loads(text), QUESTION)
+        await ask(pipeline)
 
     assert failure.value.result["steps"][0]["searched"] == ["local"]
     assert events(failure.value.result, "error")
 
 
 async def test_the_models_may_reply_in_json():
-    changes = {name: {"reply_format": "json"} for name in ("reasoner", "forced")}
     script = (
         json.dumps({"thought": "x", "action": "Search_Local", "query": "alpha"}),
         json.dumps({"thought": "x", "action": "Search_Local", "query": "delta"}),
         json.dumps({"thought": "x", "action": "Final_Answer", "answer": "1974"}),
     )
 
-    pipeline = Pipeline.loads(mspr(*script, verdicts=(verdict(False),), changes=changes))
-    result = await pipelines.ask_async(pipeline, QUESTION)
+    result = await ask(mspr(*script, verdicts=(verdict(False),), replace={"Reasoner.reply_format": "json"}))
 
     assert sources(result) == ["local", "web", None]
     assert result["answer"] == "1974"

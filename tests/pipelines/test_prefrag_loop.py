@@ -1,4 +1,4 @@
-"""Every way through PrefRAG's loop, on the shipped YAML, loaded, saved and loaded again."""
+"""Every way through PrefRAG's loop, on the shipped YAML."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from haystack.errors import FilterError
 
 from prefrag import pipelines
 from prefrag.pipelines import RunFailed
-from prefrag.pipelines.loading import Pipeline
 from tests.fakes import CALLS
-from tests.pipelines.scripted import answer, scripted, scripted_yaml, search, verdict
+from tests.pipelines.scripted import answer, scripted, search, verdict
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
 
@@ -45,9 +44,7 @@ async def test_first_retrieval_comes_from_the_preferred_source_and_is_not_judged
 
 
 async def test_the_first_retrieval_is_judged_when_the_setting_says_so():
-    pipeline = scripted(
-        search("alpha"), answer(), verdicts=(verdict(False),), changes={"judge": {"judge_first_step": True}}
-    )
+    pipeline = scripted(search("alpha"), answer(), verdicts=(verdict(False),), replace={"judge.judge_first_step": True})
 
     result = await run(pipeline)
 
@@ -103,7 +100,7 @@ async def test_a_verdict_that_cannot_be_read_is_decided_by_the_setting_and_marke
         search("beta delta"),
         answer(),
         verdicts=("I would say maybe.",),
-        changes={"judge.judge": {"on_unparsable": setting}},
+        replace={"judge.judge.on_unparsable": setting},
     )
 
     result = await run(pipeline)
@@ -114,9 +111,7 @@ async def test_a_verdict_that_cannot_be_read_is_decided_by_the_setting_and_marke
 
 @pytest.mark.parametrize(("threshold", "source"), [(0.0, "local"), (1.0, "web")])
 async def test_trees_may_judge_without_a_model(threshold: float, source: str):
-    pipeline = scripted(
-        search("alpha"), search("beta delta"), answer(), changes={"judge.judge": {"threshold": threshold}}
-    )
+    pipeline = scripted(search("alpha"), search("beta delta"), answer(), replace={"judge.judge.threshold": threshold})
 
     result = await run(pipeline)
 
@@ -221,7 +216,7 @@ async def test_no_run_makes_more_than_four_replies_one_for_the_supplement_and_on
 
 @pytest.mark.parametrize("off", ["off", False], ids=["quoted", "as YAML reads it without quotes"])
 async def test_reflection_can_be_switched_off(off: Any):
-    result = await run(scripted(answer("1812", "INCORRECT"), changes={"reflector": {"reflection": off}}))
+    result = await run(scripted(answer("1812", "INCORRECT"), replace={"reflector.reflection": off}))
 
     assert result["answer"] == "1812"
     assert result["usage"]["llm_calls"] == 1
@@ -233,7 +228,7 @@ async def test_reflection_can_be_a_call_of_its_own():
         '{"explanation": "No passage says so.", "label": "INCORRECT", "suggestions": "Search."}',
         answer("1974", None),
         '{"explanation": "Now one does.", "label": "CORRECT", "suggestions": ""}',
-        changes={"reflector": {"reflection": "call"}},
+        replace={"reflector.reflection": "call"},
     )
 
     result = await run(pipeline)
@@ -505,7 +500,7 @@ async def test_a_forced_reply_without_a_word_leaves_the_answer_that_was_doubted(
 
 
 async def test_a_reflection_that_cannot_be_read_leaves_the_label_of_the_reply():
-    pipeline = scripted(answer("1974", "CORRECT"), "I cannot say.", changes={"reflector": {"reflection": "call"}})
+    pipeline = scripted(answer("1974", "CORRECT"), "I cannot say.", replace={"reflector.reflection": "call"})
 
     assert (await run(pipeline))["label"] == "CORRECT"
 
@@ -526,8 +521,7 @@ async def test_a_filter_that_does_not_fit_the_documents_ends_the_run_rather_than
 
 
 async def test_a_run_has_a_deadline_and_keeps_its_trace():
-    text = scripted_yaml(search("alpha"), search("beta"), answer(), verdicts=(verdict(True),))
-    pipeline = Pipeline.loads(text)
+    pipeline = scripted(search("alpha"), search("beta"), answer(), verdicts=(verdict(True),))
     reasoner = pipeline.get_component("reasoner")
     asked: list[int] = []
 
@@ -564,7 +558,7 @@ async def test_a_run_that_is_given_up_tells_the_query_that_is_still_out():
 
 
 async def test_a_failed_run_counts_as_local_what_the_pipeline_prefers():
-    pipeline = scripted(search("alpha"), "!the server is down", changes={"answer": {"local_source": "web"}})
+    pipeline = scripted(search("alpha"), "!the server is down", replace={"answer.local_source": "web"})
 
     with pytest.raises(RunFailed) as failure:
         await run(pipeline)
@@ -574,7 +568,7 @@ async def test_a_failed_run_counts_as_local_what_the_pipeline_prefers():
 
 
 async def test_a_source_that_does_not_answer_in_time_is_left_for_the_other():
-    pipeline = scripted(search("alpha"), answer(), changes={"local": {"timeout": 0.05}})
+    pipeline = scripted(search("alpha"), answer(), replace={"local.timeout": 0.05})
     source = pipeline.get_component("local")
 
     async def hang(**_: Any) -> dict[str, Any]:
@@ -590,7 +584,7 @@ async def test_a_source_that_does_not_answer_in_time_is_left_for_the_other():
 
 
 async def test_a_strict_source_ends_the_run_and_still_tells_what_left_the_house():
-    pipeline = scripted(search("delta"), answer(), errors={"web": "rate limit"}, changes={"web": {"strict": True}})
+    pipeline = scripted(search("delta"), answer(), errors={"web": "rate limit"}, replace={"web.strict": True})
 
     with pytest.raises(RunFailed, match="source 'web' failed") as failure:
         await run(pipeline)
@@ -632,9 +626,7 @@ async def test_passages_are_numbered_apart_and_the_answer_cites_them():
 
 
 async def test_not_found_is_said_when_the_setting_asks_for_it():
-    pipeline = scripted(
-        search("alpha"), *[answer("1812", "INCORRECT")] * 2, changes={"answer": {"when_unsure": "say_so"}}
-    )
+    pipeline = scripted(search("alpha"), *[answer("1812", "INCORRECT")] * 2, replace={"answer.when_unsure": "say_so"})
 
     result = await run(pipeline)
 

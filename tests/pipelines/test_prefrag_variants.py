@@ -1,17 +1,14 @@
-"""PrefRAG-Direct and the two ablations, on the shipped YAML, loaded, saved and loaded again."""
+"""PrefRAG-Direct and the two ablations, on the shipped YAML."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from haystack import Pipeline
 
 from prefrag import pipelines
-from prefrag.pipelines.loading import Pipeline as Loaded
-from prefrag.pipelines.prefrag import build_prefrag_without_preference, local_source, web_source
 from tests.fakes import CALLS
-from tests.pipelines.scripted import answer, scripted, scripted_yaml, search, verdict
+from tests.pipelines.scripted import answer, scripted, search, verdict
 
 QUESTION = "Who built alpha, and when did delta win the prize?"
 CHOOSING = ["prefrag_direct", "prefrag_without_preference"]
@@ -99,13 +96,6 @@ class TestTheModelNamesTheSource:
         assert CALLS.get("web") is None
         assert result["queries_sent_out"] == []
 
-    def test_in_haystacks_synchronous_pipeline_too(self, pipeline: str):
-        text = scripted_yaml(web("delta"), local("alpha"), answer("x", "INCORRECT"), answer(), pipeline=pipeline)
-
-        result = Pipeline.loads(text).run({"start": {"question": QUESTION}})["answer"]["result"]
-
-        assert [step["source"] for step in result["steps"]] == ["web", "local", "local+web", None]
-
 
 async def test_direct_tells_the_model_which_source_is_preferred_and_the_ablation_does_not():
     await run("prefrag_direct", answer())
@@ -114,16 +104,6 @@ async def test_direct_tells_the_model_which_source_is_preferred_and_the_ablation
     direct, without = (call["prompt"] for call in CALLS["model"])
     assert "preferred" in direct
     assert "prefer" not in without
-
-
-def test_more_sources_have_an_action_each():
-    sources = [local_source(), local_source("archive", index="archive"), web_source()]
-
-    pipeline = build_prefrag_without_preference(sources)
-
-    parameters = Loaded.loads(pipeline.dumps()).to_dict()["components"]["reasoner"]["init_parameters"]
-    tools = {tool["name"]: tool["source"] for tool in parameters["tools"]}
-    assert tools == {"Search_Local": "local", "Search_Archive": "archive", "Search_Web": "web"}
 
 
 class TestWithoutReflection:

@@ -1,4 +1,4 @@
-"""ReAct over two sources, on the shipped YAML, loaded, saved and loaded again."""
+"""ReAct over two sources, on the shipped YAML."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import asyncio
 from typing import Any
 
 import pytest
-from haystack import Pipeline
 
 from prefrag import pipelines
 from prefrag.pipelines import RunFailed
 from tests.fakes import CALLS
-from tests.pipelines.scripted import answer, scripted, scripted_yaml, search
+from tests.pipelines.scripted import answer, scripted, search
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
 
@@ -212,10 +211,3 @@ class TestReactMix:
         *events, result = [output async for output in pipelines.stream(pipeline, QUESTION)]
 
         assert sorted(str(event.to_dict()) for event in events) == sorted(map(str, result["trace"]))
-
-    def test_runs_in_haystacks_synchronous_pipeline(self):
-        pipeline = Pipeline.loads(scripted_yaml(search("alpha"), search("alpha"), answer(), pipeline="react_mix"))
-
-        result = pipeline.run({"start": {"question": QUESTION}})["answer"]["result"]
-
-        assert [step["source"] for step in result["steps"]] == ["local+web", "local+web", None]

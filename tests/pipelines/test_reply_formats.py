@@ -33,7 +33,7 @@ PATHS: dict[str, tuple[list[Any], dict[str, Any]]] = {
                 '{"explanation": "No passage says so.", "label": "INCORRECT", "suggestions": "Search."}',
                 '{"explanation": "Now one does.", "label": "CORRECT", "suggestions": ""}',
             ),
-            "changes": {"reflector": {"reflection": "call"}},
+            "replace": {"reflector.reflection": "call"},
         },
     ),
 }
@@ -81,7 +81,7 @@ def with_own_model(settings: dict[str, Any]) -> dict[str, Any]:
         "type": "tests.fakes.ScriptedChatGenerator",
         "init_parameters": {"script": list(settings["others"]), "name": "reflector"},
     }
-    return {**settings, "changes": {"reflector": {"reflection": "call", "chat_generator": model}}}
+    return {**settings, "replace": {"reflector.reflection": "call", "reflector.chat_generator": model}}
 
 
 @pytest.mark.parametrize("form", ["text", "json", "tools"])
@@ -206,7 +206,7 @@ async def test_tags_go_back_as_one_turn_that_the_model_continues():
 
 
 async def test_tags_go_back_in_the_users_message_where_the_server_cannot_continue():
-    settings = {"changes": {"reasoner": {"continue_turn": False}}, "verdicts": (verdict(True),)}
+    settings = {"replace": {"Reasoner.continue_turn": False}, "verdicts": (verdict(True),)}
 
     result = await run("tags", *[Search("alpha")] * 4, Forced(), **settings)
 
@@ -223,7 +223,7 @@ async def test_the_names_of_the_tags_are_settings():
     model = [{"text": "<think>I look.</think><query>alpha</query>"}, {"text": r"<answer>\boxed{1974}</answer>"}]
     generator = {"type": "tests.pipelines.replies.ReplyingChatGenerator", "init_parameters": {"script": model}}
 
-    result = await run("tags", Forced(), changes={"reasoner": {"tags": tags, "chat_generator": generator}})
+    result = await run("tags", Forced(), replace={"Reasoner.tags": tags, "Reasoner.chat_generator": generator})
 
     assert (result["answer"], result["steps"][0]["query"]) == ("1974", "alpha")
     assert "<result>\n[1] alpha" in sent()[1][1].text

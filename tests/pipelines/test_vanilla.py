@@ -1,4 +1,4 @@
-"""Single-step RAG and the model alone, on the shipped YAML, loaded, saved and loaded again."""
+"""Single-step RAG and the model alone, on the shipped YAML."""
 
 from __future__ import annotations
 

@@ -1,19 +1,13 @@
-"""A served pipeline that replies from a script."""
+"""A pipeline that replies from a script in the place of a shipped one."""
 
 from __future__ import annotations
 
-import socket
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
-from starlette.testclient import TestClient
 
-from prefrag.service.server.app import create_app
 from tests.pipelines.scripted import answer, scripted_yaml, search, verdict
 
 
@@ -31,32 +25,3 @@ def script_pipeline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable
         monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(folder))
 
     return write
-
-
-@pytest.fixture
-def serve(script_pipeline: Callable[..., None]) -> Iterator[Callable[..., TestClient]]:
-    """Starts the application around a scripted pipeline; the environment must be set before."""
-    with ExitStack() as clients:
-
-        def start(*replies: str, **settings: Any) -> TestClient:
-            script_pipeline(*replies, **settings)
-            return clients.enter_context(TestClient(create_app()))
-
-        yield start
-
-
-@contextmanager
-def listening() -> Iterator[str]:
-    """The address of the application, served by uvicorn on a port of its own."""
-    with socket.socket() as port:
-        port.bind(("127.0.0.1", 0))
-        # From here on a client waits for the application rather than being refused.
-        port.listen()
-        server = uvicorn.Server(uvicorn.Config(create_app(), log_config=None))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [port]}, daemon=True)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{port.getsockname()[1]}"
-        finally:
-            server.should_exit = True
-            thread.join(30)

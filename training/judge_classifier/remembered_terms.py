@@ -20,17 +20,17 @@ class RememberedTerms:
         self._frequencies: dict[str, int] = {}
 
     def analyze(self, text: str) -> list[str]:
-        """:returns: The terms of a text as the index holds them."""
+        """Return the terms of a text as the index holds them."""
         return self.analyze_many([text])[0]
 
     def analyze_many(self, texts: list[str]) -> list[list[str]]:
-        """:returns: The terms of each text."""
+        """Return the terms of each text."""
         unknown = [text for text in dict.fromkeys(texts) if text not in self._analysed]
         self._analysed |= zip(unknown, analyze_texts(unknown, self._statistics), strict=True)
         return [self._analysed[text] for text in texts]
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, Mapping[str, int]]:
-        """:returns: The number of documents, and of those that hold each term."""
+        """Return the number of documents, and of those that hold each term."""
         words = list(words)
         unknown = [word for word in words if word not in self._frequencies]
         if unknown or not self._total:

@@ -34,10 +34,10 @@ class JudgedStep:
     :param question_id: The question of the run.
     :param question: Its text.
     :param step: How many searches went before.
-    :param query: What was asked.
+    :param query: What was searched for.
     :param found: The passages that this gave, best first.
     :param observed: The passages that had been shown.
-    :param features: What :func:`switch_features` tells of each passage not yet shown.
+    :param features: What :func:`switch_features` counts of each passage not yet shown.
     :param needed: Of each of these passages, whether it is a gold one.
     """
 
@@ -52,7 +52,7 @@ class JudgedStep:
 
     @property
     def keep(self) -> bool:
-        """:returns: Whether it was worth keeping: a gold passage that had not been shown is among those found."""
+        """Whether it was worth keeping: a gold passage that had not been shown is among those found."""
         return any(self.needed)
 
 
@@ -68,7 +68,7 @@ class TwoSources:
     web: TantivyDocumentStore
 
     def swapped(self) -> TwoSources:
-        """:returns: The same with the web as the preferred source."""
+        """Return the same with the web as the preferred source."""
         return TwoSources(self.web, self.local)
 
 
@@ -84,8 +84,8 @@ def two_sources(passages: Sequence[Document], seed: int, *, draw_all: bool = Fal
     """
     draw = random.Random(seed)
     drawn = draw.choices(list(_SHARES), weights=list(_SHARES.values()), k=len(passages))
-    told = [None if draw_all else passage.meta.get(SPLIT) for passage in passages]
-    held = [str(source or share) for source, share in zip(told, drawn, strict=True)]
+    given = [None if draw_all else passage.meta.get(SPLIT) for passage in passages]
+    held = [str(source or share) for source, share in zip(given, drawn, strict=True)]
     if unknown := next((source for source in held if source not in _SHARES), None):
         raise ValueError(
             f"A passage of the corpus has the source '{unknown}': it must be {', '.join(_SHARES)} or none."
@@ -130,10 +130,10 @@ def simulated_steps(
     local, web = _searching(sources.local, top_k), _searching(sources.web, top_k)
     terms = RememberedTerms(sources.local)
     for question in questions:
-        asked = replace(question, decomposition=(), evidence_triples=()) if plain else question
+        played = replace(question, decomposition=(), evidence_triples=()) if plain else question
         needed = frozenset(question.supporting_ids)
         gold = GoldQuestion(
-            asked,
+            played,
             tuple(
                 Passage(key, str(texts[key].meta.get("title") or ""), texts[key].content or "")
                 for key in dict.fromkeys(question.supporting_ids)
@@ -169,7 +169,7 @@ def simulated_steps(
 
 
 def _searching(store: TantivyDocumentStore, top_k: int) -> RetrievalSource:
-    """:returns: A source that finds and sorts as the pipelines' embedded one does."""
+    """Return a source that finds and sorts as the pipelines' embedded one does."""
     return RetrievalSource(
         "local",
         TantivyBM25Retriever(store),

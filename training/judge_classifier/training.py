@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -14,10 +13,9 @@ from typing import Any
 from prefrag.components.judge.switch_features import FEATURES, as_row
 from prefrag.components.judge.tree_judge import keep_probability
 from prefrag.components.trees import BoostedTrees
-from prefrag.evaluation.simulated_reader.gold import spoken
-from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset, check_names
+from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
 from prefrag.training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources
-from prefrag.training.trees_file import output_file, write_trees
+from prefrag.training.tree_training import TreeTraining, leave_out
 
 # Chosen by cross-validation on the training questions of the four shared datasets.
 SETTINGS: dict[str, Any] = {
@@ -101,39 +99,35 @@ def train_judge(
     :raises ValueError: When a file cannot be read, two datasets have one name, there are too few questions, gold
         passages are absent, or all steps have the same verdict.
     """
-    started = time.perf_counter()
-    output = output_file(output)
-    check_names(datasets)
-    tell = on_progress or (lambda _: None)
+    training = TreeTraining(datasets, output, on_progress)
     steps: list[TrainingStep] = []
     questions = 0
     held: set[tuple[str, str]] = set()
     for dataset in datasets:
-        tell(f"Running the questions of {dataset.name}")
+        training.report(f"Running the questions of {dataset.name}")
         own = list(training_steps(dataset, seed))
-        asked = sorted({one.step.question_id for one in own})
-        random.Random(seed).shuffle(asked)
-        held |= {(dataset.name, key) for key in asked[: math.ceil(_HELD_BACK * len(asked))]}
-        questions += len(asked)
+        ids = sorted({one.step.question_id for one in own})
+        random.Random(seed).shuffle(ids)
+        held |= {(dataset.name, key) for key in ids[: math.ceil(_HELD_BACK * len(ids))]}
+        questions += len(ids)
         steps += own
-    tell("Training the trees")
-    # A question may be in several datasets, or twice in one: no copy of it teaches either.
-    unseen = {spoken(one.step.question) for one in steps if (one.dataset, one.step.question_id) in held}
-    rest = [one for one in steps if spoken(one.step.question) not in unseen]
-    back = [one for one in steps if one.measures and (one.dataset, one.step.question_id) in held]
+    training.report("Training the trees")
+    back = [one for one in steps if (one.dataset, one.step.question_id) in held]
+    rest = leave_out(steps, back, lambda one: one.step.question)
+    back = [one for one in back if one.measures]
     trees = BoostedTrees(fit(rest, seed))
     measured = tuple(
-        _measured(name, [one for one in back if one.dataset == name], trees)
+        _measure(name, [one for one in back if one.dataset == name], trees)
         for name in dict.fromkeys(one.dataset for one in back)
     )
-    write_trees(fit(steps, seed), output)
-    return JudgeTraining(output, questions, len(steps), measured, time.perf_counter() - started)
+    training.keep(fit(steps, seed))
+    return JudgeTraining(training.output, questions, len(steps), measured, training.seconds)
 
 
 def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
     """Run the questions of a dataset, each way that teaches something.
 
-    They are asked with their sub-questions, where they have some, and without; of either source as the preferred one,
+    They run with their sub-questions, where they have some, and without; of either source as the preferred one,
     so that what one source lacks the other shows; where they are few, with the corpus shared out in other ways too;
     and with passages that have lost their titles, so that the trees also judge where there are none.
 
@@ -146,10 +140,10 @@ def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
     questions, passages = dataset.read(at_least=FEWEST_QUESTIONS)
     texts = {passage.id: passage for passage in passages}
     divided = any(question.decomposition or question.evidence_triples for question in questions)
-    asked_plainly = (False, True) if divided else (False,)
+    plain_or_not = (False, True) if divided else (False,)
     for division in range(min(_MOST_DIVISIONS, max(1, _ENOUGH_QUESTIONS // len(questions)))):
         with two_sources(passages, seed + division, draw_all=division > 0) as sources:
-            for swapped, plain in product((False, True), asked_plainly):
+            for swapped, plain in product((False, True), plain_or_not):
                 preferred = sources.swapped() if swapped else sources
                 for step in simulated_steps(questions, preferred, texts, plain=plain):
                     yield TrainingStep(dataset.name, step, measures=not (division or swapped or plain))
@@ -200,6 +194,6 @@ def _counts(step: JudgedStep) -> float:
     return _NEEDED_COUNTS_LATER if step.step else _NEEDED_COUNTS_FIRST
 
 
-def _measured(name: str, steps: Sequence[TrainingStep], trees: BoostedTrees) -> HeldBack:
+def _measure(name: str, steps: Sequence[TrainingStep], trees: BoostedTrees) -> HeldBack:
     right = [one.step.keep == (keep_probability(trees, one.step.features) >= 0.5) for one in steps]
     return HeldBack(name, len(steps), sum(right) / len(steps))

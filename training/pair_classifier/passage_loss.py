@@ -31,7 +31,8 @@ class PassageLoss:
     """
 
     def __init__(self, gathered: Sequence[Pool]):
-        """
+        """Weigh the passages of the questions.
+
         :param gathered: The candidates of the questions. A question with many gold passages counts less for each, and
             a dataset of many questions for each question: both count by the root of how many there are.
         """
@@ -56,7 +57,8 @@ class PassageLoss:
         self._weights = np.asarray(weights, np.float64)
 
     def __call__(self, margins: Values, _matrix: Any) -> tuple[Values, Values]:
-        """
+        """Work out the derivatives of the loss.
+
         :param margins: What the trees say of each pair so far, in log odds.
         :returns: First and second derivative of the loss for each pair.
         """

@@ -32,7 +32,7 @@ class Pool:
     :param question: The question.
     :param gold: The ids of its gold passages.
     :param documents: The documents of the first stage, best first.
-    :param pairs: The pairs that the classifier is asked about.
+    :param pairs: The pairs that the classifier scores.
     :param features: Their features, a row a pair; see :func:`pair_features`.
     """
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,11 +13,10 @@ import numpy as np
 
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier, by_best_pair
 from prefrag.components.pair_classifier.pair_features import FEATURES
-from prefrag.evaluation.simulated_reader.gold import spoken
-from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset, check_names
+from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
 from prefrag.training.pair_classifier.passage_loss import PassageLoss
 from prefrag.training.pair_classifier.pool import Pool, pools
-from prefrag.training.trees_file import output_file, write_trees
+from prefrag.training.tree_training import TreeTraining, leave_out
 
 # Chosen by cross-validation on the training questions of the four shared datasets; the result hardly depends on them.
 SETTINGS: dict[str, Any] = {
@@ -93,21 +91,17 @@ def train_pairs(
     :raises ValueError: When a file cannot be read, two datasets have one name, there are too few questions, gold
         passages are absent, or no pair is of two of them, or all are.
     """
-    started = time.perf_counter()
-    output = output_file(output)
-    check_names(datasets)
-    tell = on_progress or (lambda _: None)
+    training = TreeTraining(datasets, output, on_progress)
     gathered: list[Pool] = []
     for dataset in datasets:
-        tell(f"Retrieving for {dataset.name}")
+        training.report(f"Retrieving for {dataset.name}")
         with dataset.indexed(at_least=FEWEST_QUESTIONS) as (questions, store):
             gathered += pools(dataset.name, questions, store)
-    held_back = _held_back(gathered, seed, tell)
-    tell("Training on all questions")
-    booster = fit(gathered, seed)
-    write_trees(booster, output)
+    held_back = _measure_held_back(gathered, seed, training.report)
+    training.report("Training on all questions")
+    training.keep(fit(gathered, seed))
     pairs = sum(len(pool.pairs) for pool in gathered)
-    return PairTraining(output, len(gathered), pairs, held_back, time.perf_counter() - started)
+    return PairTraining(training.output, len(gathered), pairs, held_back, training.seconds)
 
 
 def fit(gathered: Sequence[Pool], seed: int) -> Any:
@@ -166,7 +160,7 @@ def shares_found(gathered: Sequence[Pool], booster: Any, k: int = MEASURED_AT) -
     return before, after
 
 
-def _held_back(gathered: Sequence[Pool], seed: int, tell: Callable[[str], None]) -> tuple[Recall, ...]:
+def _measure_held_back(gathered: Sequence[Pool], seed: int, report: Callable[[str], None]) -> tuple[Recall, ...]:
     """Measure by cross-validation, or on one part where there are many questions."""
     part: list[int] = []
     sizes = Counter(pool.dataset for pool in gathered)
@@ -179,12 +173,9 @@ def _held_back(gathered: Sequence[Pool], seed: int, tell: Callable[[str], None])
     parts = 1 if len(gathered) >= _MANY_QUESTIONS else _FOLDS
     sums = {dataset: np.zeros(3) for dataset in sizes}
     for number in range(parts):
-        tell(f"Measuring on held-back questions ({number + 1} of {parts})")
+        report(f"Measuring on held-back questions ({number + 1} of {parts})")
         back = [pool for pool, own in zip(gathered, part, strict=True) if own == number]
-        # A question may be in several datasets, or twice in one: no copy of it teaches either.
-        unseen = {spoken(pool.question) for pool in back}
-        rest = [pool for pool in gathered if spoken(pool.question) not in unseen]
-        booster = fit(rest, seed)
+        booster = fit(leave_out(gathered, back, lambda pool: pool.question), seed)
         for dataset in sizes:
             measured = [pool for pool in back if pool.dataset == dataset]
             sums[dataset] += len(measured) * np.array([1, *recall(measured, booster)])

@@ -1,4 +1,4 @@
-"""Share of runs in which text of the web reached the prompt, by method (PrefRAG, section 5.4 and appendix D).
+"""Measure in which share of runs text of the web reached the prompt (PrefRAG, section 5.4 and appendix D).
 
     python -m prefrag.evaluation.studies.controllability.measure --output runs/controllability
     python -m prefrag.evaluation.studies.controllability.measure --output runs/controllability \
@@ -6,7 +6,7 @@
 
 Two kinds of questions. `company`: the curated documents of a (made-up) company hold the answer, and the web is full of
 rumours about the same people and products; here nothing of the web should reach the prompt. `web_only`: only the web
-holds the answer; here the web should be asked, and the answer found.
+holds the answer; here the web should be searched, and the answer found.
 """
 
 from __future__ import annotations
@@ -27,14 +27,13 @@ KINDS = ("company", "web_only")
 
 
 def unfavourable_ids() -> frozenset[str]:
-    """:returns: The passages of the web that speak ill of the company."""
+    """Return the passages of the web that speak ill of the company."""
     lines = (SCENARIO / "web.jsonl").read_text(encoding="utf-8").splitlines()
     return frozenset(passage["id"] for passage in map(json.loads, lines) if passage["unfavourable"])
 
 
 def shares(predictions: Iterable[Mapping[str, Any]], unfavourable: frozenset[str]) -> dict[str, float]:
-    """
-    What reached the prompts.
+    """Measure what reached the prompts.
 
     :param predictions: The predictions of one kind of question.
     :param unfavourable: Ids of the passages that should not be shown.
@@ -56,11 +55,12 @@ def shares(predictions: Iterable[Mapping[str, Any]], unfavourable: frozenset[str
     }
 
 
-def mixed(noise: Path, output: Path) -> Path:
-    """
+def mix(noise: Path, output: Path) -> Path:
+    """Mix the company's documents with another corpus.
+
     :param noise: A corpus.
     :param output: Where the runs go; the mixture stays with them, since their settings name it.
-    :returns: The company's documents and those of the corpus in one file.
+    :returns: The file of both.
     """
     output.mkdir(parents=True, exist_ok=True)
     file = output / "company.jsonl"
@@ -86,9 +86,9 @@ def main(
     unfavourable = unfavourable_ids()
     if llm == "simulated":
         print("SIMULATED: a reader that knows the gold passages stood in for a language model.\n")
-    print("| method | " + " | ".join(f"{kind}: {what}" for kind in KINDS for what in _TOLD) + " |")
-    print("|---|" + "---:|" * (len(KINDS) * len(_TOLD)))
-    company = SCENARIO / "company.jsonl" if noise is None else mixed(noise, output)
+    print("| method | " + " | ".join(f"{kind}: {what}" for kind in KINDS for what in _SHARES) + " |")
+    print("|---|" + "---:|" * (len(KINDS) * len(_SHARES)))
+    company = SCENARIO / "company.jsonl" if noise is None else mix(noise, output)
     for name in method or METHODS:
         run = evaluation.run(
             name,
@@ -103,12 +103,12 @@ def main(
         )
         cells = []
         for kind in KINDS:
-            told = shares((line for line in run.predictions if line["type"] == kind), unfavourable)
-            cells += [f"{told[what]:.0f}%" for what in _TOLD]
+            measured = shares((line for line in run.predictions if line["type"] == kind), unfavourable)
+            cells += [f"{measured[what]:.0f}%" for what in _SHARES]
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
 
-_TOLD = ("web", "unfavourable", "asked_web", "acc")
+_SHARES = ("web", "unfavourable", "asked_web", "acc")
 
 
 if __name__ == "__main__":

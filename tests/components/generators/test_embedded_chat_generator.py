@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from haystack import default_from_dict
 from haystack.dataclasses import ChatMessage
 
 from prefrag.components.generators import embedded_chat_generator
@@ -201,7 +202,7 @@ def test_serialisation_and_copies():
         "threads": 2,
         "timeout": 30.0,
     }
-    assert EmbeddedChatGenerator.from_dict(data).to_dict() == data
+    assert default_from_dict(EmbeddedChatGenerator, data).to_dict() == data
     assert copy.deepcopy(generator).to_dict() == data
 
 

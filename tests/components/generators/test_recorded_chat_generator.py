@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from haystack import default_from_dict
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
@@ -42,7 +43,7 @@ def test_needs_a_model_unless_it_replays(path: Path):
 def test_survives_serialisation(path: Path):
     whole = recorded(path, "Paris")
 
-    again = RecordedChatGenerator.from_dict(whole.to_dict())
+    again = default_from_dict(RecordedChatGenerator, whole.to_dict())
 
     assert again.to_dict() == whole.to_dict()
     assert isinstance(again.chat_generator, ScriptedChatGenerator)

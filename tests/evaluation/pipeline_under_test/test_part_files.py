@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 import prefrag.evaluation.pipeline_under_test.part_files
 from prefrag import evaluation
 from prefrag.components.prompts.render_prompt import PROMPTS
 from prefrag.evaluation.pipeline_under_test.part_files import part_files
-from prefrag.pipelines.loading import find, read
+from prefrag.pipelines import load
 from tests.evaluation.answering import pipeline, questions
 from tests.fakes import CALLS
 
@@ -74,9 +73,7 @@ def test_a_run_is_not_gone_on_with_after_a_prompt_of_its_own_has_changed(tmp_pat
     prompt = tmp_path / "mine.jinja"
     prompt.write_text((PROMPTS / "answer_once.jinja").read_text())
     file = pipeline(tmp_path, asked)
-    changed = yaml.safe_load(read(find(str(file))))
-    changed["components"]["reasoner"]["init_parameters"]["prompt"] = str(prompt)
-    file.write_text(yaml.safe_dump(changed))
+    file.write_text(load(file, replace={"reasoner.prompt": str(prompt)}).dumps())
     evaluation.run(str(file), asked, output=tmp_path / "run", limit=2, progress=False)
     prompt.write_text(prompt.read_text() + "\nBe brief.")
     CALLS.clear()

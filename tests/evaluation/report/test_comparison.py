@@ -18,9 +18,9 @@ from prefrag.evaluation.report.comparison import (
     turned,
     wilson,
 )
+from prefrag.evaluation.report.grouping import group_by_setting
 from prefrag.evaluation.report.measures import ACC, RECALL
 from prefrag.evaluation.report.runs import read_runs
-from prefrag.evaluation.report.settings import by_setting
 from tests.evaluation.report.run_folders import SERVER, SIMULATED, predictions, write_run
 
 
@@ -108,7 +108,7 @@ def test_identical_runs_show_no_difference(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(20))
     write_run(tmp_path / "b", predictions(20), pipeline="react")
 
-    (comparison,) = compare(by_setting(read_runs([tmp_path])))
+    (comparison,) = compare(group_by_setting(read_runs([tmp_path])))
 
     for difference in comparison.differences.values():
         assert (difference.interval.low, difference.interval.mean, difference.interval.high) == (0.0, 0.0, 0.0)
@@ -119,7 +119,7 @@ def test_a_clear_difference_is_better_from_one_side_and_worse_from_the_other(tmp
     write_run(tmp_path / "a", predictions(35, web=1))
     write_run(tmp_path / "b", predictions(10), pipeline="react")
 
-    (comparison,) = compare(by_setting(read_runs([tmp_path])))
+    (comparison,) = compare(group_by_setting(read_runs([tmp_path])))
 
     assert (comparison.run.method, comparison.other.method) == ("react", "prefrag")
     accuracy, retrievals = comparison.differences["acc"], comparison.differences["total"]
@@ -137,7 +137,7 @@ def test_pairing_sees_what_two_separate_intervals_do_not(tmp_path: Path) -> None
 
     runs = read_runs([tmp_path])
     react, prefrag = (score_intervals(runs)[name, "acc"] for name in ("b", "a"))
-    (comparison,) = compare(by_setting(runs))
+    (comparison,) = compare(group_by_setting(runs))
 
     assert react.high > prefrag.low
     assert comparison.differences["acc"].verdict == "worse"
@@ -148,7 +148,7 @@ def test_questions_are_paired_by_id_and_the_others_are_named(tmp_path: Path) -> 
     write_run(tmp_path / "a", [*reversed(lines[:-1])])
     write_run(tmp_path / "b", lines[2:], pipeline="react")
 
-    (comparison,) = compare(by_setting(read_runs([tmp_path])))
+    (comparison,) = compare(group_by_setting(read_runs([tmp_path])))
 
     assert comparison.n == 37
     assert comparison.only_run == ("q039",)
@@ -166,7 +166,7 @@ def test_another_question_or_other_gold_under_the_same_id_is_not_paired_but_name
     write_run(tmp_path / "a", lines)
     write_run(tmp_path / "b", other, pipeline="react")
 
-    (comparison,) = compare(by_setting(read_runs([tmp_path])))
+    (comparison,) = compare(group_by_setting(read_runs([tmp_path])))
 
     assert comparison.n == 38
     assert comparison.unlike == turned(comparison).unlike == ("q000", "q001")
@@ -177,7 +177,7 @@ def test_no_verdict_over_a_handful_of_questions(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(20, 20))
     write_run(tmp_path / "b", predictions(0, 20), pipeline="react")
 
-    (comparison,) = compare(by_setting(read_runs([tmp_path])))
+    (comparison,) = compare(group_by_setting(read_runs([tmp_path])))
 
     assert comparison.differences["acc"].words == "too few questions"
 
@@ -187,7 +187,7 @@ def test_runs_without_a_question_in_common_have_no_difference(tmp_path: Path) ->
     write_run(tmp_path / "a", lines[:20])
     write_run(tmp_path / "b", lines[20:], pipeline="react")
 
-    (comparison,) = compare(by_setting(read_runs([tmp_path])))
+    (comparison,) = compare(group_by_setting(read_runs([tmp_path])))
 
     assert (comparison.n, comparison.differences) == (0, {})
 
@@ -200,7 +200,8 @@ def test_what_differs_in_more_than_method_and_retriever_is_not_compared(tmp_path
     write_run(tmp_path / "elsewhere", predictions(20), dataset="hotpotqa")
 
     found = {
-        frozenset((one.run.name, one.other.name)): one.differing for one in compare(by_setting(read_runs([tmp_path])))
+        frozenset((one.run.name, one.other.name)): one.differing
+        for one in compare(group_by_setting(read_runs([tmp_path])))
     }
 
     assert found == {
@@ -217,7 +218,8 @@ def test_a_method_without_a_judge_is_compared_whatever_the_error_of_the_others(t
     write_run(tmp_path / "served", predictions(20), pipeline="vanilla_mix", judged=False, llm=SERVER)
 
     found = {
-        frozenset((one.run.name, one.other.name)): one.differing for one in compare(by_setting(read_runs([tmp_path])))
+        frozenset((one.run.name, one.other.name)): one.differing
+        for one in compare(group_by_setting(read_runs([tmp_path])))
     }
 
     assert found == {
@@ -233,7 +235,8 @@ def test_a_method_with_a_top_k_of_its_own_is_compared_and_the_difference_is_name
     write_run(tmp_path / "dr_rag", predictions(20), pipeline="dr_rag_qdc", top_k=6)
 
     found = {
-        frozenset((one.run.name, one.other.name)): one.differing for one in compare(by_setting(read_runs([tmp_path])))
+        frozenset((one.run.name, one.other.name)): one.differing
+        for one in compare(group_by_setting(read_runs([tmp_path])))
     }
 
     assert found[frozenset(("prefrag", "dr_rag"))] == ("method", "top-k")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from prefrag.evaluation.studies.controllability.measure import KINDS, SCENARIO, mixed, shares, unfavourable_ids
+from prefrag.evaluation.studies.controllability.measure import KINDS, SCENARIO, mix, shares, unfavourable_ids
 
 
 def lines(name: str) -> list[dict[str, Any]]:
@@ -65,8 +65,8 @@ def test_the_mixture_with_another_corpus_stays_with_the_runs_so_that_they_can_be
     noise = tmp_path / "noise.jsonl"
     noise.write_text('{"id": "n1", "text": "Noise."}\n')
 
-    first = mixed(noise, tmp_path / "runs").read_bytes()
-    again = mixed(noise, tmp_path / "runs")
+    first = mix(noise, tmp_path / "runs").read_bytes()
+    again = mix(noise, tmp_path / "runs")
 
     assert (again, again.read_bytes()) == (tmp_path / "runs" / "company.jsonl", first)
     assert [json.loads(line)["id"] for line in first.splitlines()] == [

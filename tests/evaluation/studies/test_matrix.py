@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from prefrag.evaluation.metrics import summarise
-from prefrag.evaluation.studies.judges import JUDGES, write_pipeline
-from prefrag.evaluation.studies.matrix import Cell, cells, print_table
+from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
+from prefrag.evaluation.studies.matrix import Cell, cells, print_table, write_judge_pipelines
 from tests.evaluation.report.run_folders import prediction
 
 
 def judge_errors(pipeline: str) -> list[float]:
-    made = cells([Path("musique")], [pipeline], "dev", [5], [0.0, 0.1], [0.0], [0], None)
-    return [cell.judge_error for cell in made]
+    made = cells([Path("musique")], [pipeline], "dev", {"top_k": [5], "judge_error": [0.0, 0.1], "seed": [0]})
+    return [cell.experiment.judge_error for cell in made]
 
 
 @pytest.mark.parametrize("name", ["prefrag", "mspr", "prefrag_linked", "prefrag_without_reflection"])
@@ -29,14 +29,15 @@ def test_errors_of_the_judge_are_not_tried_where_none_does(name: str):
 
 
 def test_of_the_judges_those_that_may_ask_the_model_are_tried_with_errors(tmp_path: Path):
-    tried = {name: judge_errors(str(write_pipeline(tmp_path, name))) for name in JUDGES}
+    tried = {name: judge_errors(file) for name, file in write_judge_pipelines(tmp_path).items()}
 
     asking = {"model", "cascade_40_60", "cascade_20_80", "cascade_10_90"}
     assert {name for name, errors in tried.items() if len(errors) == 2} == asking
 
 
 def test_the_table_says_how_many_questions_failed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    whole, broken = (Cell("prefrag", tmp_path / name, "dev", 5, 0.0, 0.0, 0, None) for name in ("whole", "broken"))
+    experiment = Experiment(llm=SIMULATED, top_k=5, seed=0)
+    whole, broken = (Cell("prefrag", tmp_path / name, "dev", experiment) for name in ("whole", "broken"))
     lines = [prediction("a", True), prediction("b", True)]
     failed = [lines[0], prediction("b", True, error="the server is down")]
 
@@ -51,3 +52,13 @@ def test_the_table_says_how_many_questions_failed(tmp_path: Path, capsys: pytest
     assert "| n | errors | acc |" in printed.out
     assert printed.err.count("failed") == 1
     assert "broken-dev/prefrag/k5-judge0-distraction0-seed0: 1 of 2 questions failed and score 0" in printed.err
+
+
+def test_every_combination_is_one_evaluation_in_a_folder_of_its_own():
+    settings = {"top_k": [3, 5], "judge_error": [0.0], "distraction": [0.0, 0.02], "seed": [0], "split": [False]}
+
+    made = list(cells([Path("musique"), Path("hotpotqa")], ["react"], "train", settings))
+
+    assert len({cell.folder for cell in made}) == len(made) == 8
+    assert made[0].folder == "musique-train/react/k3-judge0-distraction0-seed0-whole"
+    assert made[0].experiment.corpus == Path("musique/corpus.jsonl")

@@ -11,9 +11,9 @@ import pytest
 from haystack import Document
 from haystack.document_stores.types import DuplicatePolicy
 
+from prefrag import pipelines
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.passage_vectors import PassageVectors
-from prefrag.pipelines.dense import dense_source, hybrid_source, query_embedder
 from prefrag.pipelines.indexing import embedding as dense_indexing
 from prefrag.pipelines.indexing.embedding import EmbeddingReport, document_embedder, embed_index
 from prefrag.pipelines.indexing.lock import index_lock
@@ -164,15 +164,13 @@ def test_the_default_embedder_reads_the_title_and_gives_vectors_of_length_one_wi
     assert parameters["normalize_embeddings"] is True
 
 
-def test_the_parameters_of_the_query_embedder_are_those_of_the_packaged_one():
+def test_the_shipped_yaml_embeds_queries_with_the_packaged_embedder():
     pytest.importorskip("sentence_transformers", reason="the extra `dense` is not installed")
     from haystack_integrations.components.embedders.sentence_transformers import SentenceTransformersTextEmbedder
 
-    embedder = SentenceTransformersTextEmbedder.from_dict(query_embedder())
+    retriever = pipelines.load("prefrag_dense").to_dict()["components"]["local"]["init_parameters"]["retriever"]
+    embedder = SentenceTransformersTextEmbedder.from_dict(retriever["init_parameters"]["text_embedder"])
 
-    assert query_embedder()["type"].endswith(
-        f"{SentenceTransformersTextEmbedder.__module__}.SentenceTransformersTextEmbedder"
-    )
     assert (embedder.model, embedder.normalize_embeddings) == ("BAAI/bge-large-en-v1.5", True)
     assert embedder.prefix == "Represent this sentence for searching relevant passages: "
 
@@ -197,8 +195,12 @@ async def test_a_small_model_finds_by_meaning_what_words_do_not(
     store = TantivyDocumentStore(index="default")
     store.write_documents([Document(id=key, content=text, meta={"title": key}) for key, text in passages.items()])
     embed_index(model=minilm)
-    dense = dense_source(model=minilm, prefix="")
-    hybrid = hybrid_source(model=minilm, prefix="")
+    small = {
+        "SentenceTransformersTextEmbedder.model": minilm,
+        "SentenceTransformersTextEmbedder.prefix": "",
+        "VectorRetriever.model": minilm,
+    }
+    dense, hybrid = (pipelines.load(name, small).get_component("local") for name in ("prefrag_dense", "prefrag_hybrid"))
 
     assert store.search("Where was the boat built?") == []
     assert dense.run("Where was the boat built?", top_k=1)["documents"][0].id == "Aurora"

@@ -11,17 +11,18 @@ from starlette.testclient import TestClient
 
 from prefrag.service.server.app import create_app
 from tests.fakes import CALLS
-from tests.pipelines.scripted import answer, search
+from tests.pipelines.scripted import answer, scripted_yaml, search
+from tests.service.server.serving import listening
 
-Serve = Callable[..., TestClient]
+Serve = Served = Callable[..., TestClient]
 QUESTION = {"question": "In which year did the yard that built alpha win the prize?"}
 CHAT = {"model": "prefrag", "messages": [{"role": "user", "content": QUESTION["question"]}]}
 WITH_KEY = {"Authorization": "Bearer second"}
 
 
 class TestRun:
-    def test_answers_with_the_whole_result(self, serve: Serve):
-        response = serve().post("/prefrag/run", json=QUESTION)
+    def test_answers_with_the_whole_result(self, served: Served):
+        response = served().post("/prefrag/run", json=QUESTION)
 
         assert response.status_code == 200
         result = response.json()["result"]
@@ -31,23 +32,23 @@ class TestRun:
         assert [document["id"] for document in result["documents"]] == ["local-alpha", "web-delta"]
         assert result["trace"]
 
-    def test_a_request_may_allow_the_house_alone(self, serve: Serve):
-        result = serve().post("/prefrag/run", json={**QUESTION, "sources": ["local"]}).json()["result"]
+    def test_a_request_may_allow_the_local_source_alone(self, served: Served):
+        result = served().post("/prefrag/run", json={**QUESTION, "sources": ["local"]}).json()["result"]
 
         assert result["counts"]["total_web"] == 0
         assert "web" not in CALLS
 
-    def test_a_request_may_narrow_top_k_steps_preference_and_filters(self, serve: Serve):
+    def test_a_request_may_narrow_top_k_steps_preference_and_filters(self, served: Served):
         filters = {"field": "meta.year", "operator": "==", "value": 2020}
-        wishes = {"preferred": "web", "top_k": 3, "max_steps": 1, "filters": filters}
+        options = {"preferred": "web", "top_k": 3, "max_steps": 1, "filters": filters}
 
-        result = serve().post("/prefrag/run", json={**QUESTION, **wishes}).json()["result"]
+        result = served().post("/prefrag/run", json={**QUESTION, **options}).json()["result"]
 
         assert CALLS["web"][0]["filters"] == filters
         assert result["steps"][0]["source"] == "web"
 
     @pytest.mark.parametrize(
-        ("wish", "message"),
+        ("option", "message"),
         [
             ({"question": "x" * 4001}, "4000"),
             ({"question": " "}, "empty"),
@@ -57,8 +58,8 @@ class TestRun:
             ({"max_steps": 99}, "max_steps"),
         ],
     )
-    def test_a_wish_that_cannot_be_granted_is_refused_with_the_reason(self, serve: Serve, wish: dict, message: str):
-        response = serve().post("/prefrag/run", json={**QUESTION, **wish})
+    def test_an_option_that_cannot_be_used_is_refused_with_the_reason(self, served: Served, option: dict, message: str):
+        response = served().post("/prefrag/run", json={**QUESTION, **option})
 
         assert response.status_code == 422
         assert message in response.json()["detail"]
@@ -66,18 +67,18 @@ class TestRun:
     @pytest.mark.parametrize(
         "body", [{}, {"question": 5}, {**QUESTION, "top_k": "many"}, {**QUESTION, "history": [{}]}]
     )
-    def test_a_body_of_the_wrong_shape_is_refused(self, serve: Serve, body: dict):
-        assert serve().post("/prefrag/run", json=body).status_code == 422
+    def test_a_body_of_the_wrong_shape_is_refused(self, served: Served, body: dict):
+        assert served().post("/prefrag/run", json=body).status_code == 422
 
-    def test_a_misspelt_wish_is_refused_rather_than_left_out(self, serve: Serve):
-        response = serve().post("/prefrag/run", json={**QUESTION, "source": ["local"]})
+    def test_a_misspelt_option_is_refused_rather_than_ignored(self, served: Served):
+        response = served().post("/prefrag/run", json={**QUESTION, "source": ["local"]})
 
         assert response.status_code == 422
         assert "web" not in CALLS
 
-    def test_earlier_turns_are_understood(self, serve: Serve):
+    def test_earlier_turns_are_understood(self, served: Served):
         history = [{"role": "user", "content": "Who built alpha?"}, {"role": "assistant", "content": "Beta."}]
-        client = serve('{"question": "When did Beta win the prize?"}', answer("1974"))
+        client = served('{"question": "When did Beta win the prize?"}', answer("1974"))
 
         response = client.post("/prefrag/run", json={"question": "And when did it win?", "history": history})
 
@@ -85,8 +86,8 @@ class TestRun:
         assert result["question"] == "When did Beta win the prize?"
         assert result["asked"] == "And when did it win?"
 
-    def test_a_failing_model_is_a_bad_gateway_with_the_trace_so_far(self, serve: Serve):
-        response = serve(search("alpha"), "!the model server is down").post("/prefrag/run", json=QUESTION)
+    def test_a_failing_model_is_a_bad_gateway_with_the_trace_so_far(self, served: Served):
+        response = served(search("alpha"), "!the model server is down").post("/prefrag/run", json=QUESTION)
 
         assert response.status_code == 502
         body = response.json()
@@ -94,8 +95,8 @@ class TestRun:
         assert [step["query"] for step in body["result"]["steps"]] == ["alpha"]
         assert any(event["kind"] == "found" for event in body["result"]["trace"])
 
-    def test_a_strict_source_that_fails_is_one_too_and_nothing_leaves_the_house(self, serve: Serve):
-        client = serve(search("alpha"), errors={"local": "disk full"}, changes={"local": {"strict": True}})
+    def test_a_strict_source_that_fails_is_one_too_and_no_query_leaves_the_network(self, served: Served):
+        client = served(search("alpha"), errors={"local": "disk full"}, replace={"local.strict": True})
 
         response = client.post("/prefrag/run", json=QUESTION)
 
@@ -103,15 +104,17 @@ class TestRun:
         assert "The source 'local' failed: ScriptedRetriever: disk full" in response.json()["detail"]
         assert "web" not in CALLS
 
-    def test_a_question_that_the_window_cannot_hold_is_one_too(self, serve: Serve):
-        response = serve(answer(), model_settings={"context_window": 400}).post("/prefrag/run", json=QUESTION)
+    def test_a_question_that_the_window_cannot_hold_is_one_too(self, served: Served):
+        response = served(answer(), model_settings={"context_window": 400}).post("/prefrag/run", json=QUESTION)
 
         assert response.status_code == 502
         assert "PREFRAG_LLM_CONTEXT" in response.json()["detail"]
 
-    def test_the_web_that_an_administrator_switched_off_stays_off(self, serve: Serve, monkeypatch: pytest.MonkeyPatch):
+    def test_the_web_that_an_administrator_switched_off_stays_off(
+        self, served: Served, monkeypatch: pytest.MonkeyPatch
+    ):
         monkeypatch.setenv("PREFRAG_WEB", "off")
-        client = serve()
+        client = served()
 
         assert client.post("/prefrag/run", json={**QUESTION, "sources": ["web"]}).status_code == 422
         assert client.post("/prefrag/run", json=QUESTION).json()["result"]["queries_sent_out"] == []
@@ -119,33 +122,32 @@ class TestRun:
 
 
 class TestReady:
-    def test_is_ready_when_every_pipeline_loaded(self, serve: Serve):
-        response = serve().get("/ready")
+    def test_is_ready_when_every_pipeline_loaded(self, served: Served):
+        response = served().get("/ready")
 
         assert response.status_code == 200
 
-    def test_names_the_pipelines_that_did_not_load(self, serve: Serve, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-        shipped = Path(__file__).resolve().parents[2] / "hayhooks" / "prefrag" / "pipeline_wrapper.py"
-        for name, wrapper in [("prefrag", shipped.read_text()), ("broken", "raise ImportError('no such extra')")]:
-            (tmp_path / "folders" / name).mkdir(parents=True)
-            (tmp_path / "folders" / name / "pipeline_wrapper.py").write_text(wrapper)
-        monkeypatch.setenv("HAYHOOKS_PIPELINES_DIR", str(tmp_path / "folders"))
+    def test_names_the_pipelines_that_did_not_load(
+        self, serve: Serve, script_pipeline: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    ):
+        script_pipeline("never read", name="broken", replace={"start.preferred": "a secret attic"})
+        monkeypatch.setenv("PREFRAG_SERVE", "prefrag,broken")
         monkeypatch.setenv("PREFRAG_API_KEYS", "first")
 
         response = serve().get("/ready")
 
         assert response.status_code == 503
         assert response.json()["not_loaded"] == ["broken"]
-        assert "no such extra" not in response.text
+        assert "attic" not in response.text
 
     def test_lives_even_when_not_ready(self, serve: Serve, script_pipeline: Callable[..., None]):
-        client = serve("never said", changes={"start": {"preferred": "attic"}})
+        client = serve("never read", replace={"start.preferred": "attic"})
 
         assert client.get("/ready").json()["not_loaded"] == ["prefrag"]
         assert client.get("/live").status_code == 200
 
     def test_a_missing_folder_of_pipelines_stops_the_start(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-        monkeypatch.setenv("HAYHOOKS_PIPELINES_DIR", str(tmp_path / "nowhere"))
+        monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(tmp_path / "nowhere"))
 
         with pytest.raises(FileNotFoundError, match="nowhere"):
             create_app()
@@ -165,23 +167,23 @@ DEPLOY = [
 
 class TestClosedRoutes:
     @pytest.mark.parametrize(("method", "path"), DEPLOY)
-    def test_are_not_there(self, serve: Serve, method: str, path: str):
-        client = serve()
+    def test_are_not_there(self, served: Served, method: str, path: str):
+        client = served()
 
         assert client.request(method, path, json={}).status_code == 404
         assert client.get("/ready").status_code == 200
 
     @pytest.mark.parametrize("path", ["//deploy_files", "/deploy_files/", "/%64eploy_files", "/x/../deploy_files"])
-    def test_are_not_there_under_other_spellings(self, serve: Serve, path: str):
-        assert serve().post(path, json={"name": "x", "files": {}}).status_code == 404
+    def test_are_not_there_under_other_spellings(self, served: Served, path: str):
+        assert served().post(path, json={"name": "x", "files": {}}).status_code == 404
 
-    def test_are_not_described(self, serve: Serve):
-        paths = serve().get("/openapi.json").json()["paths"]
+    def test_are_not_described(self, served: Served):
+        paths = served().get("/openapi.json").json()["paths"]
 
         assert {"/prefrag/run", "/ready", "/v1/chat/completions", "/status/{pipeline_name}"} <= paths.keys()
         assert not [path for path in paths if "deploy" in path or "files" in path or "draw" in path]
 
-    def test_deploy_routes_open_when_the_administrator_says_so(self, serve: Serve, monkeypatch: pytest.MonkeyPatch):
+    def test_deploy_routes_open_when_the_administrator_opens_them(self, serve: Serve, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_OPEN_DEPLOY", "on")
         client = serve()
 
@@ -190,13 +192,17 @@ class TestClosedRoutes:
         assert client.post("/v1/files", json={}).status_code == 404
 
 
-class TestKeys:
-    @pytest.fixture
-    def client(self, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> TestClient:
-        monkeypatch.setenv("PREFRAG_API_KEYS", "first, second")
-        monkeypatch.setenv("PREFRAG_OPEN_DEPLOY", "on")
-        return serve()
+@pytest.fixture(scope="class")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """An application that asks for keys and lets pipelines be deployed."""
+    folder = tmp_path_factory.mktemp("yaml")
+    (folder / "prefrag.yaml").write_text(scripted_yaml(search("alpha"), answer("1974")), encoding="utf-8")
+    settings = {"PREFRAG_API_KEYS": "first, second", "PREFRAG_OPEN_DEPLOY": "on"}
+    with listening(PREFRAG_PIPELINES_DIR=str(folder), **settings) as (app, _):
+        yield TestClient(app)
 
+
+class TestKeys:
     @pytest.mark.parametrize(
         ("method", "path"),
         [
@@ -247,46 +253,45 @@ class TestKeys:
 
 
 class TestWithoutKeys:
-    def test_only_this_machine_is_served(self, serve: Serve):
-        app = serve().app
+    def test_only_this_machine_is_served(self, served: Served):
+        outside = TestClient(served().app, base_url="http://192.168.1.5:1416")
 
-        with TestClient(app, base_url="http://192.168.1.5:1416") as outside:
-            response = outside.post("/prefrag/run", json=QUESTION)
+        response = outside.post("/prefrag/run", json=QUESTION)
 
         assert response.status_code == 403
         assert "PREFRAG_API_KEYS" in response.json()["detail"]
 
-    def test_a_foreign_name_for_this_machine_is_refused(self, serve: Serve):
-        response = serve().post("/prefrag/run", json=QUESTION, headers={"Host": "rebound.example"})
+    def test_a_foreign_name_for_this_machine_is_refused(self, served: Served):
+        response = served().post("/prefrag/run", json=QUESTION, headers={"Host": "rebound.example"})
 
         assert response.status_code == 403
 
     @pytest.mark.parametrize("host", ["localhost:1416", "127.0.0.1", "[::1]:1416"])
-    def test_its_own_names_are_served(self, serve: Serve, host: str):
-        assert serve().post("/prefrag/run", json=QUESTION, headers={"Host": host}).status_code == 200
+    def test_its_own_names_are_served(self, served: Served, host: str):
+        assert served().post("/prefrag/run", json=QUESTION, headers={"Host": host}).status_code == 200
 
 
 class TestLimits:
-    def test_a_large_body_is_refused_unread(self, serve: Serve):
-        response = serve().post("/prefrag/run", content=b" " * 1_000_001, headers={"Content-Type": "application/json"})
+    def test_a_large_body_is_refused_unread(self, served: Served):
+        response = served().post("/prefrag/run", content=b" " * 1_000_001, headers={"Content-Type": "application/json"})
 
         assert response.status_code == 413
         assert "1,000,000" in response.json()["detail"]
 
-    def test_a_large_body_in_chunks_is_refused_too(self, serve: Serve):
+    def test_a_large_body_in_chunks_is_refused_too(self, served: Served):
         def chunks() -> Iterator[bytes]:
             for _ in range(11):
                 yield b" " * 100_000
 
-        response = serve().post("/prefrag/run", content=chunks(), headers={"Content-Type": "application/json"})
+        response = served().post("/prefrag/run", content=chunks(), headers={"Content-Type": "application/json"})
 
         assert "content-length" not in response.request.headers
         assert response.status_code == 413
 
-    def test_a_body_within_the_limit_in_chunks_is_read(self, serve: Serve):
+    def test_a_body_within_the_limit_in_chunks_is_read(self, served: Served):
         text = json.dumps(QUESTION).encode()
 
-        response = serve().post(
+        response = served().post(
             "/prefrag/run", content=iter([text[:10], text[10:]]), headers={"Content-Type": "application/json"}
         )
 
@@ -296,8 +301,8 @@ class TestLimits:
 class TestCors:
     PREFLIGHT = {"Origin": "https://chat.example", "Access-Control-Request-Method": "POST"}
 
-    def test_is_closed(self, serve: Serve):
-        response = serve().post("/prefrag/run", json=QUESTION, headers={"Origin": "https://chat.example"})
+    def test_is_closed(self, served: Served):
+        response = served().post("/prefrag/run", json=QUESTION, headers={"Origin": "https://chat.example"})
 
         assert "access-control-allow-origin" not in response.headers
 
@@ -326,7 +331,10 @@ class TestLog:
 
 
 class TestServed:
-    def test_other_methods_are_served_when_they_are_named(self, serve: Serve, monkeypatch: pytest.MonkeyPatch):
+    def test_other_methods_are_served_when_they_are_named(
+        self, serve: Serve, script_pipeline: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    ):
+        script_pipeline("Final Answer: 1974", name="react", pipeline="react")
         monkeypatch.setenv("PREFRAG_SERVE", "prefrag, react")
 
         client = serve()
@@ -337,5 +345,5 @@ class TestServed:
     def test_a_name_that_is_not_there_stops_the_start(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_SERVE", "nonsense")
 
-        with pytest.raises(FileNotFoundError, match="no pipeline to serve named nonsense"):
+        with pytest.raises(FileNotFoundError, match="no pipeline 'nonsense'"):
             create_app()

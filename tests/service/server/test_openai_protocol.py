@@ -4,31 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
 import openai
 import pytest
+from starlette.testclient import TestClient
 
+from prefrag.pipelines.loading import YAML_PIPELINES
 from prefrag.service.server.openai_protocol import DONE, ErrorForm, StreamEnd
 from tests.pipelines.scripted import search
-from tests.service.conftest import listening
+from tests.service.server.serving import listening
 
 Script = Callable[..., None]
+Served = Callable[..., TestClient]
 QUESTION = "In which year did the yard that built alpha win the prize?"
 MESSAGES: list[Any] = [{"role": "user", "content": QUESTION}]
-FOLDERS = Path(__file__).resolve().parents[2] / "hayhooks"
-WRAPPERS = sorted(wrapper.parent.name for wrapper in FOLDERS.glob("*/pipeline_wrapper.py"))
+SHIPPED = sorted(file.stem for file in YAML_PIPELINES.glob("*.yaml"))
 END = "data: [DONE]\n\n"
-
-
-@pytest.fixture
-def address(script_pipeline: Script) -> Iterator[str]:
-    """The address of the scripted `prefrag`."""
-    script_pipeline()
-    with listening() as address:
-        yield address
 
 
 def stream(address: str, path: str = "/v1/chat/completions", model: str = "prefrag", **fields: Any) -> str:
@@ -41,33 +34,31 @@ def stream(address: str, path: str = "/v1/chat/completions", model: str = "prefr
 class TestStreamEnd:
     @pytest.mark.parametrize("path", ["/v1/chat/completions", "/chat/completions"])
     @pytest.mark.parametrize("options", [{}, {"stream_options": {"include_usage": True}}])
-    def test_is_said_once_after_all_the_rest(self, address: str, path: str, options: dict[str, Any]):
+    def test_is_sent_once_after_all_the_rest(self, address: str, path: str, options: dict[str, Any]):
         text = stream(address, path, **options)
 
         assert text.endswith(END)
         assert text.count("[DONE]") == 1
 
-    def test_is_said_by_every_wrapper(self, script_pipeline: Script, monkeypatch: pytest.MonkeyPatch):
-        for name in WRAPPERS:
+    def test_is_sent_for_every_pipeline(self, script_pipeline: Script):
+        for name in SHIPPED:
             script_pipeline("Final Answer: 1974", name=name, pipeline=name)
-        monkeypatch.setenv("PREFRAG_SERVE", ",".join(WRAPPERS))
 
-        with listening() as address:
-            streams = {name: stream(address, model=name) for name in WRAPPERS}
+        with listening(PREFRAG_SERVE="all") as (_, address):
+            streams = {name: stream(address, model=name) for name in SHIPPED}
 
         assert [name for name, text in streams.items() if not text.endswith(END)] == []
 
-    def test_is_said_after_a_run_that_broke_off(self, script_pipeline: Script):
-        script_pipeline(search("alpha"), "!the model server is down")
+    def test_is_sent_after_a_run_that_broke_off(self, served: Served, address: str):
+        served(search("alpha"), "!the model server is down")
 
-        with listening() as address:
-            text = stream(address)
+        text = stream(address)
 
         assert "the model server is down" in text
         assert text.endswith(END)
         assert text.count("[DONE]") == 1
 
-    def test_is_not_said_of_an_answer_that_is_no_stream(self, address: str):
+    def test_is_not_sent_for_an_answer_that_is_no_stream(self, address: str):
         body = {"model": "prefrag", "messages": MESSAGES}
 
         assert "[DONE]" not in httpx.post(f"{address}/v1/chat/completions", json=body).text
@@ -75,13 +66,13 @@ class TestStreamEnd:
     @pytest.mark.parametrize(
         "pieces", [[b"data: {}\n\n", DONE + b"\n\n"], [b"data: {}\n\ndata: [DO", b"NE]\n", b"\n"], [b"", DONE, b""]]
     )
-    async def test_is_not_doubled_when_a_library_says_it(self, pieces: list[bytes]):
+    async def test_is_not_doubled_when_a_library_sends_it(self, pieces: list[bytes]):
         sent = await answered(StreamEnd(replying(*pieces)))
 
         assert b"".join(sent).count(DONE) == 1
 
     @pytest.mark.parametrize("pieces", [[], [b"data: {}\n\n"], [b'data: {"content": "data: [DONE]"}\n\n']])
-    async def test_is_said_whatever_went_before(self, pieces: list[bytes]):
+    async def test_is_sent_whatever_went_before(self, pieces: list[bytes]):
         sent = await answered(StreamEnd(replying(*pieces)))
 
         assert b"".join(sent) == b"".join(pieces) + END.encode()
@@ -157,11 +148,10 @@ class TestErrors:
         assert response.status_code == 403
         assert "PREFRAG_API_KEYS" in response.json()["error"]["message"]
 
-    def test_of_a_run_that_broke_off_beside_its_result(self, script_pipeline: Script):
-        script_pipeline(search("alpha"), "!the model server is down")
+    def test_of_a_run_that_broke_off_beside_its_result(self, served: Served, address: str):
+        served(search("alpha"), "!the model server is down")
 
-        with listening() as address:
-            response = httpx.post(f"{address}/v1/chat/completions", json={"model": "prefrag", "messages": MESSAGES})
+        response = httpx.post(f"{address}/v1/chat/completions", json={"model": "prefrag", "messages": MESSAGES})
 
         assert response.status_code == 502
         assert response.json()["error"]["type"] == "server_error"
@@ -174,7 +164,7 @@ class TestErrors:
         assert response.status_code == 422
         assert response.json().keys() == {"detail"}
 
-    async def test_of_an_application_that_raises_say_nothing_of_it(self):
+    async def test_of_an_application_that_raises_reveal_nothing_of_it(self):
         async def broken(scope: Any, receive: Any, send: Any) -> None:
             raise LookupError("a secret path")
 
@@ -195,10 +185,8 @@ class TestClient:
     """The published client, as people use it."""
 
     @pytest.fixture
-    def client(self, script_pipeline: Script, monkeypatch: pytest.MonkeyPatch) -> Iterator[openai.OpenAI]:
-        monkeypatch.setenv("PREFRAG_API_KEYS", "secret")
-        script_pipeline()
-        with listening() as address, openai.OpenAI(base_url=f"{address}/v1", api_key="secret", max_retries=0) as client:
+    def client(self, address: str) -> Iterator[openai.OpenAI]:
+        with openai.OpenAI(base_url=f"{address}/v1", api_key="any", max_retries=0) as client:
             yield client
 
     def test_lists_the_models(self, client: openai.OpenAI):
@@ -216,23 +204,28 @@ class TestClient:
         assert (chunks[-1].choices[0].delta.content or "").startswith("1974")
         assert chunks[-1].choices[0].finish_reason == "stop"
 
-    def test_raises_what_the_service_says(self, client: openai.OpenAI):
+    def test_raises_what_the_service_reports(self, client: openai.OpenAI):
         with pytest.raises(openai.NotFoundError, match="'other' not found") as missing:
             client.chat.completions.create(model="other", messages=MESSAGES)
-        with pytest.raises(openai.AuthenticationError, match="Send a valid API key") as refused:
-            client.with_options(api_key="wrong").models.list()
 
         assert missing.value.code == "model_not_found"
+
+    def test_raises_without_a_valid_key(self, script_pipeline: Script):
+        script_pipeline()
+        with (
+            listening(PREFRAG_API_KEYS="secret") as (_, address),
+            openai.OpenAI(base_url=f"{address}/v1", api_key="secret", max_retries=0) as client,
+        ):
+            client.models.list()
+            with pytest.raises(openai.AuthenticationError, match="Send a valid API key") as refused:
+                client.with_options(api_key="wrong").models.list()
+
         assert refused.value.code == "invalid_api_key"
 
-    def test_raises_when_a_run_breaks_off(self, script_pipeline: Script):
-        script_pipeline("!the model server is down")
+    def test_raises_when_a_run_breaks_off(self, served: Served, client: openai.OpenAI):
+        served("!the model server is down")
 
-        with (
-            listening() as address,
-            openai.OpenAI(base_url=f"{address}/v1", api_key="x", max_retries=0) as client,
-            pytest.raises(openai.InternalServerError, match="the model server is down"),
-        ):
+        with pytest.raises(openai.InternalServerError, match="the model server is down"):
             client.chat.completions.create(model="prefrag", messages=MESSAGES)
 
 

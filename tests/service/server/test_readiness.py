@@ -1,4 +1,4 @@
-"""What /ready and the log say of pipelines that cannot answer, over real connections."""
+"""What /ready and the log report of pipelines that cannot answer, over real connections."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pytest
 import yaml
 
 from prefrag.pipelines.loading import YAML_PIPELINES, Pipeline, find, read
-from prefrag.service.server import readiness
+from prefrag.service.server import readiness, served_pipelines
 from prefrag.service.server.readiness import outages
 from tests.pipelines.scripted import answer, scripted_yaml, search
-from tests.service.conftest import listening
-from tests.service.elasticsearch_stub import Stub, elasticsearch
+from tests.service.server.elasticsearch_stub import Stub, elasticsearch
+from tests.service.server.serving import listening
 
 Write = Callable[..., None]
 
@@ -51,7 +51,7 @@ class TestElasticsearch:
     @pytest.fixture(autouse=True)
     def served(self, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PREFRAG_SERVE", "prefrag,prefrag_elasticsearch")
-        monkeypatch.setenv("PREFRAG_INDEX", "house")
+        monkeypatch.setenv("PREFRAG_INDEX", "articles")
         write("prefrag")
 
     @pytest.fixture
@@ -65,17 +65,17 @@ class TestElasticsearch:
     def test_that_answers_is_ready(self, named: Callable[[str], None]):
         with elasticsearch(Stub()) as stub:
             named(stub.url)
-            with listening() as address:
+            with listening() as (_, address):
                 response = httpx.get(f"{address}/ready", timeout=30)
 
         assert (response.status_code, response.json()) == (200, {"status": "ready"})
-        assert {path.partition("?")[0] for path in stub.paths} == {"/house/_search"}
+        assert {path.partition("?")[0] for path in stub.paths} == {"/articles/_search"}
 
     def test_that_is_not_there_is_named_at_once_and_the_rest_goes_on(
         self, named: Callable[[str], None], nowhere: str, capfd: pytest.CaptureFixture[str]
     ):
         named(nowhere)
-        with listening() as address:
+        with listening() as (_, address):
             response = httpx.get(f"{address}/ready", timeout=30)
             started = capfd.readouterr().err
             answered = httpx.post(f"{address}/prefrag/run", json={"question": "Who built alpha?"})
@@ -85,22 +85,22 @@ class TestElasticsearch:
         assert "start it, or set PREFRAG_ELASTICSEARCH_URL" in advice
         assert nowhere not in response.text
         assert f"Not ready: prefrag_elasticsearch. No Elasticsearch answers at {nowhere}" in started
-        # Said when it begins, not at every probe.
+        # Logged when it begins, not at every probe.
         assert started.count("Not ready") == 1
         assert answered.json()["result"]["answer"] == "1974"
 
-    def test_that_comes_and_goes_is_told_each_time(
+    def test_that_comes_and_goes_is_reported_each_time(
         self, named: Callable[[str], None], capfd: pytest.CaptureFixture[str]
     ):
         with elasticsearch(Stub()) as stub:
             named(stub.url)
-            with listening() as address:
-                told = []
+            with listening() as (_, address):
+                reported = []
                 for status in (200, 404, 404, 200):
                     stub.status = status
-                    told.append(httpx.get(f"{address}/ready", timeout=30).status_code)
+                    reported.append(httpx.get(f"{address}/ready", timeout=30).status_code)
 
-        assert told == [200, 503, 503, 200]
+        assert reported == [200, 503, 503, 200]
         log = capfd.readouterr().err
         assert log.count("Not ready") == log.count("Ready again: prefrag_elasticsearch") == 1
 
@@ -108,15 +108,15 @@ class TestElasticsearch:
         ("status", "advice"),
         [(404, "prefrag index"), (401, "PREFRAG_ELASTICSEARCH_API_KEY"), (503, "PREFRAG_ELASTICSEARCH")],
     )
-    def test_that_refuses_is_told_with_what_to_do(self, named: Callable[[str], None], status: int, advice: str):
+    def test_that_refuses_is_reported_with_what_to_do(self, named: Callable[[str], None], status: int, advice: str):
         with elasticsearch(Stub(status)) as stub:
             named(stub.url)
-            with listening() as address:
+            with listening() as (_, address):
                 response = httpx.get(f"{address}/ready", timeout=30)
 
         assert response.status_code == 503
         assert advice in response.json()["unreachable"]["prefrag_elasticsearch"]
-        assert "house" not in response.text
+        assert "articles" not in response.text
         assert "secret" not in response.text
 
     async def test_that_hangs_is_given_up(self, named: Callable[[str], None], monkeypatch: pytest.MonkeyPatch):
@@ -128,7 +128,7 @@ class TestElasticsearch:
 
         assert "does not answer" in found["mine"].advice
 
-    async def test_with_an_address_that_is_none_is_told_too(self, named: Callable[[str], None]):
+    async def test_with_an_address_that_is_none_is_reported_too(self, named: Callable[[str], None]):
         named("localhost:9200")
 
         assert "scheme" in (await outages({"mine": loaded("prefrag_elasticsearch")}))["mine"].details
@@ -143,29 +143,25 @@ class TestElasticsearch:
 
         assert (await outages({"mine": Pipeline.loads(yaml.safe_dump(data))})).keys() == {"mine"}
 
-    async def test_is_not_asked_for_pipelines_without_it(self, write: Write):
+    async def test_is_not_called_for_pipelines_without_it(self, write: Write):
         assert await outages({"prefrag": loaded("prefrag")}) == {}
 
 
 class TestAll:
     @pytest.fixture(autouse=True)
-    def folders(self, write: Write, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, nowhere: str) -> None:
-        """Three pipelines, of which one has no index and one no server."""
+    def three(self, write: Write, monkeypatch: pytest.MonkeyPatch, nowhere: str) -> None:
+        """Three pipelines to choose from, of which one has no index and one no server."""
         monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", nowhere)
         monkeypatch.setenv("PREFRAG_INDEX", "unmade")
-        shipped = Path(__file__).resolve().parents[2] / "hayhooks"
         for name, local in (("prefrag", None), ("react", "react"), ("prefrag_elasticsearch", "prefrag_elasticsearch")):
             write(name, local)
-            (tmp_path / "folders" / name).mkdir(parents=True)
-            wrapper = (shipped / name / "pipeline_wrapper.py").read_text(encoding="utf-8")
-            (tmp_path / "folders" / name / "pipeline_wrapper.py").write_text(wrapper, encoding="utf-8")
-        monkeypatch.setenv("HAYHOOKS_PIPELINES_DIR", str(tmp_path / "folders"))
+        monkeypatch.setattr(served_pipelines, "names", lambda: ["prefrag", "prefrag_elasticsearch", "react"])
 
-    def test_serves_what_is_ready_and_says_what_it_left_out(
+    def test_serves_what_is_ready_and_reports_what_it_left_out(
         self, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
     ):
         monkeypatch.setenv("PREFRAG_SERVE", "all")
-        with listening() as address:
+        with listening() as (_, address):
             response = httpx.get(f"{address}/ready", timeout=30)
             models = httpx.get(f"{address}/v1/models").json()["data"]
             left_out = httpx.post(f"{address}/prefrag_elasticsearch/run", json={"question": "Who built alpha?"})
@@ -174,34 +170,30 @@ class TestAll:
         assert response.json() == {"status": "ready", "left_out": ["prefrag_elasticsearch", "react"]}
         assert [model["id"] for model in models] == ["prefrag"]
         assert left_out.status_code == 404
-        told = [line for line in capfd.readouterr().err.splitlines() if "Left out" in line]
-        assert len(told) == 2
-        assert any("Left out: react." in line and "There is no index 'unmade'" in line for line in told)
-        assert any("Left out: prefrag_elasticsearch. No Elasticsearch answers" in line for line in told)
+        reported = [line for line in capfd.readouterr().err.splitlines() if "Left out" in line]
+        assert len(reported) == 2
+        assert any("Left out: react." in line and "There is no index 'unmade'" in line for line in reported)
+        assert any("Left out: prefrag_elasticsearch. No Elasticsearch answers" in line for line in reported)
 
     def test_of_which_nothing_is_left_is_not_ready(self, monkeypatch: pytest.MonkeyPatch, write: Write):
         monkeypatch.setenv("PREFRAG_SERVE", "all")
         write("prefrag", "prefrag")
-        with listening() as address:
+        with listening() as (_, address):
             response = httpx.get(f"{address}/ready", timeout=30)
 
         assert response.status_code == 503
         assert len(response.json()["left_out"]) == 3
 
-    @pytest.mark.parametrize("names", ["prefrag,react,prefrag_elasticsearch", None])
-    def test_is_not_meant_by_names_nor_by_a_folder_of_ones_own(
-        self, names: str | None, monkeypatch: pytest.MonkeyPatch
-    ):
-        if names:
-            monkeypatch.setenv("PREFRAG_SERVE", names)
-        with listening() as address:
+    def test_is_not_meant_by_the_names_of_all(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_SERVE", "prefrag,react,prefrag_elasticsearch")
+        with listening() as (_, address):
             response = httpx.get(f"{address}/ready", timeout=30)
 
         assert response.status_code == 503
-        told = response.json()
-        assert told["not_loaded"] == ["react"]
-        assert told["unreachable"].keys() == {"prefrag_elasticsearch"}
-        assert "left_out" not in told
+        reported = response.json()
+        assert reported["not_loaded"] == ["react"]
+        assert reported["unreachable"].keys() == {"prefrag_elasticsearch"}
+        assert "left_out" not in reported
 
 
 def loaded(name: str) -> Any:

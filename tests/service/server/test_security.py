@@ -72,18 +72,18 @@ class TestCancelWhenGone:
 
         assert client.sent == [{"type": "http.response.body", "body": b"ab"}]
 
-    async def test_the_work_is_told_as_well(self):
-        client, told = Client(), []
+    async def test_the_work_learns_of_it_as_well(self):
+        client, received = Client(), []
 
         async def work(scope: Any, receive: Any, send: Any) -> None:
             await read_body(receive)
             client.gone.set()
-            told.append(await receive())
+            received.append(await receive())
             await asyncio.Event().wait()
 
         await asyncio.wait_for(CancelWhenGone(work)(POST, client.receive, client.send), 5)
 
-        assert told == [{"type": "http.disconnect"}]
+        assert received == [{"type": "http.disconnect"}]
 
     async def test_an_error_of_the_work_is_not_hidden(self):
         client = Client()

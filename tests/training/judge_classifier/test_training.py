@@ -181,7 +181,7 @@ def test_no_copy_of_a_held_back_question_teaches(tmp_path: Path, monkeypatch: py
 
     with monkeypatch.context() as patched:
         patched.setattr("prefrag.training.judge_classifier.training.fit", fit)
-        patched.setattr("prefrag.training.judge_classifier.training._measured", measure)
+        patched.setattr("prefrag.training.judge_classifier.training._measure", measure)
         train_judge([first, second], tmp_path / "trees.json")
 
     assert len(measured) > 6, "the two hold back other questions"

@@ -1,0 +1,45 @@
+"""The failures that reach a user, each with its exit code and its HTTP status.
+
+They lie in the lowest folder, so that every other one may raise them.
+"""
+
+from __future__ import annotations
+
+
+class PrefragError(Exception):
+    """Report a failure to the user: the message says what happened and what to do."""
+
+    exit_code = 1
+    http_status = 500
+
+
+class BadInput(PrefragError, ValueError):
+    """Refuse what the user gave."""
+
+    exit_code = 2
+    http_status = 422
+
+
+class Missing(PrefragError, FileNotFoundError):
+    """Report that a file, an index, a pipeline or a package is absent."""
+
+    exit_code = 3
+
+
+_STANDS_FOR: dict[type[Exception], type[PrefragError]] = {
+    FileNotFoundError: Missing,
+    ImportError: Missing,
+    ValueError: BadInput,
+}
+
+
+def error_kind(error: Exception) -> type[PrefragError]:
+    """Find the place of an exception in the tree.
+
+    :param error: Any exception.
+    :returns: Its own class where that is of the tree, else the one that stands for the built-in exceptions that
+        components raise for a wrong setting, an absent file or an absent package, else the root.
+    """
+    if isinstance(error, PrefragError):
+        return type(error)
+    return next((kind for builtin, kind in _STANDS_FOR.items() if isinstance(error, builtin)), PrefragError)

@@ -1,0 +1,206 @@
+"""A connection to an OpenAI-compatible model server, and what its failures mean."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from haystack.dataclasses import ChatMessage
+from haystack.tools import Tool
+from haystack.utils import Secret
+
+from prefrag.components.errors import PrefragError
+
+if TYPE_CHECKING:
+    from haystack.components.generators.chat import OpenAIChatGenerator
+
+# The longest that a server may make a retry wait, so that a call as a whole has an end.
+_RETRY_WAIT_SECONDS = 60.0
+
+
+class ModelServerError(PrefragError, RuntimeError):
+    """A model could not be reached or gave no usable reply; the message says what to do.
+
+    :param message: What happened, where, and the way out.
+    :param status: The HTTP status, if a server answered with one.
+    """
+
+    def __init__(self, message: str, status: int | None = None):
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True)
+class ModelServer:
+    """A model on a server; equal ones share a connection.
+
+    :param base_url: Where its OpenAI protocol begins.
+    :param model: The name of the model there.
+    :param api_key: The key, empty for none.
+    :param prefix: Of the environment variables that all this came from.
+    :param timeout: Seconds that an attempt may take.
+    :param max_retries: Further attempts.
+    """
+
+    base_url: str
+    model: str
+    api_key: str = field(repr=False)
+    prefix: str
+    timeout: float
+    max_retries: int
+
+    @property
+    def address(self) -> str:
+        """The URL without what may be secret in it."""
+        url = urlsplit(self.base_url)
+        return f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path.rstrip('/')}"
+
+    @property
+    def deadline(self) -> float:
+        """Seconds after which a call has failed, whatever the server sends to keep it alive."""
+        return (self.timeout + _RETRY_WAIT_SECONDS) * (self.max_retries + 1)
+
+    def connect(self) -> None:
+        """Make the synchronous client; no call is made."""
+        _generator(self)
+
+    def call(
+        self, messages: list[ChatMessage], generation_kwargs: dict[str, Any], tools: list[Tool] | None
+    ) -> list[ChatMessage]:
+        """Call the model.
+
+        :param messages: The conversation.
+        :param generation_kwargs: Parameters of the call by their OpenAI names.
+        :param tools: What the model may call.
+        :returns: The replies, their text as the model wrote it and the calls of tools, without reasoning beside them.
+        :raises ModelServerError: When the server cannot be reached or gives no usable reply.
+        :raises ValueError: For a parameter that the OpenAI protocol does not know.
+        """
+        generator = _generator(self)
+        with self._explain_errors():
+            return self._read(generator.run(messages=messages, generation_kwargs=generation_kwargs, tools=tools))
+
+    async def call_async(
+        self, messages: list[ChatMessage], generation_kwargs: dict[str, Any], tools: list[Tool] | None
+    ) -> list[ChatMessage]:
+        """Call the model as :meth:`call` does, without blocking the event loop."""
+        generator = await _async_generator(self)
+        with self._explain_errors():
+            async with asyncio.timeout(self.deadline):
+                output = await generator.run_async(messages=messages, generation_kwargs=generation_kwargs, tools=tools)
+                return self._read(output)
+
+    def _read(self, output: dict[str, Any]) -> list[ChatMessage]:
+        replies = [
+            ChatMessage.from_assistant(reply.text or "", tool_calls=reply.tool_calls, meta=reply.meta)
+            for reply in output["replies"]
+        ]
+        if not replies:
+            raise self._error("answered without any choice: look at its log.")
+        return replies
+
+    def _error(self, reason: str, status: int | None = None) -> ModelServerError:
+        """Return the error to raise, without the key even if the server repeats it."""
+        message = f"The model server at {self.address} (model '{self.model}') {reason}"
+        return ModelServerError(message.replace(self.api_key, "***") if self.api_key else message, status)
+
+    @contextmanager
+    def _explain_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except ModelServerError:
+            raise
+        except Exception as error:
+            raise self._explain(error) from error
+
+    def _explain(self, error: Exception) -> Exception:
+        import openai
+
+        attempts = f"after {self.max_retries + 1} attempts" if self.max_retries else "at the only attempt"
+        # The first is the deadline of the call as a whole, the second that of one attempt.
+        if isinstance(error, TimeoutError | openai.APITimeoutError):
+            return self._error(
+                f"did not reply within {self.timeout:g} seconds, {attempts}: see whether it is overloaded, or raise "
+                "`timeout`."
+            )
+        if isinstance(error, openai.APIConnectionError):
+            return self._error(
+                f"cannot be reached, {attempts}: see whether it runs, and whether {self.prefix}BASE_URL is right "
+                f"({error.__cause__ or error})."
+            )
+        if isinstance(error, openai.APIStatusError):
+            return self._error(self._explain_status(error.status_code, str(error)[:500], attempts), error.status_code)
+        if isinstance(error, TypeError) and "unexpected keyword argument" in str(error):
+            return ValueError(
+                f"A generation parameter is not one of the OpenAI protocol ({error}): put what only this server knows "
+                "under `extra_body`."
+            )
+        return self._error(
+            f"sent something that is not a chat completion ({type(error).__name__}: {str(error)[:200]}): see whether "
+            f"{self.prefix}BASE_URL is the root of an OpenAI-compatible interface; it mostly ends in /v1."
+        )
+
+    def _explain_status(self, status: int, text: str, attempts: str) -> str:
+        if status in (401, 403):
+            return f"refused the key with status {status}: set {self.prefix}API_KEY to one that it accepts."
+        if status == 404:
+            return (
+                f"does not know the model or the address: set {self.prefix}MODEL to a name that {self.address}/models "
+                f"lists; {self.prefix}BASE_URL mostly ends in /v1 ({text})."
+            )
+        if status == 429:
+            return f"has no room for further calls, {attempts}: send fewer at once, or see to your quota ({text})."
+        if status >= 500:
+            return f"failed with status {status}, {attempts}: look at its log ({text})."
+        return f"refused the call with status {status}: {text}"
+
+
+def _new_generator(server: ModelServer) -> OpenAIChatGenerator:
+    # Imported here because the client of OpenAI takes half a second to import, which the embedded model does not need.
+    from haystack.components.generators.chat import OpenAIChatGenerator
+
+    return OpenAIChatGenerator(
+        # Without a key of its own the client would send OPENAI_API_KEY to whatever server this is.
+        api_key=Secret.from_token(server.api_key or "none"),
+        model=server.model,
+        api_base_url=server.base_url,
+        timeout=server.timeout,
+        max_retries=server.max_retries,
+    )
+
+
+@lru_cache(maxsize=16)
+def _generator(server: ModelServer) -> OpenAIChatGenerator:
+    """Return the synchronous client of a server, one a process."""
+    return _new_generator(server)
+
+
+_Connection = AsyncGenerator["OpenAIChatGenerator", None]
+_connections: dict[tuple[asyncio.AbstractEventLoop, ModelServer], tuple[OpenAIChatGenerator, _Connection]] = {}
+
+
+async def _async_generator(server: ModelServer) -> OpenAIChatGenerator:
+    """Return the asynchronous client of a server, one an event loop: kept-alive connections die with their loop."""
+    key = (asyncio.get_running_loop(), server)
+    if key not in _connections:
+        for other in [other for other in list(_connections) if other[0].is_closed()]:
+            _connections.pop(other, None)
+        connection = _connect(key)
+        _connections[key] = (await anext(connection), connection)
+    return _connections[key][0]
+
+
+async def _connect(key: tuple[asyncio.AbstractEventLoop, ModelServer]) -> _Connection:
+    # An event loop that ends closes the asynchronous generators begun on it: the one moment to close connections.
+    generator = _new_generator(key[1])
+    try:
+        yield generator
+    finally:
+        _connections.pop(key, None)
+        if generator.async_client is not None:
+            await generator.async_client.close()

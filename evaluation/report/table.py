@@ -1,0 +1,196 @@
+"""A table of runs: its lines, its cells, and how they are filled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from prefrag.evaluation.report.comparison import Intervals
+from prefrag.evaluation.report.measures import DASH, Measure
+from prefrag.evaluation.report.runs import Run
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number of a table.
+
+    :param text: It in digits, or a dash.
+    :param interval: Its 95% interval in digits, where there is one.
+    :param best: Whether it is the best of its column under its setting.
+    """
+
+    text: str
+    interval: str = ""
+    best: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of a table.
+
+    :param label: What it is of.
+    :param cells: One a column; none for a line that heads those below it.
+    """
+
+    label: str
+    cells: tuple[Cell, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table.
+
+    :param id: Its anchor.
+    :param title: Its title.
+    :param note: What a reader must know.
+    :param groups: The upper heads, each with the number of columns below it.
+    :param columns: The lower heads.
+    :param rows: Its lines.
+    """
+
+    id: str
+    title: str
+    note: str
+    groups: tuple[tuple[str, int], ...]
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def starts(self) -> set[int]:
+        """The columns at which a group starts."""
+        return {sum(width for _, width in self.groups[:place]) for place in range(len(self.groups))}
+
+    @property
+    def flat_columns(self) -> list[str]:
+        """Both heads in one, for a format with a single line of them."""
+        upper = [name for name, width in self.groups for _ in range(width)]
+        return [f"{name} {column}".strip() for name, column in zip(upper, self.columns, strict=True)]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column under one dataset.
+
+    :param measure: What it shows.
+    :param value: Gives its value of a run; None where there is none.
+    :param ranked: Whether its best value is marked.
+    """
+
+    measure: Measure
+    value: Callable[[Run], float | None]
+    ranked: bool = True
+
+
+@dataclass
+class Lines:
+    """Runs by line and dataset, in the order in which they came.
+
+    :param lines: The label of each line and its run on each dataset.
+    """
+
+    lines: dict[Hashable, tuple[str, dict[str, Run]]] = field(default_factory=dict)
+
+    def add(self, key: Hashable, label: str, run: Run) -> None:
+        """Add a run to a line, or as a line of its own where the line has one of that dataset.
+
+        :param key: What the runs of a line share.
+        :param label: What the line is called.
+        :param run: The run.
+        """
+        held = self.lines.setdefault(key, (label, {}))[1]
+        if run.dataset in held:
+            # Two runs of one method under one setting: the folder tells them apart.
+            self.lines[key, run.name] = (f"{label} ({run.name})", {run.dataset: run})
+        else:
+            held[run.dataset] = run
+
+
+def fill_table(
+    id: str,
+    title: str,
+    note: str,
+    blocks: Iterable[tuple[str, Lines]],
+    runs: Sequence[Run],
+    intervals: Intervals,
+    columns: Callable[[str], list[Column]],
+) -> Table | None:
+    """Fill a table, a group of columns for each dataset.
+
+    :param id: Its anchor.
+    :param title: Its title.
+    :param note: What a reader must know; what makes its lines less than comparable is added.
+    :param blocks: The lines under each heading.
+    :param runs: All runs in them.
+    :param intervals: The interval of each score.
+    :param columns: Gives the columns of a dataset.
+    :returns: The table; None without a run.
+    """
+    if not runs:
+        return None
+    datasets = list(dict.fromkeys(run.dataset for run in sorted(runs, key=lambda run: run.dataset)))
+    by_dataset = {dataset: columns(dataset) for dataset in datasets}
+    rows = []
+    for heading, lines in blocks:
+        rows.append(Row(heading))
+        best = _find_best(by_dataset, lines)
+        for label, held in lines.lines.values():
+            cells = [
+                _fill_cell(held.get(dataset), column, intervals, best[dataset, column.measure.key])
+                for dataset, shown in by_dataset.items()
+                for column in shown
+            ]
+            rows.append(Row(label, tuple(cells)))
+    return Table(
+        id,
+        title,
+        " ".join([note, *_list_unlike(runs)]),
+        tuple((dataset, len(shown)) for dataset, shown in by_dataset.items()),
+        tuple(column.measure.title for shown in by_dataset.values() for column in shown),
+        tuple(rows),
+    )
+
+
+def _list_unlike(runs: Sequence[Run]) -> Iterator[str]:
+    """Yield what makes the lines of a table less than comparable, in sentences."""
+    of_dataset: dict[str, list[Run]] = {}
+    for run in runs:
+        of_dataset.setdefault(run.dataset, []).append(run)
+    unlike = sorted(name for name, held in of_dataset.items() if len({_list_questions(run) for run in held}) > 1)
+    if unlike:
+        yield f"Not all lines are over the same questions ({', '.join(unlike)}): see the paired comparisons."
+    searched = sorted(
+        name for name, held in of_dataset.items() if len({run.passages[0] for run in held if run.passages[0]}) > 1
+    )
+    if searched:
+        yield f"Not all lines searched the same corpus ({', '.join(searched)}): see what was run."
+    whole = sorted({run.method for run in runs if run.config.get("split") is False})
+    if whole and any(run.config.get("split") for run in runs):
+        yield f"Each source holds the whole corpus in runs of {', '.join(whole)}; in others it is split between two."
+
+
+def _list_questions(run: Run) -> frozenset[object]:
+    return frozenset(prediction.content for prediction in run.predictions.values())
+
+
+def _find_best(by_dataset: Mapping[str, list[Column]], lines: Lines) -> dict[tuple[str, str], float | None]:
+    """Return the highest value of each column, where there are two to choose from."""
+    found: dict[tuple[str, str], float | None] = {}
+    for dataset, shown in by_dataset.items():
+        for column in shown:
+            values = [column.value(held[dataset]) for _, held in lines.lines.values() if dataset in held]
+            known = [value for value in values if value is not None]
+            found[dataset, column.measure.key] = max(known) if column.ranked and len(known) > 1 else None
+    return found
+
+
+def _fill_cell(run: Run | None, column: Column, intervals: Intervals, best: float | None) -> Cell:
+    value = column.value(run) if run is not None else None
+    text = column.measure.text(value)
+    if run is None or value is None:
+        return Cell(text)
+    interval = intervals.get((run.name, column.measure.key))
+    return Cell(
+        text,
+        f"{column.measure.text(interval.low)}{DASH}{column.measure.text(interval.high)}" if interval else "",
+        best is not None and text == column.measure.text(best),
+    )

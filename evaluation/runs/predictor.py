@@ -1,0 +1,140 @@
+"""The predictions of a pipeline, several questions at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from prefrag.components.recording import NotRecorded
+from prefrag.evaluation.question import Question
+from prefrag.pipelines.asking import RunFailed, ask_async
+
+# Beyond those that run at once: so many questions that reach no server are enough to know that there is none.
+_FURTHER_UNREACHED = 5
+
+
+class Predictor:
+    """A pipeline under test and how each question is put to it.
+
+    :param pipeline: The pipeline under test; None where no question is left.
+    :param retries: Further attempts at a question whose run breaks off.
+    :param deadline: Seconds that an attempt may take.
+    :param contents: Whether to keep the text of the documents.
+    :param simulated: Whether no language model takes part.
+    """
+
+    def __init__(self, pipeline: Any, retries: int, deadline: float, contents: bool, simulated: bool):
+        self.pipeline = pipeline
+        self.retries = retries
+        self.deadline = deadline
+        self.contents = contents
+        self.simulated = simulated
+        self._unreached = 0
+        self._reached = False
+
+    async def predict_all(
+        self, questions: Iterable[Question], concurrency: int, keep: Callable[[dict[str, Any]], None]
+    ) -> None:
+        """Run every question; the next one starts whenever one is done.
+
+        After an error the questions under way still end: if they were cancelled, their tasks would complain on the
+        console.
+
+        :param questions: The questions.
+        :param concurrency: Questions that run at the same time.
+        :param keep: Called with each prediction.
+        :raises ConnectionError: When the first questions all fail because a server cannot be reached.
+        :raises ValueError: When a replayed recording lacks a question.
+        """
+        waiting = iter(questions)
+        stopped: list[Exception] = []
+
+        async def work() -> None:
+            for question in waiting:
+                if stopped:
+                    break
+                try:
+                    prediction = await self._predict(question)
+                    keep(prediction)
+                    self._check_reached(prediction, enough=concurrency + _FURTHER_UNREACHED)
+                except Exception as error:
+                    stopped.append(error)
+
+        async with asyncio.TaskGroup() as workers:
+            for _ in range(concurrency):
+                workers.create_task(work())
+        if stopped:
+            # One of them is enough to say what is wrong.
+            raise stopped[0]
+
+    def _check_reached(self, prediction: Mapping[str, Any], enough: int) -> None:
+        """Raise ConnectionError when enough questions have failed for want of a server, and none has not."""
+        self._unreached += not self._reached
+        if not self._reached and self._unreached >= enough:
+            raise ConnectionError(
+                f"The first {self._unreached} questions all failed because a server could not be reached. The last "
+                f"one: {prediction['error']} They are kept as failed: --retry-failed asks them again."
+            )
+
+    async def _predict(self, question: Question) -> dict[str, Any]:
+        from prefrag.evaluation.metrics import score
+
+        started = time.perf_counter()
+        result, error = await self._attempt(question)
+        for _ in range(self.retries):
+            if error is None:
+                break
+            started = time.perf_counter()
+            result, error = await self._attempt(question)
+        seconds = time.perf_counter() - started
+        scores = score(question, {} if error else result)
+        if not self.contents:
+            documents = [{**document, "content": ""} for document in result.get("documents") or ()]
+            result = {**result, "documents": documents}
+        return {
+            "id": question.id,
+            "question": question.question,
+            "answers": list(question.answers),
+            "type": question.type,
+            "supporting_ids": list(question.supporting_ids),
+            "dataset": question.dataset,
+            "seconds": round(seconds, 4),
+            "simulated": self.simulated,
+            "error": error,
+            "scores": scores,
+            "result": result,
+        }
+
+    async def _attempt(self, question: Question) -> tuple[dict[str, Any], str | None]:
+        """Return the result of one run, and what it failed of."""
+        try:
+            result = await ask_async(self.pipeline, question.question, deadline=self.deadline)
+            self._reached = True
+            return result, None
+        except Exception as error:
+            self._reached = self._reached or not _is_unreached(error)
+            if missing := _find_cause(error, NotRecorded):
+                raise ValueError(
+                    f"Question '{question.id}' ({question.question}) cannot be replayed. {missing}. Replay with the "
+                    "pipeline, corpora and settings of the recording, or complete it with --record."
+                ) from error
+            result = error.result if isinstance(error, RunFailed) else {}
+            return result, str(error) or type(error).__name__
+
+
+def _is_unreached(error: BaseException) -> bool:
+    """Tell whether a server that cannot be reached is behind an error."""
+    import openai
+
+    return _find_cause(error, (ConnectionError, openai.APIConnectionError)) is not None
+
+
+def _find_cause(
+    error: BaseException, kind: type[BaseException] | tuple[type[BaseException], ...]
+) -> BaseException | None:
+    link: BaseException | None = error
+    while link is not None and not isinstance(link, kind):
+        link = link.__cause__
+    return link

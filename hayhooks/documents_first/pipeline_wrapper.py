@@ -1,0 +1,10 @@
+"""Serve yaml_pipelines/prefrag.yaml under plain Hayhooks: your own documents first, the web when the judge says so."""
+
+from prefrag.service.server.wrapper import ServedPipeline
+
+
+class PipelineWrapper(ServedPipeline):
+    """Serve one pipeline; the folder's name is the one that clients call it by."""
+
+    # The name of a pipeline, or the path of a YAML file.
+    name = "prefrag"

@@ -1,0 +1,166 @@
+"""Putting other parts into a pipeline, before it is built."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from haystack.core import serialization
+from haystack.core.component import Component
+from haystack.core.errors import DeserializationError
+
+from prefrag.pipelines.blocks import Block, Change, blocks, class_of, is_block, parameters_of, rewrite
+
+
+def replace_parts(pipeline: Block, replace: Mapping[str, Any] | Change) -> Block:
+    """Put other parts into a pipeline.
+
+    The keys of a mapping are paths into the YAML; see :func:`prefrag.pipelines.load`.
+
+    :param pipeline: What the YAML of the pipeline says.
+    :param replace: The new parts by their places; or a function that is called with each block, the inner ones first,
+        and gives what takes its place, as :func:`prefrag.pipelines.blocks.rewrite` does.
+    :returns: A changed copy.
+    :raises ValueError: When a key leads nowhere, or a value cannot be written as YAML; the message says what there is.
+    """
+    if not isinstance(replace, Mapping):
+        changed: Block = rewrite(pipeline, replace)
+        return changed
+    # Keeps what YAML's anchors have made one object.
+    changed = copy.deepcopy(pipeline)
+    names = list(changed["components"])
+
+    def exactness(key: str) -> tuple[int, int]:
+        first, *rest = key.split(".")
+        # Classes before components, a component before those that repeat it, the whole before its parameters.
+        return names.index(first) if first in names else -1, len(rest)
+
+    for key in sorted(replace, key=exactness):
+        first, *path = key.split(".")
+        value = _as_yaml(replace[key], key)
+        if not path and not is_block(value):
+            raise ValueError(
+                f"'{key}' in `replace` is a whole component: give one, or its type and init_parameters, not {value!r}."
+            )
+        for block in _named(changed, first, key):
+            # In place, so that what the YAML repeats follows.
+            if not path:
+                block.clear()
+                block.update(copy.deepcopy(value))
+            elif parameters := block.get("init_parameters"):
+                parameters.update(_with(block, path, value, key)["init_parameters"])
+            else:
+                block.update(_with(block, path, value, key))
+    return changed
+
+
+def _named(pipeline: Block, name: str, key: str) -> list[Block]:
+    """Find the blocks that the first word of a key names.
+
+    :param pipeline: The pipeline.
+    :param name: The name of a component, or of a class.
+    :param key: The key, for the message.
+    :returns: The component and the blocks that repeat its parameters; or all blocks of the class.
+    :raises ValueError: When there is neither such a component nor such a class.
+    """
+    components, everywhere = pipeline["components"], blocks(pipeline["components"])
+    if name not in components:
+        if found := [block for block in everywhere if class_of(block) == name]:
+            return found
+        classes = {class_of(block) for block in everywhere}
+        raise ValueError(
+            f"'{key}' in `replace` names no component and no class of the pipeline: the components are "
+            f"{_listed(components)}, the classes {_listed(sorted(classes))}."
+        )
+    block = components[name]
+    parameters = block.get("init_parameters")
+    if not parameters:
+        return [block]
+    owner = next(other for other, one in components.items() if one.get("init_parameters") is parameters)
+    if owner == name:
+        return [one for one in everywhere if one is block or one.get("init_parameters") is parameters]
+    # It repeats another component, and here it alone is meant.
+    components[name] = {**block, "init_parameters": dict(parameters)}
+    return [components[name]]
+
+
+def _with(holder: Any, path: Sequence[str], value: Any, key: str) -> Any:
+    """Put a value into a part of a pipeline.
+
+    :param holder: A block, a plain mapping or a list.
+    :param path: Where in it.
+    :param value: The value.
+    :param key: The key, for the message.
+    :returns: A copy of the part, and of all on the way to the value.
+    :raises ValueError: When there is no such place.
+    """
+    name, *rest = path
+    if is_block(holder):
+        parameters = parameters_of(holder)
+        known = parameters.keys() if name in parameters else _parameter_names(holder)
+        if known is not None and name not in known:
+            raise ValueError(
+                f"'{key}' in `replace`: {class_of(holder)} has no parameter '{name}', but {_listed(known)}."
+            )
+        inner = _with(parameters.get(name), rest, value, key) if rest else value
+        return {**holder, "init_parameters": {**parameters, name: inner}}
+    if isinstance(holder, dict):
+        return {**holder, name: _with(holder.get(name), rest, value, key) if rest else value}
+    if isinstance(holder, list):
+        if not name.isdigit() or int(name) >= len(holder):
+            raise ValueError(f"'{key}' in `replace`: '{name}' is no place in a list of {len(holder)}: count from 0.")
+        number = int(name)
+        inner = _with(holder[number], rest, value, key) if rest else value
+        return [*holder[:number], inner, *holder[number + 1 :]]
+    raise ValueError(f"'{key}' in `replace`: there is no '{name}' in {holder!r}, which has no parts.")
+
+
+def _parameter_names(block: Block) -> list[str] | None:
+    """Give the parameters that the class of a block takes.
+
+    :param block: The block.
+    :returns: Their names; None where they cannot be known.
+    """
+    try:
+        # That of the class itself is the signature of its metaclass.
+        signature = inspect.signature(serialization.import_class_by_name(block["type"]).__init__)
+    except (ImportError, DeserializationError, TypeError, ValueError):
+        return None
+    _, *parameters = signature.parameters.values()
+    return None if any(one.kind is one.VAR_KEYWORD for one in parameters) else [one.name for one in parameters]
+
+
+def _as_yaml(value: Any, key: str) -> Any:
+    """Turn objects into blocks.
+
+    :param value: A component, an object with `to_dict`, or plain values that may hold some.
+    :param key: The key, for the message.
+    :returns: What the YAML would say.
+    :raises ValueError: When it cannot be written as YAML.
+    """
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, list | tuple):
+        return [_as_yaml(part, key) for part in value]
+    if isinstance(value, dict):
+        return {str(name): _as_yaml(part, key) for name, part in value.items()}
+    if isinstance(value, type) or not (hasattr(value, "to_dict") or isinstance(value, Component)):
+        raise ValueError(
+            f"'{key}' in `replace` cannot be written as YAML: {value!r} is no plain value and no component, and has no "
+            "`to_dict`."
+        )
+    try:
+        block = serialization.component_to_dict(value, key)
+    except Exception as error:
+        raise ValueError(f"'{key}' in `replace` cannot be written as YAML: {error}") from error
+    # Haystack 3 builds only classes of modules that it trusts; that of an object which is there is trusted already.
+    if allow := getattr(serialization, "allow_deserialization_module", None):
+        for inner in blocks(block):
+            allow(inner["type"].rpartition(".")[0])
+    return block
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(names) or "none"

@@ -1,0 +1,195 @@
+"""`prefrag ask`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+import prefrag
+from prefrag.components.errors import BadInput, PrefragError
+from prefrag.service.cli.console import console
+from prefrag.service.cli.documents import IndexOption
+from prefrag.service.cli.errors import INTERRUPTED
+
+# Everything heavy is imported where it is used, so that help comes at once.
+if TYPE_CHECKING:
+    from prefrag.pipelines import RunFailed, RunOptions
+    from prefrag.pipelines.indexing import Skipped
+    from prefrag.service.cli.run_printer import RunPrinter
+
+T = TypeVar("T")
+DEMO_QUESTIONS = Path(prefrag.__file__).parent / "demo" / "questions.jsonl"
+
+
+def ask(
+    question: Annotated[
+        str | None, typer.Argument(help="The question; by default the first one of the demo, while that is used.")
+    ] = None,
+    pipeline: Annotated[
+        str, typer.Option(metavar="NAME|FILE.yaml", help="A pipeline by its name, or a YAML file.")
+    ] = "prefrag",
+    corpus: Annotated[
+        Path | None, typer.Option(metavar="FILE.jsonl", help="Ask this corpus in place of an index.")
+    ] = None,
+    web_corpus: Annotated[
+        Path | None, typer.Option(metavar="FILE.jsonl", help="A corpus that stands in for the web.")
+    ] = None,
+    index: IndexOption = None,
+    source: Annotated[
+        list[str] | None, typer.Option(help="A source that may be searched; repeat it for several. By default all.")
+    ] = None,
+    prefer: Annotated[str | None, typer.Option(metavar="SOURCE", help="The source that is searched first.")] = None,
+    top_k: Annotated[int | None, typer.Option(help="Documents a retrieval.")] = None,
+    max_steps: Annotated[int | None, typer.Option(help="Steps, at most those of the pipeline.")] = None,
+    filters: Annotated[
+        str | None, typer.Option(metavar="JSON", help="Haystack metadata filter on the local documents.")
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print only the result, as JSON; the steps go to stderr.")
+    ] = False,
+    trace: Annotated[bool, typer.Option("--trace", help="Add the whole trace.")] = False,
+) -> None:
+    """Answer a question, showing each step as it happens."""
+    from prefrag.pipelines import search_failures
+    from prefrag.service.cli.run_printer import RunPrinter
+
+    options: RunOptions = {
+        "sources": source or None,
+        "preferred": prefer,
+        "top_k": top_k,
+        "max_steps": max_steps,
+        "filters": _read_filters(filters),
+    }
+    if corpus is not None and index is not None:
+        raise BadInput("Give --corpus or --index, not both.")
+    if index is not None:
+        os.environ["PREFRAG_INDEX"] = index
+    if corpus is not None:
+        os.environ["PREFRAG_INDEX"] = _index_corpus(corpus)
+    if web_corpus is not None:
+        os.environ["PREFRAG_WEB_INDEX"] = _index_corpus(web_corpus)
+    question = question if question is not None else _demo_question()
+    loaded = _load(pipeline)
+    printer = RunPrinter(console(stderr=as_json))
+    printer.print_question(question, _is_embedded(loaded))
+    result, failure = _await_or_exit(_run(loaded, question, options, printer))
+    if as_json:
+        shown = result if trace else {key: value for key, value in result.items() if key != "trace"}
+        typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+    else:
+        printer.print_result(result, trace, None if failure is None else str(failure))
+    if failure is not None:
+        raise failure
+    if failed := search_failures(result):
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
+        raise PrefragError(f"No source could be searched, so the answer rests on no document. {reasons}")
+    if not result.get("answer"):
+        raise PrefragError("The model gave no answer. Ask again, or use a larger model.")
+
+
+async def _run(
+    pipeline: Any, question: str, options: RunOptions, printer: RunPrinter
+) -> tuple[dict[str, Any], RunFailed | None]:
+    """Run the pipeline and print each step.
+
+    :returns: The result, as far as the run came, and why it broke off if it did.
+    """
+    from prefrag.components.state.state import Event
+    from prefrag.pipelines import RunFailed, stream
+
+    result: dict[str, Any] = {}
+    try:
+        # The spinner turns only on a terminal.
+        with printer.console.status("thinking"):
+            async for output in stream(pipeline, question, **options):
+                if isinstance(output, Event):
+                    printer.print_event(output)
+                else:
+                    result = output
+    except RunFailed as error:
+        return error.result, error
+    return result, None
+
+
+def _await_or_exit(run: Coroutine[Any, Any, T]) -> T:
+    """Wait for a run; Ctrl-C ends the process at once."""
+    runner = asyncio.Runner()
+    try:
+        result = runner.run(run)
+    except KeyboardInterrupt:
+        console(stderr=True).print("Interrupted.")
+        sys.stdout.flush()
+        # The interpreter would wait for the thread in which the model still thinks.
+        os._exit(INTERRUPTED)
+    except BaseException:
+        runner.close()
+        raise
+    runner.close()
+    return result
+
+
+def _load(name: str) -> Any:
+    from prefrag.pipelines import load
+
+    pipeline = load(name)
+    pipeline.warm_up()
+    for _, part in pipeline.walk():
+        store: Any = getattr(getattr(part, "retriever", None), "document_store", None)
+        if type(store).__name__ == "TantivyDocumentStore":
+            # A source survives a missing index, but at a terminal it is better reported at once.
+            store.count_documents()
+    return pipeline
+
+
+def _is_embedded(pipeline: Any) -> bool:
+    return any(getattr(getattr(part, "chat_generator", None), "is_embedded", False) for _, part in pipeline.walk())
+
+
+def _read_filters(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        filters = json.loads(text)
+    except ValueError as error:
+        raise BadInput(f"--filters is no JSON: {error}") from error
+    if not isinstance(filters, dict):
+        example = '{"field": "meta.year", "operator": ">", "value": 1990}'
+        raise BadInput(f"--filters must be a JSON object, such as {example}.")
+    return filters
+
+
+def _demo_question() -> str:
+    from prefrag.components.document_stores.tantivy.index import index_exists
+    from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, INDEX_VARIABLE, index_path
+
+    chosen = os.environ.get(INDEX_VARIABLE) or None
+    if chosen not in (None, "demo") or (chosen is None and index_exists(index_path(DEFAULT_INDEX))):
+        raise BadInput(
+            'Give a question: prefrag ask "QUESTION". The default one is for the demo, which --index demo still asks.'
+        )
+    with DEMO_QUESTIONS.open(encoding="utf-8") as lines:
+        return str(json.loads(next(lines))["question"])
+
+
+def _index_corpus(corpus: Path) -> str:
+    """Index a corpus file when it is new or has changed.
+
+    :returns: The name of its index.
+    """
+    from prefrag.evaluation.corpora import evaluation_indexes
+    from prefrag.pipelines.indexing.progress_bar import indexing_bar
+
+    terminal = console(stderr=True)
+    skipped: list[Skipped] = []
+    with indexing_bar(terminal) as on_progress:
+        name = evaluation_indexes(corpus, split=False, on_progress=on_progress, on_skipped=skipped.append).local
+    for each in skipped:
+        terminal.print(f"Skipped {each}", markup=False, style="yellow")
+    return name

@@ -1,0 +1,20 @@
+"""The terminal."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def console(stderr: bool = False) -> Console:
+    """Open the terminal for printing; lines wrap only where a person reads them.
+
+    :param stderr: Whether to print on stderr.
+    :returns: The console of rich.
+    """
+    from rich.console import Console
+
+    return Console(stderr=stderr, highlight=False, soft_wrap=not (sys.stderr if stderr else sys.stdout).isatty())

@@ -1,0 +1,162 @@
+"""`prefrag index` and `prefrag documents`: what an index holds."""
+
+from __future__ import annotations
+
+import json
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from prefrag.components.errors import Missing
+from prefrag.service.cli.console import console
+from prefrag.service.cli.errors import ANSWERED, SKIPPED
+
+# Everything heavy is imported where it is used, so that help comes at once.
+if TYPE_CHECKING:
+    from prefrag.pipelines.indexing import IndexReport
+
+
+class Store(StrEnum):
+    """Name where passages are kept."""
+
+    tantivy = "tantivy"
+    elasticsearch = "elasticsearch"
+
+
+IndexOption = Annotated[
+    str | None, typer.Option("--index", metavar="NAME", help="The index; by default `default`, else the demo's.")
+]
+StoreOption = Annotated[
+    Store, typer.Option("--store", help="The embedded index, or Elasticsearch at PREFRAG_ELASTICSEARCH_URL.")
+]
+
+
+def index_documents(
+    paths: Annotated[
+        list[Path], typer.Argument(help="JSONL corpora, text, Markdown, HTML and PDF files, and folders of them.")
+    ],
+    store: StoreOption = Store.tantivy,
+    index: Annotated[
+        str | None, typer.Option("--index", metavar="NAME", help="The index, by default `default`; made if missing.")
+    ] = None,
+    language: Annotated[
+        str | None, typer.Option(help="The language of a new index: its stemmer and stop words. English if not given.")
+    ] = None,
+    split_sources: Annotated[
+        bool, typer.Option("--split-sources", help="Lines whose `source` is `web` go to a second index, NAME-web.")
+    ] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="Then take out what has lost its file or its line.")] = False,
+    dense: Annotated[
+        bool, typer.Option("--dense", help="Then embed what is new, for dense and hybrid retrieval (extra `dense`).")
+    ] = False,
+    model: Annotated[str | None, typer.Option(help="With --dense, the embedding model of the pipeline.")] = None,
+) -> None:
+    """Bring documents into an index; a second call only does what is new."""
+    from prefrag.pipelines import indexing
+    from prefrag.pipelines.indexing.progress_bar import indexing_bar
+
+    name = _index_name(index)
+    with indexing_bar(console(stderr=True)) as on_progress:
+        report = indexing.index(
+            paths,
+            index=name,
+            store=store.value,
+            language=language,
+            split_sources=split_sources,
+            prune=prune,
+            on_progress=on_progress,
+        )
+    _print_report(report, name)
+    if dense:
+        _embed(name, store.value, model)
+    raise typer.Exit(_exit_code(report))
+
+
+def list_documents(
+    index: IndexOption = None,
+    store: StoreOption = Store.tantivy,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
+) -> None:
+    """List the files and corpora of an index, with the number of their passages."""
+    from dataclasses import asdict
+
+    from prefrag.pipelines import indexing
+
+    listed = indexing.list_documents(_index_name(index), store.value)
+    if as_json:
+        typer.echo(json.dumps([asdict(entry) for entry in listed], ensure_ascii=False, indent=2))
+        return
+    for entry in listed:
+        typer.echo(f"{entry.passages:>9,}  {entry.path or 'passages of another origin'}")
+    total = sum(entry.passages for entry in listed)
+    typer.echo(f"{total:>9,}  passages in {len(listed)} file{'' if len(listed) == 1 else 's'}")
+
+
+def delete_documents(
+    targets: Annotated[
+        list[str], typer.Argument(help="Ids of passages, files, corpora, or folders and all that is below them.")
+    ],
+    index: IndexOption = None,
+    store: StoreOption = Store.tantivy,
+) -> None:
+    """Take passages out of an index; the files themselves stay."""
+    from prefrag.pipelines import indexing
+
+    deletion = indexing.delete_documents(targets, index=_index_name(index), store=store.value)
+    typer.echo(f"{deletion.passages:,} passages deleted.")
+    if deletion.unknown:
+        raise Missing(f"Not in the index: {', '.join(deletion.unknown)}.")
+
+
+def prune_documents(index: IndexOption = None, store: StoreOption = Store.tantivy) -> None:
+    """Take out the passages of files that are gone and of lines that left their corpus."""
+    from prefrag.pipelines import indexing
+
+    name = _index_name(index)
+    report = indexing.prune(name, store=store.value)
+    _print_report(report, name)
+    raise typer.Exit(_exit_code(report))
+
+
+def _print_report(report: IndexReport, index: str) -> None:
+    terminal = console(stderr=True)
+    for skipped in report.skipped:
+        terminal.print(f"Skipped {skipped}", style="yellow", markup=False)
+    if hidden := report.skipped_lines - sum(skipped.line is not None for skipped in report.skipped):
+        terminal.print(f"Skipped {hidden:,} more lines", style="yellow")
+    typer.echo(
+        f"Index {index}: {report.written:,} passages written ({report.replaced:,} in place of earlier ones), "
+        f"{report.unchanged:,} unchanged, {report.deleted:,} deleted; {report.files:,} files read, "
+        f"{len(report.skipped):,} skipped, {report.seconds:.1f} s."
+    )
+    for path in report.pruned:
+        typer.echo(f"Gone: {path}")
+
+
+def _exit_code(report: IndexReport) -> int:
+    return SKIPPED if report.skipped else ANSWERED
+
+
+def _embed(index: str, store: str, model: str | None) -> None:
+    from rich.progress import Progress
+
+    from prefrag.pipelines.indexing import embedding
+
+    with Progress(console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task("embedding", total=None)
+
+        def show(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        report = embedding.embed_index(index, store=store, model=model or embedding.DEFAULT_MODEL, on_progress=show)
+    typer.echo(
+        f"Index {index}: {report.embedded:,} passages embedded, {report.unchanged:,} unchanged, "
+        f"{report.deleted:,} vectors deleted, {report.seconds:.1f} s."
+    )
+
+
+def _index_name(index: str | None) -> str:
+    return index or os.environ.get("PREFRAG_INDEX") or "default"

@@ -1,0 +1,45 @@
+"""How a command ends: its exit codes, and one line on stderr for what went wrong."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+import typer
+
+from prefrag.components.errors import error_kind
+
+# The codes 1 to 3 are those of the error tree.
+ANSWERED, SKIPPED, INTERRUPTED = 0, 4, 130
+EXIT_CODES = (
+    "Exit codes: 0 answered or done, 1 the run failed, 2 wrong use, 3 something needed is missing (a file, an index, "
+    "a pipeline, an extra), 4 indexed but some files were skipped, 130 interrupted."
+)
+DEBUG_VARIABLE = "PREFRAG_DEBUG"
+
+
+@contextmanager
+def report_errors() -> Iterator[None]:
+    """Turn what goes wrong into one line and an exit code; with ``PREFRAG_DEBUG=1`` it keeps its traceback."""
+    try:
+        yield
+    except (typer.Exit, typer.Abort):
+        raise
+    except KeyboardInterrupt:
+        _end("Interrupted.", INTERRUPTED)
+    except Exception as error:
+        if os.environ.get(DEBUG_VARIABLE) == "1":
+            raise
+        _end(str(error) or type(error).__name__, error_kind(error).exit_code)
+
+
+def _end(message: str, code: int) -> NoReturn:
+    from rich.text import Text
+
+    from prefrag.pipelines.trace_text import one_line
+    from prefrag.service.cli.console import console
+
+    console(stderr=True).print(Text("Error: ", "bold red") + Text(one_line(message), "red"))
+    raise typer.Exit(code)

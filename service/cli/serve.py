@@ -1,0 +1,64 @@
+"""`prefrag serve`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prefrag.components.errors import BadInput, PrefragError
+from prefrag.service.cli.errors import ANSWERED
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="The address to listen on; beyond this machine only with API keys.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(min=1, max=65535)] = 1416,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that share the work.")] = 1,
+    pipeline: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME|FILE.yaml", help="A pipeline to serve, repeatable, or `all`; by default prefrag."),
+    ] = None,
+    pipelines_dir: Annotated[
+        Path | None, typer.Option(help="A folder of YAML pipelines of your own, as PREFRAG_PIPELINES_DIR names it.")
+    ] = None,
+) -> None:
+    """Serve the pipelines over REST and the OpenAI chat protocol."""
+    # Everything heavy is imported where it is used, so that help comes at once.
+    import uvicorn
+    from dotenv import find_dotenv, load_dotenv
+
+    from prefrag.pipelines.loading import PIPELINES_VARIABLE
+    from prefrag.service.server.security import KEYS_VARIABLE, api_keys, is_loopback
+    from prefrag.service.server.served_pipelines import SERVE_VARIABLE, served_pipelines
+
+    # The application reads the same file; the decision below must not differ from its own.
+    load_dotenv(find_dotenv(usecwd=True))
+    keys = api_keys()
+    if not keys and not is_loopback(host):
+        raise BadInput(
+            f"{host} can be reached from other machines: set {KEYS_VARIABLE} to one or more keys, "
+            "separated by commas, or serve on 127.0.0.1."
+        )
+    if pipelines_dir is not None:
+        os.environ[PIPELINES_VARIABLE] = str(pipelines_dir.resolve())
+    if pipeline:
+        os.environ[SERVE_VARIABLE] = ",".join(pipeline)
+    served_pipelines()
+    try:
+        uvicorn.run(
+            "prefrag.service.server.app:create_app",
+            factory=True,
+            host=host,
+            port=port,
+            workers=workers,
+            # Hayhooks sends uvicorn's messages through its own log.
+            log_config=None,
+            timeout_graceful_shutdown=10,
+        )
+    except SystemExit as error:
+        # The port is taken, for example; uvicorn has reported why, with an exit code of its own.
+        raise typer.Exit(PrefragError.exit_code if error.code else ANSWERED) from error

@@ -1,0 +1,91 @@
+"""Which pipelines are served, and how each is prepared for Hayhooks."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import ModuleType
+
+from hayhooks.server.utils import deploy_utils, module_loader
+from hayhooks.server.utils.deploy_utils import prepare_pipeline_files, read_pipeline_files_from_dir
+from hayhooks.server.utils.models import PreparedPipeline
+from hayhooks.server.utils.module_loader import create_pipeline_wrapper_instance
+
+from prefrag.pipelines.loading import find, folders, names
+from prefrag.service.server.wrapper import ServedPipeline
+
+SERVE_VARIABLE = "PREFRAG_SERVE"
+ALL = "all"
+# The other methods are there to be compared with, and some need more than the core.
+DEFAULT = "prefrag"
+WRAPPERS_VARIABLE = "HAYHOOKS_PIPELINES_DIR"
+
+
+def served_pipelines() -> dict[str, Path]:
+    """Choose the pipelines to serve.
+
+    ``PREFRAG_SERVE`` names them, separated by commas: the name of a pipeline, the path of a YAML file, or ``all``.
+    Without it these are ``prefrag`` and the wrappers of Hayhooks in ``HAYHOOKS_PIPELINES_DIR``, if that is set.
+
+    :returns: The YAML file of each by the name under which it is served; for a wrapper, its folder.
+    :raises FileNotFoundError: When one of them does not exist.
+    """
+    wrappers = _wrappers()
+    chosen = [name.strip() for name in os.environ.get(SERVE_VARIABLE, "").split(",") if name.strip()]
+    for folder in folders():
+        if not folder.is_dir():
+            raise FileNotFoundError(f"There is no folder of pipelines {folder}: set PREFRAG_PIPELINES_DIR to one.")
+    if chosen == [ALL]:
+        return {name: find(name) for name in names()} | wrappers
+    files = {name: wrappers.get(name) or find(name) for name in chosen or [DEFAULT, *wrappers]}
+    return {name if path.is_dir() else path.stem: path for name, path in files.items()}
+
+
+def leaves_out() -> bool:
+    """Check whether a pipeline that cannot be served is left out, because ``all`` names none of them.
+
+    :returns: Whether ``PREFRAG_SERVE`` is ``all``.
+    """
+    return os.environ.get(SERVE_VARIABLE, "").strip() == ALL
+
+
+def prepare_pipeline(name: str, path: Path) -> PreparedPipeline:
+    """Load a pipeline and warm it up, ready for Hayhooks to serve it.
+
+    :param name: The name under which it is served.
+    :param path: Its YAML file, or the folder of a wrapper of Hayhooks.
+    :returns: The pipeline, which no route leads to yet.
+    :raises Exception: When it cannot be loaded; the cause is what is wrong.
+    """
+    if path.is_dir():
+        return prepare_pipeline_files(name, files=read_pipeline_files_from_dir(path), save_files=False)
+    module = ModuleType(name)
+    setattr(module, "PipelineWrapper", type("PipelineWrapper", (ServedPipeline,), {"name": str(path)}))  # noqa: B010
+    return PreparedPipeline(name=name, wrapper=create_pipeline_wrapper_instance(module))
+
+
+def keep_modules_apart() -> None:
+    """Load the modules of wrappers under package names of their own.
+
+    Hayhooks takes the name of the pipeline for that of its package: a wrapper deployed as ``prefrag`` would take the
+    place of this package in ``sys.modules``, and undeploying ``prefrag`` would remove it from there.
+    """
+
+    def package(name: str) -> str:
+        return f"prefrag_wrapper_{name}"
+
+    deploy_utils.load_pipeline_module = lambda name, dir_path: module_loader.load_pipeline_module(
+        name, dir_path, package_name=package(name)
+    )
+    deploy_utils.pipeline_modules = lambda name: module_loader.pipeline_modules(package(name))
+    deploy_utils.unload_pipeline_modules = lambda name: module_loader.unload_pipeline_modules(package(name))
+
+
+def _wrappers() -> dict[str, Path]:
+    folder = os.environ.get(WRAPPERS_VARIABLE)
+    if not folder:
+        return {}
+    path = Path(folder).expanduser()
+    if not path.is_dir():
+        raise FileNotFoundError(f"There is no folder of wrappers {path}: set {WRAPPERS_VARIABLE} to one, or unset it.")
+    return {wrapper.parent.name: wrapper.parent for wrapper in sorted(path.glob("*/pipeline_wrapper.py"))}

@@ -1,0 +1,17 @@
+"""What the tests of models share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.components.generators.fake_model_server import FakeModelServer
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeModelServer]:
+    running = FakeModelServer()
+    monkeypatch.setenv("PREFRAG_LLM_BASE_URL", running.url)
+    monkeypatch.setenv("PREFRAG_LLM_MODEL", "tiny")
+    monkeypatch.setenv("PREFRAG_LLM_API_KEY", "sk-secret")
+    yield running
+    running.close()

@@ -1,0 +1,77 @@
+"""A model server on a free port."""
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+from haystack.dataclasses import ChatMessage
+
+QUESTION = [ChatMessage.from_user("Where?")]
+HANG = object()
+
+both_ways = pytest.mark.parametrize("how", ["sync", "async"])
+
+
+def completion(text: str | None, **message: Any) -> dict[str, Any]:
+    return {
+        "id": "1",
+        "object": "chat.completion",
+        "created": 0,
+        "model": "served",
+        "choices": [
+            {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text, **message}}
+        ],
+        "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
+    }
+
+
+class FakeModelServer:
+    """A model server on a free port: answers from a list, the last entry again and again."""
+
+    def __init__(self) -> None:
+        self.answers: list[tuple[int, Any]] = [(200, completion("Paris"))]
+        self.requests: list[dict[str, Any]] = []
+        self.connections: set[Any] = set()
+        self.called = threading.Event()
+        self.released = threading.Event()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                outer.connections.add(self.client_address)
+                outer.requests.append({"path": self.path, "authorization": self.headers["authorization"], **body})
+                outer.called.set()
+                status, answer = outer.answers[min(len(outer.requests), len(outer.answers)) - 1]
+                if answer is HANG:
+                    outer.released.wait(30)
+                payload = answer.encode() if isinstance(answer, str) else json.dumps(answer, default=str).encode()
+                self.send_response(status)
+                self.send_header("content-type", "text/html" if isinstance(answer, str) else "application/json")
+                self.send_header("content-length", str(len(payload)))
+                self.end_headers()
+                self.wfile.write(payload)
+
+            def log_message(self, *args: Any) -> None:
+                pass
+
+        class Server(ThreadingHTTPServer):
+            daemon_threads = True
+
+            def handle_error(self, request: Any, client_address: Any) -> None:
+                pass
+
+        self._server = Server(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_port}/v1"
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self.released.set()
+        self._server.shutdown()
+        self._server.server_close()

@@ -1,0 +1,120 @@
+"""A connection to a model server: who shares it, and what its failures say."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from haystack.dataclasses import ChatMessage
+
+from prefrag.components.generators import model_server
+from prefrag.components.generators.model_server import ModelServer, ModelServerError
+from tests.components.generators.fake_model_server import HANG, QUESTION, FakeModelServer, both_ways, completion
+
+
+def connection(server: FakeModelServer, **changes: Any) -> ModelServer:
+    settings = {"api_key": "sk-secret", "prefix": "PREFRAG_LLM_", "timeout": 60.0, "max_retries": 0, **changes}
+    return ModelServer(**{"base_url": server.url, "model": "tiny", **settings})
+
+
+def call(connection: ModelServer, how: str = "sync", **kwargs: Any) -> ChatMessage:
+    """Both ways of calling promise the same."""
+    if how == "async":
+        return asyncio.run(connection.call_async(QUESTION, kwargs, None))[0]
+    return connection.call(QUESTION, kwargs, None)[0]
+
+
+class TestConnection:
+    def test_serves_several_event_loops(self, server: FakeModelServer, recwarn: pytest.WarningsRecorder):
+        model = connection(server)
+
+        async def several() -> list[str | None]:
+            replies = await asyncio.gather(*(model.call_async(QUESTION, {}, None) for _ in range(4)))
+            replies.append(await model.call_async(QUESTION, {}, None))
+            return [reply.text for (reply,) in replies]
+
+        for _ in range(3):
+            assert asyncio.run(several()) == ["Paris"] * 5
+        assert model_server._connections == {}
+        assert len(server.connections) <= 12, "calls of one loop share its connections"
+        assert not [warning for warning in recwarn if "unclosed" in str(warning.message)]
+
+    async def test_equal_ones_share_the_connection_of_their_loop(self, server: FakeModelServer):
+        for _ in range(5):
+            assert (await connection(server).call_async(QUESTION, {}, None))[0].text == "Paris"
+        assert len(server.connections) == 1
+
+    def test_one_with_another_key_is_another(self, server: FakeModelServer):
+        for key in ("sk-secret", "sk-new"):
+            call(connection(server, api_key=key))
+        assert [request["authorization"] for request in server.requests] == ["Bearer sk-secret", "Bearer sk-new"]
+
+
+class TestFailure:
+    @both_ways
+    @pytest.mark.parametrize(
+        ("status", "answer", "advice"),
+        [
+            (401, {"error": {"message": "wrong key sk-secret"}}, "PREFRAG_LLM_API_KEY"),
+            (403, {"error": {"message": "not yours"}}, "PREFRAG_LLM_API_KEY"),
+            (404, {"error": {"message": "no model tiny"}}, "PREFRAG_LLM_MODEL"),
+            (409, {"error": {"message": "locked for sk-secret"}}, r"status 409.*locked for \*\*\*"),
+            (429, {"error": {"message": "slow down"}}, "fewer at once"),
+            (500, {"error": {"message": "out of memory"}}, "status 500, at the only attempt.*out of memory"),
+            (200, {**completion("Paris"), "choices": []}, "without any choice"),
+            (200, {**completion("Paris"), "choices": None}, "not a chat completion"),
+            (200, {"hello": "world"}, "not a chat completion"),
+            (200, "<html>Sign in</html>", "PREFRAG_LLM_BASE_URL"),
+        ],
+    )
+    def test_the_message_names_server_and_model_and_says_what_to_do(
+        self, server: FakeModelServer, how: str, status: int, answer: Any, advice: str
+    ):
+        server.answers = [(status, answer)]
+        with pytest.raises(ModelServerError, match=advice) as caught:
+            call(connection(server), how)
+        message = str(caught.value)
+        assert server.url in message
+        assert "'tiny'" in message
+        assert "sk-secret" not in message
+        assert caught.value.status == (status if status != 200 else None)
+        if answer != {**completion("Paris"), "choices": []}:
+            assert caught.value.__cause__ is not None
+
+    @both_ways
+    def test_nobody_listens(self, server: FakeModelServer, how: str):
+        server.close()
+        with pytest.raises(ModelServerError, match=r"cannot be reached.*whether it runs"):
+            call(connection(server), how)
+
+    @both_ways
+    def test_no_reply_in_time(self, server: FakeModelServer, how: str):
+        server.answers = [(200, HANG)]
+        with pytest.raises(ModelServerError, match=r"within 0\.1 seconds"):
+            call(connection(server, timeout=0.1), how)
+
+    async def test_a_server_that_only_keeps_the_call_alive(
+        self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setattr(model_server, "_RETRY_WAIT_SECONDS", -59.9)
+        server.answers = [(200, HANG)]
+        with pytest.raises(ModelServerError, match="did not reply"):
+            await connection(server).call_async(QUESTION, {}, None)
+
+    @both_ways
+    def test_an_unknown_parameter_is_the_callers_mistake(self, server: FakeModelServer, how: str):
+        with pytest.raises(ValueError, match=r"top_q.*extra_body"):
+            call(connection(server), how, top_q=1)
+
+    def test_secrets_in_the_address_stay_out_of_the_message(self, server: FakeModelServer):
+        server.answers = [(500, {})]
+        with pytest.raises(ModelServerError) as caught:
+            call(connection(server, base_url=server.url.replace("http://", "http://user:pass@")))
+        assert "pass" not in str(caught.value)
+
+    async def test_cancelling_a_call_is_not_a_failure_of_the_server(self, server: FakeModelServer):
+        server.answers = [(200, HANG)]
+        task = asyncio.ensure_future(connection(server).call_async(QUESTION, {}, None))
+        assert await asyncio.to_thread(server.called.wait, 10)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task

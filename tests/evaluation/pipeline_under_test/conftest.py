@@ -1,0 +1,35 @@
+"""Files and stores that the tests of a pipeline under test share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.evaluation.pipeline_under_test.lighthouse import BOTH, BUILDER, LIGHTHOUSE, QUESTION, jsonl
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    return jsonl(tmp_path / "corpus.jsonl", LIGHTHOUSE, BUILDER, BOTH)
+
+
+@pytest.fixture
+def dev(tmp_path: Path) -> Path:
+    return jsonl(tmp_path / "dev.jsonl", QUESTION)
+
+
+@pytest.fixture
+def stores(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The stores that a corpus is put into, without a server."""
+    from prefrag.evaluation import corpora
+
+    make, stores = corpora.evaluation_indexes, []
+
+    def made(*arguments: Any, store: str = "tantivy", **settings: Any) -> corpora.CorpusIndexes:
+        stores.append(store)
+        return make(*arguments, **settings)
+
+    monkeypatch.setattr(corpora, "evaluation_indexes", made)
+    return stores

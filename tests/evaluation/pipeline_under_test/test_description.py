@@ -1,0 +1,102 @@
+"""What `config.json` says of a pipeline and its model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from prefrag.pipelines.loading import find, read_block
+from prefrag.pipelines.replacing import replace_parts
+from tests.evaluation.pipeline_under_test.lighthouse import SERVER, setup
+
+
+def own_model(folder: Path, kind: str, **parameters: Any) -> Path:
+    """Write a pipeline that names a model of its own."""
+    model = {"type": kind, "init_parameters": parameters}
+    block = replace_parts(read_block(find("vanilla_mix")), {"ChatModel": model})
+    file = folder / "own_model.yaml"
+    file.write_text(yaml.safe_dump(block), encoding="utf-8")
+    return file
+
+
+def test_a_simulated_reader_that_the_pipeline_names_itself_is_described_as_one(corpus: Path, dev: Path, tmp_path: Path):
+    reader = {"questions": str(dev), "corpus": str(corpus), "judge_error": 0.2, "seed": 3}
+    config = setup(own_model(tmp_path, "prefrag.evaluation.simulated_reader.reader.SimulatedReader", **reader)).config
+
+    assert config["simulated"]
+    assert config["llm"] == {
+        **{"kind": "simulated", "judge_error": 0.2, "reflection_error": 0.0, "distraction": 0.0, "seed": 3}
+    }
+
+
+def test_a_model_that_the_pipeline_names_itself_is_described_and_never_as_simulated(
+    corpus: Path, dev: Path, tmp_path: Path
+):
+    pipeline = own_model(tmp_path, "haystack.components.generators.chat.openai.OpenAIChatGenerator", model="large")
+
+    assert setup(pipeline).config["llm"] == {"kind": "OpenAIChatGenerator", "model": "large"}
+    for llm in ("simulated", "embedded", "http://localhost:9/v1"):
+        with pytest.raises(ValueError, match=r"a model of its own \(OpenAIChatGenerator\), which llm does not"):
+            setup(pipeline, dev, corpus=corpus, llm=llm)
+
+
+def test_whether_a_model_judges_is_described(corpus: Path, dev: Path, monkeypatch: pytest.MonkeyPatch):
+    simulated = {"questions": dev, "corpus": corpus, "llm": "simulated"}
+    names = ("prefrag", "mspr", "prefrag_classifier", "vanilla_mix", "prefrag_direct")
+    judged = {name: setup(name, **simulated).config["judged"] for name in names}
+
+    assert judged == dict.fromkeys(names, False) | {"prefrag": True, "mspr": True}
+    assert setup("prefrag", **SERVER).config["judged"]
+    assert not setup("prefrag", llm="embedded").config["judged"], "the embedded model is not asked"
+    monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", "http://localhost:8/v1")
+    assert setup("prefrag").config["judged"]
+
+
+def test_variables_that_change_a_run_are_described(corpus: Path, dev: Path, monkeypatch: pytest.MonkeyPatch):
+    variables = {
+        "PREFRAG_PAIR_CLASSIFIER": "mine",
+        "PREFRAG_LLM_CONTEXT": "4096",
+        "PREFRAG_WEB": "off",
+    }
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PREFRAG_LLM_API_KEY", "secret")
+
+    assert setup("prefrag").config["environment"] == variables
+    ready = setup("prefrag", dev, corpus=corpus, llm="simulated")
+    assert ready.config["environment"] == {"PREFRAG_PAIR_CLASSIFIER": "mine"}, "others do not matter there"
+
+
+def test_variables_that_the_yaml_reads_are_part_of_its_digest(monkeypatch: pytest.MonkeyPatch):
+    before = setup("prefrag_elasticsearch").config["pipeline_sha256"]
+    monkeypatch.setenv("PREFRAG_INDEX", "another")
+
+    assert setup("prefrag_elasticsearch").config["pipeline_sha256"] != before
+
+
+def test_the_environments_model_is_described_without_what_is_secret(monkeypatch: pytest.MonkeyPatch):
+    assert setup().config["llm"] == {"kind": "embedded"}
+    monkeypatch.setenv("PREFRAG_LLM_BASE_URL", "http://user:pass@localhost:9/v1")
+    monkeypatch.setenv("PREFRAG_LLM_MODEL", "large")
+    monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", "http://localhost:8/v1")
+    monkeypatch.setenv("PREFRAG_JUDGE_MODEL", "judge")
+
+    assert setup().config["llm"] == {
+        "kind": "server",
+        "base_url": "http://localhost:9/v1",
+        "model": "large",
+        "judge": {"base_url": "http://localhost:8/v1", "model": "judge"},
+    }
+
+
+def test_name_their_retriever(corpus: Path):
+    retrievers = {name: setup(name).config["retriever"] for name in ("prefrag", "prefrag_dense", "prefrag_hybrid")}
+
+    assert retrievers == {"prefrag": "bm25", "prefrag_dense": "dense", "prefrag_hybrid": "hybrid"}
+    assert setup("vanilla_web").config["retriever"] == "web"
+    assert setup("vanilla_web", corpus=corpus).config["retriever"] == "bm25"
+    assert setup("dr_rag_linked").config["retriever"] == "linked"
+    assert setup("no_retrieval").config["retriever"] is None

@@ -1,0 +1,24 @@
+"""Runs of a pipeline over questions about boxes, and what they leave behind."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from prefrag import evaluation
+from tests.evaluation.answering import questions
+
+ASKED = questions(12)
+
+
+def run(path: Path, asked: Any = ASKED, **settings: Any) -> evaluation.Run:
+    return evaluation.run(str(path), asked, **{"progress": False, **settings})
+
+
+def lines(folder: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (folder / "predictions.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def read(folder: Path, name: str) -> dict[str, Any]:
+    return json.loads((folder / name).read_text(encoding="utf-8"))

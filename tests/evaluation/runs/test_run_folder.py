@@ -1,0 +1,229 @@
+"""A run that was stopped, and the same call again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefrag.evaluation.question import Question
+from prefrag.evaluation.runs.run_folder import RunFolder
+from tests.evaluation.answering import HANG_AFTER, questions_file
+from tests.evaluation.runs.boxes import ASKED, lines, read, run
+from tests.fakes import CALLS
+
+
+def hanging(boxes: Path, file: Path, output: Path, concurrency: int) -> subprocess.Popen[str]:
+    """Another process that runs into a folder, and stands still after some questions."""
+    code = f"import sys; from prefrag import evaluation; evaluation.run(*sys.argv[1:3], output=sys.argv[3], concurrency={concurrency})"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(boxes), str(file), str(output)],
+        env={**os.environ, HANG_AFTER: "5"},
+        cwd=Path(__file__).parents[2],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "hanging\n"
+    return process
+
+
+class TestResuming:
+    def test_a_process_that_was_killed_is_taken_up_by_the_next(
+        self, boxes: Path, output: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        file = questions_file(tmp_path / "dev.jsonl", ASKED)
+        with hanging(boxes, file, output, concurrency=2) as process:
+            process.send_signal(signal.SIGKILL)
+        assert process.returncode == -signal.SIGKILL
+        kept = {prediction["id"] for prediction in lines(output)}
+        assert 0 < len(kept) < 12
+        assert not (output / "metrics.json").exists()
+
+        ended = run(boxes, file, output=output, concurrency=4)
+
+        assert len(CALLS["asked"]) == 12 - len(kept)
+        assert len(lines(output)) == 12
+        assert ended.metrics["n"] == 12
+        assert ended.metrics["acc"] == pytest.approx(100 * 10 / 12)
+        assert read(output, "metrics.json") == ended.metrics
+
+    def test_a_line_that_was_never_finished_is_dropped_and_its_question_asked_again(self, boxes: Path, output: Path):
+        run(boxes, output=output)
+        path = output / "predictions.jsonl"
+        path.write_bytes(path.read_bytes()[:-20])
+        CALLS.clear()
+
+        ended = run(boxes, output=output)
+
+        assert len(CALLS["asked"]) == 1
+        assert ended.metrics["n"] == len(lines(output)) == 12
+
+    def test_a_run_that_is_over_asks_nothing(self, boxes: Path, output: Path):
+        first = run(boxes, output=output)
+        CALLS.clear()
+
+        assert run(boxes, output=output).metrics == first.metrics
+        assert not CALLS
+
+    def test_a_call_that_asks_nothing_leaves_the_settings_of_the_run(self, boxes: Path, output: Path):
+        first = run(boxes, output=output, concurrency=2)
+
+        ended = run(boxes, output=output, concurrency=8, deadline=5, retry_failed=True)
+
+        assert read(output, "config.json") == ended.config == first.config
+
+    def test_the_limit_may_grow_and_the_concurrency_change(self, boxes: Path, output: Path):
+        run(boxes, output=output, limit=4)
+
+        assert run(boxes, output=output, limit=6, concurrency=1).metrics["n"] == 6
+        assert len(CALLS["asked"]) == 6
+
+    def test_the_limit_may_not_shrink(self, boxes: Path, output: Path):
+        run(boxes, output=output, limit=4)
+
+        with pytest.raises(ValueError, match="is of the question 'q.', which is not asked now: raise the limit"):
+            run(boxes, output=output, limit=2)
+        assert read(output, "config.json")["limit"] == 4, "a call that is refused changes nothing"
+
+    def test_another_setting_is_refused_by_name(self, boxes: Path, output: Path):
+        run(boxes, output=output)
+
+        with pytest.raises(
+            ValueError, match="other settings: top_k was null and is now 3. Choose another output folder"
+        ):
+            run(boxes, output=output, top_k=3)
+
+    def test_another_way_to_write_a_path_is_no_other_setting(
+        self, boxes: Path, output: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        file = questions_file(tmp_path / "dev.jsonl", ASKED)
+        (tmp_path / "below").mkdir()
+        monkeypatch.chdir(tmp_path / "below")
+        run(boxes, file, output=output, limit=3)
+
+        run(f"../{boxes.name}", "../dev.jsonl", output=output, limit=4)
+
+        assert len(CALLS["asked"]) == 4
+        config = read(output, "config.json")
+        assert (config["pipeline"], config["questions"]) == (f"../{boxes.name}", "../dev.jsonl"), "told as it was given"
+
+    def test_another_file_of_the_same_name_is_another_setting(self, boxes: Path, output: Path, tmp_path: Path):
+        for folder in ("a", "b"):
+            (tmp_path / folder).mkdir()
+            questions_file(tmp_path / folder / "dev.jsonl", ASKED)
+        run(boxes, tmp_path / "a" / "dev.jsonl", output=output)
+
+        with pytest.raises(ValueError, match="other settings: .*questions was"):
+            run(boxes, tmp_path / "b" / "dev.jsonl", output=output)
+
+    def test_what_an_earlier_version_did_not_tell_is_no_other_setting(self, boxes: Path, output: Path):
+        run(boxes, output=output, limit=3)
+        config = read(output, "config.json")
+        del config["judged"]
+        (output / "config.json").write_text(json.dumps(config))
+
+        assert run(boxes, output=output, limit=4).metrics["n"] == 4
+
+    def test_an_edited_pipeline_is_another_one(self, boxes: Path, output: Path):
+        run(boxes, output=output)
+        boxes.write_text(boxes.read_text().replace("temperature: 0.1", "temperature: 0.7"))
+
+        with pytest.raises(ValueError, match="other settings: pipeline_sha256"):
+            run(boxes, output=output)
+
+    def test_another_question_of_the_same_id_is_refused(self, boxes: Path, output: Path):
+        run(boxes, output=output)
+        other = [Question("q0", "Who keeps box 000?", ("nobody",), dataset="boxes"), *ASKED[1:]]
+
+        with pytest.raises(ValueError, match="the id 'q0' is of another question"):
+            run(boxes, other, output=output)
+
+    @pytest.mark.parametrize("gold", [{"answers": ("a thing",)}, {"supporting_ids": ("p1",)}])
+    def test_other_gold_under_the_same_id_is_refused(self, boxes: Path, output: Path, gold: dict[str, Any]):
+        run(boxes, output=output, limit=4)
+        corrected = [ASKED[0], replace(ASKED[1], **gold), *ASKED[2:]]
+
+        with pytest.raises(ValueError, match="the question 'q1' has other gold answers or passages: choose another"):
+            run(boxes, corrected, output=output)
+        assert len(lines(output)) == 4
+
+    def test_a_broken_line_is_named(self, boxes: Path, output: Path):
+        run(boxes, output=output)
+        path = output / "predictions.jsonl"
+        path.write_text("{\n" + path.read_text())
+
+        with pytest.raises(ValueError, match=r"line 1, is no prediction .*: delete the line"):
+            run(boxes, output=output)
+
+    @pytest.mark.parametrize("part", ["question", "answers", "scores", "result"])
+    def test_a_line_of_another_form_is_named(self, boxes: Path, output: Path, part: str):
+        run(boxes, output=output)
+        first, *rest = lines(output)
+        changed = [{**first, part: 5}, *rest]
+        (output / "predictions.jsonl").write_text("".join(json.dumps(line) + "\n" for line in changed))
+
+        with pytest.raises(ValueError, match=rf"line 1, is no prediction \(its '{part}' is no"):
+            run(boxes, output=output)
+
+    def test_a_folder_that_cannot_be_made_is_refused_before_a_question_is_asked(self, boxes: Path, tmp_path: Path):
+        (tmp_path / "file").write_text("mine")
+
+        for taken in (tmp_path / "file", tmp_path / "file" / "below"):
+            with pytest.raises(ValueError, match=r"Nothing can be written to .*: choose another output folder"):
+                run(boxes, output=taken)
+        assert "asked" not in CALLS
+
+    def test_a_folder_into_which_another_process_runs_is_refused(self, boxes: Path, output: Path, tmp_path: Path):
+        file = questions_file(tmp_path / "dev.jsonl", ASKED)
+        with hanging(boxes, file, output, concurrency=1) as process:
+            before = lines(output)
+            try:
+                with pytest.raises(ValueError, match=r"Another process is running an evaluation into .*boxes: wait"):
+                    run(boxes, file, output=output)
+            finally:
+                process.kill()
+        assert "asked" not in CALLS
+        assert lines(output) == before
+        assert run(boxes, file, output=output).metrics["n"] == 12
+
+    def test_prices_that_cannot_be_read_are_refused_before_a_question_is_asked(self, boxes: Path, output: Path):
+        prices: dict[str, Any] = {"large": {"prompt_per_million": 1}}
+        with pytest.raises(ValueError, match="lacks 'completion_per_million'"):
+            run(boxes, output=output, prices=prices)
+        assert "asked" not in CALLS
+
+    def test_a_folder_of_something_else_is_left_alone(self, boxes: Path, output: Path):
+        output.mkdir(parents=True)
+        (output / "predictions.jsonl").write_text("mine\n")
+
+        with pytest.raises(ValueError, match=r"without a config.json: choose another output folder"):
+            run(boxes, output=output)
+        assert (output / "predictions.jsonl").read_text() == "mine\n"
+
+
+@given(cut=st.integers(0, 400), text=st.text(max_size=20))
+def test_whatever_is_left_of_the_predictions_can_be_read(cut: int, text: str):
+    with TemporaryDirectory() as name:
+        folder = RunFolder(Path(name))
+        folder.open({"pipeline": "boxes"})
+        for number in range(4):
+            folder.add({"id": f"q{number}", "question": "", "answers": [], "scores": {}, "result": {"answer": text}})
+        path = folder.path / "predictions.jsonl"
+        path.write_bytes(path.read_bytes()[:cut])
+
+        kept = folder.predictions({f"q{number}" for number in range(4)})
+
+        assert [prediction["id"] for prediction in kept] == [f"q{number}" for number in range(len(kept))]
+        assert len(kept) == path.read_bytes().count(b"\n")
+        assert path.read_bytes()[-1:] in (b"", b"\n")

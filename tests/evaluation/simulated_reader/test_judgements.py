@@ -1,0 +1,86 @@
+"""The simulated reader as judge, reviewer and refiner."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from prefrag.components.agent.answer_reviewer import AnswerReviewer
+from prefrag.components.agent.follow_up_rewriter import FollowUpRewriter
+from prefrag.components.agent.observation_refiner import ObservationRefiner
+from prefrag.components.agent.reasoner import Reasoner
+from prefrag.components.agent.self_reflector import SelfReflector
+from prefrag.components.judge.model_judge import ModelJudge
+from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
+from prefrag.components.state.state import Action, Label, Step
+from tests.evaluation.simulated_reader.trees_and_towns import (
+    BARE,
+    HOPS,
+    said,
+    state,
+)
+
+
+class TestAsJudgeAndReviewer:
+    @pytest.mark.parametrize(
+        ("known", "new", "status"),
+        [
+            (["p5"], ["p1", "p6"], True),
+            (["p1"], ["p2"], True),
+            (["p1"], ["p1", "p5"], False),
+            (["p1"], ["p4"], False),
+            ([], ["p5", "p6"], False),
+        ],
+    )
+    def test_a_verdict_is_true_exactly_when_a_gold_passage_is_new(self, reader, known, new, status: bool):
+        judge = SourceSwitchJudge(["local", "web"], ModelJudge(reader()), judge_first_step=True)
+        at = state(HOPS, known, new).with_last(documents=(), source=None, observed=False)
+        verdict = next(iter(judge.run(state=at).values())).step.verdict
+
+        assert (verdict.status, verdict.parsed, verdict.judged_by) == (status, True, "model")
+
+    def test_verdicts_err_at_the_rate_that_is_set(self, reader):
+        at = state(HOPS, ["p5"], ["p1"]).with_last(documents=(), source=None, observed=False)
+        wrong = 0
+        for seed in range(600):
+            judge = SourceSwitchJudge(["local", "web"], ModelJudge(reader(judge_error=0.3, seed=seed)))
+            wrong += not next(iter(judge.run(state=at).values())).step.verdict.status
+
+        assert wrong / 600 == pytest.approx(0.3, abs=0.05)
+
+    @pytest.mark.parametrize(("answer", "label"), [("Dora Stern", Label.CORRECT), ("qqq", Label.INCORRECT)])
+    def test_an_answer_is_labelled_by_whether_it_is_right(self, reader, answer: str, label: Label):
+        at = state(HOPS, ["p1"]).with_step(Step(Action.ANSWER, f"Final Answer: {answer}", answer=answer))
+        reflected = next(iter(SelfReflector("call", reader()).run(state=at).values()))
+        reviewed = next(iter(AnswerReviewer(["local", "web"], reader(), "web").run(state=at).values()))
+
+        assert reflected.step.label is reviewed.step.label is label
+
+    def test_labels_err_at_the_rate_that_is_set_alike_in_reply_reflection_and_review(self, reader):
+        at = state(BARE, ["p5", "p6"])
+        wrong = 0
+        for seed in range(400):
+            doubting = reader(reflection_error=0.2, seed=seed)
+            answered = Reasoner(doubting).run(state=at)["state"]
+            unlabelled = answered.with_last(label=None)
+            reflected = next(iter(SelfReflector("call", doubting).run(state=unlabelled).values()))
+            reviewed = next(iter(AnswerReviewer(["local", "web"], doubting, "web").run(state=unlabelled).values()))
+            assert answered.step.label is reflected.step.label is reviewed.step.label
+            wrong += answered.step.label is Label.INCORRECT
+
+        assert wrong / 400 == pytest.approx(0.2, abs=0.06)
+
+    def test_a_summary_keeps_the_passages_that_matter_and_they_still_count(self, reader):
+        at = state(BARE, ["p5", "p1", "p2", "p3", "p4"], ["p6"])
+        refined = ObservationRefiner(reader(), threshold=1).run(state=at)["state"]
+        summary = refined.steps[0].refined
+
+        assert summary is not None
+        assert "Elms are trees. [1]" in summary.content
+        assert "Aurora" not in summary.content
+        assert said(reader(distraction=1.0), refined).answer == "trees"
+
+    def test_a_follow_up_is_given_back(self, reader):
+        at = replace(state(HOPS), history=(("user", "What is the Aurora?"), ("assistant", "A log.")))
+        assert FollowUpRewriter(reader()).run(state=at)["state"].question == HOPS

@@ -1,0 +1,258 @@
+"""Whole runs of the shipped pipelines with the simulated reader in the model's place."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack import Document
+
+from prefrag import pipelines
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
+from prefrag.evaluation.datasets import load_questions
+from prefrag.evaluation.metrics import score
+from prefrag.evaluation.question import Question
+from prefrag.evaluation.simulated_reader.reader import SimulatedReader
+from prefrag.pipelines.loading import find, read_block
+
+DATA = Path(__file__).parents[4] / "shared" / "data" / "multihop"
+DATASETS = ("hotpotqa", "2wikimultihopqa", "musique", "bioasq")
+METHODS = ("prefrag", "react_mix", "mspr", "dr_rag_qdc", "vanilla_local")
+with_data = pytest.mark.skipif(not DATA.is_dir(), reason="the benchmark data is not in ../shared/data")
+
+# What each source holds: id, title, text.
+LOCAL = [
+    ("p1", "Aurora", "The Aurora is a log that was built by the yard Borealis."),
+    ("p3", "Corvo", "Corvo is a town. Its mayor is Dora Stern."),
+    ("p4", "Aurora", "An aurora is a light in the sky, seen from no town in Corvo and built by nobody."),
+    ("p5", "Elm", "Elms are trees."),
+]
+WEB = [
+    ("p2", "Borealis", "Borealis, a yard, stands in Corvo."),
+    ("p6", "Mayor", "A mayor is head of a town."),
+]
+QUESTIONS = [
+    {
+        "id": "hops",
+        "question": "Who is mayor where the Aurora was built?",
+        "answers": ["Dora Stern"],
+        "supporting_ids": ["p1", "p2", "p3"],
+        "decomposition": [
+            {"question": "Aurora >> built by", "answer": "Borealis", "supporting_id": "p1"},
+            {"question": "Where stands #1 ?", "answer": "Corvo", "supporting_id": "p2"},
+            {"question": "#2 >> mayor", "answer": "Dora Stern", "supporting_id": "p3"},
+        ],
+    },
+    {
+        "id": "facts",
+        "question": "In which town stands the maker of the Aurora?",
+        "answers": ["Corvo"],
+        "supporting_ids": ["p1", "p2"],
+        "evidence_triples": [["Aurora", "builder", "Borealis"], ["Borealis", "place", "Corvo"]],
+    },
+    {"id": "yes", "question": "Are elms trees?", "answers": ["yes"], "supporting_ids": ["p5"]},
+]
+
+Build = Callable[..., Any]
+
+
+def written(path: Path, lines: Sequence[dict[str, Any]]) -> str:
+    path.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    return str(path)
+
+
+def index(path: Path, passages: Sequence[tuple[str, str, str]]) -> None:
+    store = TantivyDocumentStore(path=str(path))
+    if passages:
+        store.write_documents([Document(id=key, content=text, meta={"title": title}) for key, title, text in passages])
+
+
+def simulated(name: str, folder: Path, reader: dict[str, Any], replace: dict[str, Any] | None = None) -> Any:
+    """The shipped pipeline: the reader for every model, the indexes in a folder for the sources."""
+    parts: dict[str, Any] = {
+        "ChatModel": SimulatedReader(**reader),
+        "RetrievalSource.fallback": None,
+        "RetrievalSource.retries": 0,
+        "TantivyDocumentStore": TantivyDocumentStore(path=str(folder / "local")),
+    }
+    components = read_block(find(name))["components"]
+    if "web" in components:
+        parts["web.retriever"] = TantivyBM25Retriever(TantivyDocumentStore(path=str(folder / "web")))
+    if "archive" in components:
+        parts["archive.retriever.document_store.path"] = str(folder / "archive")
+    return pipelines.load(name, parts | (replace or {}))
+
+
+@pytest.fixture
+def build(tmp_path: Path) -> Build:
+    index(tmp_path / "local", LOCAL)
+    index(tmp_path / "web", WEB)
+    corpus = [{"id": key, "title": title, "text": text} for key, title, text in LOCAL + WEB]
+    files = {
+        "questions": written(tmp_path / "dev.jsonl", QUESTIONS),
+        "corpus": written(tmp_path / "corpus.jsonl", corpus),
+    }
+
+    def made(name: str, replace: dict[str, Any] | None = None, **settings: Any) -> Any:
+        return simulated(name, tmp_path, {**files, **settings}, replace)
+
+    return made
+
+
+@pytest.fixture
+def empty(tmp_path: Path, build: Build) -> Build:
+    """As ``build``, over indexes that hold nothing."""
+    for source in ("local", "web"):
+        store = TantivyDocumentStore(path=str(tmp_path / source))
+        store.delete_documents([document.id for document in store.filter_documents()])
+    return build
+
+
+def everything(value: Any) -> Any:
+    """A result without what the clock and the length of prompts make of it."""
+    if isinstance(value, dict):
+        left_out = ("seconds", "prompt_tokens", "completion_tokens")
+        return {key: everything(part) for key, part in value.items() if key not in left_out}
+    return [everything(part) for part in value] if isinstance(value, list) else value
+
+
+def words(text: str) -> str:
+    found = re.findall(r"\w+", text.lower())
+    return f" {' '.join(found)} "
+
+
+def leaks(asked: Question, titles: Sequence[str], result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The queries that hold a gold title or an answer which nobody who had read so far could know."""
+    secrets = [*titles, *(hop.answer for hop in asked.decomposition)]
+    secrets += [] if asked.is_yes_no else asked.answers
+    documents = {document["id"]: f"{document['title']} {document['content']}" for document in result["documents"]}
+    known = asked.question
+    for step in result["steps"]:
+        for secret in secrets:
+            if words(secret) in words(step["query"]) and words(secret) not in words(known):
+                yield secret, step["query"]
+        known = " ".join([known, *(documents[key] for key in step["documents"])])
+
+
+def test_prefrag_finds_what_the_preferred_source_lacks_hop_by_hop(build: Build):
+    result = pipelines.ask(QUESTIONS[0]["question"], build("prefrag"), top_k=2)
+
+    assert [(step["query"], step["source"]) for step in result["steps"]] == [
+        ("Aurora built by", "local"),
+        ("Where stands Borealis ?", "web"),
+        ("Corvo mayor", "local"),
+        ("", None),
+    ]
+    assert [step["verdict"] and step["verdict"]["status"] for step in result["steps"]] == [True, False, True, None]
+    assert (result["answer"], result["label"]) == ("Dora Stern", "CORRECT")
+
+
+@pytest.mark.parametrize("name", ["react", "mspr", "prefrag_without_preference", "prefrag_direct"])
+def test_where_the_model_names_the_source_it_goes_to_the_other_when_the_first_brought_nothing(build: Build, name: str):
+    result = pipelines.ask(QUESTIONS[1]["question"], build(name), top_k=1)
+
+    assert [(step["query"], *step["searched"]) for step in result["steps"] if step["action"] == "search"] == [
+        ("Aurora builder", "local"),
+        ("Borealis place", "local"),
+        ("Borealis place", "web"),
+    ]
+    assert result["answer"] == "Corvo"
+
+
+def test_three_sources_are_played(build: Build):
+    result = pipelines.ask(QUESTIONS[2]["question"], build("prefrag_three_sources"), sources=["local", "web"])
+    assert (result["answer"], result["label"]) == ("yes", "CORRECT")
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("number", range(len(QUESTIONS)))
+def test_from_an_empty_index_nothing_is_answered_and_nothing_leaks(
+    empty: Build, tmp_path: Path, name: str, number: int
+):
+    asked = load_questions(tmp_path / "dev.jsonl")[number]
+    result = pipelines.ask(asked.question, empty(name))
+
+    assert result["answer"]
+    scores = score(asked, result)
+    assert not any(scores[measure] for measure in ("acc", "acc_word", "em", "f1"))
+    assert list(leaks(asked, [title for _, title, _ in LOCAL + WEB], result)) == []
+
+
+@pytest.mark.parametrize("name", ["prefrag", "react", "react_mix", "mspr"])
+@pytest.mark.parametrize("number", range(len(QUESTIONS)))
+def test_every_reply_format_gives_the_same_trace(build: Build, name: str, number: int):
+    results = []
+    for form in ("text", "json", "tools", "tags"):
+        # Tags have no label, so it is asked for separately.
+        replies = {"reply_format": form, "self_evaluation": False, "cite": False}
+        replace: dict[str, Any] = {f"Reasoner.{setting}": value for setting, value in replies.items()}
+        if name == "prefrag":
+            replace["reflector.reflection"] = "call"
+        noisy = {"judge_error": 0.3, "reflection_error": 0.3, "distraction": 0.1, "seed": number}
+        results.append(everything(pipelines.ask(QUESTIONS[number]["question"], build(name, replace, **noisy), top_k=1)))
+
+    assert results[0]["answer"]
+    assert all(result == results[0] for result in results[1:])
+
+
+@pytest.mark.parametrize("name", ["prefrag", "mspr"])
+async def test_runs_side_by_side_are_those_one_after_another(build: Build, name: str):
+    pipeline = build(name, judge_error=0.5, reflection_error=0.5, distraction=0.2, seed=3)
+    asked = [question["question"] for question in QUESTIONS] * 4
+
+    alone = [await pipelines.ask_async(pipeline, question) for question in asked]
+    together = await asyncio.gather(*(pipelines.ask_async(pipeline, question) for question in reversed(asked)))
+
+    assert everything(list(reversed(together))) == everything(alone)
+
+
+def test_another_seed_is_another_run(build: Build):
+    labels = set()
+    for seed in range(12):
+        labels.add(pipelines.ask(QUESTIONS[0]["question"], build("prefrag", distraction=0.2, seed=seed))["label"])
+        if len(labels) == 2:
+            return
+    pytest.fail(f"Every seed gives the label {labels}.")
+
+
+@pytest.fixture(scope="module")
+def benchmark_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path, dict[str, str]]]:
+    """Of a dataset the folder with its two indexes, and the titles of its passages; each made once."""
+    made: dict[str, tuple[Path, dict[str, str]]] = {}
+
+    def folder(dataset: str) -> tuple[Path, dict[str, str]]:
+        if dataset not in made:
+            with (DATA / dataset / "corpus.jsonl").open(encoding="utf-8") as lines:
+                passages = [json.loads(line) for line in lines]
+            path = tmp_path_factory.mktemp(dataset)
+            for source in ("local", "web"):
+                held = [passage for passage in passages if passage["source"] in (source, "both")]
+                index(path / source, [(passage["id"], passage["title"], passage["text"]) for passage in held])
+            made[dataset] = path, {passage["id"]: passage["title"] for passage in passages}
+        return made[dataset]
+
+    return folder
+
+
+@with_data
+@pytest.mark.parametrize("dataset", DATASETS)
+@pytest.mark.parametrize("name", METHODS)
+async def test_over_the_dev_sets_no_query_leaks_and_answers_are_right_exactly_when_all_was_found(
+    dataset: str, name: str, benchmark_folder: Callable[[str], tuple[Path, dict[str, str]]]
+):
+    folder, titles = benchmark_folder(dataset)
+    files = {"questions": str(DATA / dataset / "dev.jsonl"), "corpus": str(DATA / dataset / "corpus.jsonl")}
+    pipeline = simulated(name, folder, files)
+    for asked in load_questions(files["questions"], limit=12):
+        result = await pipelines.ask_async(pipeline, asked.question)
+        shown = {document["id"] for document in result["documents"]} & set(asked.supporting_ids)
+        enough = bool(shown) if asked.is_yes_no else len(shown) == len(set(asked.supporting_ids))
+
+        assert score(asked, result)["em"] == float(enough), asked.question
+        assert list(leaks(asked, [titles[key] for key in asked.supporting_ids], result)) == []

@@ -1,0 +1,255 @@
+"""Putting other parts into a pipeline while it is loaded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from haystack import component
+from haystack.components.generators.chat import OpenAIChatGenerator
+from haystack.utils import Secret
+
+from prefrag import pipelines
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
+from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
+from prefrag.pipelines.blocks import Block, blocks, class_of
+from prefrag.pipelines.loading import Pipeline, find, read_block
+from prefrag.pipelines.replacing import replace_parts
+from tests.fakes import ScriptedChatGenerator, ScriptedRetriever
+from tests.pipelines.scripted import answer
+
+GENERATOR = ScriptedChatGenerator([answer()])
+BLOCK = {"type": "tests.fakes.ScriptedChatGenerator", "init_parameters": {"script": [answer()]}}
+RETRIEVER = ScriptedRetriever({}, "local")
+SOURCE = {
+    "type": "prefrag.components.sources.retrieval_source.RetrievalSource",
+    "init_parameters": {"name": "local", "retriever": RETRIEVER, "timeout": 7},
+}
+REASONER = {
+    "type": "prefrag.components.agent.reasoner.Reasoner",
+    "init_parameters": {"chat_generator": BLOCK, "self_evaluation": True},
+}
+
+
+def parameters(replace: Any, name: str = "prefrag") -> dict[str, Any]:
+    """:returns: The parameters of each component, from the YAML that the loaded pipeline is saved as."""
+    saved = pipelines.load(name, replace=replace).dumps()
+    return {part: block["init_parameters"] for part, block in yaml.safe_load(saved)["components"].items()}
+
+
+def found(name: str, kind: str, replace: Any) -> list[dict[str, Any]]:
+    """:returns: The parameters of every block of a class."""
+    return [block["init_parameters"] for block in blocks(parameters(replace, name)) if class_of(block) == kind]
+
+
+class TestAParameter:
+    def test_of_a_component_is_set(self):
+        assert parameters({"start.top_k": 3})["start"]["top_k"] == 3
+
+    def test_that_the_yaml_leaves_to_its_default_is_set(self):
+        assert "max_top_k" not in read_block(find("prefrag"))["components"]["start"]["init_parameters"]
+
+        assert parameters({"start.max_top_k": 7})["start"]["max_top_k"] == 7
+
+    def test_deep_in_a_component_is_set_there_alone(self):
+        parts = parameters({"local.retriever.document_store.index": "mine"})
+
+        assert parts["local"]["retriever"]["init_parameters"]["document_store"]["init_parameters"]["index"] == "mine"
+        trees = parts["judge"]["judge"]["init_parameters"]["tree_judge"]["init_parameters"]
+        assert trees["term_statistics"]["init_parameters"]["index"] is None, "the anchor of the YAML names it"
+
+    def test_of_a_plain_mapping_is_set_and_the_others_stay(self):
+        parts = parameters({"reflector.generation_kwargs.temperature": 0.7, "reflector.generation_kwargs.seed": 1})
+
+        assert parts["reflector"]["generation_kwargs"] == {
+            "temperature": 0.7,
+            "top_p": 0.9,
+            "max_tokens": 512,
+            "seed": 1,
+        }
+        assert parts["reasoner"]["generation_kwargs"]["temperature"] == 0.1
+
+    def test_in_a_list_is_counted_from_0(self):
+        retrievers = parameters({"local.retriever.retrievers.0": RETRIEVER}, "prefrag_hybrid")["local"]["retriever"][
+            "init_parameters"
+        ]["retrievers"]
+
+        assert [class_of(retriever) for retriever in retrievers] == ["ScriptedRetriever", "DenseRetriever"]
+
+
+@pytest.mark.parametrize("generator", [GENERATOR, BLOCK], ids=["object", "block"])
+class TestAComponent:
+    def test_inside_another_is_replaced_there_alone(self, generator: Any):
+        parts = parameters({"reasoner.chat_generator": generator})
+
+        assert class_of(parts["reasoner"]["chat_generator"]) == "ScriptedChatGenerator"
+        assert class_of(parts["forced"]["chat_generator"]) == "ChatModel"
+
+    def test_is_replaced_wherever_its_class_stands(self, generator: Any):
+        assert found("prefrag", "ChatModel", {"ChatModel": generator}) == []
+        assert len(found("prefrag", "ScriptedChatGenerator", {"ChatModel": generator})) == 5
+
+    async def test_answers(self, generator: Any):
+        pipeline = pipelines.load("prefrag", {"ChatModel": generator})
+
+        assert (await pipelines.ask_async(pipeline, "When?"))["answer"] == "1974"
+
+
+class TestAWholeComponent:
+    def test_is_replaced(self):
+        assert parameters({"local": SOURCE})["local"]["timeout"] == 7
+
+    def test_takes_the_settings_that_further_keys_give_it(self):
+        parts = parameters({"local.strict": True, "local": SOURCE})
+
+        assert (parts["local"]["timeout"], parts["local"]["strict"]) == (7, True)
+
+    def test_is_not_a_plain_value(self):
+        with pytest.raises(ValueError, match="'judge' in `replace` is a whole component: .* not None"):
+            pipelines.load("prefrag", {"judge": None})
+
+
+class TestWhatTheYamlRepeats:
+    """The source of a supplement has the parameters of the source of a step, by an anchor."""
+
+    @pytest.mark.parametrize("key", ["web.strict", "RetrievalSource.strict"])
+    def test_follows(self, key: str):
+        parts = parameters({key: True})
+
+        assert parts["web"]["strict"] is parts["web_again"]["strict"] is True
+
+    def test_follows_a_whole_component(self):
+        parts = parameters({"local": SOURCE})
+
+        assert parts["local"] == parts["local_again"]
+
+    def test_follows_inside_another_component(self):
+        second = parameters({"local.retriever": RETRIEVER}, "dr_rag_qdc")["second_stage"]
+
+        assert class_of(second["source"]["init_parameters"]["retriever"]) == "ScriptedRetriever"
+
+    @pytest.mark.parametrize("key", ["web_again.strict", "web_again"])
+    def test_is_replaced_alone_under_its_own_name(self, key: str):
+        whole = {**SOURCE, "init_parameters": {**SOURCE["init_parameters"], "strict": True}}
+
+        parts = parameters({key: whole if key == "web_again" else True})
+
+        assert (parts["web"]["strict"], parts["web_again"]["strict"]) == (False, True)
+
+    @pytest.mark.parametrize("keys", [("web.timeout", "web_again.timeout"), ("web_again.timeout", "web.timeout")])
+    def test_keeps_what_its_own_name_is_given_whatever_the_order(self, keys: tuple[str, str]):
+        values = {"web.timeout": 3, "web_again.timeout": 4}
+
+        parts = parameters({key: values[key] for key in keys})
+
+        assert (parts["web"]["timeout"], parts["web_again"]["timeout"]) == (3, 4)
+
+    def test_is_not_taken_for_repeated_after_one_object_has_replaced_a_class(self):
+        parts = parameters({"Reasoner": {**REASONER}, "reasoner.self_evaluation": False})
+
+        assert (parts["reasoner"]["self_evaluation"], parts["forced"]["self_evaluation"]) == (False, True)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_component_goes_before_its_class_whatever_the_order(reverse: bool):
+    items = [("ChatModel", GENERATOR), ("reflector.chat_generator", ScriptedChatGenerator(["..."], name="own"))]
+
+    parts = parameters(dict(reversed(items) if reverse else items))
+
+    assert parts["reflector"]["chat_generator"]["init_parameters"]["name"] == "own"
+    assert parts["reasoner"]["chat_generator"]["init_parameters"]["name"] == "model"
+
+
+def test_a_file_and_a_path_are_loaded_too(tmp_path: Path):
+    file = tmp_path / "own.yaml"
+    file.write_text(pipelines.load("vanilla_local").dumps())
+
+    for own in (file, str(file)):
+        assert pipelines.load(own, {"start.top_k": 3}).get_component("start").top_k == 3
+
+
+def test_the_pipeline_can_be_saved_and_what_was_given_is_left_alone():
+    store = TantivyDocumentStore(index="mine")
+    retriever = TantivyBM25Retriever(store)
+    replace = {"local.retriever": retriever, "web.retriever": RETRIEVER, "local.ranker": TitleMatchRanker()}
+
+    pipeline = pipelines.load("prefrag", replace)
+
+    assert Pipeline.loads(pipeline.dumps()).to_dict()["components"] == pipeline.to_dict()["components"]
+    assert pipeline.get_component("local").retriever is not retriever
+    assert replace["local.retriever"] is retriever
+    assert pipelines.load("prefrag").get_component("local").retriever.to_dict() != retriever.to_dict()
+
+
+def test_a_function_is_called_with_each_block_the_inner_ones_first():
+    seen: list[str] = []
+
+    def rename(block: Block) -> Block:
+        seen.append(class_of(block))
+        if class_of(block) == "TantivyDocumentStore":
+            return {**block, "init_parameters": {"index": "mine"}}
+        return block
+
+    stores = found("vanilla_local", "TantivyDocumentStore", rename)
+
+    assert [store["index"] for store in stores] == ["mine"]
+    assert seen.index("TantivyDocumentStore") < seen.index("TantivyBM25Retriever") < seen.index("RetrievalSource")
+
+
+def test_the_blocks_that_are_given_stay_as_they_are():
+    block = read_block(find("prefrag"))
+
+    changed = replace_parts(block, {"web.strict": True, "ChatModel": GENERATOR, "judge": REASONER})
+
+    assert block == read_block(find("prefrag"))
+    assert changed != block
+
+
+@component
+class WithoutToDict:
+    """Haystack derives how it is saved from its parameters."""
+
+    def __init__(self, name: str = "x"):
+        self.name = name
+
+    @component.output_types(documents=list)
+    def run(self, query: str) -> dict[str, Any]:
+        return {"documents": []}
+
+
+def test_a_component_without_to_dict_is_saved_as_haystack_saves_it():
+    source = parameters({"local.retriever": WithoutToDict("mine")})["local"]
+
+    assert source["retriever"]["init_parameters"] == {"name": "mine"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        (
+            "moon.top_k",
+            3,
+            r"'moon.top_k' in `replace` names no component and no class.*components are start, rewriter,.*ChatModel",
+        ),
+        ("Judge", GENERATOR, "the classes .*SourceSwitchJudge"),
+        ("start.topk", 3, "StateBuilder has no parameter 'topk', but sources, preferred, .*top_k"),
+        ("local.retriever.document_store.name", "x", "TantivyDocumentStore has no parameter 'name', but .*index"),
+        ("start.top_k.most", 3, "there is no 'most' in 5, which has no parts"),
+        ("start.sources.2", "x", "'2' is no place in a list of 2: count from 0"),
+        ("local.retriever", object(), "'local.retriever' in `replace` cannot be written as YAML: .*no `to_dict`"),
+        ("local.retriever", ScriptedRetriever, "is no plain value and no component"),
+        ("start.sources", [{"local"}], "cannot be written as YAML"),
+        (
+            "ChatModel",
+            OpenAIChatGenerator(Secret.from_token("k")),
+            "'ChatModel' .* Cannot serialize token-based secret",
+        ),
+        ("judge.judge", "oracle", "judge is 'oracle'"),
+    ],
+)
+def test_a_mistake_is_told_in_words_that_name_what_there_is(key: str, value: Any, message: str):
+    with pytest.raises(ValueError, match=message):
+        pipelines.load("prefrag", {key: value})

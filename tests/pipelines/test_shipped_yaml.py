@@ -1,0 +1,185 @@
+"""What the shipped YAML says: the settings of the papers, and how the pipelines differ from each other."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from haystack import Document
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index_location import index_path
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.pipelines import load, names
+from prefrag.pipelines.loading import Pipeline, find, read
+
+BASELINES = ["no_retrieval", "vanilla_local", "vanilla_web", "vanilla_mix", "react", "react_mix"]
+VARIANTS = ["prefrag_classifier", "prefrag_direct", "prefrag_without_preference", "prefrag_without_reflection"]
+DENSE = ["prefrag_dense", "prefrag_hybrid", "prefrag_elasticsearch_dense", "prefrag_elasticsearch_hybrid"]
+
+
+def graph(pipeline: Any) -> dict[str, Any]:
+    """:returns: A pipeline, or that of a name, as it is saved, whatever the order of its connections."""
+    data = (load(pipeline) if isinstance(pipeline, str) else pipeline).to_dict()
+    data["connections"] = sorted((line["sender"], line["receiver"]) for line in data["connections"])
+    return data
+
+
+def parameters(name: str) -> dict[str, Any]:
+    """:returns: The parameters of each component."""
+    return {part: block["init_parameters"] for part, block in load(name).to_dict()["components"].items()}
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_shipped_pipeline_survives_saving_and_loading(name: str):
+    pipeline = load(name)
+
+    assert graph(Pipeline.loads(pipeline.dumps())) == graph(pipeline)
+
+
+def test_the_shipped_names_are_those_of_the_design():
+    assert {"prefrag", "prefrag_elasticsearch", "prefrag_three_sources"} <= set(names())
+
+
+def test_the_settings_of_the_paper_are_the_defaults():
+    components = load("prefrag").to_dict()["components"]
+
+    start = components["start"]["init_parameters"]
+    assert (start["max_steps"], start["max_supplements"], start["top_k"]) == (3, 1, 5)
+    sampling = components["reasoner"]["init_parameters"]["generation_kwargs"]
+    assert (sampling["temperature"], sampling["top_p"]) == (0.1, 0.9)
+    switch = components["judge"]["init_parameters"]
+    judges = switch["judge"]["init_parameters"]
+    assert not switch["judge_first_step"]
+    assert judges["model_judge"]["init_parameters"]["on_unparsable"] == "switch"
+    assert judges["tree_judge"]["init_parameters"]["threshold"] == 0.5
+
+
+def test_the_elasticsearch_pipeline_differs_from_the_embedded_one_only_in_its_local_documents():
+    embedded, elasticsearch = graph("prefrag"), graph("prefrag_elasticsearch")
+
+    assert elasticsearch["connections"] == embedded["connections"]
+    for data in (embedded, elasticsearch):
+        for name in ("local", "local_again"):
+            data["components"][name]["init_parameters"].pop("retriever")
+        for name in ("web", "web_again"):
+            data["components"][name]["init_parameters"]["retriever"]["init_parameters"].pop("demo_stand_in")
+        judges = data["components"]["judge"]["init_parameters"]["judge"]["init_parameters"]
+        judges["tree_judge"]["init_parameters"].pop("term_statistics")
+    assert elasticsearch["components"] == embedded["components"]
+
+
+def test_the_demo_never_stands_in_for_the_web_beside_documents_in_elasticsearch():
+    assert load("prefrag").get_component("web").retriever.stays_in_house
+    assert not load("prefrag_elasticsearch").get_component("web").retriever.stays_in_house
+
+
+EMBEDDED = [name for name in names() if {"&index", "WebRetriever"} <= set(re.split(r"[ .\n]", read(find(name))))]
+
+
+@pytest.mark.parametrize("name", EMBEDDED)
+def test_the_demo_never_stands_in_for_the_web_of_an_index_that_the_yaml_names(name: str, tmp_path: Path):
+    file = tmp_path / "own.yaml"
+    file.write_text(read(find(name)).replace("index: &index null", "index: &index mydocs"))
+    TantivyDocumentStore(path=str(index_path("mydocs"))).write_documents([Document(content="A passage.")])
+
+    webs = [part for _, part in load(file).walk() if isinstance(part, RetrievalSource) and part.name == "web"]
+
+    assert webs
+    assert not any(source.retriever.stays_in_house for source in webs)
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_web_search_of_a_shipped_pipeline_is_closed_by_the_switch(name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_WEB", "off")
+    sources = [part for _, part in load(name).walk() if isinstance(part, RetrievalSource) and part.name == "web"]
+
+    for source in sources:
+        assert source.run(query="a secret")["documents"] == []
+
+
+@pytest.mark.parametrize("name", BASELINES + VARIANTS)
+def test_answer_formats_and_sampling_are_the_same_for_every_method(name: str):
+    # Appendix B.3 of PrefRAG aligns the answer format over all baselines.
+    reasoner, of_prefrag = parameters(name)["reasoner"], parameters("prefrag")["reasoner"]
+
+    for setting in ("answer_format", "generation_kwargs"):
+        assert reasoner[setting] == of_prefrag[setting]
+
+
+def test_direct_and_without_preference_differ_in_words_alone():
+    direct, without = graph("prefrag_direct"), graph("prefrag_without_preference")
+
+    for block in ("reasoner", "forced"):
+        for data in (direct, without):
+            for tool in data["components"][block]["init_parameters"]["tools"]:
+                tool.pop("description")
+    assert direct == without
+
+
+@pytest.mark.parametrize(
+    ("name", "says"), [("prefrag_direct", True), ("prefrag_without_preference", False), ("react", False)]
+)
+def test_only_direct_says_which_source_is_preferred(name: str, says: bool):
+    tools = parameters(name)["reasoner"]["tools"]
+
+    assert any("prefer" in tool["description"].lower() for tool in tools) is says
+
+
+def test_the_classifier_takes_the_place_of_the_judges_model_and_of_nothing_else():
+    prefrag, classifier = graph("prefrag"), graph("prefrag_classifier")
+
+    judges = prefrag["components"]["judge"]["init_parameters"]
+    judges["judge"] = judges["judge"]["init_parameters"]["tree_judge"]
+    assert classifier == prefrag
+
+
+@pytest.mark.parametrize("name", ["prefrag_linked", "mspr_linked"])
+def test_only_the_retriever_of_the_local_source_differs_from_the_pipeline_without_links(name: str):
+    plain, linked = graph(name.removesuffix("_linked")), graph(name)
+
+    for block in {"local", "local_again"} & set(linked["components"]):
+        retriever = linked["components"][block]["init_parameters"]["retriever"]
+        assert retriever["type"] == "prefrag.components.retrievers.linked_retriever.LinkedRetriever"
+        linked["components"][block]["init_parameters"]["retriever"] = retriever["init_parameters"]["retriever"]
+    assert linked == plain
+
+
+@pytest.mark.parametrize("name", DENSE)
+def test_only_the_preferred_source_differs_from_the_pipeline_over_words(name: str):
+    words, vectors = graph("prefrag_elasticsearch" if "elasticsearch" in name else "prefrag"), graph(name)
+
+    differing = {part for part in words["components"] if words["components"][part] != vectors["components"][part]}
+    assert differing - {"judge"} == {"local", "local_again"}
+    assert words["connections"] == vectors["connections"]
+
+
+@pytest.mark.parametrize("name", DENSE)
+def test_the_default_model_reads_its_instruction_before_the_query_and_gives_vectors_of_length_one(name: str):
+    retriever = parameters(name)["local"]["retriever"]["init_parameters"]
+    if "hybrid" in name:
+        retriever = retriever["retrievers"][1]["init_parameters"]
+
+    embedder = retriever["text_embedder"]["init_parameters"]
+    assert embedder["model"] == "BAAI/bge-large-en-v1.5"
+    assert embedder["prefix"] == "Represent this sentence for searching relevant passages: "
+    assert embedder["normalize_embeddings"] is True
+
+
+def test_queries_and_passages_are_embedded_with_the_same_model():
+    parts = parameters("prefrag_dense")["local"]["retriever"]["init_parameters"]
+
+    assert parts["retriever"]["init_parameters"]["model"] == parts["text_embedder"]["init_parameters"]["model"]
+
+
+def test_loading_imports_neither_the_embedder_nor_the_vector_index():
+    code = (
+        "import sys\nfrom prefrag import pipelines\n"
+        f"for name in {DENSE}: pipelines.load(name)\n"
+        "assert not {'sentence_transformers', 'lancedb'} & set(sys.modules)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", code], timeout=120, check=False).returncode == 0

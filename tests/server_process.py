@@ -1,0 +1,59 @@
+"""A server in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+@contextmanager
+def server_process(*arguments: str, folder: Path, seconds: float = 120.0, **variables: str) -> Iterator[httpx.Client]:
+    """Run a server in Python, with a free port as its option ``--port``, until the end of the context.
+
+    :param arguments: What Python is called with.
+    :param folder: Where the log is written and the data lies.
+    :param seconds: How long the server may take to begin, and each answer.
+    :param variables: Further variables of its environment, in which no setting of this process remains.
+    :yields: A client of the server, which accepts connections.
+    """
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("PREFRAG_", "HAYHOOKS_"))}
+    environment |= {"PREFRAG_DATA_DIR": str(folder / "data"), "PYTHONPATH": str(CHECKOUT), **variables}
+    command = [sys.executable, *arguments, "--port", str(port)]
+    log = folder / "server.log"
+    with (
+        log.open("wb") as output,
+        subprocess.Popen(command, cwd=CHECKOUT, env=environment, stdout=output, stderr=output) as process,
+        httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=seconds) as client,
+    ):
+        try:
+            deadline = time.monotonic() + seconds
+            while not _accepts(port):
+                assert process.poll() is None, log.read_text()
+                assert time.monotonic() < deadline, f"No server within {seconds:g} s.\n{log.read_text()}"
+                time.sleep(0.05)
+            yield client
+        finally:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(30)
+            except subprocess.TimeoutExpired:
+                process.kill()
+
+
+def _accepts(port: int) -> bool:
+    with socket.socket() as connection:
+        return connection.connect_ex(("127.0.0.1", port)) == 0

@@ -1,0 +1,302 @@
+"""`prefrag ask`: what it prints, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from prefrag.pipelines.loading import find
+from tests.fakes import CALLS
+from tests.pipelines.scripted import answer, scripted_yaml, search
+from tests.service.cli.running import prefrag
+
+Result = Any
+Ask = Callable[..., Result]
+QUESTION = "In which year did the yard that built alpha win the prize?"
+
+
+@pytest.fixture
+def ask(script_pipeline: Callable[..., None]) -> Ask:
+    """Asks a scripted pipeline; by default one that switches to the web."""
+
+    def run(*arguments: object, script: tuple[str, ...] = (), question: str = QUESTION) -> Result:
+        script_pipeline(*script)
+        return prefrag("ask", question, *arguments)
+
+    return run
+
+
+class TestAsk:
+    def test_prints_each_step_then_the_answer_its_label_and_the_documents(self, ask: Ask):
+        result = ask()
+
+        assert result.exit_code == 0
+        lines = [line.strip() for line in result.stdout.splitlines() if line.strip()]
+        beginnings = [
+            "Question: In which year",
+            "Step 1",
+            "Thought: I look it up.",
+            "Search local: alpha",
+            "Found in local",
+            "Verdict: keep",
+            "Observed from local",
+            "Step 2",
+            "Thought",
+            "Search local: beta delta",
+            "Found in local",
+            "Verdict: switch",
+            "Search web: beta delta",
+            "Found in web",
+            "Observed from web",
+            "Step 3",
+            "Thought",
+            "Answer: 1974",
+            "Reflection",
+            "Answer: 1974",
+            "Label: CORRECT",
+            "Documents",
+            "[1] alpha (local)",
+            "[W1] delta (web)",
+            "The answer cites no passage.",
+            "3 retrievals (2 local, 1 web), 4 model calls",
+            "Queries that left the house",
+        ]
+        for line, beginning in zip(lines, beginnings, strict=True):
+            assert line.startswith(beginning)
+
+    def test_names_the_queries_that_left_the_house(self, ask: Ask):
+        assert "Queries that left the house: web: beta delta" in ask().stdout
+
+    def test_says_when_none_left_the_house(self, ask: Ask):
+        assert "No query left the house." in ask("--source", "local").stdout
+
+    def test_json_is_the_result_and_nothing_else(self, ask: Ask):
+        result = ask("--json")
+
+        assert result.exit_code == 0
+        shown = json.loads(result.stdout)
+        assert shown["answer"] == "1974"
+        assert [document["id"] for document in shown["documents"]] == ["local-alpha", "web-delta"]
+        assert "trace" not in shown
+        assert "Search web: beta delta" in result.stderr
+
+    def test_trace_adds_the_whole_trace(self, ask: Ask):
+        assert '{"kind": "verdict", "step": 2, "status": false' in ask("--trace").stdout
+
+    def test_trace_adds_the_whole_trace_to_the_json(self, ask: Ask):
+        assert json.loads(ask("--json", "--trace").stdout)["trace"][0]["kind"] == "thought"
+
+    def test_a_forced_answer_is_marked(self, ask: Ask):
+        result = ask("--max-steps", 0, script=(search("alpha"), answer("Perhaps 1974", label=None)))
+
+        assert "Label: no label (forced: the steps were used up)" in result.stdout
+
+    def test_options_narrow_the_run(self, ask: Ask):
+        filters = {"field": "meta.year", "operator": ">", "value": 1990}
+
+        result = ask("--source", "local", "--prefer", "local", "--top-k", 2, "--filters", json.dumps(filters))
+
+        assert result.exit_code == 0
+        assert CALLS["local"][0]["filters"] == filters
+        assert "web" not in CALLS
+
+    def test_a_pipeline_may_be_a_file(self, tmp_path: Path):
+        (tmp_path / "mine.yaml").write_text(scripted_yaml(answer("From my file")), encoding="utf-8")
+
+        assert "From my file" in prefrag("ask", QUESTION, "--pipeline", tmp_path / "mine.yaml").stdout
+
+    def test_a_small_model_is_called_what_it_is(self, script_pipeline: Callable[..., None]):
+        script_pipeline(answer(), model_settings={"is_embedded": True})
+
+        assert "PREFRAG_LLM_BASE_URL" in prefrag("ask", QUESTION).stdout
+
+    def test_text_of_strangers_cannot_steer_the_terminal(self, ask: Ask):
+        assert "\x1b" not in ask(script=(answer("19\x1b[31m74"),)).stdout
+
+
+class TestAskThatFails:
+    def test_a_failing_model_ends_with_1_after_the_steps_so_far(self, ask: Ask):
+        result = ask(script=(search("alpha"), "!the model server is down"))
+
+        assert result.exit_code == 1
+        assert "Found in local" in result.stdout
+        assert "Error: The reasoner's model failed: the model server is down" in result.stderr
+        assert "Traceback" not in result.output
+
+    def test_json_still_gives_the_result_so_far(self, ask: Ask):
+        result = ask("--json", script=(search("alpha"), "!down"))
+
+        assert result.exit_code == 1
+        shown = json.loads(result.stdout)
+        assert shown["steps"][0]["query"] == "alpha"
+        assert "down" in shown["errors"][-1]
+
+    @pytest.fixture
+    def broken(self, script_pipeline: Callable[..., None]) -> Callable[..., Result]:
+        """Asks a pipeline of which the sources named here fail."""
+
+        def run(*sources: str, **settings: Any) -> Result:
+            errors = {source: f"the {source} is gone" for source in sources}
+            script_pipeline(search("alpha delta"), answer("1974"), errors=errors, **settings)
+            return prefrag("ask", QUESTION)
+
+        return run
+
+    def test_an_answer_without_any_search_that_worked_is_printed_and_ends_with_1(self, broken: Callable[..., Result]):
+        result = broken("local", "web")
+
+        assert result.exit_code == 1
+        assert "Answer: 1974" in result.stdout
+        (line,) = result.stderr.splitlines()
+        assert line.startswith("Error: No source could be searched")
+        assert "the local is gone" in line
+        assert "the web is gone" in line
+
+    @pytest.mark.parametrize("sources", [(), ("local",)])
+    def test_one_source_that_could_be_searched_is_enough(self, broken: Callable[..., Result], sources: tuple[str, ...]):
+        assert broken(*sources).exit_code == 0
+
+    def test_a_search_that_finds_nothing_is_no_failure(self, broken: Callable[..., Result]):
+        assert broken("web", documents={"local": {}, "web": {}}).exit_code == 0
+
+    def test_a_method_that_searches_nothing_cannot_fail_of_it(self, broken: Callable[..., Result]):
+        assert broken("local", "web", pipeline="no_retrieval").exit_code == 0
+
+    def test_no_answer_is_a_failure(self, ask: Ask):
+        result = ask(script=("nothing", "that", "can", "be", ""))
+
+        assert result.exit_code == 1
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (("--source", "attic"), "attic"),
+            (("--top-k", 0), "top_k"),
+            (("--top-k", "many"), "--top-k"),
+            (("--max-steps", 99), "max_steps"),
+            (("--filters", "{"), "--filters"),
+            (("--filters", "[]"), "--filters"),
+            (("--corpus", "a.jsonl", "--index", "b"), "not both"),
+            (("--bogus",), "bogus"),
+        ],
+    )
+    def test_wrong_use_ends_with_2(self, ask: Ask, arguments: tuple[object, ...], message: str):
+        result = ask(*arguments)
+
+        assert result.exit_code == 2
+        assert message in result.stderr
+
+    def test_a_question_that_is_too_long_ends_with_2(self, ask: Ask):
+        assert ask(question="x" * 4001).exit_code == 2
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (("--pipeline", "unheard-of"), "unheard-of"),
+            (("--pipeline", "nowhere.yaml"), "nowhere.yaml"),
+            (("--corpus", "nowhere.jsonl"), "nowhere.jsonl"),
+            (("--web-corpus", "nowhere.jsonl"), "nowhere.jsonl"),
+        ],
+    )
+    def test_something_missing_ends_with_3(self, ask: Ask, arguments: tuple[object, ...], message: str):
+        result = ask(*arguments)
+
+        assert result.exit_code == 3
+        assert message in result.stderr
+
+    @pytest.mark.parametrize("text", ["components: [", "components: {}", "components: {start: {type: ${UNSET}}}"])
+    def test_a_pipeline_that_cannot_be_loaded_is_missing_too(self, tmp_path: Path, text: str):
+        (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
+
+        result = prefrag("ask", QUESTION, "--pipeline", tmp_path / "mine.yaml")
+
+        assert result.exit_code == 3
+        assert "mine.yaml" in result.stderr
+
+    def test_a_missing_index_ends_with_3_and_says_how_to_make_it(self, tmp_path: Path):
+        # The shipped retriever in front of a scripted model.
+        data = yaml.safe_load(scripted_yaml(search("alpha"), answer()))
+        data["components"]["local"] = yaml.safe_load(find("prefrag").read_text(encoding="utf-8"))["components"]["local"]
+        (tmp_path / "mine.yaml").write_text(yaml.safe_dump(data), encoding="utf-8")
+
+        result = prefrag("ask", QUESTION, "--pipeline", tmp_path / "mine.yaml", "--index", "unmade")
+
+        assert result.exit_code == 3
+        assert "prefrag index" in result.stderr
+
+    def test_without_a_question_the_index_must_be_the_demo(self):
+        result = prefrag("ask", "--index", "mine")
+
+        assert result.exit_code == 2
+        assert "Give a question" in result.stderr
+
+    def test_debug_lets_the_traceback_through(self, ask: Ask, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_DEBUG", "1")
+
+        assert isinstance(ask("--source", "attic").exception, ValueError)
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals")
+    def test_ctrl_c_ends_with_130_at_once(self, tmp_path: Path):
+        text = scripted_yaml(search("alpha"), answer()).replace(
+            "tests.fakes.ScriptedRetriever", "tests.service.waiting.WaitingRetriever"
+        )
+        (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
+        command = [
+            sys.executable,
+            "-m",
+            "prefrag.service.cli.main",
+            "ask",
+            QUESTION,
+            "--pipeline",
+            str(tmp_path / "mine.yaml"),
+        ]
+
+        # A test runner in the background may ignore the signal, which children inherit.
+        def listen() -> None:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, preexec_fn=listen
+        ) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if "Search local" in line:
+                    process.send_signal(signal.SIGINT)
+                    break
+            _, errors = process.communicate(timeout=30)
+
+        assert process.returncode == 130
+        assert "Traceback" not in errors
+
+
+class TestCorpus:
+    def test_is_indexed_once_and_asked(self, corpus: Path, tmp_path: Path):
+        (tmp_path / "mine.yaml").write_text(scripted_yaml(search("buoys"), answer("Three")), encoding="utf-8")
+        arguments = ("ask", "How many buoys?", "--pipeline", tmp_path / "mine.yaml", "--corpus", corpus)
+
+        assert prefrag(*arguments).exit_code == 0
+        made = sorted(Path(os.environ["PREFRAG_DATA_DIR"], "indexes").iterdir())
+        assert prefrag(*arguments).exit_code == 0
+
+        assert len(made) == 1
+        assert made == sorted(Path(os.environ["PREFRAG_DATA_DIR"], "indexes").iterdir())
+        assert os.environ["PREFRAG_INDEX"] == made[0].name
+
+    def test_without_a_passage_in_it_is_refused(self, tmp_path: Path, ask: Ask):
+        (tmp_path / "bad.jsonl").write_text("no json\n", encoding="utf-8")
+
+        result = ask("--corpus", tmp_path / "bad.jsonl")
+
+        assert result.exit_code == 2
+        assert "line 1" in result.stderr
+        assert list(Path(os.environ["PREFRAG_DATA_DIR"]).rglob("corpus-*")) == []

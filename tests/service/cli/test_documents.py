@@ -1,0 +1,104 @@
+"""`prefrag index` and `prefrag documents`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prefrag.pipelines.indexing import embedding
+from tests.service.cli.running import prefrag
+
+
+class TestIndex:
+    def test_reports_what_it_did(self, corpus: Path):
+        first, second = prefrag("index", corpus), prefrag("index", corpus)
+
+        assert first.exit_code == second.exit_code == 0
+        assert "3 passages written" in first.stdout
+        assert "3 unchanged" in second.stdout
+
+    def test_names_the_files_that_it_skipped_and_ends_with_4(self, corpus: Path):
+        (corpus.parent / "photo.png").write_bytes(b"\x89PNG")
+
+        result = prefrag("index", corpus.parent)
+
+        assert result.exit_code == 4
+        assert "photo.png" in result.stderr
+        assert "3 passages written" in result.stdout
+
+    def test_a_missing_file_ends_with_3(self, tmp_path: Path):
+        result = prefrag("index", tmp_path / "nowhere.txt")
+
+        assert result.exit_code == 3
+        assert "nowhere.txt" in result.stderr
+
+    @pytest.mark.parametrize("arguments", [("--language", "klingon"), ("--index", "../x"), ("--store", "shelf")])
+    def test_a_wrong_setting_ends_with_2(self, corpus: Path, arguments: tuple[str, ...]):
+        assert prefrag("index", corpus, *arguments).exit_code == 2
+
+    def test_prunes_after_indexing_with_the_option(self, corpus: Path):
+        other = corpus.with_name("note.txt")
+        other.write_text("A note on buoys.", encoding="utf-8")
+        prefrag("index", corpus, other)
+        other.unlink()
+
+        result = prefrag("index", corpus, "--prune")
+
+        assert "1 deleted" in result.stdout
+        assert "note.txt" in result.stdout
+
+
+class TestDocuments:
+    def test_lists_files_with_their_passages(self, corpus: Path):
+        prefrag("index", corpus)
+
+        assert "corpus.jsonl" in prefrag("documents", "list").stdout
+        (entry,) = json.loads(prefrag("documents", "list", "--json").stdout)
+        assert entry["passages"] == 3
+
+    def test_deletes_a_passage_or_a_file(self, corpus: Path):
+        prefrag("index", corpus)
+
+        assert "1 passages deleted" in prefrag("documents", "delete", "p1").stdout
+        assert "2 passages deleted" in prefrag("documents", "delete", corpus).stdout
+
+    def test_what_is_not_there_ends_with_3(self, corpus: Path):
+        prefrag("index", corpus)
+
+        result = prefrag("documents", "delete", "p1", "unheard-of")
+
+        assert result.exit_code == 3
+        assert "1 passages deleted" in result.stdout
+        assert "unheard-of" in result.stderr
+
+    def test_prunes_what_lost_its_file(self, corpus: Path):
+        prefrag("index", corpus)
+        corpus.unlink()
+
+        assert "3 deleted" in prefrag("documents", "prune").stdout
+
+    @pytest.mark.parametrize("command", [("list",), ("delete", "p1"), ("prune",)])
+    def test_a_missing_index_ends_with_3(self, command: tuple[str, ...]):
+        assert prefrag("documents", *command, "--index", "unmade").exit_code == 3
+
+
+def test_dense_embeds_what_was_indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    calls: list[dict[str, Any]] = []
+
+    def embed(index: str, **settings: Any) -> embedding.EmbeddingReport:
+        settings.pop("on_progress")(1, 1)
+        calls.append({"index": index, **settings})
+        return embedding.EmbeddingReport(embedded=1, unchanged=0, deleted=0, seconds=0.1)
+
+    monkeypatch.setattr(embedding, "embed_index", embed)
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text('{"id": "a", "title": "A", "text": "Words."}\n')
+
+    result = prefrag("index", corpus, "--dense", "--model", "tiny")
+
+    assert result.exit_code == 0
+    assert calls == [{"index": "default", "store": "tantivy", "model": "tiny"}]
+    assert "1 passages embedded" in result.stdout

@@ -1,0 +1,185 @@
+"""The OpenAI chat protocol, over HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from tests.fakes import CALLS
+from tests.pipelines.scripted import answer, search
+
+Served = Callable[..., TestClient]
+QUESTION = "In which year did the yard that built alpha win the prize?"
+
+
+def chat(*messages: tuple[str, Any], **fields: Any) -> dict[str, Any]:
+    turns = [{"role": role, "content": content} for role, content in messages or [("user", QUESTION)]]
+    return {"model": "prefrag", "messages": turns, **fields}
+
+
+def streamed(client: TestClient, **fields: Any) -> list[dict[str, Any]]:
+    """The chunks of a stream."""
+    response = client.post("/v1/chat/completions", json=chat(stream=True, **fields))
+    assert response.status_code == 200, response.text
+    assert response.headers["content-type"].startswith("text/event-stream")
+    return [
+        json.loads(line.removeprefix("data: ")) for line in response.text.splitlines() if line.startswith("data: {")
+    ]
+
+
+def deltas(chunks: list[dict[str, Any]], field: str) -> list[str]:
+    return [c["choices"][0]["delta"][field] for c in chunks if c["choices"] and c["choices"][0]["delta"].get(field)]
+
+
+class TestWhole:
+    def test_holds_the_answer_its_sources_and_the_result(self, served: Served):
+        completion = served().post("/v1/chat/completions", json=chat()).json()
+
+        (choice,) = completion["choices"]
+        assert completion["object"] == "chat.completion"
+        assert choice["finish_reason"] == "stop"
+        assert choice["message"] | {"role": "assistant"} == choice["message"]
+        assert choice["message"]["content"] == "1974\n\nSources:\n[1] alpha (local)\n[W1] delta (web)"
+        assert completion["prefrag"]["answer"] == "1974"
+        assert completion["prefrag"]["steps"][1]["source"] == "web"
+
+    def test_counts_tokens(self, served: Served):
+        usage = served().post("/v1/chat/completions", json=chat()).json()["usage"]
+
+        # Three replies of the reasoner and one of the judge.
+        assert usage == {"prompt_tokens": 40, "completion_tokens": 8, "total_tokens": 48}
+
+    def test_lists_the_pipeline_among_the_models(self, served: Served):
+        assert [model["id"] for model in served().get("/v1/models").json()["data"]] == ["prefrag"]
+
+    def test_an_unknown_model_is_not_found(self, served: Served):
+        assert served().post("/v1/chat/completions", json=chat() | {"model": "other"}).status_code == 404
+
+    def test_a_failing_model_is_a_bad_gateway_with_the_trace_so_far(self, served: Served):
+        response = served(search("alpha"), "!down").post("/v1/chat/completions", json=chat())
+
+        assert response.status_code == 502
+        assert "down" in response.json()["detail"]
+        assert response.json()["result"]["steps"]
+
+
+class TestStream:
+    def test_sends_each_step_and_then_the_answer(self, served: Served):
+        chunks = streamed(served())
+
+        steps = "".join(deltas(chunks, "reasoning_content")).splitlines()
+        reported = [line.partition(":")[0].partition(" (")[0] for line in steps]
+        assert reported == [
+            "Thought",
+            "Search local",
+            "Found in local",
+            "Verdict",
+            "Observed from local",
+            "Thought",
+            "Search local",
+            "Found in local",
+            "Verdict",
+            "Search web",
+            "Found in web",
+            "Observed from web",
+            "Thought",
+            "Answer",
+            "Reflection",
+        ]
+        assert deltas(chunks, "content") == ["1974\n\nSources:\n[1] alpha (local)\n[W1] delta (web)"]
+
+    def test_the_answer_comes_last_and_is_marked_as_complete(self, served: Served):
+        chunks = streamed(served())
+
+        reasons = [chunk["choices"][0]["finish_reason"] for chunk in chunks]
+        assert reasons == [None] * (len(chunks) - 1) + ["stop"]
+        assert chunks[-1]["choices"][0]["delta"]["content"].startswith("1974")
+
+    def test_usage_comes_when_it_is_requested(self, served: Served):
+        chunks = streamed(served(), stream_options={"include_usage": True})
+
+        assert chunks[-1]["choices"] == []
+        assert chunks[-1]["usage"]["total_tokens"] == 48
+
+    def test_a_run_that_breaks_off_ends_the_stream_with_the_reason(self, served: Served):
+        chunks = streamed(served(search("alpha"), "!the model server is down"))
+
+        assert any("Found in local" in text for text in deltas(chunks, "reasoning_content"))
+        assert "the model server is down" in deltas(chunks, "content")[-1]
+        assert chunks[-1]["choices"][0]["finish_reason"] == "error"
+
+
+class TestRequest:
+    def test_stream_options_that_are_no_object_are_refused(self, served: Served):
+        response = served().post("/v1/chat/completions", json=chat(stream=True, stream_options="include_usage"))
+
+        assert response.status_code == 422
+        assert "stream_options is not an object" in response.text
+
+    @pytest.mark.parametrize("stream", [False, True])
+    @pytest.mark.parametrize(
+        ("fields", "message"),
+        [
+            ({"sources": ["attic"]}, "attic"),
+            ({"prefrag": {"top_k": 0}}, "top_k"),
+            ({"prefrag": {"sources": "local"}}, "sources"),
+            ({"prefrag": {"surces": ["local"]}}, "surces"),
+            ({"prefrag": "local"}, "object"),
+            ({"max_steps": "many"}, "max_steps"),
+        ],
+    )
+    def test_an_option_that_cannot_be_used_is_refused(
+        self, served: Served, stream: bool, fields: dict[str, Any], message: str
+    ):
+        response = served().post("/v1/chat/completions", json=chat(stream=stream, **fields))
+
+        assert response.status_code == 422
+        assert message in response.json()["detail"]
+
+    @pytest.mark.parametrize("stream", [False, True])
+    @pytest.mark.parametrize("messages", [[("user", "x" * 4001)], [("user", "")], [("system", "Be brief.")], []])
+    def test_a_question_that_is_missing_or_too_long_is_refused(self, served: Served, stream: bool, messages: list):
+        body = {**chat(stream=stream), "messages": [{"role": role, "content": text} for role, text in messages]}
+
+        assert served().post("/v1/chat/completions", json=body).status_code == 422
+
+    @pytest.mark.parametrize("fields", [{"sources": ["local"]}, {"prefrag": {"sources": ["local"]}}])
+    def test_options_stand_in_the_body_or_under_their_own_name(self, served: Served, fields: dict[str, Any]):
+        completion = served().post("/v1/chat/completions", json=chat(**fields)).json()
+
+        assert completion["prefrag"]["counts"]["total_web"] == 0
+        assert "web" not in CALLS
+
+    def test_parameters_of_other_models_change_nothing(self, served: Served):
+        body = chat(temperature=2, max_tokens=1, user="u1")
+
+        assert served().post("/v1/chat/completions", json=body).json()["prefrag"]["answer"] == "1974"
+
+    def test_a_question_may_come_in_parts(self, served: Served):
+        parts = [{"type": "text", "text": "Who built"}, {"type": "image_url"}, {"type": "text", "text": "alpha?"}]
+
+        completion = served().post("/v1/chat/completions", json=chat(("user", parts))).json()
+
+        assert completion["prefrag"]["question"] == "Who built\nalpha?"
+
+    def test_a_follow_up_is_understood_in_the_light_of_the_earlier_turns(self, served: Served):
+        messages = [
+            ("system", "Be brief."),
+            ("user", "Who built alpha?"),
+            ("assistant", "Beta.\n\nSources:\n[1] alpha (local)"),
+            ("user", "And when did it win the prize?"),
+        ]
+        client = served('{"question": "When did Beta win the prize?"}', search("delta"), answer("1974"))
+
+        completion = client.post("/v1/chat/completions", json=chat(*messages)).json()
+
+        prompt = CALLS["model"][0]["prompt"]
+        assert "Who built alpha?" in prompt
+        assert "Beta." in prompt
+        assert "[1] alpha" not in prompt
+        assert "Be brief" not in prompt
+        assert completion["prefrag"]["question"] == "When did Beta win the prize?"

@@ -1,0 +1,116 @@
+"""Which pipelines are served."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from prefrag.pipelines.loading import YAML_PIPELINES
+from prefrag.service.server.served_pipelines import leaves_out, served_pipelines
+
+SHIPPED = {file.stem: file for file in YAML_PIPELINES.glob("*.yaml")}
+WRAPPER = """
+from hayhooks import BasePipelineWrapper
+
+
+class PipelineWrapper(BasePipelineWrapper):
+    def setup(self) -> None: ...
+
+    def run_api(self, question: str) -> str:
+        return question.upper()
+"""
+
+
+@pytest.fixture
+def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder of one's own, with a pipeline of a new name and one of a shipped name."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    for name in ("mine", "react"):
+        (folder / f"{name}.yaml").write_text("components: {}")
+    monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(folder))
+    return folder
+
+
+@pytest.fixture
+def wrappers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder with one wrapper of Hayhooks, and with one that holds none."""
+    (tmp_path / "wrappers" / "shouting").mkdir(parents=True)
+    (tmp_path / "wrappers" / "shouting" / "pipeline_wrapper.py").write_text(WRAPPER)
+    (tmp_path / "wrappers" / "notes").mkdir()
+    monkeypatch.setenv("HAYHOOKS_PIPELINES_DIR", str(tmp_path / "wrappers"))
+    return tmp_path / "wrappers"
+
+
+def test_prefrag_alone_by_default(own: Path):
+    assert served_pipelines() == {"prefrag": SHIPPED["prefrag"]}
+    assert not leaves_out()
+
+
+def test_those_that_are_named_in_their_order(own: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_SERVE", " mspr, mine,")
+
+    assert list(served_pipelines().items()) == [("mspr", SHIPPED["mspr"]), ("mine", own / "mine.yaml")]
+    assert not leaves_out()
+
+
+def test_ones_own_goes_before_a_shipped_one_of_its_name(own: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_SERVE", "react")
+
+    assert served_pipelines() == {"react": own / "react.yaml"}
+
+
+def test_all_are_the_shipped_ones_and_ones_own(own: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_SERVE", "all")
+
+    assert served_pipelines() == SHIPPED | {name: own / f"{name}.yaml" for name in ("mine", "react")}
+    assert leaves_out()
+
+
+def test_a_file_is_served_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "other.yaml").write_text("components: {}")
+    monkeypatch.setenv("PREFRAG_SERVE", f"prefrag,{tmp_path / 'other.yaml'}")
+
+    assert served_pipelines() == {"prefrag": SHIPPED["prefrag"], "other": tmp_path / "other.yaml"}
+
+
+@pytest.mark.parametrize("serve", [None, "prefrag,shouting"])
+def test_the_wrappers_of_a_folder_for_hayhooks_are_served_beside_them(
+    wrappers: Path, serve: str | None, monkeypatch: pytest.MonkeyPatch
+):
+    if serve is not None:
+        monkeypatch.setenv("PREFRAG_SERVE", serve)
+
+    assert served_pipelines() == {"prefrag": SHIPPED["prefrag"], "shouting": wrappers / "shouting"}
+
+
+def test_a_wrapper_of_ones_own_answers(
+    wrappers: Path, serve: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PREFRAG_API_KEYS", "secret")
+    client = serve()
+
+    refused = client.post("/shouting/run", json={"question": "who?"})
+    answered = client.post("/shouting/run", json={"question": "who?"}, headers={"Authorization": "Bearer secret"})
+
+    assert (refused.status_code, answered.json()) == (401, {"result": "WHO?"})
+    assert client.get("/ready").json() == {"status": "ready"}
+
+
+@pytest.mark.parametrize("name", ["nonsense", "prefrag,nonsense", "nowhere/mine.yaml"])
+def test_one_that_is_not_there_is_refused(name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_SERVE", name)
+
+    with pytest.raises(FileNotFoundError, match="There is no pipeline"):
+        served_pipelines()
+
+
+@pytest.mark.parametrize("variable", ["PREFRAG_PIPELINES_DIR", "HAYHOOKS_PIPELINES_DIR"])
+def test_a_folder_that_is_not_there_is_refused(variable: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv(variable, str(tmp_path / "nowhere"))
+
+    with pytest.raises(FileNotFoundError, match=f"nowhere.*{variable}"):
+        served_pipelines()
