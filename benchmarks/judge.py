@@ -1,5 +1,5 @@
 """
-Measures the judge's small trees beside coverage on the dev questions: accuracy with intervals, area under the curve.
+Measures the judge's small trees on the dev questions: accuracy with intervals, area under the curve.
 
     python benchmarks/judge.py [--data FOLDER] [--seed 7] [--elsewhere]
     python benchmarks/judge.py --model 100
@@ -10,7 +10,7 @@ reader asks, with a perfect judge, top-5 of 50 candidates behind the title ranke
 bootstrap samples of questions. The trees are trained on the train questions of all datasets, so the shipped file is
 what comes out for seed 7; `--elsewhere` also trains them once without each dataset. `--model` asks instead the language
 model that the environment names (PREFRAG_JUDGE_BASE_URL, PREFRAG_LLM_BASE_URL; without them the embedded one) on so
-many steps of the judged runs of each dataset, with the prompt of the pipelines, and the others on the same steps.
+many steps of the judged runs of each dataset, with the prompt of the pipelines, and the trees on the same steps.
 """
 
 import argparse
@@ -28,15 +28,16 @@ sys.path.insert(0, str(CHECKOUT))
 from scipy.stats import mannwhitneyu  # noqa: E402
 
 from prefrag.components.generators.chat_model import ChatModel  # noqa: E402
+from prefrag.components.judge.model_judge import ModelJudge  # noqa: E402
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge  # noqa: E402
-from prefrag.components.judge.switch_classifier import SHIPPED_TREES, keep_probability  # noqa: E402
-from prefrag.components.judge.switch_features import FEATURES, judge_features  # noqa: E402
+from prefrag.components.judge.switch_features import FEATURES, switch_features  # noqa: E402
+from prefrag.components.judge.tree_judge import SHIPPED_TREES, keep_probability  # noqa: E402
 from prefrag.components.state.state import Action, Search, Step, Verdict  # noqa: E402
 from prefrag.components.state.state_builder import StateBuilder  # noqa: E402
 from prefrag.components.trees import BoostedTrees, load_trees  # noqa: E402
 from prefrag.training.dataset import Dataset  # noqa: E402
 from prefrag.training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources  # noqa: E402
-from prefrag.training.judge_classifier.training import COVERAGE_THRESHOLD, TrainingStep, fit, training_steps  # noqa: E402
+from prefrag.training.judge_classifier.training import TrainingStep, fit, training_steps  # noqa: E402
 
 DATASETS = ("hotpotqa", "musique", "2wikimultihopqa", "bioasq")
 SAMPLES = 1_000
@@ -70,7 +71,6 @@ def main() -> None:
         for kind, steps in runs.items():
             for part, chosen in (("all steps", steps), ("after the first", [one for one in steps if one.step])):
                 title = f"{name}, {kind}, {part}"
-                report(title, "coverage", chosen, lambda found: [one.coverage for one in found], COVERAGE_THRESHOLD)
                 report(title, "classifier", chosen, by(trees), 0.5, options.seed)
     if options.elsewhere:
         for name, runs in measured.items():
@@ -93,9 +93,9 @@ def dev_steps(dataset: Dataset, seed: int) -> dict[str, list[JudgedStep]]:
 
 
 def ask_model(name: str, steps: Sequence[JudgedStep]) -> None:
-    """Print what the language model says of some steps, beside the others."""
+    """Print what the language model says of some steps, beside the trees."""
     model = ChatModel(role="judge", timeout=600.0)
-    judge = SourceSwitchJudge(["local", "web"], model, judge="model", judge_first_step=True)
+    judge = SourceSwitchJudge(["local", "web"], ModelJudge(model), judge_first_step=True)
     judge.warm_up()
     verdicts = [verdict(judge, one) for one in steps]
     print(
@@ -103,7 +103,6 @@ def ask_model(name: str, steps: Sequence[JudgedStep]) -> None:
         f"{sum(not one.parsed for one in verdicts)} replies unreadable (taken as False)"
     )
     report(name, "model", steps, lambda _: [float(one.status) for one in verdicts], 0.5)
-    report(name, "coverage", steps, lambda found: [one.coverage for one in found], COVERAGE_THRESHOLD)
     report(name, "shipped classifier", steps, by(load_trees(SHIPPED_TREES, FEATURES)), 0.5)
 
 
@@ -169,7 +168,7 @@ def timed(dataset: Dataset, trees: BoostedTrees, seed: int) -> None:
         for question in questions:
             new, shown = sources.local.search(question.question, 5), sources.web.search(question.question, 10)
             started, worked = time.perf_counter(), time.process_time()
-            features = judge_features(question.question, question.question, new, shown, 1, sources.local)
+            features = switch_features(question.question, question.question, new, shown, 1, sources.local)
             keep_probability(trees, features)
             wall.append((time.perf_counter() - started) * 1000)
             work.append((time.process_time() - worked) * 1000)

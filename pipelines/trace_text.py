@@ -10,7 +10,6 @@ from prefrag.components.state.state import Event
 
 _JUDGED_BY = {
     "model": "by the model",
-    "coverage": "by coverage",
     "classifier": "by the classifier",
     "first_step": "the first retrieval is not judged",
     "nothing_found": "nothing was found",
@@ -69,9 +68,7 @@ def _verdict(data: Mapping[str, Any]) -> str:
     words = "keep what was found" if kept else "switch to another source"
     why = _JUDGED_BY.get(judged_by, judged_by)
     unread = "" if data.get("parsed", True) else ", its reply could not be read"
-    analysis = (
-        data.get("analysis") if judged_by in ("model", "coverage", "classifier") or judged_by not in _JUDGED_BY else ""
-    )
+    analysis = data.get("analysis") if judged_by in ("model", "classifier") or judged_by not in _JUDGED_BY else ""
     return f"Verdict: {words} ({why}{unread})" + (f". {analysis}" if analysis else "")
 
 

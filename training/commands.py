@@ -15,10 +15,10 @@ def judge(
         list[str],
         typer.Option(metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions and their corpus; may be given again."),
     ],
-    output: Annotated[Path, typer.Option(metavar="FILE.json", help="The trees, for `model` of the classifier.")],
+    output: Annotated[Path, typer.Option(metavar="FILE.json", help="The trees, for `trees` of the judge.")],
     seed: Annotated[int, typer.Option(help="The same files and seed give the same trees.")] = 7,
 ) -> None:
-    """Train the trees that judge whether to switch to another source, and measure them beside coverage."""
+    """Train the trees that judge whether to switch to another source."""
     from rich.console import Console
 
     from prefrag.training.dataset import Dataset
@@ -26,12 +26,12 @@ def judge(
 
     with Console(stderr=True).status("Reading") as status:
         trained = train_judge([Dataset.parse(each) for each in dataset], output, seed, on_progress=status.update)
-    typer.echo("Right verdicts on held-back questions, by coverage and by trees that have not seen them:")
+    typer.echo("Right verdicts on held-back questions, by trees that have not seen them:")
     for part in trained.held_back:
-        typer.echo(f"  {part.dataset}: {part.coverage:.1%} -> {part.classifier:.1%} ({part.steps} steps)")
+        typer.echo(f"  {part.dataset}: {part.classifier:.1%} ({part.steps} steps)")
     typer.echo(
         f"Trained on {trained.questions} questions ({trained.steps} steps) in {trained.seconds:.0f} s.\n"
-        f"To use them, set {trained.output} as `model` of the judge's classifier (pipeline prefrag_classifier)."
+        f"To use them, set {trained.output} as `trees` of the TreeJudge (yaml_pipelines/prefrag_classifier.yaml)."
     )
 
 

@@ -1,1 +1,1 @@
-"""The agent's loop: what it asks next, where it searches, how it checks its answer."""
+"""The agent's loop: its next step, where it searches, how it checks its answer."""

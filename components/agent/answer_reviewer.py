@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component
 
 from prefrag.components.generators.json_reply import object_schema, read_boolean, read_object, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, passages
@@ -38,7 +38,8 @@ class AnswerReviewer:
         prompt: str = "answer_reviewer",
         generation_kwargs: dict[str, Any] | None = None,
     ):
-        """
+        """Set up the component.
+
         :param sources: The names of the sources: one ``search_`` output each.
         :param chat_generator: The model that reviews.
         :param supplement_source: The source of a supplement; the preferred one where a run may not search it.
@@ -65,31 +66,14 @@ class AnswerReviewer:
         outputs: dict[str, Any] = {f"search_{source}": State for source in self.sources}
         component.set_output_types(self, **outputs, accepted=State)
 
-    def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        return default_to_dict(
-            self,
-            sources=self.sources,
-            chat_generator=self.chat_generator,
-            supplement_source=self.supplement_source,
-            enabled=self.enabled,
-            on_unparsable=self.on_unparsable,
-            prompt=self.prompt,
-            generation_kwargs=self.generation_kwargs,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> AnswerReviewer:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
-
     def warm_up(self) -> None:
-        """Load or connect the model, if it is asked."""
+        """Load or connect the model, if it is called."""
         if self.enabled:
             self._call.warm_up()
 
     def run(self, state: State) -> dict[str, State]:
-        """
+        """Review the answer and route its state.
+
         :param state: The state after an answer.
         :returns: The state under ``accepted`` or ``search_<source>``.
         :raises RunError: When the model fails; it holds the state.
@@ -99,7 +83,12 @@ class AnswerReviewer:
         return self._route(*self._call.send(self._prepare(state)))
 
     async def run_async(self, state: State) -> dict[str, State]:
-        """As :meth:`run`, without blocking the event loop."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state after an answer.
+        :returns: The state under ``accepted`` or ``search_<source>``.
+        :raises RunError: When the model fails; it holds the state.
+        """
         if not self.enabled:
             return {"accepted": state}
         return self._route(*await self._call.send_async(self._prepare(state)))
@@ -112,7 +101,7 @@ class AnswerReviewer:
             shown = [document for documents in observations for document in documents]
             return {
                 "question": state.question,
-                "observed": passages(shown, fidelity=state.settings.fidelity, marks=marks) if shown else "",
+                "observed": passages(shown, marks=marks) if shown else "",
                 "thought": state.step.thought,
                 "answer": state.step.answer,
             }

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component
 
 from prefrag.components.generators.json_reply import object_schema, read_object, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
@@ -25,7 +25,7 @@ MAX_TURN_CHARACTERS = 1_500
 class FollowUpRewriter:
     """Rewrites a question in the light of the earlier turns; a first question passes untouched and costs nothing.
 
-    Everything after it, the supplement's retrieval and a judge by coverage among them, works on the question's own
+    Everything after it, the supplement's retrieval and a judge of trees among them, works on the question's own
     words, so that a follow-up has to hold the names that it means.
     """
 
@@ -35,7 +35,8 @@ class FollowUpRewriter:
         prompt: str = "follow_up_rewriter",
         generation_kwargs: dict[str, Any] | None = None,
     ):
-        """
+        """Set up the component.
+
         :param chat_generator: The model, any Haystack chat generator.
         :param prompt: A prompt file.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9, max_tokens 256.
@@ -47,38 +48,33 @@ class FollowUpRewriter:
         self.generation_kwargs = generation_kwargs
         self._call = ModelCall("rewriter", chat_generator, generation_kwargs, max_tokens=256)
 
-    def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        return default_to_dict(
-            self, chat_generator=self.chat_generator, prompt=self.prompt, generation_kwargs=self.generation_kwargs
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> FollowUpRewriter:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
-
     def warm_up(self) -> None:
         """Load or connect the model."""
         self._call.warm_up()
 
     @component.output_types(state=State)
     def run(self, state: State) -> dict[str, State]:
-        """
+        """Rewrite a follow-up question, so that it can be understood alone.
+
         :param state: The state at the start of a run.
         :returns: ``state``, its question understandable alone.
         :raises RunError: When the model fails; it holds the state.
         """
         if not state.history:
             return {"state": state}
-        return {"state": self._rewritten(*self._call.send(self._prepare(state)))}
+        return {"state": self._take_question(*self._call.send(self._prepare(state)))}
 
     @component.output_types(state=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """As :meth:`run`, without blocking the event loop."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state at the start of a run.
+        :returns: ``state``, its question understandable alone.
+        :raises RunError: When the model fails; it holds the state.
+        """
         if not state.history:
             return {"state": state}
-        return {"state": self._rewritten(*await self._call.send_async(self._prepare(state)))}
+        return {"state": self._take_question(*await self._call.send_async(self._prepare(state)))}
 
     def _prepare(self, state: State) -> Prepared:
         turns = self._latest(state.history)
@@ -91,7 +87,11 @@ class FollowUpRewriter:
         )
 
     def _latest(self, history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        """:returns: The last turns that fit a quarter of the window, so that a reasoner can be shown them as well."""
+        """Choose the last turns that fit a quarter of the window, so that a reasoner can be shown them as well.
+
+        :param history: The turns, oldest first, as (role, text).
+        :returns: Those that are kept, oldest first, shortened where they are long.
+        """
         turns: list[tuple[str, str]] = []
         room = self._call.context_window // 4
         for role, text in reversed(history[-MAX_TURNS:]):
@@ -105,9 +105,9 @@ class FollowUpRewriter:
             turns.insert(0, (role, text))
         return turns
 
-    def _rewritten(self, text: str, state: State) -> State:
+    def _take_question(self, text: str, state: State) -> State:
         rewritten = (read_object(text) or {}).get("question")
         if not isinstance(rewritten, str) or not 3 <= len(rewritten.strip()) <= MAX_QUESTION_CHARACTERS:
-            return replace(state, asked="").with_event("rewritten", question=None)
+            return replace(state, typed="").with_event("rewritten", question=None)
         question = " ".join(rewritten.split())
-        return replace(state, question=question, asked=state.question).with_event("rewritten", question=question)
+        return replace(state, question=question, typed=state.question).with_event("rewritten", question=question)

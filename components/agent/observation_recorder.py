@@ -1,15 +1,13 @@
 """What the model is shown of a retrieval."""
 
-# No postponed annotations here: Haystack could not tell a Variadic by its name.
-from collections.abc import Iterable
-from dataclasses import replace
+# No postponed annotations here: Haystack could not recognise a Variadic by its name.
 from functools import reduce
-from typing import Any
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import component
 from haystack.core.component.types import Variadic
 
-from prefrag.components.state.state import Identity, Search, State, identity
+from prefrag.components.state.observation import observe
+from prefrag.components.state.state import Search, State
 
 
 @component
@@ -21,71 +19,46 @@ class ObservationRecorder:
     """
 
     def __init__(self, merge: bool = False):
-        """
+        """Set up the component.
+
         :param merge: Show the documents of all the retrievals that arrive (a supplement) instead of the last one's.
         """
         self.merge = merge
 
-    def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        return default_to_dict(self, merge=self.merge)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> "ObservationRecorder":
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
-
     @component.output_types(state=State)
     def run(self, states: Variadic[State]) -> dict[str, State]:
-        """
-        :param states: The state, once for each source that was asked at the same time.
+        """Make the documents of the last search, or of all, the observation.
+
+        :param states: The state, once for each source that was searched at the same time.
         :returns: ``state`` with the observation.
         """
-        return {"state": self._recorded(list(states))}
+        return {"state": self._record(list(states))}
 
     @component.output_types(state=State)
     async def run_async(self, states: Variadic[State]) -> dict[str, State]:
-        """As :meth:`run`."""
-        return {"state": self._recorded(list(states))}
+        """Do as :meth:`run` does, without blocking the event loop.
 
-    def _recorded(self, states: list[State]) -> State:
-        state = reduce(State.merged, states)
+        :param states: The state, once for each source that was searched at the same time.
+        :returns: ``state`` with the observation.
+        """
+        return {"state": self._record(list(states))}
+
+    def _record(self, states: list[State]) -> State:
+        state = reduce(State.merge, states)
         searches = [search for search in state.step.searches if not search.skipped]
         if self.merge:
             # Sources answer in any order; the observation is the same in each run.
             order = (state.settings.preferred, *state.settings.sources)
             shown = sorted(searches, key=lambda search: order.index(search.source))
         else:
-            shown = self._last(searches, state)
+            shown = self._of_last(searches, state)
         source = "+".join(search.source for search in shown if search.documents) or None
-        return observed(state, [document for search in shown for document in search.documents], source)
+        return observe(state, [document for search in shown for document in search.documents], source)
 
-    def _last(self, searches: list[Search], state: State) -> list[Search]:
+    def _of_last(self, searches: list[Search], state: State) -> list[Search]:
         if not searches:
             return []
-        if not searches[-1].documents and state.settings.fidelity == "paper":
+        if not searches[-1].documents:
             # The other source failed or had nothing: what the preferred one found is better than an empty page.
             return next(([search] for search in reversed(searches) if search.documents), searches[-1:])
         return searches[-1:]
-
-
-def observed(state: State, documents: Iterable[Document], source: str | None) -> State:
-    """Make documents the observation of the last step.
-
-    :param state: The state after the retrieval.
-    :param documents: What the model is to be shown; each once, as the first source gave it.
-    :param source: The source (or sources, joined by ``+``) that they are from.
-    :returns: The state with the observation.
-    """
-    shown: dict[Identity, Document] = {}
-    for document in documents:
-        shown.setdefault(identity(document), replace(document, meta={**document.meta, "step": len(state.steps)}))
-    # Advice is for a model that chose the words.
-    advice = " Try other words." if state.step.reply else ""
-    note = "" if shown else f"No passages were found.{advice}"
-    state = state.with_last(documents=tuple(shown.values()), source=source, observed=True, note=note)
-    return state.with_event(
-        "observation",
-        source=source,
-        documents=[document.meta.get("title") or document.id for document in shown.values()],
-    )

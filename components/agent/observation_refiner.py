@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, passages
 from prefrag.components.generators.token_budget import estimate_tokens
@@ -31,7 +31,8 @@ class ObservationRefiner:
         prompt: str = "observation_refiner",
         generation_kwargs: dict[str, Any] | None = None,
     ):
-        """
+        """Set up the component.
+
         :param chat_generator: The model that summarises.
         :param threshold: Tokens, as :func:`estimate_tokens` counts them, above which an
             observation is over-long. The paper gives no number, only that HotpotQA's passages stay below it; at top-k
@@ -51,30 +52,15 @@ class ObservationRefiner:
         self.generation_kwargs = generation_kwargs
         self._call = ModelCall("refiner", chat_generator, generation_kwargs)
 
-    def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        return default_to_dict(
-            self,
-            chat_generator=self.chat_generator,
-            threshold=self.threshold,
-            enabled=self.enabled,
-            prompt=self.prompt,
-            generation_kwargs=self.generation_kwargs,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> ObservationRefiner:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
-
     def warm_up(self) -> None:
-        """Load or connect the model, if it is asked."""
+        """Load or connect the model, if it is called."""
         if self.enabled:
             self._call.warm_up()
 
     @component.output_types(state=State)
     def run(self, state: State) -> dict[str, State]:
-        """
+        """Summarise the previous observation where it is over-long.
+
         :param state: The state after a retrieval that is not yet observed.
         :returns: ``state``, with the previous observation refined where it is over-long.
         :raises RunError: When the model fails; it holds the state.
@@ -82,37 +68,46 @@ class ObservationRefiner:
         number = self._over_long(state)
         if number is None:
             return {"state": state}
-        return {"state": self._refined(number, *self._call.send(self._prepare(number, state)))}
+        return {"state": self._record(number, *self._call.send(self._prepare(number, state)))}
 
     @component.output_types(state=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """As :meth:`run`, without blocking the event loop."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state after a retrieval that is not yet observed.
+        :returns: ``state``, with the previous observation refined where it is over-long.
+        :raises RunError: When the model fails; it holds the state.
+        """
         number = self._over_long(state)
         if number is None:
             return {"state": state}
-        return {"state": self._refined(number, *await self._call.send_async(self._prepare(number, state)))}
+        return {"state": self._record(number, *await self._call.send_async(self._prepare(number, state)))}
 
     def _over_long(self, state: State) -> int | None:
-        """:returns: The index of the step whose observation is the previous one, if that is over-long."""
+        """Find the previous observation, if it is over-long.
+
+        :param state: The state after a retrieval that is not yet observed.
+        :returns: The index of its step; None where there is nothing to refine.
+        """
         if not self.enabled:
             return None
         indices = range(len(state.steps) - 2, -1, -1)
         number = next((index for index in indices if state.steps[index].documents), None)
         if number is None or state.steps[number].refined is not None:
             return None
-        return number if _tokens(state.steps[number], state) > self.threshold else None
+        return number if _tokens(state.steps[number]) > self.threshold else None
 
     def _prepare(self, number: int, state: State) -> Prepared:
         def values(observations: Any) -> dict[str, Any]:
             return {
                 "question": state.question,
                 "query": state.query,
-                "passages": passages(observations[0], fidelity=state.settings.fidelity, marks=citation_marks(state)),
+                "passages": passages(observations[0], marks=citation_marks(state)),
             }
 
         return self._call.prepare(state, self.prompt, [state.steps[number].documents], values)
 
-    def _refined(self, number: int, text: str, state: State) -> State:
+    def _record(self, number: int, text: str, state: State) -> State:
         step = state.steps[number]
         # Without a number of its own: an answer cites the passages, whose numbers the summary keeps.
         summary = Document(
@@ -121,7 +116,7 @@ class ObservationRefiner:
             meta={"title": "Summary of the passages", "source": step.source, "step": number + 1, "refined": True},
         )
         shortened = replace(step, refined=summary)
-        before, after = _tokens(step, state), _tokens(shortened, state)
+        before, after = _tokens(step), _tokens(shortened)
         # A summary that is empty, or no shorter than what it sums up, would only lose something.
         used = bool(summary.content) and after < before
         if used:
@@ -129,5 +124,5 @@ class ObservationRefiner:
         return state.with_event("refined", of_step=number + 1, tokens_before=before, tokens_after=after, used=used)
 
 
-def _tokens(step: Step, state: State) -> int:
-    return estimate_tokens(passages(step.shown, step.note, state.settings.fidelity))
+def _tokens(step: Step) -> int:
+    return estimate_tokens(passages(step.shown, step.note))

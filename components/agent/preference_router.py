@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component
 
 from prefrag.components.state.state import Action, State
 
@@ -25,7 +25,8 @@ class PreferenceRouter:
     """
 
     def __init__(self, sources: Sequence[str], follow_model: bool = False, ask_all: bool = False):
-        """
+        """Set up the component.
+
         :param sources: The names of the sources: one output each.
         :param follow_model: Search the source that the action names, instead of the preferred one first: the ablation
             without preference-driven retrieval (table 2).
@@ -35,42 +36,35 @@ class PreferenceRouter:
         if not sources:
             raise ValueError("`sources` is empty: name at least one source.")
         if follow_model and ask_all:
-            raise ValueError("follow_model asks the source that the model names, ask_all every source: choose one.")
+            raise ValueError("follow_model searches the source that the model names, ask_all every source: choose one.")
         self.sources = list(sources)
         self.follow_model = follow_model
         self.ask_all = ask_all
         outputs: dict[str, Any] = {f"search_{name}": State for name in (["all"] if ask_all else self.sources)}
         component.set_output_types(self, **outputs, answered=State, retry=State, exhausted=State)
 
-    def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        return default_to_dict(self, sources=self.sources, follow_model=self.follow_model, ask_all=self.ask_all)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> PreferenceRouter:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
-
     def run(self, state: State) -> dict[str, State]:
-        """
+        """Send a step where it belongs.
+
         :param state: The state after a reply.
         :returns: The state under the one output that it goes to.
         """
         return self._route(state)
 
     async def run_async(self, state: State) -> dict[str, State]:
-        """As :meth:`run`."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state after a reply.
+        :returns: The state under the one output that it goes to.
+        """
         return self._route(state)
 
     def _route(self, state: State) -> dict[str, State]:
         step, settings = state.step, state.settings
         if step.action is Action.ANSWER:
             return {"answered": state}
-        # A supplement grants one more reply; in the published code it gives a step back, which comes to two.
-        granted = state.supplements * (2 if settings.fidelity == "authors-code" else 1)
-        # The published code also ends its loop at the first reply that holds neither an action nor an answer.
-        broken = settings.fidelity == "authors-code" and step.action is Action.UNREADABLE
-        if broken or state.replies >= settings.max_steps + 1 + granted:
+        # A supplement grants one more reply.
+        if state.replies >= settings.max_steps + 1 + state.supplements:
             return {"exhausted": state.with_event("exhausted", replies=state.replies)}
         if step.action is Action.SEARCH:
             return self._search(state)
@@ -93,9 +87,6 @@ class PreferenceRouter:
     def _corrected(self, state: State) -> State:
         step = state.step
         state = state.with_event(step.action.value, tool=step.tool)
-        if state.settings.fidelity == "authors-code":
-            # The published code leaves the transcript as it was and sends the same prompt again.
-            return state.with_last(reply="", observed=False)
         if step.action is Action.UNKNOWN_ACTION:
             note = f"There is no action '{step.tool}'. Use exactly the tool named in the instructions, or answer."
         else:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component
 
 from prefrag.components.state.state import Action, State
 
@@ -29,7 +28,8 @@ class PreferenceSelector:
     """
 
     def __init__(self, sources: Sequence[str], enabled: bool = True):
-        """
+        """Set up the component.
+
         :param sources: The names of the sources, in the order in which a False verdict tries them.
         :param enabled: False leaves every choice among the allowed sources to the model: the ablation without PRS
             (table II).
@@ -40,25 +40,17 @@ class PreferenceSelector:
         self.sources = list(sources)
         self.enabled = enabled
 
-    def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        return default_to_dict(self, sources=self.sources, enabled=self.enabled)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> PreferenceSelector:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
-
     @component.output_types(state=State)
     def run(self, state: State) -> dict[str, State]:
-        """
+        """Choose the source of the search that the last step names.
+
         :param state: The state after a reply.
         :returns: ``state``; where its last step searches, with the source that is to be searched.
         """
         if state.step.action is not Action.SEARCH:
             return {"state": state}
         named = state.step.named_source
-        source, reason = self._selected(state)
+        source, reason = self._select(state)
         if source == named:
             return {"state": state}
         state = state.with_last(named_source=source)
@@ -66,11 +58,19 @@ class PreferenceSelector:
 
     @component.output_types(state=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """As :meth:`run`."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state after a reply.
+        :returns: ``state``; where its last step searches, with the source that is to be searched.
+        """
         return self.run(state)
 
-    def _selected(self, state: State) -> tuple[str, str]:
-        """:returns: The source to search, and why it is that one where the model named another."""
+    def _select(self, state: State) -> tuple[str, str]:
+        """Choose the source of a search.
+
+        :param state: The state after a reply that searches.
+        :returns: The source to search, and why it is that one where the model named another.
+        """
         settings, named = state.settings, state.step.named_source
         last = next((step for step in reversed(state.steps[:-1]) if step.searches), None)
         if self.enabled and last is None:

@@ -3,38 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component
 
 from prefrag.components.state.state import Action, State, Step
 
 
 @component
 class QuestionAsQuery:
-    """Makes the question the query of a first step, without asking a model: the retrieval of single-step RAG.
+    """Makes the question the query of a first step, without calling a model: the retrieval of single-step RAG.
 
     It stands before the sources of the pipelines that do not reason before they retrieve.
     """
 
     def __init__(self, sources: Sequence[str] | None = None):
-        """
-        :param sources: The names of the sources that are asked the question; None for all that the run may search.
+        """Set up the component.
+
+        :param sources: The names of the sources that are searched; None for all that the run may search.
         """
         self.sources = None if sources is None else list(sources)
 
-    def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        return default_to_dict(self, sources=self.sources)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> QuestionAsQuery:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
-
     @component.output_types(state=State)
     def run(self, state: State) -> dict[str, State]:
-        """
+        """Add a step that searches for the question.
+
         :param state: The state at the start of a run.
         :returns: ``state`` with a step that searches for its question, and each search of it in the trace.
         """
@@ -46,5 +38,9 @@ class QuestionAsQuery:
 
     @component.output_types(state=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """As :meth:`run`."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state at the start of a run.
+        :returns: ``state`` with a step that searches for its question, and each search of it in the trace.
+        """
         return self.run(state)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any, Literal
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import component
 from haystack.dataclasses import ChatMessage
 
 from prefrag.components.agent.reply_formats import FORMATS, JsonFormat, ReplyFormat, Tags, TagsFormat, Tool, Turn
@@ -14,7 +14,7 @@ from prefrag.components.generators.model_call import ChatGenerator, ModelCall, P
 from prefrag.components.generators.token_budget import Observations
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.state.citations import citation_marks
-from prefrag.components.state.state import Action, Identity, State, Step
+from prefrag.components.state.state import Action, State
 
 SEARCH_ENGINE = Tool(
     "Search_Engine",
@@ -27,7 +27,7 @@ CONCISE = "the most concise answer to the original question, nothing but the ans
 
 @component
 class Reasoner:
-    """Renders the transcript, asks the model, and keeps the first step of its reply (section 3.2 of PrefRAG).
+    """Renders the transcript, calls the model, and keeps the first step of its reply (section 3.2 of PrefRAG).
 
     ```python
     from prefrag.components.generators.chat_model import ChatModel
@@ -55,7 +55,8 @@ class Reasoner:
         continue_turn: bool = True,
         cite: bool = True,
     ):
-        """
+        """Set up the component.
+
         :param chat_generator: The model, any Haystack chat generator.
         :param reply_format: ``text`` is the papers' format; ``json`` is constrained by a schema, for small models;
             ``guided`` also gives a choice of queries, for the smallest; ``tools`` is the function calling of the chat
@@ -73,17 +74,20 @@ class Reasoner:
         :param continue_turn: For ``tags``, send the transcript as the beginning of the model's own turn, as in its
             training; needs a server that knows ``continue_final_message`` (vLLM, SGLang, llama.cpp). False sends it in
             the user's message.
-        :param cite: Ask for the numbers of the passages behind the answer. Never asked of the embedded model, of the
-            models that ``tags`` is for, which were not trained to, or with ``fidelity: authors-code``.
+        :param cite: Ask for the numbers of the passages behind the answer; never from the embedded model or the models
+            that ``tags`` is for, which were not trained to give them.
         :raises ValueError: For an unknown format or tag, no tools, or a prompt file that does not exist.
         """
         if reply_format != "auto" and reply_format not in FORMATS:
             raise ValueError(f"reply_format is '{reply_format}': set it to auto, {' or '.join(FORMATS)}.")
-        self.tools = [tool if isinstance(tool, Tool) else Tool(**tool) for tool in tools or [SEARCH_ENGINE]]
-        if len({tool.name for tool in self.tools}) < len(self.tools):
+        offered = [tool if isinstance(tool, Tool) else Tool(**tool) for tool in tools or [SEARCH_ENGINE]]
+        if len({tool.name for tool in offered}) < len(offered):
             raise ValueError("Two tools have the same name: give each action a name of its own.")
         if prompt is not None:
             prompt_path(prompt)
+        # Plain values where Haystack looks for them when it saves a pipeline.
+        self.tools = [asdict(tool) for tool in offered]
+        self.tags = asdict(tags if isinstance(tags, Tags) else _tags(tags or {}))
         self.chat_generator = chat_generator
         self.reply_format = reply_format
         self.answer_format = answer_format
@@ -91,32 +95,11 @@ class Reasoner:
         self.prompt = prompt
         self.generation_kwargs = generation_kwargs
         self.self_evaluation = self_evaluation
-        self.tags = tags if isinstance(tags, Tags) else _tags(tags or {})
         self.continue_turn = continue_turn
         self.cite = cite
+        self._tools = offered
+        self._tags = Tags(**self.tags)
         self._call = ModelCall("reasoner", chat_generator, generation_kwargs)
-
-    def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        return default_to_dict(
-            self,
-            chat_generator=self.chat_generator,
-            reply_format=self.reply_format,
-            tools=[asdict(tool) for tool in self.tools],
-            answer_format=self.answer_format,
-            must_answer=self.must_answer,
-            prompt=self.prompt,
-            generation_kwargs=self.generation_kwargs,
-            self_evaluation=self.self_evaluation,
-            tags=asdict(self.tags),
-            continue_turn=self.continue_turn,
-            cite=self.cite,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Reasoner:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
 
     def warm_up(self) -> None:
         """Load or connect the model."""
@@ -124,17 +107,23 @@ class Reasoner:
 
     @component.output_types(state=State)
     def run(self, state: State) -> dict[str, State]:
-        """
+        """Call the model for the next step.
+
         :param state: The state so far.
         :returns: ``state`` with one more step.
         :raises RunError: When the model fails; it holds the state.
         """
-        return {"state": self._replied(*self._call.send_for_message(self._prepare(state)))}
+        return {"state": self._read(*self._call.send_for_message(self._prepare(state)))}
 
     @component.output_types(state=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """As :meth:`run`, without blocking the event loop."""
-        return {"state": self._replied(*await self._call.send_for_message_async(self._prepare(state)))}
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state so far.
+        :returns: ``state`` with one more step.
+        :raises RunError: When the model fails; it holds the state.
+        """
+        return {"state": self._read(*await self._call.send_for_message_async(self._prepare(state)))}
 
     @property
     def _format(self) -> ReplyFormat:
@@ -144,27 +133,22 @@ class Reasoner:
         if self.must_answer and self.prompt is not None and name in ("tools", "tags"):
             # A prompt of one's own for the one answering call holds its passages already.
             name = "text"
-        return TagsFormat(self.tags, self.continue_turn) if name == "tags" else FORMATS[name]()
+        return TagsFormat(self._tags, self.continue_turn) if name == "tags" else FORMATS[name]()
 
     def _prepare(self, state: State) -> Prepared:
-        steps = state.steps
-        if self.must_answer and state.settings.fidelity == "authors-code" and steps and not steps[-1].observed:
-            # The published code drops the reply that broke the loop; the paper's transcript keeps it.
-            steps = steps[:-1]
-
         form, tools, marks = self._format, self._offered(state), citation_marks(state)
-        cites = self.cite and form.cites and bool(marks) and state.settings.fidelity == "paper"
+        cites = self.cite and form.cites and bool(marks)
 
         def turns(observations: Observations) -> list[Turn]:
             return [
-                Turn(step, _observation(step, shown, marks, state.settings.fidelity))
-                for step, shown in zip(steps, observations, strict=True)
+                Turn(step, passages(shown, step.note, marks) if step.observed else None)
+                for step, shown in zip(state.steps, observations, strict=True)
             ]
 
         def values(observations: Observations) -> dict[str, Any]:
             return {
                 "question": state.question,
-                "history": state.history if not state.asked else (),
+                "history": state.history if not state.typed else (),
                 "tools": tools,
                 "tool_names": " or ".join(tool.name for tool in tools),
                 "max_steps": state.settings.max_steps,
@@ -172,7 +156,7 @@ class Reasoner:
                 "must_answer": self.must_answer,
                 "self_evaluation": self.self_evaluation,
                 "as_json": isinstance(form, JsonFormat),
-                "tags": self.tags,
+                "tags": self._tags,
                 "steps": [
                     {"reply": step.reply, "observation": observation} for step, observation in turns(observations)
                 ],
@@ -181,7 +165,7 @@ class Reasoner:
         return self._call.prepare(
             state,
             self.prompt or form.prompt,
-            [step.shown for step in steps],
+            [step.shown for step in state.steps],
             values,
             messages=lambda prompt, observations: form.messages(prompt, turns(observations), tools, self.must_answer),
             tools=form.callable_tools(tools),
@@ -190,14 +174,16 @@ class Reasoner:
         )
 
     def _offered(self, state: State) -> list[Tool]:
-        """:returns: The tools whose sources this run may search: a reply that names another one is a reply lost."""
-        allowed = [tool for tool in self.tools if tool.source is None or tool.source in state.settings.sources]
-        return allowed or self.tools
+        """Choose the tools to offer: a reply that names a forbidden one is a reply lost.
 
-    def _replied(self, message: ChatMessage, state: State) -> State:
-        step = self._format.read_message(
-            message, self.tools, must_answer=self.must_answer, fidelity=state.settings.fidelity
-        )
+        :param state: The state of the run.
+        :returns: The tools whose sources the run may search.
+        """
+        allowed = [tool for tool in self._tools if tool.source is None or tool.source in state.settings.sources]
+        return allowed or self._tools
+
+    def _read(self, message: ChatMessage, state: State) -> State:
+        step = self._format.read_message(message, self._tools, must_answer=self.must_answer)
         if not self.self_evaluation:
             # A schema may hold the fields all the same.
             step = replace(step, label=None, explanation="", suggestions="")
@@ -213,10 +199,6 @@ class Reasoner:
                 "answer", text=step.answer, label=step.label.value if step.label else None, forced=forced
             )
         return state
-
-
-def _observation(step: Step, documents: Sequence[Document], marks: Mapping[Identity, str], fidelity: str) -> str | None:
-    return passages(documents, step.note, fidelity, marks) if step.observed else None
 
 
 def _tags(names: dict[str, str]) -> Tags:

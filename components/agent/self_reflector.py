@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Literal
 
-from haystack import component, default_from_dict, default_to_dict
+from haystack import component
 
 from prefrag.components.agent.reply_formats import read_label
 from prefrag.components.generators.json_reply import object_schema, read_object, response_format
@@ -24,7 +24,7 @@ Reflection = Literal["reply", "call", "off"]
 
 @component
 class SelfReflector:
-    """Accepts an answer, or asks every source once more with the original question (section 3.3 of PrefRAG).
+    """Accepts an answer, or searches every source once more with the original question (section 3.3 of PrefRAG).
 
     Outputs, of which one is given a run: ``accepted`` and ``supplement``.
     """
@@ -36,9 +36,10 @@ class SelfReflector:
         prompt: str = "self_reflector",
         generation_kwargs: dict[str, Any] | None = None,
     ):
-        """
+        """Set up the component.
+
         :param reflection: ``reply`` reads the label from the reply that holds the answer, as in the paper; ``call``
-            asks the model separately, for small models, which skip the trailer; ``off`` takes the first answer as
+            calls the model separately, for small models, which skip the trailer; ``off`` takes the first answer as
             final (an ablation of table 2).
         :param chat_generator: The model; needed for ``call``.
         :param prompt: A prompt file.
@@ -59,48 +60,39 @@ class SelfReflector:
         self.generation_kwargs = generation_kwargs
         self._call = ModelCall("reflector", chat_generator, generation_kwargs) if chat_generator is not None else None
 
-    def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        return default_to_dict(
-            self,
-            reflection=self.reflection,
-            chat_generator=self.chat_generator,
-            prompt=self.prompt,
-            generation_kwargs=self.generation_kwargs,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> SelfReflector:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
-
     def warm_up(self) -> None:
-        """Load or connect the model, if it is asked."""
+        """Load or connect the model, if it is called."""
         if self._call is not None and self.reflection == "call":
             self._call.warm_up()
 
     @component.output_types(accepted=State, supplement=State)
     def run(self, state: State) -> dict[str, State]:
-        """
+        """Read or call for the label of the answer, and route its state.
+
         :param state: The state after an answer.
         :returns: The state under ``accepted`` or ``supplement``.
         :raises RunError: When the model fails; it holds the state.
         """
         if self.reflection == "call" and self._call is not None:
-            state = self._labelled(*self._call.send(self._prepare(self._call, state)))
+            state = self._label(*self._call.send(self._prepare(self._call, state)))
         return self._route(state)
 
     @component.output_types(accepted=State, supplement=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """As :meth:`run`, without blocking the event loop."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state after an answer.
+        :returns: The state under ``accepted`` or ``supplement``.
+        :raises RunError: When the model fails; it holds the state.
+        """
         if self.reflection == "call" and self._call is not None:
-            state = self._labelled(*await self._call.send_async(self._prepare(self._call, state)))
+            state = self._label(*await self._call.send_async(self._prepare(self._call, state)))
         return self._route(state)
 
     def _prepare(self, call: ModelCall, state: State) -> Prepared:
         def values(observations: Any) -> dict[str, Any]:
             shown = [document for documents in observations for document in documents]
-            observed = passages(shown, fidelity=state.settings.fidelity, marks=citation_marks(state)) if shown else ""
+            observed = passages(shown, marks=citation_marks(state)) if shown else ""
             return {"question": state.question, "observed": observed, "answer": state.step.answer}
 
         observations = [step.documents for step in state.steps]
@@ -108,11 +100,11 @@ class SelfReflector:
             state, self.prompt, observations, values, response_format=response_format("reflection", _SCHEMA)
         )
 
-    def _labelled(self, text: str, state: State) -> State:
+    def _label(self, text: str, state: State) -> State:
         values = read_object(text) or {"label": text}
         label = read_label(str(values.get("label") or ""))
         if label is None:
-            # What the reply said of itself is better than nothing.
+            # The label that the reply gave itself is better than none.
             return state.with_event("unreadable", caller="reflector")
         return state.with_last(
             label=label,

@@ -56,22 +56,17 @@ class Prepared:
 def passages(
     documents: Sequence[Document],
     note: str = "",
-    fidelity: str = "paper",
     marks: Mapping[Identity, str] | None = None,
 ) -> str:
     """Write documents as a model is shown them: numbered, with title and source.
 
-    The published code leaves a plus behind each title and no line between the passages.
-
     :param documents: The documents.
     :param note: What stands in the place of documents.
-    :param fidelity: ``paper`` or ``authors-code``.
     :param marks: See :func:`citation_marks`; by default the documents are counted.
     :returns: The text.
     """
-    as_published = fidelity == "authors-code"
     numbers = {place: marks[key] for place, one in enumerate(documents) if marks and (key := identity(one)) in marks}
-    return render_prompt("passages", documents=documents, note=note, as_published=as_published, marks=numbers)
+    return render_prompt("passages", documents=documents, note=note, marks=numbers)
 
 
 class ModelCall:

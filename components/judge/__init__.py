@@ -1,1 +1,1 @@
-"""The judge: are the preferred source's passages worth keeping?"""
+"""Judging whether the passages of the preferred source are worth keeping."""

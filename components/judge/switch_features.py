@@ -10,7 +10,7 @@ from typing import Any
 from haystack import Document
 
 from prefrag.components.state.state import identity
-from prefrag.components.text.term_statistics import TermStatistics, analyzed, passage_text, term_weights
+from prefrag.components.text.term_statistics import TermStatistics, analyze_texts, passage_text, term_weights
 
 _OF_STEP = (
     "step",
@@ -97,7 +97,7 @@ _FIRST_WORDS = frozenset(
     )
 )
 _ARTICLES = frozenset(("the", "a", "an"))
-# What a query that asks for such a thing says, as a question or by the name of a fact.
+# The words of a query for such a thing, as a question or by the name of a fact.
 _ASKS = {
     "asks_when": frozenset(("when", "year", "date", "birth", "founded", "inception")),
     "asks_who": frozenset(
@@ -108,7 +108,7 @@ _ASKS = {
 }
 
 
-def judge_features(
+def switch_features(
     question: str,
     query: str,
     new: Sequence[Document],
@@ -121,7 +121,7 @@ def judge_features(
     Nothing depends on the scores of the retriever, which mean another thing in each engine.
 
     :param question: The original question.
-    :param query: What the source was asked.
+    :param query: The query of the search.
     :param new: The passages that have just been found, best first.
     :param observed: The passages that have been shown.
     :param step: How many searches went before this one.
@@ -129,9 +129,9 @@ def judge_features(
     :returns: For each of the new passages that has not been shown, in order, a value for each of :data:`FEATURES`;
         shares are from 0 to 1, and what does not apply is -1.
     """
-    asked = _Asked(question, query, new, observed, statistics)
+    texts = _Texts(question, query, new, observed, statistics)
     shown = {identity(document) for document in observed}
-    measures = [asked.measure(place) for place in range(len(new))]
+    measures = [texts.measure(place) for place in range(len(new))]
     fresh = [place for place, document in enumerate(new) if identity(document) not in shown]
     again = [measures[place] for place, document in enumerate(new) if identity(document) in shown]
     overall = {
@@ -140,7 +140,7 @@ def judge_features(
         "new_passages": float(len(new)),
         "fresh_passages": float(len(fresh)),
         "first_fresh": float(fresh[0]) if fresh else _ABSENT,
-        **asked.overall(),
+        **texts.overall(),
         "shown_covers_query": max((measure["covers_query"] for measure in again), default=_ABSENT),
         "shown_title_in_query": max((measure["title_in_query"] for measure in again), default=_ABSENT),
     }
@@ -158,7 +158,7 @@ def judge_features(
     return described
 
 
-class _Asked:
+class _Texts:
     """The texts of one retrieval, each analysed once."""
 
     def __init__(
@@ -174,12 +174,12 @@ class _Asked:
         texts += [passage_text(document) for document in (*new, *observed)]
         texts += [_title(document) for document in new]
         texts += [sentence for each in sentences for sentence in each]
-        in_order = analyzed(texts, statistics)
+        in_order = analyze_texts(texts, statistics)
         self.query, self.question, *rest = map(set, in_order)
         shown = len(new) + len(observed)
         self.passages, self.titles = rest[: len(new)], rest[shown : shown + len(new)]
         analysed_sentences = iter(rest[shown + len(new) :])
-        # What stands in the title need not be said again in the sentence.
+        # What stands in the title need not stand in the sentence again.
         self.sentences = [
             [next(analysed_sentences) | title for _ in each] for each, title in zip(sentences, self.titles, strict=True)
         ]
@@ -205,7 +205,10 @@ class _Asked:
         self.observed_titles = [title for document in observed if (title := _spoken_title(document)).strip()]
 
     def overall(self) -> dict[str, float]:
-        """:returns: What does not depend on a single new passage."""
+        """Count what does not depend on a single new passage.
+
+        :returns: The values by the names of the features.
+        """
         return {
             "question_observed": self._share(self.seen, self.question),
             "query_observed": self._share(self.seen, self.query),
@@ -220,7 +223,11 @@ class _Asked:
         }
 
     def measure(self, place: int) -> dict[str, float]:
-        """:returns: What one new passage covers, holds and is called; by the names of the features."""
+        """Count what one new passage covers, holds and is called.
+
+        :param place: Which of the new passages, from 0.
+        :returns: The values by the names of the features.
+        """
         terms, title = self.passages[place], self.titles[place]
         spoken = self.spoken_titles[place]
         named = bool(spoken.strip())
@@ -261,7 +268,11 @@ class _Asked:
         }
 
     def _pairs_held(self, place: int) -> float:
-        """:returns: The share, by weight, of the neighbouring words of the query that are neighbours there too."""
+        """Share, by weight, the neighbouring words of the query that are neighbours there too.
+
+        :param place: Which of the new passages, from 0.
+        :returns: The share, from 0 to 1.
+        """
         weights = {pair: self.weights[pair[0]] + self.weights[pair[1]] for pair in sorted(self.query_pairs)}
         whole = sum(weights.values())
         return sum(weight for pair, weight in weights.items() if pair in self.pairs[place]) / whole if whole else 0.0
@@ -276,7 +287,11 @@ class _Asked:
 
 
 def as_row(features: Mapping[str, float]) -> list[float]:
-    """:param features: Of one passage. :returns: Their values in the order of :data:`FEATURES`."""
+    """Order features as the trees take them.
+
+    :param features: The features of one passage.
+    :returns: Their values in the order of :data:`FEATURES`.
+    """
     return [features[name] for name in FEATURES]
 
 
@@ -293,7 +308,11 @@ def _holding(names: Sequence[str], holds: Callable[[str], bool]) -> float:
 
 
 def _whole_names(query: str) -> list[str]:
-    """:returns: The names in a query as they are spoken, each of as many words as it has."""
+    """Find the names in a query, each of as many words as it has.
+
+    :param query: The query.
+    :returns: Each name once, as :func:`_spoken` writes it.
+    """
     names = []
     for found in _WHOLE_NAME.findall(query):
         name_words = found.split()
@@ -311,7 +330,11 @@ def _title(document: Document) -> str:
 
 
 def _spoken(text: str) -> str:
-    """:returns: The words of a text in lower case, a blank around each, so that a title is found as whole words."""
+    """Write a text as words in lower case, a blank around each, so that a title is found as whole words.
+
+    :param text: The text.
+    :returns: The words.
+    """
     return f" {' '.join(_WORD.findall(text.lower()))} "
 
 

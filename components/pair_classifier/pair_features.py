@@ -12,7 +12,7 @@ import numpy as np
 from haystack import Document
 
 from prefrag.components.state.state import Identity, identity
-from prefrag.components.text.term_statistics import TermStatistics, analyzed, term_weights
+from prefrag.components.text.term_statistics import TermStatistics, analyze_texts, term_weights
 from prefrag.components.text.title_mentions import comparable, title_key
 
 # A: the passage of the first stage; B: the other. "Below best" compares with the best pair or passage of the question.
@@ -235,7 +235,7 @@ class _Texts:
         self.key_numbers = np.array([numbers.get(key, -1 - place) for place, key in enumerate(self.keys)])
 
         texts = [question, *names, *(document.content or "" for document in pool), *_written_as_names(question)]
-        asked, *rest = analyzed(texts, statistics)
+        asked, *rest = analyze_texts(texts, statistics)
         titles, contents, named = rest[: len(pool)], rest[len(pool) : 2 * len(pool)], rest[2 * len(pool) :]
         # The column of each term; a new term gets the next one.
         column: defaultdict[str, int] = defaultdict(count().__next__)

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal, get_args
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 
 from prefrag.components.state.citations import citation_marks, read_citations
 from prefrag.components.state.state import Action, Label, Search, State, Step, identity
 
 NOT_FOUND = "The sources do not hold the answer."
-# How many of the documents are told as those that came nearest.
+# How many documents are listed as those that came nearest.
 NEAREST = 3
 WhenUnsure = Literal["answer", "say_so"]
 
@@ -30,8 +30,7 @@ def compose(
     :returns: The result, JSON-serialisable; its keys are listed in the README.
     """
     marks = citation_marks(state)
-    # The published code asks for no citations: whatever stands in brackets there belongs to the answer.
-    known = set(marks.values()) if state.settings.fidelity == "paper" else set()
+    known = set(marks.values())
     last = state.steps[-1] if state.steps else Step(Action.UNREADABLE)
     answer, marks_cited = read_citations(last.answer, known)
     if not answer and not error:
@@ -55,7 +54,7 @@ def compose(
     not_found = unsure and when_unsure == "say_so"
     return {
         "question": state.question,
-        "asked": state.asked or state.question,
+        "asked": state.typed or state.question,
         "answer": NOT_FOUND if not_found else answer,
         "answer_with_citations": NOT_FOUND if not_found else last.answer,
         "citations": [
@@ -134,7 +133,13 @@ def _step(number: int, step: Step) -> dict[str, Any]:
 
 
 def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[str, Any]:
-    """:returns: The counts of appendix A.6 of PrefRAG, and those of each source."""
+    """Count retrievals as appendix A.6 of PrefRAG does, and by source.
+
+    :param state: The state at the end of a run.
+    :param searches: Those that were made.
+    :param preferred: The source that counts as local.
+    :returns: The counts.
+    """
     total = {source: sum(search.source == source for search in searches) for source in state.settings.sources}
     used = dict.fromkeys(total, 0)
     for step in state.steps:
@@ -157,11 +162,12 @@ class AnswerComposer:
     """Ends a run: its state becomes the result."""
 
     def __init__(self, local_source: str = "local", when_unsure: WhenUnsure = "answer"):
-        """
+        """Set up the component.
+
         :param local_source: The source that ``total_local`` and ``used_local`` count; all others count as web.
         :param when_unsure: What the user gets when the answer was forced, or its last label is INCORRECT: ``answer``
-            gives the guess, ``say_so`` says that the sources do not hold the answer, and names the documents that came
-            nearest and the guess apart.
+            gives the guess, ``say_so`` states that the sources do not hold the answer, and names the documents that
+            came nearest and the guess apart.
         :raises ValueError: For another ``when_unsure``.
         """
         if when_unsure not in get_args(WhenUnsure):
@@ -169,18 +175,10 @@ class AnswerComposer:
         self.local_source = local_source
         self.when_unsure: WhenUnsure = when_unsure
 
-    def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        return default_to_dict(self, local_source=self.local_source, when_unsure=self.when_unsure)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> AnswerComposer:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
-
     @component.output_types(result=dict[str, Any])
     def run(self, state: State) -> dict[str, dict[str, Any]]:
-        """
+        """Compose the result.
+
         :param state: The final state.
         :returns: ``result``.
         """
@@ -188,5 +186,9 @@ class AnswerComposer:
 
     @component.output_types(result=dict[str, Any])
     async def run_async(self, state: State) -> dict[str, dict[str, Any]]:
-        """As :meth:`run`."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The final state.
+        :returns: ``result``.
+        """
         return {"result": compose(state, self.local_source, when_unsure=self.when_unsure)}

@@ -13,12 +13,12 @@ _MARK = re.compile(r"W?\d+", re.IGNORECASE)
 
 
 def citation_marks(state: State) -> dict[Identity, str]:
-    """Number the documents that the model has been shown, those of sources outside the house apart.
+    """Give numbers to the documents that the model has been shown, those of external sources apart.
 
     A document keeps its number as the run goes on, since later ones are numbered after it.
 
     :param state: The state of a run.
-    :returns: ``1``, ``2``, ... for the house's own documents and ``W1``, ``W2``, ... for the web's, by the
+    :returns: ``1``, ``2``, ... for local documents and ``W1``, ``W2``, ... for the web's, by the
         :func:`identity` of each.
     """
     counts = {"": 0, "W": 0}

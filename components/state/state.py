@@ -9,20 +9,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from haystack import Document
 
 from prefrag.components.errors import PrefragError
 
-Fidelity = Literal["paper", "authors-code"]
 Identity = tuple[str, str | None]
 # Under this name the metadata of a shortened document hold its whole text.
 WHOLE_TEXT = "_whole_text"
 
 
 def identity(document: Document) -> Identity:
-    """Tell documents apart: two sources may each have a document ``1``, or have one in common.
+    """Identify a document: two sources may each have a document ``1``, or have one in common.
 
     :param document: A document, or what was left of it by shortening.
     :returns: Its id and its whole text; two documents that share both are one.
@@ -39,7 +38,7 @@ class Label(StrEnum):
 
 
 class Action(StrEnum):
-    """What one reply of the reasoner asks for, whatever format it was written in."""
+    """What one reply of the reasoner calls for, whatever format it was written in."""
 
     SEARCH = "search"
     ANSWER = "answer"
@@ -75,18 +74,21 @@ class Event(_Value):
     data: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """:returns: The event as plain JSON values."""
+        """Write the event as plain JSON values.
+
+        :returns: Its kind, its step and its details.
+        """
         return {"kind": self.kind, "step": self.step, **self.data}
 
 
 @dataclass(frozen=True)
 class Verdict(_Value):
-    """What the judge said of the documents of the preferred source (equation 3 of PrefRAG).
+    """The verdict of the judge on the documents of the preferred source (equation 3 of PrefRAG).
 
     :param status: True keeps the documents, False switches to another source.
-    :param judged_by: ``model``, ``classifier``, ``coverage``, ``first_step``, ``nothing_found`` or ``no_other_source``.
+    :param judged_by: ``model``, ``classifier``, ``first_step``, ``nothing_found`` or ``no_other_source``.
     :param analysis: Why.
-    :param score: The judge's number, where it has one: the classifier's probability, or the covered share (0 to 1).
+    :param score: The judge's number, where it has one: the trees' probability (0 to 1).
     :param parsed: False when the model's verdict could not be read and the setting decided.
     """
 
@@ -101,14 +103,14 @@ class Verdict(_Value):
 class Search(_Value):
     """One retrieval.
 
-    :param source: The source that was asked.
-    :param query: What it was asked.
+    :param source: The source that was searched.
+    :param query: The query.
     :param documents: What it gave, best first.
     :param provider: The class that gave them.
     :param seconds: How long it took.
-    :param left_house: Whether the query went to a service outside.
+    :param left_house: Whether the query went to an external service.
     :param error: Why it gave nothing, when it failed.
-    :param skipped: Whether the source was not asked at all, because it may not be.
+    :param skipped: Whether the source was not searched at all, because it may not be.
     """
 
     source: str
@@ -125,7 +127,7 @@ class Search(_Value):
 class Step(_Value):
     """One reply of the reasoner and what came of it.
 
-    :param action: What the reply asks for.
+    :param action: What the reply calls for.
     :param reply: The part of the reply that goes back into the transcript.
     :param thought: The reasoning in words.
     :param tool: The name of the action as the model wrote it.
@@ -142,7 +144,7 @@ class Step(_Value):
     :param documents: The documents kept.
     :param refined: A summary that the model is shown instead of them, where they were too long.
     :param observed: Whether an observation follows the reply in the transcript.
-    :param note: What the observation says instead of documents (a correction, a failure).
+    :param note: What stands in the observation instead of documents (a correction, a failure).
     """
 
     action: Action
@@ -166,7 +168,7 @@ class Step(_Value):
 
     @property
     def shown(self) -> tuple[Document, ...]:
-        """:returns: The documents as the model is shown them."""
+        """The documents as the model is shown them."""
         return self.documents if self.refined is None else (self.refined,)
 
 
@@ -176,12 +178,11 @@ class RunSettings(_Value):
 
     :param sources: The sources that may be searched, in order.
     :param preferred: The one that is searched first.
-    :param external: Those of the sources that are outside the house.
+    :param external: Those of the sources that are external.
     :param top_k: Documents a retrieval.
     :param max_steps: Steps that the prompt speaks of; the hard limit is one more (appendix B.3 of PrefRAG).
     :param max_supplements: Rounds of supplementary retrieval after a negative label.
     :param filters: Haystack metadata filter on the documents of the sources that can filter.
-    :param fidelity: ``paper``, or ``authors-code`` for the behaviour of the published code where it differs.
     """
 
     sources: tuple[str, ...]
@@ -191,7 +192,6 @@ class RunSettings(_Value):
     max_supplements: int = 1
     filters: Mapping[str, Any] | None = None
     external: tuple[str, ...] = ()
-    fidelity: Fidelity = "paper"
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ class State(_Value):
 
     :param question: The question as it is worked on.
     :param settings: The settings of this run.
-    :param asked: The question as the user typed it, where a follow-up was rewritten.
+    :param typed: The question as the user typed it, where a follow-up was rewritten.
     :param history: Earlier turns of the conversation, oldest first, as (role, text).
     :param steps: The replies of the reasoner so far.
     :param supplements: Rounds of supplementary retrieval so far.
@@ -225,7 +225,7 @@ class State(_Value):
 
     question: str
     settings: RunSettings
-    asked: str = ""
+    typed: str = ""
     history: tuple[tuple[str, str], ...] = ()
     steps: tuple[Step, ...] = ()
     supplements: int = 0
@@ -235,29 +235,32 @@ class State(_Value):
 
     @property
     def step(self) -> Step:
-        """:returns: The last step. :raises ValueError: Before the first reply."""
+        """The last step.
+
+        :raises ValueError: Before the first reply.
+        """
         if not self.steps:
             raise ValueError("The state has no step yet: a Reasoner must come before this component.")
         return self.steps[-1]
 
     @property
     def query(self) -> str:
-        """:returns: What a source is to be asked now: the query of a search, the question for a supplement."""
+        """The query of the next search: that of the step, or the question for a supplement."""
         return self.step.query if self.step.action is Action.SEARCH else self.question
 
     @property
     def replies(self) -> int:
-        """:returns: How often the reasoner has replied, unreadable replies included."""
+        """How often the reasoner has replied, unreadable replies included."""
         return len(self.steps)
 
     @property
     def searches(self) -> tuple[Search, ...]:
-        """:returns: Every retrieval so far, in order."""
+        """Every retrieval so far, in order."""
         return tuple(search for step in self.steps for search in step.searches)
 
     @property
     def observed(self) -> tuple[Document, ...]:
-        """:returns: Every document that the model has been shown, each once, in order."""
+        """Every document that the model has been shown, each once, in order."""
         seen: dict[Identity, Document] = {}
         for step in self.steps:
             for document in step.documents:
@@ -265,15 +268,28 @@ class State(_Value):
         return tuple(seen.values())
 
     def with_step(self, step: Step) -> State:
-        """:returns: The state with one more step."""
+        """Add a step.
+
+        :param step: The step.
+        :returns: The state with it at the end.
+        """
         return replace(self, steps=(*self.steps, step))
 
     def with_last(self, **changes: Any) -> State:
-        """:returns: The state with its last step changed."""
+        """Change the last step.
+
+        :param changes: Its fields by name.
+        :returns: The state with the changed step.
+        """
         return replace(self, steps=(*self.steps[:-1], replace(self.step, **changes)))
 
     def with_event(self, kind: str, **data: Any) -> State:
-        """:returns: The state with one more line in its trace."""
+        """Add a line to the trace.
+
+        :param kind: What happened.
+        :param data: Its details, JSON-serialisable.
+        :returns: The state with the line at the end of its trace.
+        """
         return replace(self, events=(*self.events, Event(kind, len(self.steps), data)))
 
     def with_call(self, caller: str, meta: Mapping[str, Any]) -> State:
@@ -292,7 +308,7 @@ class State(_Value):
         )
         return replace(self, usage=counted)
 
-    def merged(self, other: State) -> State:
+    def merge(self, other: State) -> State:
         """Join two states that went different ways from the same step, as the sources of a supplement do.
 
         :param other: The state that came the other way.

@@ -1,26 +1,28 @@
-"""The way in: a question and the wishes of its request become the state of a run."""
+"""The way in: a question and the options of its request become the state of a run."""
 
 from __future__ import annotations
 
 import os
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from typing import Any
 
-from haystack import Document, component, default_from_dict, default_to_dict
+from haystack import Document, component
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 
-from prefrag.components.state.state import Fidelity, RunSettings, State
+from prefrag.components.state.state import RunSettings, State
 
 MAX_QUESTION_CHARACTERS = 4_000
 WEB_SWITCH = "PREFRAG_WEB"
 
 
 def web_is_off() -> bool:
-    """
-    :returns: Whether the administrator has switched off every source outside (``PREFRAG_WEB=off``). A value that is
-        not understood closes them too: who sets the variable does not want to find out the other way.
+    """Check whether the administrator has switched off every external source (``PREFRAG_WEB=off``).
+
+    A value that is not understood closes them too: no query leaves because of a typing error.
+
+    :returns: Whether they are closed.
     """
     return os.environ.get(WEB_SWITCH, "").strip().lower() not in ("", "on", "true", "yes", "1")
 
@@ -45,17 +47,16 @@ class StateBuilder:
         top_k: int = 5,
         max_steps: int = 3,
         max_supplements: int = 1,
-        fidelity: Fidelity = "paper",
         max_top_k: int = 20,
     ):
-        """
+        """Set up the component.
+
         :param sources: The names of the sources, in the order in which a switch tries them.
         :param preferred: The one that is searched first; None, with no sources, for a method that retrieves nothing.
         :param external_sources: Those that `PREFRAG_WEB=off` closes.
         :param top_k: Documents a retrieval (3, 5 and 7 in the paper).
         :param max_steps: Steps that the prompt allows; the hard limit is one more (appendix B.3).
         :param max_supplements: Supplementary retrievals after a negative label.
-        :param fidelity: ``paper``, or ``authors-code`` where the published code behaves otherwise.
         :param max_top_k: The most documents a retrieval that a request may ask for.
         :raises ValueError: When the settings contradict each other.
         """
@@ -67,8 +68,6 @@ class StateBuilder:
             raise ValueError(f"The preferred source '{preferred}' is not among the sources {list(sources)}.")
         if unknown := set(external_sources) - set(sources):
             raise ValueError(f"external_sources names {sorted(unknown)}, the sources are {list(sources)}.")
-        if fidelity not in get_args(Fidelity):
-            raise ValueError(f"fidelity is '{fidelity}': set it to {' or '.join(get_args(Fidelity))}.")
         for name, value, least in (
             ("top_k", top_k, 1),
             ("max_steps", max_steps, 0),
@@ -82,27 +81,7 @@ class StateBuilder:
         self.top_k = top_k
         self.max_steps = max_steps
         self.max_supplements = max_supplements
-        self.fidelity: Fidelity = fidelity
         self.max_top_k = max(max_top_k, top_k)
-
-    def to_dict(self) -> dict[str, Any]:
-        """:returns: The component as plain values."""
-        return default_to_dict(
-            self,
-            sources=self.sources,
-            preferred=self.preferred,
-            external_sources=self.external_sources,
-            top_k=self.top_k,
-            max_steps=self.max_steps,
-            max_supplements=self.max_supplements,
-            fidelity=self.fidelity,
-            max_top_k=self.max_top_k,
-        )
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> StateBuilder:
-        """:param data: See :meth:`to_dict`. :returns: The component."""
-        return default_from_dict(cls, data)
 
     @component.output_types(state=State)
     def run(
@@ -115,7 +94,8 @@ class StateBuilder:
         max_steps: int | None = None,
         filters: dict[str, Any] | None = None,
     ) -> dict[str, State]:
-        """
+        """Build the state of a run, with the settings of the pipeline narrowed by the request.
+
         :param question: The question, at most 4,000 characters.
         :param history: Earlier turns of the conversation, oldest first, as ``{"role", "content"}``.
         :param sources: The sources that this run may search; by default all.
@@ -124,7 +104,7 @@ class StateBuilder:
         :param max_steps: Steps of this run, at most those of the pipeline.
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
         :returns: ``state``, the start of the run.
-        :raises ValueError: When the question is empty, too long or no text, or a wish cannot be granted.
+        :raises ValueError: When the question is empty, too long or no text, or an option cannot be granted.
         """
         question = question.strip()
         if not question:
@@ -133,7 +113,7 @@ class StateBuilder:
             raise ValueError(f"The question has {len(question)} characters: shorten it to {MAX_QUESTION_CHARACTERS}.")
         if any("\ud800" <= character <= "\udfff" for character in question):
             raise ValueError("The question holds half of a surrogate pair, which is no character: send it as UTF-8.")
-        settings = self._narrowed(sources, preferred, top_k, max_steps, filters)
+        settings = self._narrow(sources, preferred, top_k, max_steps, filters)
         return {"state": State(question, settings, history=_turns(history or ()), started=time.perf_counter())}
 
     @component.output_types(state=State)
@@ -147,10 +127,21 @@ class StateBuilder:
         max_steps: int | None = None,
         filters: dict[str, Any] | None = None,
     ) -> dict[str, State]:
-        """As :meth:`run`."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param question: The question, at most 4,000 characters.
+        :param history: Earlier turns of the conversation, oldest first, as ``{"role", "content"}``.
+        :param sources: The sources that this run may search; by default all.
+        :param preferred: The source that this run searches first.
+        :param top_k: Documents a retrieval in this run.
+        :param max_steps: Steps of this run, at most those of the pipeline.
+        :param filters: Haystack metadata filter on the documents of the sources that can filter.
+        :returns: ``state``, the start of the run.
+        :raises ValueError: When the question is empty, too long or no text, or an option cannot be granted.
+        """
         return self.run(question, history, sources, preferred, top_k, max_steps, filters)
 
-    def _narrowed(
+    def _narrow(
         self,
         sources: Sequence[str] | None,
         preferred: str | None,
@@ -191,19 +182,22 @@ class StateBuilder:
             max_supplements=self.max_supplements,
             filters=filters,
             external=tuple(self.external_sources),
-            fidelity=self.fidelity,
         )
 
 
 def _turns(history: Sequence[Mapping[str, str]]) -> tuple[tuple[str, str], ...]:
     for turn in history:
         if not all(isinstance(turn.get(key) or "", str) for key in ("role", "content")) or not turn.get("role"):
-            raise ValueError('A turn of the history is not {"role": ..., "content": ...} with two texts: mend it.')
+            raise ValueError('A turn of the history is not {"role": ..., "content": ...} with two texts: repair it.')
     return tuple((turn["role"], turn["content"]) for turn in history if turn.get("content"))
 
 
 def _check(filters: Mapping[str, Any] | None) -> None:
-    """Refuse a filter here: a source that cannot read it fails, and the query would go to the next one without it."""
+    """Refuse a filter that nothing can read: its source would fail, and the query go on to the next one without it.
+
+    :param filters: A Haystack metadata filter.
+    :raises ValueError: When it cannot be understood.
+    """
     if not filters:
         return
     waiting = [filters]

@@ -1,23 +1,34 @@
-"""How much of a question its passages cover, in words weighted by how rare they are."""
+"""The words of texts, and how rare they are."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from haystack import Document
 
 
 class TermStatistics(Protocol):
-    """What a document store tells about its words; with `analyze_many`, a list of texts is analysed in one call."""
+    """What a document store knows of its words.
+
+    With a method ``analyze_many`` a list of texts is analysed in one call.
+    """
 
     def analyze(self, text: str) -> list[str]:
-        """:returns: The terms of a text as the index holds them."""
+        """Split a text into the terms of the index.
+
+        :param text: The text.
+        :returns: Its terms, in order, repetitions included.
+        """
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, Mapping[str, int]]:
-        """:returns: The number of documents, and of those that hold each term."""
+        """Count the documents that hold each term.
+
+        :param words: The terms.
+        :returns: The number of all documents, and of those that hold each term.
+        """
 
 
 # Words of questions that no passage is expected to answer with, of four letters and more.
@@ -30,13 +41,17 @@ _QUESTION_WORDS = frozenset(
 
 
 def words(text: str) -> list[str]:
-    """:returns: The words of a text in lower case: the analysis where no index offers a better one."""
+    """Split a text into its words in lower case: the analysis where no index offers a better one.
+
+    :param text: The text.
+    :returns: Its words of four letters and more, without question words.
+    """
     found = re.findall(r"\w+", text.lower())
     return [word for word in found if len(word) > 3 and word not in _QUESTION_WORDS]
 
 
-def analyzed(texts: Iterable[str], statistics: TermStatistics | None) -> list[list[str]]:
-    """Analyse texts, all in one call where the statistics can: a server is asked once rather than for each text.
+def analyze_texts(texts: Iterable[str], statistics: TermStatistics | None) -> list[list[str]]:
+    """Analyse texts, all in one call where the statistics can: a server is called once rather than for each text.
 
     :param texts: The texts.
     :param statistics: What analyses them; None takes :func:`words`.
@@ -49,7 +64,11 @@ def analyzed(texts: Iterable[str], statistics: TermStatistics | None) -> list[li
 
 
 def passage_text(document: Document) -> str:
-    """:returns: The title and the content of a passage, whichever it has."""
+    """Join the title and the content of a passage, whichever it has.
+
+    :param document: The passage.
+    :returns: Both, a blank between them.
+    """
     return f"{document.meta.get('title') or ''} {document.content or ''}"
 
 
@@ -68,24 +87,3 @@ def term_weights(terms: Iterable[str], statistics: TermStatistics | None) -> dic
         term: math.log(1 + (total - frequencies.get(term, 0) + 0.5) / (frequencies.get(term, 0) + 0.5))
         for term in terms
     }
-
-
-def uncovered_share_covered(
-    question: str, observed: Sequence[Document], new: Sequence[Document], statistics: TermStatistics | None = None
-) -> float:
-    """How much of what the observed passages leave uncovered of the question the best new passage covers.
-
-    :param question: The original question.
-    :param observed: The passages that have been shown.
-    :param new: The passages that have just been found.
-    :param statistics: See :func:`term_weights`; also analyses the texts.
-    :returns: A share from 0 to 1; 0 when the observed passages leave nothing uncovered, or there is no new passage.
-    """
-    texts = [question, *(passage_text(document) for document in (*observed, *new))]
-    asked, *passages = (set(terms) for terms in analyzed(texts, statistics))
-    uncovered = asked.difference(*passages[: len(observed)])
-    if not uncovered or not new:
-        return 0.0
-    weights = term_weights(uncovered, statistics)
-    best = max(sum(weights[term] for term in uncovered & terms) for terms in passages[len(observed) :])
-    return best / (sum(weights.values()) or 1.0)

@@ -6,7 +6,7 @@ import re
 
 from haystack import Document, component
 
-from prefrag.components.text.term_statistics import TermStatistics, analyzed, passage_text
+from prefrag.components.text.term_statistics import TermStatistics, analyze_texts, passage_text
 
 _WORD = re.compile(r"\w+")
 
@@ -50,7 +50,7 @@ class OpenQuestionQuery:
         :returns: ``queries``, one a document, in their order; the question for one that leaves nothing open.
         """
         question, texts = _WORD.findall(query), [passage_text(document) for document in documents]
-        terms = [set(found) for found in analyzed([*question, *texts], self.term_statistics)]
+        terms = [set(found) for found in analyze_texts([*question, *texts], self.term_statistics)]
         queries = []
         for text, held in zip(texts, terms[len(question) :], strict=True):
             # A word that the analysis leaves out is neither held nor missing: the index does not search for it.

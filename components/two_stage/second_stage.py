@@ -13,10 +13,10 @@ from typing import Any
 from haystack import Document, component, default_to_dict
 from haystack.core.serialization import component_to_dict
 
-from prefrag.components.agent.observation_recorder import observed
 from prefrag.components.pair_classifier.fill_by_rank import fill_by_rank
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier
 from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.state.observation import observe
 from prefrag.components.state.state import RunError, Search, State, identity
 from prefrag.components.two_stage.query_doc_concat import QueryDocConcat
 
@@ -197,7 +197,7 @@ def with_selection(
         seconds=round(seconds, 4),
     )
     source = "+".join(dict.fromkeys(str(document.meta["source"]) for document in documents)) or None
-    return observed(state, documents, source)
+    return observe(state, documents, source)
 
 
 def classifier_failed(state: State, error: Exception) -> RunError:

@@ -21,7 +21,7 @@ from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
 )
 from prefrag.pipelines.blocks import Block, blocks, class_of, is_block, parameters_of
 
-_JUDGE = "prefrag.components.judge.source_switch_judge.SourceSwitchJudge"
+_SWITCH = "prefrag.components.judge.source_switch_judge.SourceSwitchJudge"
 # What the retriever of the preferred source is called.
 _RETRIEVERS = {
     "HybridRetriever": "hybrid",
@@ -71,14 +71,11 @@ def model_judges(pipeline: Block, llm: Mapping[str, Any]) -> bool:
     :param llm: What :func:`describe_model` returns.
     :returns: Whether one does.
     """
-    # `auto` does not call the embedded model.
+    # An AutoJudge does not call the embedded model.
     is_embedded = llm.get("kind") == EMBEDDED and "judge" not in llm
-    calling = ("model", "cascade") if is_embedded else ("model", "cascade", "auto")
-    judges = [parameters_of(block) for block in blocks(pipeline) if block["type"] == _JUDGE]
-    return any(
-        judge.get("enabled", True) and judge.get("chat_generator") and judge.get("judge", "auto") in calling
-        for judge in judges
-    )
+    switches = [parameters_of(block) for block in blocks(pipeline) if block["type"] == _SWITCH]
+    judging = [{class_of(block) for block in blocks(switch)} for switch in switches if switch.get("enabled", True)]
+    return any("ModelJudge" in judges and not (is_embedded and "AutoJudge" in judges) for judges in judging)
 
 
 def describe_environment(experiment: Experiment, llm: Mapping[str, Any]) -> dict[str, str]:

@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from prefrag.components.judge.switch_classifier import SHIPPED_TREES as SWITCH_TREES
+from prefrag.components.judge.tree_judge import SHIPPED_TREES as SWITCH_TREES
 from prefrag.components.pair_classifier.transformer_pair_scorer import CLASSIFIER_VARIABLE
 from prefrag.components.pair_classifier.tree_pair_scorer import SHIPPED_TREES as PAIR_TREES
 from prefrag.components.prompts.render_prompt import PROMPTS
 
-_KEYS = ("model", "prompt")
+_KEYS = ("model", "prompt", "trees")
 # Of files that are named alone; a language model of some gigabytes is described by its path. A folder is read whole.
 _SUFFIXES = (".json", ".jinja")
 

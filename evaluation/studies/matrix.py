@@ -41,21 +41,17 @@ _COLUMNS = (
     *("acc", "f1", "em", "recall", "recall_all", "documents_per_question", "llm_calls"),
     *("total_local", "total_web", "total", "used_local", "used", "forced", "seconds_per_question"),
 )
-# Settings of the block `judge` of `prefrag.yaml`, by the name of the judge.
-_CLASSIFIER = {
-    "type": "prefrag.components.judge.switch_classifier.SwitchClassifier",
-    "init_parameters": {"model": None},
-}
-JUDGES: dict[str, dict[str, Any]] = {
-    "model": {"judge": "model"},
-    "classifier": {"judge": "classifier", "classifier": _CLASSIFIER},
-    "coverage": {"judge": "coverage"},
-    "cascade_40_60": {"judge": "cascade", "classifier": _CLASSIFIER, "unsure_from": 0.4, "unsure_to": 0.6},
-    "cascade_20_80": {"judge": "cascade", "classifier": _CLASSIFIER, "unsure_from": 0.2, "unsure_to": 0.8},
-    "cascade_10_90": {"judge": "cascade", "classifier": _CLASSIFIER, "unsure_from": 0.1, "unsure_to": 0.9},
+_CASCADE = "prefrag.components.judge.cascade_judge.CascadeJudge"
+# Which judge of `prefrag.yaml` stands alone, or both in a cascade, and with which settings.
+JUDGES: dict[str, tuple[str, dict[str, float]]] = {
+    "model": ("model_judge", {}),
+    "classifier": ("tree_judge", {}),
+    "cascade_40_60": ("cascade", {"unsure_from": 0.4, "unsure_to": 0.6}),
+    "cascade_20_80": ("cascade", {"unsure_from": 0.2, "unsure_to": 0.8}),
+    "cascade_10_90": ("cascade", {"unsure_from": 0.1, "unsure_to": 0.9}),
     # A probability that nothing falls short of, and one that nothing reaches.
-    "always_true": {"judge": "classifier", "classifier": _CLASSIFIER, "classifier_threshold": 0.0},
-    "always_false": {"judge": "classifier", "classifier": _CLASSIFIER, "classifier_threshold": 1.0},
+    "always_true": ("tree_judge", {"threshold": 0.0}),
+    "always_false": ("tree_judge", {"threshold": 1.0}),
 }
 
 
@@ -111,8 +107,12 @@ def write_judge_pipelines(folder: Path) -> dict[str, str]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     files = {}
-    for name, settings in JUDGES.items():
-        block = replace_parts(read_block(find("prefrag")), {f"judge.{key}": value for key, value in settings.items()})
+    shipped = read_block(find("prefrag"))
+    both = shipped["components"]["judge"]["init_parameters"]["judge"]["init_parameters"]
+    for name, (kind, settings) in JUDGES.items():
+        judge = {"type": _CASCADE, "init_parameters": both} if kind == "cascade" else both[kind]
+        replaced = {f"judge.judge.{key}": value for key, value in settings.items()}
+        block = replace_parts(shipped, {"judge.judge": judge, **replaced})
         file = folder / f"prefrag_judge_{name}.yaml"
         file.write_text(yaml.safe_dump(block, sort_keys=False), encoding="utf-8")
         files[name] = str(file)

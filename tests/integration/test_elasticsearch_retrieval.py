@@ -18,13 +18,12 @@ from haystack_integrations.document_stores.elasticsearch import ElasticsearchDoc
 
 from prefrag.components.document_stores.elasticsearch.titles import ElasticsearchTitles
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.judge.switch_features import judge_features
+from prefrag.components.judge.switch_features import switch_features
 from prefrag.components.pair_classifier.pair_features import pair_features
 from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from prefrag.components.text.passage_record import read_passages
-from prefrag.components.text.term_statistics import uncovered_share_covered
 
 SERVER = os.environ.get("PREFRAG_TEST_ELASTICSEARCH_URL")
 SHARED = Path(os.environ.get("PREFRAG_TEST_SHARED") or Path(__file__).parents[2].parent / "shared")
@@ -165,8 +164,7 @@ def test_features_are_the_same_however_the_texts_are_analysed(towns):
     together, alone = (
         (
             pair_features(question, pairs, statistics).tolist(),
-            judge_features(question, "steel Danube", found[:2], found[1:], 1, statistics),
-            uncovered_share_covered(question, found[:1], found[1:], statistics),
+            switch_features(question, "steel Danube", found[:2], found[1:], 1, statistics),
         )
         for statistics in (retriever, OneByOne(retriever))
     )

@@ -14,7 +14,7 @@ from elasticsearch import Elasticsearch
 
 from prefrag import pipelines
 from prefrag.pipelines import indexing
-from tests.pipelines.scripted import answer, model, search, verdict
+from tests.pipelines.scripted import MODEL_JUDGE, answer, model, search, verdict
 
 QUESTIONS_ASKED = 100
 
@@ -35,8 +35,8 @@ def index(hotpotqa: Path, elasticsearch_url: str, monkeypatch: pytest.MonkeyPatc
 
 def with_script(pipeline: str, *replies: str, verdicts: tuple[str, ...]) -> Any:
     """The shipped pipeline with its sources as they are and only its models scripted."""
-    judge = {"judge.chat_generator": model(*verdicts, name="judge"), "judge.judge": "model"}
-    return pipelines.load(pipeline, {"ChatModel": model(*replies), **judge})
+    judge = {"type": MODEL_JUDGE, "init_parameters": {"chat_generator": model(*verdicts, name="judge")}}
+    return pipelines.load(pipeline, {"ChatModel": model(*replies), "judge.judge": judge})
 
 
 @pytest.mark.usefixtures("index")

@@ -11,6 +11,8 @@ from prefrag.pipelines.blocks import blocks, class_of
 from prefrag.pipelines.loading import YAML_PIPELINES, read_block
 from prefrag.pipelines.replacing import replace_parts
 
+MODEL_JUDGE = "prefrag.components.judge.model_judge.ModelJudge"
+TREE_JUDGE = "prefrag.components.judge.tree_judge.TreeJudge"
 LOCAL = {
     "alpha": "Alpha was built by Beta.",
     "beta": "Beta is a yard in Gamma.",
@@ -51,6 +53,14 @@ def retry_policy(**settings: Any) -> dict[str, Any]:
     return {"type": "prefrag.components.sources.retry_policy.RetryPolicy", "init_parameters": parameters}
 
 
+def judge(shipped: dict[str, Any], verdicts: tuple[str, ...]) -> dict[str, Any]:
+    """The shipped model judge with its verdicts; without verdicts trees that keep everything."""
+    if not verdicts:
+        return {"type": TREE_JUDGE, "init_parameters": {"threshold": 0.0}}
+    settings = shipped["init_parameters"].get("model_judge", {}).get("init_parameters", {})
+    return {"type": MODEL_JUDGE, "init_parameters": {**settings, "chat_generator": model(*verdicts, name="judge")}}
+
+
 def scripted(*replies: str, pipeline: str = "prefrag", **settings: Any) -> Any:
     """Load a shipped pipeline that replies from a script; the parameters are those of :func:`script`."""
     return load(pipeline, script(*replies, pipeline=pipeline, **settings))
@@ -77,7 +87,7 @@ def script(
     """Write the scripts that take the place of the model and of the sources, for `load`.
 
     :param replies: What the reasoner's model says, in order.
-    :param verdicts: What the judge's model says.
+    :param verdicts: What the judge's model says; without, trees keep everything.
     :param pipeline: The shipped pipeline.
     :param documents: The documents of each source.
     :param errors: The sources that fail, and how.
@@ -95,9 +105,5 @@ def script(
             others = [other for other in found if other != name] if together else None
             parts[f"{name}.retriever"] = retriever(found.get(name, {}), name, (errors or {}).get(name), others)
     if "judge" in components:
-        parts |= {
-            "judge.chat_generator": model(*verdicts, name="judge") if verdicts else None,
-            "judge.term_statistics": None,
-            "judge.judge": "model" if verdicts else "coverage",
-        }
+        parts["judge.judge"] = judge(components["judge"]["init_parameters"]["judge"], verdicts)
     return parts | (replace or {})

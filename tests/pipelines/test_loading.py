@@ -55,9 +55,9 @@ def test_a_pipeline_that_is_not_there_is_named(name: str):
     ("old", "new", "message"),
     [
         ("preferred: local", "preferred: moon", "preferred source 'moon'"),
-        ("judge: auto", "judge: oracle", "judge is 'oracle'"),
+        ("on_unparsable: switch", "on_unparsable: guess", "on_unparsable is 'guess'"),
         ("reflection: reply", "reflection: maybe", "reflection is 'maybe'"),
-        ("coverage_threshold: 0.22", "coverage_threshold: 22", "between 0 and 1"),
+        ("threshold: 0.5", "threshold: 50", "between 0 and 1"),
         ("prefrag.components.rankers.title_match_ranker.TitleMatchRanker", "components.nowhere.Ranker", "nowhere"),
         ("judge.kept", "judge.maybe", "maybe"),
         ("connections:", "connections: [", "cannot be loaded"),

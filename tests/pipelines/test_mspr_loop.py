@@ -161,18 +161,16 @@ class TestPreference:
         assert result["steps"][0]["verdict"]["parsed"] is False
 
     async def test_a_label_that_cannot_be_read_steers_where_the_setting_says_so(self):
-        replace = {"judge.on_unparsable": "switch"}
+        replace = {"judge.judge.on_unparsable": "switch"}
 
         result = await ask(mspr(local("alpha"), local("delta"), said(), verdicts=("Perhaps.",), replace=replace))
 
         assert sources(result) == ["local", "web", None]
 
-    async def test_coverage_gives_the_label_for_a_model_too_small_to_judge(self):
-        documents = {"local": {"alpha": "Alpha."}, "web": {"delta": "The yard won the prize."}}
+    async def test_trees_give_the_label_for_a_model_too_small_to_judge(self):
+        result = await ask(mspr(local("alpha"), local("delta"), said(), verdicts=()))
 
-        result = await ask(mspr(local("alpha"), local("delta"), said(), verdicts=(), documents=documents), KNOWN)
-
-        assert result["steps"][0]["verdict"]["judged_by"] == "coverage"
+        assert result["steps"][0]["verdict"]["judged_by"] == "classifier"
         assert "judge" not in result["usage"]["calls"]
 
     @pytest.mark.parametrize("errors", [{}, {"local": "the disk is gone"}])

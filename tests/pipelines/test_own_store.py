@@ -10,7 +10,7 @@ from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 from prefrag import pipelines
-from prefrag.components.generators.chat_model import ChatModel
+from prefrag.components.judge.tree_judge import TreeJudge
 from tests.fakes import ScriptedChatGenerator, ScriptedRetriever
 from tests.pipelines.scripted import answer, search
 
@@ -25,8 +25,7 @@ async def test_is_judged_without_them(name: str, tool: str):
     replies = [search("alpha", tool), search("beta", tool), answer("Gamma")]
     parts = {
         "ChatModel": ScriptedChatGenerator(replies),
-        "judge.chat_generator": ChatModel(role="judge") if name != "prefrag_classifier" else None,
-        "judge.term_statistics": None,
+        "judge.judge": TreeJudge(),
         "local.retriever": InMemoryBM25Retriever(store),
         "web.retriever": ScriptedRetriever({}, "web"),
     }

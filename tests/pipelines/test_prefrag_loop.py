@@ -100,7 +100,7 @@ async def test_a_verdict_that_cannot_be_read_is_decided_by_the_setting_and_marke
         search("beta delta"),
         answer(),
         verdicts=("I would say maybe.",),
-        replace={"judge.on_unparsable": setting},
+        replace={"judge.judge.on_unparsable": setting},
     )
 
     result = await run(pipeline)
@@ -109,25 +109,15 @@ async def test_a_verdict_that_cannot_be_read_is_decided_by_the_setting_and_marke
     assert result["steps"][1]["verdict"]["parsed"] is False
 
 
-async def test_coverage_switches_when_the_passages_add_nothing_to_the_question():
-    # After "alpha" the words "year", "yard" and "prize" are open: "beta" holds the yard, "delta" the prize.
-    documents = {"local": {"alpha": "Alpha.", "beta": "Something else."}, "web": {"beta": "The yard won the prize."}}
-    pipeline = scripted(search("alpha"), search("beta"), answer(), documents=documents)
+@pytest.mark.parametrize(("threshold", "source"), [(0.0, "local"), (1.0, "web")])
+async def test_trees_may_judge_without_a_model(threshold: float, source: str):
+    pipeline = scripted(search("alpha"), search("beta delta"), answer(), replace={"judge.judge.threshold": threshold})
 
     result = await run(pipeline)
 
-    assert result["steps"][1]["verdict"]["judged_by"] == "coverage"
-    assert result["steps"][1]["verdict"]["score"] == 0
-    assert result["steps"][1]["source"] == "web"
-
-
-async def test_coverage_keeps_passages_that_hold_what_was_open():
-    documents = {"local": {"alpha": "Alpha.", "beta": "The yard won a prize."}, "web": {}}
-
-    result = await run(scripted(search("alpha"), search("beta"), answer(), documents=documents))
-
-    assert result["steps"][1]["source"] == "local"
-    assert result["steps"][1]["verdict"]["score"] >= 0.22
+    assert result["steps"][1]["verdict"]["judged_by"] == "classifier"
+    assert result["steps"][1]["source"] == source
+    assert "judge" not in result["usage"]["calls"]
 
 
 async def test_an_unreadable_reply_is_answered_with_a_correction_and_counts_as_a_step():
@@ -146,14 +136,6 @@ async def test_an_unknown_action_is_answered_with_a_correction():
     assert "unknown_action" in kinds(result)
     assert "There is no action 'Telephone'" in CALLS["model"][1]["prompt"]
     assert result["counts"]["total"] == 1
-
-
-async def test_the_authors_code_sends_the_same_prompt_again_after_an_unknown_action():
-    pipeline = scripted(search("alpha", tool="Telephone"), answer(), replace={"start.fidelity": "authors-code"})
-
-    await run(pipeline)
-
-    assert CALLS["model"][1]["prompt"].split() == CALLS["model"][0]["prompt"].split()
 
 
 async def test_of_several_steps_in_one_reply_only_the_first_is_kept():
@@ -262,16 +244,6 @@ async def test_a_label_in_a_thought_does_not_trigger_a_supplement():
 
     assert result["label"] is None
     assert result["usage"]["llm_calls"] == 1
-
-
-async def test_the_authors_code_finds_the_label_anywhere_in_the_reply():
-    pipeline = scripted(
-        "Thought: the passage seems INCORRECT to me\nFinal Answer: 1812",
-        answer("1974"),
-        replace={"start.fidelity": "authors-code"},
-    )
-
-    assert (await run(pipeline))["answer"] == "1974"
 
 
 async def test_a_preferred_source_that_fails_is_recorded_and_the_other_is_asked():
@@ -525,21 +497,6 @@ async def test_a_forced_reply_without_a_word_leaves_the_answer_that_was_doubted(
     result = await run(scripted(*script, verdicts=(verdict(True),)))
 
     assert (result["answer"], result["label"], result["forced"]) == ("1812", "INCORRECT", True)
-
-
-async def test_the_authors_code_keeps_at_any_true_in_a_verdict_that_cannot_be_parsed():
-    pipeline = scripted(
-        search("alpha"),
-        search("beta"),
-        answer(),
-        verdicts=("It is true that this is useless.",),
-        replace={"start.fidelity": "authors-code"},
-    )
-
-    result = await run(pipeline)
-
-    assert result["steps"][1]["source"] == "local"
-    assert "alpha+ (local)" in CALLS["model"][1]["prompt"]
 
 
 async def test_a_reflection_that_cannot_be_read_leaves_the_label_of_the_reply():

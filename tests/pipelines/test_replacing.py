@@ -59,12 +59,18 @@ class TestAParameter:
         parts = parameters({"local.retriever.document_store.index": "mine"})
 
         assert parts["local"]["retriever"]["init_parameters"]["document_store"]["init_parameters"]["index"] == "mine"
-        assert parts["judge"]["term_statistics"]["init_parameters"]["index"] is None, "the anchor of the YAML names it"
+        trees = parts["judge"]["judge"]["init_parameters"]["tree_judge"]["init_parameters"]
+        assert trees["term_statistics"]["init_parameters"]["index"] is None, "the anchor of the YAML names it"
 
     def test_of_a_plain_mapping_is_set_and_the_others_stay(self):
-        parts = parameters({"judge.generation_kwargs.temperature": 0.7, "judge.generation_kwargs.seed": 1})
+        parts = parameters({"reflector.generation_kwargs.temperature": 0.7, "reflector.generation_kwargs.seed": 1})
 
-        assert parts["judge"]["generation_kwargs"] == {"temperature": 0.7, "top_p": 0.9, "max_tokens": 512, "seed": 1}
+        assert parts["reflector"]["generation_kwargs"] == {
+            "temperature": 0.7,
+            "top_p": 0.9,
+            "max_tokens": 512,
+            "seed": 1,
+        }
         assert parts["reasoner"]["generation_kwargs"]["temperature"] == 0.1
 
     def test_in_a_list_is_counted_from_0(self):
@@ -152,11 +158,11 @@ class TestWhatTheYamlRepeats:
 
 @pytest.mark.parametrize("reverse", [False, True])
 def test_a_component_goes_before_its_class_whatever_the_order(reverse: bool):
-    items = [("ChatModel", GENERATOR), ("judge.chat_generator", ScriptedChatGenerator(["..."], name="judge"))]
+    items = [("ChatModel", GENERATOR), ("reflector.chat_generator", ScriptedChatGenerator(["..."], name="own"))]
 
     parts = parameters(dict(reversed(items) if reverse else items))
 
-    assert parts["judge"]["chat_generator"]["init_parameters"]["name"] == "judge"
+    assert parts["reflector"]["chat_generator"]["init_parameters"]["name"] == "own"
     assert parts["reasoner"]["chat_generator"]["init_parameters"]["name"] == "model"
 
 

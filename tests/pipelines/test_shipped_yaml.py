@@ -49,11 +49,14 @@ def test_the_settings_of_the_paper_are_the_defaults():
     components = load("prefrag").to_dict()["components"]
 
     start = components["start"]["init_parameters"]
-    assert (start["max_steps"], start["max_supplements"], start["top_k"], start["fidelity"]) == (3, 1, 5, "paper")
+    assert (start["max_steps"], start["max_supplements"], start["top_k"]) == (3, 1, 5)
     sampling = components["reasoner"]["init_parameters"]["generation_kwargs"]
     assert (sampling["temperature"], sampling["top_p"]) == (0.1, 0.9)
-    judge = components["judge"]["init_parameters"]
-    assert (judge["judge_first_step"], judge["on_unparsable"], judge["coverage_threshold"]) == (False, "switch", 0.22)
+    switch = components["judge"]["init_parameters"]
+    judges = switch["judge"]["init_parameters"]
+    assert not switch["judge_first_step"]
+    assert judges["model_judge"]["init_parameters"]["on_unparsable"] == "switch"
+    assert judges["tree_judge"]["init_parameters"]["threshold"] == 0.5
 
 
 def test_the_elasticsearch_pipeline_differs_from_the_embedded_one_only_in_its_local_documents():
@@ -65,7 +68,8 @@ def test_the_elasticsearch_pipeline_differs_from_the_embedded_one_only_in_its_lo
             data["components"][name]["init_parameters"].pop("retriever")
         for name in ("web", "web_again"):
             data["components"][name]["init_parameters"]["retriever"]["init_parameters"].pop("demo_stand_in")
-        data["components"]["judge"]["init_parameters"].pop("term_statistics")
+        judges = data["components"]["judge"]["init_parameters"]["judge"]["init_parameters"]
+        judges["tree_judge"]["init_parameters"].pop("term_statistics")
     assert elasticsearch["components"] == embedded["components"]
 
 
@@ -129,9 +133,8 @@ def test_only_direct_says_which_source_is_preferred(name: str, says: bool):
 def test_the_classifier_takes_the_place_of_the_judges_model_and_of_nothing_else():
     prefrag, classifier = graph("prefrag"), graph("prefrag_classifier")
 
-    for data in (prefrag, classifier):
-        for changed in ("judge", "classifier", "chat_generator"):
-            data["components"]["judge"]["init_parameters"].pop(changed)
+    judges = prefrag["components"]["judge"]["init_parameters"]
+    judges["judge"] = judges["judge"]["init_parameters"]["tree_judge"]
     assert classifier == prefrag
 
 

@@ -35,8 +35,8 @@ from prefrag.pipelines.trace_text import trace_text
         ),
         (
             "verdict",
-            {"status": False, "judged_by": "coverage", "analysis": "It covers 3%.", "parsed": True},
-            "Verdict: switch to another source (by coverage). It covers 3%.",
+            {"status": False, "judged_by": "classifier", "analysis": "At 3%.", "parsed": True},
+            "Verdict: switch to another source (by the classifier). At 3%.",
         ),
         (
             "verdict",

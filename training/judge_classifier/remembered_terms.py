@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from prefrag.components.text.term_statistics import TermStatistics, analyzed
+from prefrag.components.text.term_statistics import TermStatistics, analyze_texts
 
 
 class RememberedTerms:
@@ -26,7 +26,7 @@ class RememberedTerms:
     def analyze_many(self, texts: list[str]) -> list[list[str]]:
         """Return the terms of each text."""
         unknown = [text for text in dict.fromkeys(texts) if text not in self._analysed]
-        self._analysed |= zip(unknown, analyzed(unknown, self._statistics), strict=True)
+        self._analysed |= zip(unknown, analyze_texts(unknown, self._statistics), strict=True)
         return [self._analysed[text] for text in texts]
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, Mapping[str, int]]:

@@ -12,12 +12,12 @@ from pathlib import Path
 from haystack import Document
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.judge.switch_features import judge_features
+from prefrag.components.judge.switch_features import switch_features
 from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.sources.retry_policy import RetryPolicy
-from prefrag.components.text.term_statistics import passage_text, uncovered_share_covered
+from prefrag.components.text.term_statistics import passage_text
 from prefrag.evaluation.datasets.jsonl import SPLIT
 from prefrag.evaluation.question import Question
 from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage, spoken
@@ -38,9 +38,8 @@ class JudgedStep:
     :param query: What was searched for.
     :param found: The passages that this gave, best first.
     :param observed: The passages that had been shown.
-    :param features: What :func:`judge_features` says of each passage not yet shown.
+    :param features: What :func:`switch_features` counts of each passage not yet shown.
     :param needed: Of each of these passages, whether it is a gold one.
-    :param coverage: What ``judge: coverage`` would compare with its threshold, 0 to 1.
     """
 
     question_id: str
@@ -51,7 +50,6 @@ class JudgedStep:
     observed: tuple[Document, ...]
     features: tuple[dict[str, float], ...]
     needed: tuple[bool, ...]
-    coverage: float
 
     @property
     def keep(self) -> bool:
@@ -162,9 +160,8 @@ def simulated_steps(
                     query,
                     tuple(found),
                     tuple(before),
-                    tuple(judge_features(question.question, query, found, before, step, terms)),
+                    tuple(switch_features(question.question, query, found, before, step, terms)),
                     new,
-                    uncovered_share_covered(question.question, before, found, terms),
                 )
             if not (any(new) or (step == 0 and not judge_first_step and found)):
                 found = web.run(query=query)["documents"] or found

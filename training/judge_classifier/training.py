@@ -1,4 +1,4 @@
-"""Trains the trees behind ``judge: classifier`` and says what they gain."""
+"""Trains the trees of the :class:`TreeJudge` and measures them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from prefrag.components.judge.switch_classifier import keep_probability
 from prefrag.components.judge.switch_features import FEATURES, as_row
+from prefrag.components.judge.tree_judge import keep_probability
 from prefrag.components.trees import BoostedTrees
 from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
 from prefrag.training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources
 from prefrag.training.tree_training import TreeTraining, leave_out
 
-COVERAGE_THRESHOLD = 0.22
 # Chosen by cross-validation on the training questions of the four shared datasets.
 SETTINGS: dict[str, Any] = {
     "objective": "binary:logistic",
@@ -60,13 +59,11 @@ class HeldBack:
 
     :param dataset: The name of the dataset.
     :param steps: How many steps they have.
-    :param coverage: The share, 0 to 1, of them that ``judge: coverage`` decides rightly.
-    :param classifier: The share that the trees decide rightly.
+    :param classifier: The share, 0 to 1, of them that the trees decide rightly.
     """
 
     dataset: str
     steps: int
-    coverage: float
     classifier: float
 
 
@@ -199,5 +196,4 @@ def _counts(step: JudgedStep) -> float:
 
 def _measure(name: str, steps: Sequence[TrainingStep], trees: BoostedTrees) -> HeldBack:
     right = [one.step.keep == (keep_probability(trees, one.step.features) >= 0.5) for one in steps]
-    covered = [one.step.keep == (one.step.coverage >= COVERAGE_THRESHOLD) for one in steps]
-    return HeldBack(name, len(steps), sum(covered) / len(steps), sum(right) / len(steps))
+    return HeldBack(name, len(steps), sum(right) / len(steps))

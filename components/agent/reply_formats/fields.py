@@ -46,7 +46,7 @@ def read_label(text: str) -> Label | None:
 
     The longer labels hold the shorter ones, so each is taken out of the text before the next is looked for. Where a
     reason behind the label names others, the label is what stands before the reason. A field that still names more
-    than one (the prompt's list, echoed) says nothing.
+    than one (the prompt's list, echoed) gives none.
 
     :param text: What stands in the field.
     :returns: The label, or None.
@@ -70,7 +70,7 @@ def plain(text: str) -> str:
     """Take Markdown marks and quotes off both ends of a one-line text.
 
     :param text: The text.
-    :returns: The text as one would say it.
+    :returns: The text alone.
     """
     text = text.strip()
     while True:

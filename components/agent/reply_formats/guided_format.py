@@ -27,7 +27,13 @@ class GuidedFormat(JsonFormat):
     cites = False
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
-        """:returns: What the chat generator is told besides the prompt."""
+        """Choose the parameters of the call.
+
+        :param tools: The tools that there are.
+        :param state: The state of the run.
+        :param must_answer: The model has to answer now.
+        :returns: What the chat generator is given besides the messages.
+        """
         queries = [] if must_answer else _queries(state)
         answer = self._answer_schema(_begun("The passages say"), answer_length=80, explanation_length=80)
         search = self._search_schema(tools, {"enum": queries}, _begun("I still have to find"))
@@ -42,15 +48,19 @@ class GuidedFormat(JsonFormat):
 
 
 def _begun(beginning: str) -> dict[str, Any]:
-    """:returns: The schema of one short sentence that begins so: left alone, the smallest models begin anywhere."""
+    """Write the schema of one short sentence with a fixed beginning: left alone, the smallest models begin anywhere.
+
+    :param beginning: How the sentence begins.
+    :returns: The JSON schema.
+    """
     return {"type": "string", "pattern": f"^{beginning} [A-Za-z' -]{{8,80}}$"}
 
 
 def _queries(state: State) -> list[str]:
-    asked = {search.query for search in state.searches}
+    searched = {search.query for search in state.searches}
     titles = dict.fromkeys(str(document.meta.get("title") or "") for document in state.observed)
     known = {word for document in state.observed for word in words(passage_text(document))}
     still_open = " ".join(word for word in words(state.question) if word not in known) or state.question
     wanted = [f"{title} {still_open}" for title in titles if title] if state.observed else [state.question]
     queries = [" ".join(query.split())[:MAX_QUERY_CHARACTERS] for query in wanted]
-    return [query for query in queries if query not in asked][:MAX_CHOICES]
+    return [query for query in queries if query not in searched][:MAX_CHOICES]

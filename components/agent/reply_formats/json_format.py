@@ -9,7 +9,7 @@ from typing import Any
 from prefrag.components.agent.reply_formats.fields import Tool, find_tool, one_answer, plain, plain_query, read_label
 from prefrag.components.agent.reply_formats.reply_format import ReplyFormat
 from prefrag.components.generators.json_reply import object_schema, read_object, response_format
-from prefrag.components.state.state import Action, Fidelity, Label, State, Step
+from prefrag.components.state.state import Action, Label, State, Step
 
 _ANSWER = "Final_Answer"
 # Bounds keep a small model, which does not know when to stop, from filling its window with one field.
@@ -17,12 +17,18 @@ _THOUGHT = {"type": "string", "maxLength": 240}
 
 
 class JsonFormat(ReplyFormat):
-    """Reads and asks for a JSON object with the fields of the text format."""
+    """Calls for a JSON object with the fields of the text format, and reads it."""
 
     prompt = "reasoner_json"
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
-        """:returns: What the chat generator is told besides the prompt."""
+        """Choose the parameters of the call.
+
+        :param tools: The tools that there are.
+        :param state: The state of the run.
+        :param must_answer: The model has to answer now.
+        :returns: What the chat generator is given besides the messages.
+        """
         answer = self._answer_schema()
         search = self._search_schema(tools, {"type": "string", "minLength": 3, "maxLength": 160})
         return {"response_format": response_format("step", answer if must_answer else {"anyOf": [search, answer]})}
@@ -45,13 +51,12 @@ class JsonFormat(ReplyFormat):
     ) -> dict[str, Any]:
         return object_schema(thought=thought, action={"enum": [tool.name for tool in tools]}, query=query)
 
-    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool, fidelity: Fidelity) -> Step:
+    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
         """Read a reply.
 
         :param text: The reply, without thinking blocks.
         :param tools: The tools that it may name.
         :param must_answer: The reply is an answer, whatever it looks like.
-        :param fidelity: Without effect: the authors' code has no such format.
         :returns: The step.
         """
         values = read_object(text)

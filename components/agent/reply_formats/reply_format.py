@@ -9,14 +9,14 @@ from haystack import tools as haystack_tools
 from haystack.dataclasses import ChatMessage
 
 from prefrag.components.agent.reply_formats.fields import Tool
-from prefrag.components.state.state import Fidelity, State, Step
+from prefrag.components.state.state import State, Step
 
 
 class Turn(NamedTuple):
     """One step as it goes back to the model.
 
     :param step: What the model replied.
-    :param observation: What it was told upon that; None where it was told nothing.
+    :param observation: What it was shown after that; None where it was shown nothing.
     """
 
     step: Step
@@ -24,26 +24,36 @@ class Turn(NamedTuple):
 
 
 class ReplyFormat:
-    """One way of asking a model for a step, and of reading the step from its reply.
+    """One way of calling a model for a step, and of reading the step from its reply.
 
     The base is a prompt that holds the transcript, and a reply that is text.
     """
 
     prompt: ClassVar[str]
     cites: ClassVar[bool] = True
-    """Whether a model that replies so can be asked for the numbers of its passages."""
+    """Whether a model that replies so can give the numbers of its passages."""
 
     @property
     def keeps_thinking(self) -> bool:
-        """:returns: Whether what stands in thinking blocks is part of the reply."""
+        """Whether what stands in thinking blocks is part of the reply."""
         return False
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
-        """:returns: What the chat generator is told besides the messages."""
+        """Choose the parameters of the call.
+
+        :param tools: The tools that there are.
+        :param state: The state of the run.
+        :param must_answer: The model has to answer now.
+        :returns: What the chat generator is given besides the messages.
+        """
         return {}
 
     def callable_tools(self, tools: Sequence[Tool]) -> list[haystack_tools.Tool]:
-        """:returns: The tools that the chat generator is handed, where the model calls them natively."""
+        """Write the tools as the API takes them, where the model calls them natively.
+
+        :param tools: The tools that there are.
+        :returns: What the chat generator is handed.
+        """
         return []
 
     def messages(
@@ -59,19 +69,22 @@ class ReplyFormat:
         """
         return [ChatMessage.from_user(prompt)]
 
-    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool, fidelity: Fidelity) -> Step:
+    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
         """Read a reply.
 
         :param text: The reply, without thinking blocks.
         :param tools: The tools that it may name.
         :param must_answer: The reply is an answer, whatever it looks like.
-        :param fidelity: Whose reading: the paper's or that of the authors' code.
         :returns: The step.
         """
         raise NotImplementedError
 
-    def read_message(
-        self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool, fidelity: Fidelity
-    ) -> Step:
-        """As :meth:`read`, of the whole message."""
-        return self.read(message.text or "", tools, must_answer=must_answer, fidelity=fidelity)
+    def read_message(self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool) -> Step:
+        """Read a reply as :meth:`read` does, from the whole message.
+
+        :param message: The reply.
+        :param tools: The tools that it may name.
+        :param must_answer: The reply is an answer, whatever it looks like.
+        :returns: The step.
+        """
+        return self.read(message.text or "", tools, must_answer=must_answer)

@@ -11,7 +11,7 @@ from haystack.dataclasses import ChatMessage
 
 from prefrag.components.agent.reply_formats.fields import Tool, find_tool, one_answer, plain_query
 from prefrag.components.agent.reply_formats.reply_format import ReplyFormat, Turn
-from prefrag.components.state.state import Action, Fidelity, State, Step
+from prefrag.components.state.state import Action, State, Step
 
 _TAG = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w.-]*)\s*>")
 _BOXED = re.compile(r"\\boxed\s*\{(?P<answer>.*)\}", re.DOTALL)
@@ -65,11 +65,17 @@ class TagsFormat(ReplyFormat):
 
     @property
     def keeps_thinking(self) -> bool:
-        """:returns: Whether thinking blocks are the thoughts of this format; with another tag for them they are not."""
+        """Whether thinking blocks are the thoughts of this format; with another tag for them they are not."""
         return self.tags.think.lower() in _THINKING
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
-        """:returns: What the chat generator is told besides the messages."""
+        """Choose the parameters of the call.
+
+        :param tools: The tools that there are.
+        :param state: The state of the run.
+        :param must_answer: The model has to answer now.
+        :returns: What the chat generator is given besides the messages.
+        """
         names = [self.tags.search, *(tool.name for tool in tools if len(tools) > 1), self.tags.answer]
         kwargs: dict[str, Any] = {"stop": [f"</{name}>" for name in names]}
         if self.continue_turn and (must_answer or any(step.reply or step.observed for step in state.steps)):
@@ -97,13 +103,12 @@ class TagsFormat(ReplyFormat):
             return [ChatMessage.from_user(f"{prompt}\n\n{transcript}")]
         return [ChatMessage.from_user(prompt), ChatMessage.from_assistant(transcript + ("" if must_answer else "\n\n"))]
 
-    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool, fidelity: Fidelity) -> Step:
+    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
         """Read the first step of a reply, whether or not the server left the tag that it stopped at.
 
         :param text: The reply, its thinking included.
         :param tools: The tools that it may name.
         :param must_answer: The reply is an answer, whatever it looks like.
-        :param fidelity: Without effect: the authors' code has no such format.
         :returns: The step.
         """
         invented = next((tag for tag in self._spoken(text) if _is(tag, self.tags.observation)), None)
@@ -140,7 +145,11 @@ class TagsFormat(ReplyFormat):
         return "\n\n".join(filter(None, (reply.strip(), shown)))
 
     def _spoken(self, text: str) -> Iterator[re.Match[str]]:
-        """:returns: The tags outside of thoughts: a model also thinks about its tags."""
+        """Find the tags outside of thoughts: a model also thinks about its tags.
+
+        :param text: The reply.
+        :returns: The tags, in order.
+        """
         thoughts = [tag for tag in _TAG.finditer(text) if _is(tag, self.tags.think)]
         # The chat template may have put the opening tag into the prompt.
         thinking = bool(thoughts and thoughts[0]["slash"])
@@ -176,14 +185,18 @@ class TagsFormat(ReplyFormat):
     def _forced(self, text: str) -> Step:
         # The transcript ends with the opening tag, so a reply that goes on from there starts with the answer itself.
         thoughts = [tag for tag in _TAG.finditer(text) if _is(tag, self.tags.think)]
-        said = text[next((tag.end() for tag in reversed(thoughts) if tag["slash"]), 0) :]
-        answer = _answer(_TAG.split(said, maxsplit=1)[0])
+        behind = text[next((tag.end() for tag in reversed(thoughts) if tag["slash"]), 0) :]
+        answer = _answer(_TAG.split(behind, maxsplit=1)[0])
         if not answer:
             return Step(Action.UNREADABLE, reply=self._kept(text)[:_KEPT_CHARACTERS])
         return Step(Action.ANSWER, reply=self._block(self.tags.answer, answer), answer=answer)
 
     def _kept(self, text: str) -> str:
-        """:returns: The text with the opening tag of its thought, if only the closing one is there."""
+        """Add the opening tag of a thought of which only the closing one is there.
+
+        :param text: The reply, or its beginning.
+        :returns: The text with both.
+        """
         first = next((tag for tag in _TAG.finditer(text) if _is(tag, self.tags.think)), None)
         return (f"<{self.tags.think}>" if first is not None and first["slash"] else "") + text.lstrip()
 
@@ -197,7 +210,12 @@ def _is(tag: re.Match[str], name: str) -> bool:
 
 
 def _content(text: str, opening: re.Match[str]) -> tuple[str, bool]:
-    """:returns: What stands in a tag, and whether the tag is closed; servers take the tag away that they stop at."""
+    """Read what stands in a tag; servers take the closing tag away that they stop at.
+
+    :param text: The reply.
+    :param opening: The opening tag.
+    :returns: The content, and whether the tag is closed.
+    """
     following = [tag for tag in _TAG.finditer(text, opening.end()) if tag["slash"]]
     closing = next((tag for tag in following if _is(tag, opening["name"])), None)
     if closing is not None:
@@ -207,12 +225,20 @@ def _content(text: str, opening: re.Match[str]) -> tuple[str, bool]:
 
 
 def _words(text: str) -> str:
-    """:returns: A text on one line, without tags."""
+    """Put a text on one line, without tags.
+
+    :param text: The text.
+    :returns: Its words.
+    """
     return " ".join(_TAG.sub(" ", text).split())
 
 
 def _answer(content: str) -> str:
-    """:returns: The answer in plain words; ReSearch puts it into a box of LaTeX."""
+    """Read an answer; ReSearch puts it into a box of LaTeX.
+
+    :param content: What stands in the tag.
+    :returns: The answer in plain words.
+    """
     if boxed := _BOXED.search(content):
         content = boxed["answer"]
     if text := _TEXT.fullmatch(content.strip()):

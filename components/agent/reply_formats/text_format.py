@@ -8,7 +8,7 @@ from typing import Any
 
 from prefrag.components.agent.reply_formats.fields import Tool, find_tool, one_answer, plain, plain_query, read_label
 from prefrag.components.agent.reply_formats.reply_format import ReplyFormat
-from prefrag.components.state.state import Action, Fidelity, Label, State, Step
+from prefrag.components.state.state import Action, State, Step
 
 _FIELDS = (
     "Thought",
@@ -36,7 +36,11 @@ _CANONICAL = {re.sub(r"[\W_]", "", name).lower(): name for name in _FIELDS}
 
 
 def _fields(text: str) -> list[tuple[str, str]]:
-    """:returns: The text cut at its fields: (name, text), what stands before the first under an empty name."""
+    """Cut a text at its fields.
+
+    :param text: The text.
+    :returns: (name, text) of each; what stands before the first under an empty name.
+    """
     parts: list[tuple[str, str]] = []
     name, start = "", 0
     for match in _FIELD.finditer(text):
@@ -48,25 +52,28 @@ def _fields(text: str) -> list[tuple[str, str]]:
 
 
 class TextFormat(ReplyFormat):
-    """Reads and asks for the format of table 18 of PrefRAG."""
+    """Calls for the format of table 18 of PrefRAG, and reads it."""
 
     prompt = "reasoner_text"
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
-        """:returns: What the chat generator is told besides the prompt."""
+        """Choose the parameters of the call.
+
+        :param tools: The tools that there are.
+        :param state: The state of the run.
+        :param must_answer: The model has to answer now.
+        :returns: What the chat generator is given besides the messages.
+        """
         return {"stop": ["Observation:"]}
 
-    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool, fidelity: Fidelity) -> Step:
+    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
         """Read the first step of a reply; what a chat model invents behind it is dropped.
 
         :param text: The reply, without thinking blocks.
         :param tools: The tools that it may name.
         :param must_answer: The reply is an answer, whatever it looks like.
-        :param fidelity: ``authors-code`` takes the last answer, and the label from anywhere in the reply.
         :returns: The step.
         """
-        if fidelity == "authors-code":
-            return self._read_as_authors(text, tools, must_answer)
         parts = _fields(text)
         for index, (name, value) in enumerate(parts):
             if name == "Observation" and index > 0:
@@ -81,23 +88,28 @@ class TextFormat(ReplyFormat):
         return Step(Action.UNREADABLE, reply=_transcript(parts) or "Thought:", thought=_first(parts, "Thought"))
 
     def _announces_answer(self, parts: list[tuple[str, str]], index: int) -> bool:
-        """:returns: Whether the action is none of the tools but a word for the final answer that follows it."""
+        """Tell whether an action is no tool but a word for the final answer that follows it.
+
+        :param parts: The fields of the reply.
+        :param index: Which of them is the action.
+        :returns: Whether the next field is the answer.
+        """
         following = parts[index + 1] if index + 1 < len(parts) else ("", "")
         has_answer = following[0] == "Final Answer" and bool(following[1])
         return has_answer and _NO_TOOL.fullmatch(plain(parts[index][1])) is not None
 
     def _search(self, parts: list[tuple[str, str]], index: int, tools: Sequence[Tool]) -> Step:
         kept = parts[: index + 1]
-        name, asked = plain(" ".join(parts[index][1].split())), ""
+        name, query = plain(" ".join(parts[index][1].split())), ""
         if index + 1 < len(parts) and parts[index + 1][0] == "Action Input":
             kept = parts[: index + 2]
-            asked = parts[index + 1][1]
+            query = parts[index + 1][1]
         elif call := _CALL.match(name):
-            name, asked = call["name"], call["input"]
+            name, query = call["name"], call["input"]
         thought = _first(kept, "Thought")
-        if _FINISH.fullmatch(name) and plain(asked):
-            return self._answer([*parts[:index], ("Final Answer", asked), *parts[len(kept) :]], index)
-        query = plain_query(asked.split("\n\n")[0])
+        if _FINISH.fullmatch(name) and plain(query):
+            return self._answer([*parts[:index], ("Final Answer", query), *parts[len(kept) :]], index)
+        query = plain_query(query.split("\n\n")[0])
         tool = find_tool(name, tools)
         reply = _transcript(kept)
         if tool is None:
@@ -131,30 +143,22 @@ class TextFormat(ReplyFormat):
         index = parts.index(spoken[0])
         return self._answer([*parts[:index], ("Final Answer", spoken[0][1]), *parts[index + 1 :]], index)
 
-    def _read_as_authors(self, text: str, tools: Sequence[Tool], must_answer: bool) -> Step:
-        behind = _AUTHORS_ANSWER.split(text)
-        if len(behind) == 1 and not must_answer:
-            return self.read(text, tools, must_answer=False, fidelity="paper")
-        answer = _AUTHORS_ANSWER_END.split(behind[-1], maxsplit=1)[0].strip(" \t\n:")
-        # Without both fields of the trailer the label is looked for in the whole reply, its thoughts included.
-        trailer = _AUTHORS_TRAILER.search(text)
-        searched = trailer["label"] if trailer else text
-        label = next((label for label in _AUTHORS_ORDER if label.value in searched), None)
-        return Step(Action.ANSWER, reply=text.strip(), answer=answer, label=label)
-
-
-_AUTHORS_ORDER = (Label.PARTIALLY_CORRECT, Label.INCORRECT, Label.CORRECT)
-_AUTHORS_ANSWER = re.compile(r"Final Answer\s*:", re.IGNORECASE)
-_AUTHORS_ANSWER_END = re.compile(r"\n\s*Self-Evaluation|Explanation:|Observation:|Thought:", re.IGNORECASE)
-_AUTHORS_TRAILER = re.compile(r"Self-Evaluation\s*:(?P<label>.+?)\sExplanation", re.IGNORECASE | re.DOTALL)
-
 
 def _first(parts: list[tuple[str, str]], name: str) -> str:
-    """:returns: The first part of that name; for a thought also what stands before the first field."""
+    """Find the first part of a name; for a thought also what stands before the first field.
+
+    :param parts: The fields of a reply.
+    :param name: The name.
+    :returns: Its text on one line; empty where there is none.
+    """
     names = (name, "") if name == "Thought" else (name,)
     return next((" ".join(value.split()) for key, value in parts if key in names and value), "")
 
 
 def _transcript(parts: list[tuple[str, str]]) -> str:
-    """:returns: The parts as the lines of the format."""
+    """Write parts as the lines of the format.
+
+    :param parts: The fields of a reply.
+    :returns: A line for each that is not empty.
+    """
     return "\n".join(f"{name or 'Thought'}: {value}".rstrip() for name, value in parts if name or value)

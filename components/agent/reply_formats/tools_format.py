@@ -14,7 +14,7 @@ from prefrag.components.agent.reply_formats.fields import Tool, find_tool, plain
 from prefrag.components.agent.reply_formats.reply_format import ReplyFormat, Turn
 from prefrag.components.agent.reply_formats.text_format import TextFormat
 from prefrag.components.generators.json_reply import read_object
-from prefrag.components.state.state import Action, Fidelity, State, Step
+from prefrag.components.state.state import Action, State, Step
 
 _QUERY = {
     "type": "object",
@@ -35,11 +35,21 @@ class ToolsFormat(ReplyFormat):
     prompt = "reasoner_tools"
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
-        """:returns: What the chat generator is told besides the messages."""
+        """Choose the parameters of the call.
+
+        :param tools: The tools that there are.
+        :param state: The state of the run.
+        :param must_answer: The model has to answer now.
+        :returns: What the chat generator is given besides the messages.
+        """
         return {"tool_choice": "none"} if must_answer else {}
 
     def callable_tools(self, tools: Sequence[Tool]) -> list[haystack_tools.Tool]:
-        """:returns: The tools that the chat generator is handed."""
+        """Write the tools as the API takes them.
+
+        :param tools: The tools that there are.
+        :returns: What the chat generator is handed.
+        """
         # Haystack wants a function; nobody runs it, because the pipeline is what answers a call.
         return [
             haystack_tools.Tool(
@@ -62,7 +72,7 @@ class ToolsFormat(ReplyFormat):
         conversation = [ChatMessage.from_user(prompt)]
         for number, (step, observation) in enumerate(turns, start=1):
             if not step.reply and observation is None:
-                # A step that left no trace, as the published code treats those that it cannot use.
+                # An empty reply that nothing answered leaves nothing to show.
                 continue
             if step.tool or step.action is Action.SEARCH:
                 call = _call(step, step.tool or tools[0].name, number)
@@ -74,20 +84,17 @@ class ToolsFormat(ReplyFormat):
             if step.reply:
                 conversation.append(ChatMessage.from_assistant(step.reply))
             if observation is not None:
-                _tell(conversation, observation)
+                _add_from_user(conversation, observation)
         if must_answer and turns and not conversation[-1].is_from(ChatRole.TOOL):
-            _tell(conversation, _NO_MORE)
+            _add_from_user(conversation, _NO_MORE)
         return conversation
 
-    def read_message(
-        self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool, fidelity: Fidelity
-    ) -> Step:
+    def read_message(self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool) -> Step:
         """Read a reply; of several calls the first.
 
         :param message: The reply.
         :param tools: The tools that it may call.
         :param must_answer: The reply is an answer, whatever it looks like.
-        :param fidelity: Without effect: the authors' code has no such format.
         :returns: The step.
         """
         text = (message.text or "").strip()
@@ -97,15 +104,14 @@ class ToolsFormat(ReplyFormat):
         if message.meta.get("finish_reason") == "tool_calls" and not must_answer:
             # The chat generator drops a call whose arguments are no JSON; what is left is no answer.
             return Step(Action.UNREADABLE, reply=text, thought=" ".join(text.split()))
-        return self.read(text, tools, must_answer=must_answer, fidelity=fidelity)
+        return self.read(text, tools, must_answer=must_answer)
 
-    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool, fidelity: Fidelity) -> Step:
+    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
         """Read a reply without a call: the final answer.
 
         :param text: The reply, without thinking blocks.
         :param tools: The tools that it may name.
         :param must_answer: The reply is an answer, whatever it looks like.
-        :param fidelity: Without effect: the authors' code has no such format.
         :returns: The step.
         """
         if not must_answer:
@@ -114,10 +120,10 @@ class ToolsFormat(ReplyFormat):
             arguments = values.get("arguments", values.get("parameters"))
             if isinstance(values.get("name"), str) and arguments is not None:
                 return _search("", values["name"], arguments, tools)
-            step = TextFormat().read(text, tools, must_answer=False, fidelity="paper")
+            step = TextFormat().read(text, tools, must_answer=False)
             if step.action is not Action.UNREADABLE or step.tool:
                 return step
-        return TextFormat().read(text, tools, must_answer=True, fidelity="paper")
+        return TextFormat().read(text, tools, must_answer=True)
 
 
 def _search(text: str, name: str, arguments: Any, tools: Sequence[Tool]) -> Step:
@@ -132,7 +138,11 @@ def _search(text: str, name: str, arguments: Any, tools: Sequence[Tool]) -> Step
 
 
 def _query(arguments: Any) -> str:
-    """:returns: The query of a call: models also name it otherwise, or send a list."""
+    """Read the query of a call: models also name it otherwise, or send a list.
+
+    :param arguments: The arguments of the call, whatever the model sent.
+    :returns: The query; empty where there is none.
+    """
     if isinstance(arguments, Mapping):
         arguments = arguments["query"] if "query" in arguments else next(iter(arguments.values()), "")
     if isinstance(arguments, list):
@@ -147,12 +157,20 @@ def _call(step: Step, name: str, number: int) -> ToolCall:
 
 
 def _api_name(name: str) -> str:
-    """:returns: A name that the API takes: letters, digits, underscores and hyphens."""
+    """Reduce a name to what the API takes: letters, digits, underscores and hyphens.
+
+    :param name: The name of a tool.
+    :returns: At most 64 such characters.
+    """
     return re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:64] or "_"
 
 
-def _tell(conversation: list[ChatMessage], text: str) -> None:
-    """Add what the user says; templates want the roles to alternate, so the user never speaks twice in a row."""
+def _add_from_user(conversation: list[ChatMessage], text: str) -> None:
+    """Add a message of the user; templates want the roles to alternate, so it joins one that is last.
+
+    :param conversation: The messages so far, changed in place.
+    :param text: The message.
+    """
     if conversation[-1].is_from(ChatRole.USER):
         text = f"{conversation.pop().text}\n\n{text}"
     conversation.append(ChatMessage.from_user(text))

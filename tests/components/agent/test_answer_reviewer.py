@@ -48,15 +48,6 @@ def test_has_one_output_for_each_source():
     assert set(outputs) == {"accepted", "search_local", "search_web"}
 
 
-def test_survives_serialisation():
-    whole = reviewer(TRUE, enabled=False, on_unparsable="supplement", generation_kwargs={"temperature": 0.0})
-
-    again = AnswerReviewer.from_dict(whole.to_dict())
-
-    assert again.to_dict() == whole.to_dict()
-    assert isinstance(again.chat_generator, ScriptedChatGenerator)
-
-
 @pytest.mark.parametrize(("script", "enabled"), [(TRUE, True), (FALSE, True), (FALSE, False)])
 async def test_the_asynchronous_way_gives_the_same(script: str, enabled: bool):
     built = {"enabled": enabled}

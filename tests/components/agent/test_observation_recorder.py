@@ -19,12 +19,6 @@ def ids(reached: State) -> list[str]:
     return [shown.id for shown in reached.step.documents]
 
 
-def test_survives_serialisation():
-    recorder = ObservationRecorder(merge=True)
-
-    assert ObservationRecorder.from_dict(recorder.to_dict()).merge
-
-
 async def test_the_asynchronous_way_gives_the_same():
     reached = state(search_step("a", found(ALPHA)))
 
@@ -40,26 +34,12 @@ class TestAfterAStep:
         assert reached.step.observed
         assert reached.events[-1].data == {"source": "web", "documents": ["beta"]}
 
-    def test_every_document_is_stamped_with_its_step(self):
-        reached = recorded(state(search_step("a"), search_step("b", found(ALPHA))))
-
-        assert reached.step.documents[0].meta["step"] == 2
-        assert "step" not in ALPHA.meta
-
-    def test_a_document_that_was_found_twice_is_shown_once(self):
-        assert ids(recorded(state(search_step("a", found(ALPHA, ALPHA))))) == ["alpha"]
-
     def test_an_alternative_with_nothing_leaves_what_the_preferred_source_found(self):
         failed = Search("web", "a", error="rate limit")
 
         reached = recorded(state(search_step("a", found(ALPHA), failed)))
 
         assert (ids(reached), reached.step.source) == (["alpha"], "local")
-
-    def test_an_alternative_with_nothing_is_the_observation_in_the_authors_code(self):
-        reached = recorded(state(search_step("a", found(ALPHA), found(source="web")), fidelity="authors-code"))
-
-        assert (ids(reached), reached.step.source) == ([], None)
 
     @pytest.mark.parametrize("searches", [(), (found(),), (Search("web", "a", skipped=True),)])
     def test_nothing_found_is_said_to_the_model(self, searches: tuple[Search, ...]):
@@ -68,17 +48,6 @@ class TestAfterAStep:
         assert reached.step.documents == ()
         assert "No passages were found" in reached.step.note
         assert reached.step.source is None
-
-    def test_other_words_are_asked_of_a_model_that_chose_them_and_of_no_other(self):
-        chosen, given = search_step("a", found()), search_step("a", found(), reply="")
-
-        assert recorded(state(chosen)).step.note == "No passages were found. Try other words."
-        assert recorded(state(given)).step.note == "No passages were found."
-
-    def test_a_document_without_a_title_is_told_by_its_id(self):
-        untitled = document("gamma", title=None)
-
-        assert recorded(state(search_step("a", found(untitled)))).events[-1].data["documents"] == ["gamma"]
 
 
 class TestSupplement:

@@ -36,15 +36,6 @@ def test_settings_that_make_no_sense_are_refused_in_words(changes: dict[str, Any
         refiner(**changes)
 
 
-def test_survives_serialisation():
-    whole = refiner(threshold=7, enabled=False, generation_kwargs={"temperature": 0.0})
-
-    again = ObservationRefiner.from_dict(whole.to_dict())
-
-    assert again.to_dict() == whole.to_dict()
-    assert isinstance(again.chat_generator, ScriptedChatGenerator)
-
-
 @pytest.mark.parametrize("steps", [(LONG, NOW), (SHORT, NOW)])
 async def test_the_asynchronous_way_gives_the_same(steps: tuple[Step, ...]):
     assert await refiner().run_async(state(*steps)) == refiner().run(state(*steps))

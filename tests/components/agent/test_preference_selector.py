@@ -29,12 +29,6 @@ def test_needs_sources():
         PreferenceSelector([])
 
 
-def test_survives_serialisation():
-    whole = PreferenceSelector(SOURCES, enabled=False)
-
-    assert PreferenceSelector.from_dict(whole.to_dict()).to_dict() == whole.to_dict()
-
-
 async def test_the_asynchronous_way_gives_the_same():
     reached = state(DOUBTED, search("local"))
 

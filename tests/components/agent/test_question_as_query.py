@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from prefrag.components.agent.question_as_query import QuestionAsQuery
@@ -28,13 +26,6 @@ def test_the_trace_tells_each_source_that_is_asked(asked: list[str] | None, told
     assert [event.to_dict() for event in state.events] == [
         {"kind": "search", "step": 1, "source": source, "query": "Who?"} for source in told
     ]
-
-
-@pytest.mark.parametrize("asked", [None, ["web"]])
-def test_it_survives_saving(asked: list[str] | None):
-    data = json.loads(json.dumps(QuestionAsQuery(asked).to_dict()))
-
-    assert QuestionAsQuery.from_dict(data).sources == asked
 
 
 async def test_the_same_without_blocking():

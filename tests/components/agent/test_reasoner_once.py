@@ -61,15 +61,6 @@ def test_an_evaluation_that_nobody_wanted_is_dropped(reply_format: str, reply: s
     assert (step.answer, step.label, step.explanation, step.suggestions) == ("1974", None, "", "")
 
 
-def test_survives_serialisation():
-    whole = reasoner(must_answer=True, prompt="answer_once", self_evaluation=False)
-
-    again = Reasoner.from_dict(whole.to_dict())
-
-    assert again.to_dict() == whole.to_dict()
-    assert not again.self_evaluation
-
-
 class TestTools:
     def test_of_sources_that_the_run_may_not_search_are_not_offered(self):
         reasoner(tools=TOOLS).run(state(sources=("local",)))

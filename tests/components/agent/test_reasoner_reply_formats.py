@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from prefrag.components.agent.reasoner import Reasoner
-from prefrag.components.agent.reply_formats import Tags
 from prefrag.components.generators.chat_model import ChatModel
 from prefrag.components.state.state import Action, RunError
 from tests.components.samples import QUESTION, document, observed_step, state
@@ -44,15 +43,6 @@ class TestSettings:
     def test_of_tags_that_make_no_sense_are_refused_in_words(self, tags: dict[str, str], message: str):
         with pytest.raises(ValueError, match=message):
             reasoner(tags=tags)
-
-    def test_survive_serialisation(self):
-        whole = reasoner(reply_format="tags", tags={"observation": "result"}, continue_turn=False)
-
-        again = Reasoner.from_dict(whole.to_dict())
-
-        assert again.to_dict() == whole.to_dict()
-        assert again.tags == Tags(observation="result")
-        assert again.continue_turn is False
 
     def test_of_tools_do_not_go_with_the_embedded_model(self):
         with pytest.raises(RunError, match="The embedded model cannot call tools"):

@@ -45,15 +45,6 @@ class TestInit:
             reflector(**changes)
 
 
-def test_survives_serialisation():
-    whole = reflector(DOUBT, generation_kwargs={"max_tokens": 64})
-
-    again = SelfReflector.from_dict(whole.to_dict())
-
-    assert again.to_dict() == whole.to_dict()
-    assert isinstance(again.chat_generator, ScriptedChatGenerator)
-
-
 @pytest.mark.parametrize("script", [(), (DOUBT,)])
 async def test_the_asynchronous_way_gives_the_same(script: tuple[str, ...]):
     reached = labelled(Label.CORRECT)

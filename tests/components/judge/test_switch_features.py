@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefrag.components.judge.switch_features import FEATURES, as_row, judge_features
+from prefrag.components.judge.switch_features import FEATURES, as_row, switch_features
 from tests.components.samples import document
 
 QUESTION = "When did the yard that built the Aurora win the prize?"
@@ -44,7 +44,7 @@ class RareTogether(Rare):
 def features(
     query: str = QUESTION, new: Any = (YARD,), observed: Any = (), step: int = 0, **more: Any
 ) -> list[dict[str, float]]:
-    return judge_features(QUESTION, query, list(new), list(observed), step, **more)
+    return switch_features(QUESTION, query, list(new), list(observed), step, **more)
 
 
 def test_every_feature_has_a_value_whatever_is_missing():
@@ -169,7 +169,7 @@ def test_shares_are_shares(query: str, new: list[str], observed: list[str]):
     passages = [document(f"n{place}", content=text) for place, text in enumerate(new)]
     shown = [document(f"o{place}", content=text) for place, text in enumerate(observed)]
 
-    found = judge_features(QUESTION, query, passages, shown, 0)
+    found = switch_features(QUESTION, query, passages, shown, 0)
 
     assert len(found) == len(passages)
     for name, value in (value for passage in found for value in passage.items()):

@@ -103,7 +103,7 @@ class TestMerging:
         local = start.with_last(searches=(found(source="local"),)).with_event("found", source="local")
         web = start.with_last(searches=(found(source="web"),)).with_event("found", source="web")
 
-        merged = local.merged(web)
+        merged = local.merge(web)
 
         assert [search.source for search in merged.step.searches] == ["local", "web"]
         assert [event.data.get("source") for event in merged.events] == [None, "local", "web"]
@@ -111,7 +111,7 @@ class TestMerging:
     def test_a_state_merged_with_itself_stays_as_it_is(self):
         reached = state(answer_step(searches=(found(document("alpha")),))).with_event("found")
 
-        assert reached.merged(reached) == reached
+        assert reached.merge(reached) == reached
 
 
 def test_labels_and_actions_are_written_as_their_words():

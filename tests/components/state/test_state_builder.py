@@ -24,7 +24,6 @@ class TestInit:
             ({"preferred": "moon"}, "preferred source 'moon' is not among"),
             ({"preferred": None}, "`preferred` is not set"),
             ({"external_sources": ["moon"]}, "external_sources names \\['moon'\\]"),
-            ({"fidelity": "guess"}, "set it to paper or authors-code"),
             ({"top_k": 0}, "top_k is 0: set it to a whole number of at least 1"),
             ({"top_k": 2.5}, "top_k is 2.5"),
             ({"max_steps": -1}, "max_steps is -1: set it to a whole number of at least 0"),
@@ -37,15 +36,6 @@ class TestInit:
 
     def test_the_pipelines_own_top_k_may_always_be_asked_for(self):
         assert builder(top_k=50, max_top_k=20).run("q", top_k=50)["state"].settings.top_k == 50
-
-
-def test_survives_serialisation():
-    start = builder(top_k=7, max_steps=2, max_supplements=0, fidelity="authors-code", max_top_k=9)
-
-    again = StateBuilder.from_dict(start.to_dict())
-
-    assert again.to_dict() == start.to_dict()
-    assert again.to_dict()["init_parameters"]["max_top_k"] == 9
 
 
 class TestRun:

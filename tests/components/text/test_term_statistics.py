@@ -1,4 +1,4 @@
-"""How much of a question its passages cover."""
+"""The words of texts, and how rare they are."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 from haystack import Document
-from hypothesis import given
-from hypothesis import strategies as st
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.text.term_statistics import analyzed, term_weights, uncovered_share_covered, words
+from prefrag.components.text.term_statistics import analyze_texts, passage_text, term_weights, words
 
 
 class Statistics:
@@ -41,28 +39,19 @@ class Together(Statistics):
         raise AssertionError("Each text is asked for alone.")
 
 
-def share(question: str, observed: Iterable[str], new: Iterable[str], statistics: Statistics | None = None) -> float:
-    return uncovered_share_covered(
-        question, [Document(content=text) for text in observed], [Document(content=text) for text in new], statistics
-    )
-
-
 class TestAnalysis:
     def test_is_asked_for_all_texts_at_once_where_that_can_be(self):
         texts, together = ["The Yard", "", "prize prize"], Together()
 
-        assert analyzed(texts, together) == analyzed(texts, Statistics()) == [["the", "yard"], [], ["prize", "prize"]]
+        assert (
+            analyze_texts(texts, together)
+            == analyze_texts(texts, Statistics())
+            == [["the", "yard"], [], ["prize", "prize"]]
+        )
         assert together.calls == [texts]
 
     def test_without_an_index_takes_the_words_as_they_are(self):
-        assert analyzed(iter(["The yards", "win"]), None) == [["yards"], []]
-
-    def test_in_one_call_gives_the_same_share(self):
-        texts = ("the yard prize", ["the"], ["yard", "prize", "zebra"])
-        together = Together()
-
-        assert share(*texts, together) == share(*texts, Statistics()) > 0
-        assert len(together.calls) == 1
+        assert analyze_texts(iter(["The yards", "win"]), None) == [["yards"], []]
 
 
 class TestWeights:
@@ -96,47 +85,6 @@ class TestWeights:
         assert weights["a"] == weights["b"] > 0
 
 
-class TestShare:
-    def test_is_of_the_weight_of_what_was_open(self):
-        yard, prize = log(1 + 6.5 / 4.5), log(1 + 9.5 / 1.5)
-
-        assert isclose(share("yard prize", [], ["a yard"], Statistics()), yard / (yard + prize))
-        assert isclose(share("yard prize", [], ["a prize"], Statistics()), prize / (yard + prize))
-
-    def test_counts_words_that_the_index_does_not_know_as_open(self):
-        prize, unheard = log(1 + 9.5 / 1.5), log(1 + 10.5 / 0.5)
-
-        assert isclose(share("prize unheard", [], ["a prize"], Statistics()), prize / (prize + unheard))
-
-    def test_does_not_count_what_the_observed_passages_cover(self):
-        assert share("yard prize", ["the yard"], ["the yard again"], Statistics()) == 0
-        assert share("yard prize", ["the yard"], ["the prize"], Statistics()) == 1
-
-    def test_is_of_the_best_passage_not_of_all_together(self):
-        assert share("alpha beta", [], ["only alpha", "only beta"]) == 0.5
-        assert share("alpha beta", [], ["only alpha", "alpha with beta"]) == 1
-
-    def test_is_none_without_new_passages_or_open_words(self):
-        assert share("alpha", [], []) == 0
-        assert share("alpha", ["alpha"], ["alpha"]) == 0
-        assert share("", [], ["alpha"]) == 0
-
-    def test_reads_titles_as_well_as_texts(self):
-        titled = Document(content="It was a boat.", meta={"title": "Aurora"})
-
-        assert uncovered_share_covered("Aurora", [], [titled]) == 1
-        assert uncovered_share_covered("Aurora", [titled], [titled]) == 0
-
-    @pytest.mark.parametrize("bare", [Document(id="a"), Document(id="a", meta={"title": None})])
-    def test_of_a_document_without_title_and_text_is_none(self, bare: Document):
-        assert uncovered_share_covered("none title", [], [bare]) == 0
-
-    @given(st.text(), st.lists(st.text(), max_size=3), st.lists(st.text(), max_size=3))
-    def test_lies_between_none_and_all(self, question: str, observed: list[str], new: list[str]):
-        assert 0 <= share(question, observed, new) <= 1
-        assert 0 <= share(question, observed, new, Statistics()) <= 1 + 1e-9
-
-
 def test_words_without_an_index_are_those_of_four_letters_and_more():
     assert words("Who built the YARD in 1974?") == ["built", "yard", "1974"]
 
@@ -146,7 +94,15 @@ def test_an_index_stems_the_words_and_knows_their_frequencies(tmp_path: Path):
     store.write_documents(
         [Document(id=str(number), content="A yard.") for number in range(9)] + [Document(id="p", content="Prizes won.")]
     )
-    found = [Document(content="The yards.")]
     yard, prize = log(1 + 1.5 / 9.5), log(1 + 9.5 / 1.5)
 
-    assert isclose(uncovered_share_covered("the yard and a prize", [], found, store), yard / (yard + prize))
+    assert analyze_texts(["the yards"], store) == [["yard"]]
+    weights = term_weights(["yard", "prize"], store)
+    assert isclose(weights["yard"], yard, rel_tol=1e-9)
+    assert isclose(weights["prize"], prize, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize(("meta", "text"), [({"title": "Aurora"}, "Aurora It was a boat."), ({}, " It was a boat.")])
+def test_the_text_of_a_passage_holds_the_title_that_it_has(meta: dict[str, str], text: str):
+    assert passage_text(Document(content="It was a boat.", meta=meta)) == text
+    assert passage_text(Document(id="a", meta={"title": None})) == " "

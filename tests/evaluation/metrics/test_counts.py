@@ -6,6 +6,7 @@ from typing import Any
 
 from prefrag.components.agent.answer_reviewer import AnswerReviewer
 from prefrag.components.agent.self_reflector import SelfReflector
+from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
 from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.state import Action, Label, State, Step
@@ -28,7 +29,7 @@ def after(output: dict[str, Any]) -> State:
 
 def judged(reply: str) -> State:
     before = state(observed_step(ALPHA), search_step("beta", found(BETA, query="beta")))
-    return after(SourceSwitchJudge(["local", "web"], model(reply), judge="model").run(before))
+    return after(SourceSwitchJudge(["local", "web"], ModelJudge(model(reply))).run(before))
 
 
 def test_counts_the_retrievals_of_a_run_that_switched_once():

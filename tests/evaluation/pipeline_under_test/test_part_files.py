@@ -16,14 +16,14 @@ from tests.evaluation.answering import pipeline, questions
 from tests.fakes import CALLS
 
 
-def block(classifier: object = None, prompt: str = "answer_once") -> dict[str, Any]:
+def block(trees: object = None, prompt: str = "answer_once") -> dict[str, Any]:
     inner = {
-        "type": "prefrag.components.judge.switch_classifier.SwitchClassifier",
-        "init_parameters": {"model": classifier},
+        "type": "prefrag.components.judge.tree_judge.TreeJudge",
+        "init_parameters": {"trees": trees},
     }
     judge = {
         "type": "prefrag.components.judge.source_switch_judge.SourceSwitchJudge",
-        "init_parameters": {"classifier": inner},
+        "init_parameters": {"judge": inner},
     }
     reasoner = {"type": "prefrag.components.agent.reasoner.Reasoner", "init_parameters": {"prompt": prompt}}
     return {"components": {"judge": judge, "reasoner": reasoner}}

@@ -11,6 +11,7 @@ from prefrag.components.agent.follow_up_rewriter import FollowUpRewriter
 from prefrag.components.agent.observation_refiner import ObservationRefiner
 from prefrag.components.agent.reasoner import Reasoner
 from prefrag.components.agent.self_reflector import SelfReflector
+from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
 from prefrag.components.state.state import Action, Label, Step
 from tests.evaluation.simulated_reader.trees_and_towns import (
@@ -33,7 +34,7 @@ class TestAsJudgeAndReviewer:
         ],
     )
     def test_a_verdict_is_true_exactly_when_a_gold_passage_is_new(self, reader, known, new, status: bool):
-        judge = SourceSwitchJudge(["local", "web"], reader(), judge="model", judge_first_step=True)
+        judge = SourceSwitchJudge(["local", "web"], ModelJudge(reader()), judge_first_step=True)
         at = state(HOPS, known, new).with_last(documents=(), source=None, observed=False)
         verdict = next(iter(judge.run(state=at).values())).step.verdict
 
@@ -43,7 +44,7 @@ class TestAsJudgeAndReviewer:
         at = state(HOPS, ["p5"], ["p1"]).with_last(documents=(), source=None, observed=False)
         wrong = 0
         for seed in range(600):
-            judge = SourceSwitchJudge(["local", "web"], reader(judge_error=0.3, seed=seed), judge="model")
+            judge = SourceSwitchJudge(["local", "web"], ModelJudge(reader(judge_error=0.3, seed=seed)))
             wrong += not next(iter(judge.run(state=at).values())).step.verdict.status
 
         assert wrong / 600 == pytest.approx(0.3, abs=0.05)

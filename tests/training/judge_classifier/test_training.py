@@ -12,14 +12,14 @@ import pytest
 from typer.testing import CliRunner
 
 import prefrag.training.judge_classifier.training
-from prefrag.components.judge.switch_classifier import SwitchClassifier
-from prefrag.components.judge.switch_features import judge_features
+from prefrag.components.judge.switch_features import switch_features
+from prefrag.components.judge.tree_judge import TreeJudge
 from prefrag.evaluation.question import Question
 from prefrag.training.dataset import Dataset
 from prefrag.training.judge_classifier import JudgeTraining, train_judge
 from prefrag.training.judge_classifier.steps import simulated_steps, two_sources
 from prefrag.training.judge_classifier.training import HeldBack, TrainingStep, fit, training_steps
-from tests.components.samples import document
+from tests.components.samples import document, found, search_step, state
 
 pytest.importorskip("xgboost")
 
@@ -107,7 +107,7 @@ class TestSteps:
         ]
         with two_sources(passages, seed=1) as sources:
             (step,) = simulated_steps([self.QUESTION], sources, {one.id: one for one in passages})
-            served = judge_features(
+            served = switch_features(
                 self.QUESTION.question, step.query, step.found, step.observed, step.step, sources.local
             )
 
@@ -177,7 +177,7 @@ def test_no_copy_of_a_held_back_question_teaches(tmp_path: Path, monkeypatch: py
 
     def measure(name: str, steps: Sequence[TrainingStep], trees: Any) -> HeldBack:
         measured.update(one.step.question for one in steps)
-        return HeldBack(name, len(steps), 0.0, 0.0)
+        return HeldBack(name, len(steps), 0.0)
 
     with monkeypatch.context() as patched:
         patched.setattr("prefrag.training.judge_classifier.training.fit", fit)
@@ -195,10 +195,10 @@ def test_two_datasets_of_one_name_are_refused(tmp_path: Path):
 
 
 def test_the_trees_judge(trained: JudgeTraining):
-    found = [document("Zelden", content="Zelden is a town on the river Nedlez.")]
-    question = "How long is the river of Zelden?"
+    passage = document("Zelden", content="Zelden is a town on the river Nedlez.")
+    reached = state(search_step("river of Zelden", found(passage)), question="How long is the river of Zelden?")
 
-    assert 0 < SwitchClassifier(str(trained.output)).probability(question, question, found, [], step=0) < 1
+    assert 0 < TreeJudge(str(trained.output)).probability(reached) < 1
 
 
 def test_few_questions_are_run_over_several_divisions_and_without_titles(tmp_path: Path):

@@ -20,7 +20,7 @@ phrase = st.lists(word, min_size=1, max_size=8).map(", ".join)
 
 def read(reply: Any, must_answer: bool = False) -> Step:
     text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
-    return JsonFormat().read(text, TOOLS, must_answer=must_answer, fidelity="paper")
+    return JsonFormat().read(text, TOOLS, must_answer=must_answer)
 
 
 def schema(must_answer: bool) -> dict[str, Any]:

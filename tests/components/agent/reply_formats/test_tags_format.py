@@ -19,7 +19,7 @@ phrase = st.text(alphabet=st.characters(categories=["L", "Nd"]), min_size=1, max
 
 
 def read(text: str, must_answer: bool = False, tools: Any = ONE, tags: Tags | None = None) -> Step:
-    return TagsFormat(tags).read(text, tools, must_answer=must_answer, fidelity="paper")
+    return TagsFormat(tags).read(text, tools, must_answer=must_answer)
 
 
 class TestTags:

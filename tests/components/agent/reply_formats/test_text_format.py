@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,8 +17,8 @@ phrase = st.lists(word, min_size=1, max_size=8).map(", ".join)
 label = st.sampled_from(list(Label))
 
 
-def read(text: str, must_answer: bool = False, fidelity: Any = "paper") -> Step:
-    return TextFormat().read(text, TOOLS, must_answer=must_answer, fidelity=fidelity)
+def read(text: str, must_answer: bool = False) -> Step:
+    return TextFormat().read(text, TOOLS, must_answer=must_answer)
 
 
 def test_asks_the_server_to_stop_before_the_observation():
@@ -73,9 +71,9 @@ class TestWellFormedReplies:
 
 
 class TestAnyReply:
-    @given(st.text(), st.booleans(), st.sampled_from(["paper", "authors-code"]))
-    def test_gives_a_step(self, text: str, must_answer: bool, fidelity: str):
-        assert isinstance(read(text, must_answer, fidelity), Step)
+    @given(st.text(), st.booleans())
+    def test_gives_a_step(self, text: str, must_answer: bool):
+        assert isinstance(read(text, must_answer), Step)
 
     @given(
         st.lists(
@@ -83,18 +81,15 @@ class TestAnyReply:
             | st.sampled_from([":", "\n", " ", "**", "Search_Engine", "[", "]", "x", "INCORRECT", "none", "{", '"'])
         ).map("".join),
         st.booleans(),
-        st.sampled_from(["paper", "authors-code"]),
     )
-    def test_of_fields_out_of_order_gives_a_step_that_keeps_its_promises(
-        self, text: str, must_answer: bool, fidelity: str
-    ):
-        step = read(text, must_answer, fidelity)
+    def test_of_fields_out_of_order_gives_a_step_that_keeps_its_promises(self, text: str, must_answer: bool):
+        step = read(text, must_answer)
 
         if step.action is Action.SEARCH:
             assert step.query
             assert step.tool in ("Search_Engine", "Search_2")
             assert not must_answer
-        if step.action is Action.ANSWER and fidelity == "paper":
+        if step.action is Action.ANSWER:
             assert "\n" not in step.answer
 
     @given(phrase)
@@ -250,43 +245,3 @@ class TestForcedAnswers:
     @pytest.mark.parametrize("reply", ["", "\n", "Observation:", "Action: Search_Engine\nAction Input: x"])
     def test_without_a_word_are_unreadable(self, reply: str):
         assert read(reply, must_answer=True).action is Action.UNREADABLE
-
-
-class TestAuthorsCode:
-    def authors(self, text: str, must_answer: bool = False) -> Step:
-        return read(text, must_answer, "authors-code")
-
-    def test_the_last_answer_wins(self):
-        assert self.authors("Final Answer: 1812\nFinal Answer: 1974").answer == "1974"
-
-    def test_markdown_and_same_line_trailers_leak_into_the_answer(self):
-        assert (
-            self.authors("Final Answer: **1974** Self-Evaluation: CORRECT").answer
-            == "**1974** Self-Evaluation: CORRECT"
-        )
-
-    def test_fields_on_their_own_lines_do_not(self):
-        assert self.authors("Final Answer: 1974\nSelf-Evaluation: CORRECT\nExplanation: x").answer == "1974"
-        assert self.authors("Final Answer: 1974\nExplanation: x").answer == "1974"
-
-    def test_an_answer_wins_over_the_action_before_it(self):
-        assert self.authors("Action: Search_Engine\nAction Input: x\nFinal Answer: 1812").action is Action.ANSWER
-
-    def test_a_whole_trailer_holds_the_label(self):
-        reply = "Thought: INCORRECT?\nFinal Answer: 1974\nSelf-Evaluation: CORRECT\nExplanation: not INCORRECT"
-
-        assert self.authors(reply).label is Label.CORRECT
-
-    def test_without_one_the_label_is_found_anywhere_in_capitals(self):
-        assert (
-            self.authors("Thought: INCORRECT?\nFinal Answer: 1974\nSelf-Evaluation: CORRECT").label is Label.INCORRECT
-        )
-        assert self.authors("Thought: incorrect?\nFinal Answer: 1974").label is None
-
-    def test_searches_are_read_as_in_the_paper(self):
-        reply = "Thought: a\nAction: Search_Engine\nAction Input: x"
-
-        assert self.authors(reply) == read(reply)
-
-    def test_a_forced_answer_is_the_whole_reply(self):
-        assert self.authors("1974, I think", must_answer=True).answer == "1974, I think"

@@ -32,7 +32,7 @@ def called(*calls: tuple[str, Any], text: str | None = None, **meta: Any) -> Cha
 def read(message: ChatMessage | str, must_answer: bool = False) -> Step:
     if isinstance(message, str):
         message = ChatMessage.from_assistant(message)
-    return ToolsFormat().read_message(message, TOOLS, must_answer=must_answer, fidelity="paper")
+    return ToolsFormat().read_message(message, TOOLS, must_answer=must_answer)
 
 
 def messages(*turns: Turn, must_answer: bool = False) -> list[ChatMessage]:

@@ -1,0 +1,82 @@
+"""The trees where they are sure, the model where they are not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from haystack import default_to_dict
+
+from prefrag.components.judge.judge import Judge
+from prefrag.components.judge.tree_judge import TreeJudge
+from prefrag.components.state.state import State, Verdict
+
+
+class CascadeJudge:
+    """Calls a model only where the trees are unsure; the verdict keeps the probability of the trees as its score."""
+
+    def __init__(self, tree_judge: TreeJudge, model_judge: Judge, unsure_from: float = 0.2, unsure_to: float = 0.8):
+        """Set up the judge.
+
+        :param tree_judge: Judges first.
+        :param model_judge: Judges where the trees are unsure.
+        :param unsure_from: The probability, 0 to 1, above which the trees are unsure.
+        :param unsure_to: The probability, 0 to 1, from which they are sure again.
+        :raises ValueError: When the bounds are out of order.
+        """
+        if not 0 <= unsure_from <= unsure_to <= 1:
+            raise ValueError(f"unsure_from is {unsure_from} and unsure_to {unsure_to}: set 0 <= from <= to <= 1.")
+        self.tree_judge = tree_judge
+        self.model_judge = model_judge
+        self.unsure_from = unsure_from
+        self.unsure_to = unsure_to
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the judge as a block of the pipeline's YAML.
+
+        :returns: Its class and its settings as plain values.
+        """
+        return default_to_dict(
+            self,
+            tree_judge=self.tree_judge,
+            model_judge=self.model_judge,
+            unsure_from=self.unsure_from,
+            unsure_to=self.unsure_to,
+        )
+
+    def warm_up(self) -> None:
+        """Load the trees and the model.
+
+        :raises TreesMissing: When there are no trees.
+        """
+        self.tree_judge.warm_up()
+        self.model_judge.warm_up()
+
+    def judge(self, state: State) -> tuple[Verdict, State]:
+        """Judge the passages of the last search.
+
+        :param state: The state after a search that found something.
+        :returns: The verdict, and the state with what judging has cost.
+        :raises RunError: When the model fails; it holds the state.
+        """
+        by_trees, state = self.tree_judge.judge(state)
+        if not self._is_unsure(by_trees):
+            return by_trees, state
+        verdict, state = self.model_judge.judge(state)
+        return replace(verdict, score=by_trees.score), state
+
+    async def judge_async(self, state: State) -> tuple[Verdict, State]:
+        """Judge as :meth:`judge` does, without blocking the event loop.
+
+        :param state: The state after a search that found something.
+        :returns: The verdict, and the state with what judging has cost.
+        :raises RunError: When the model fails; it holds the state.
+        """
+        by_trees, state = await self.tree_judge.judge_async(state)
+        if not self._is_unsure(by_trees):
+            return by_trees, state
+        verdict, state = await self.model_judge.judge_async(state)
+        return replace(verdict, score=by_trees.score), state
+
+    def _is_unsure(self, verdict: Verdict) -> bool:
+        return verdict.score is not None and self.unsure_from < verdict.score < self.unsure_to

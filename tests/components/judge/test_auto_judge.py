@@ -1,0 +1,37 @@
+"""The model where it can judge, the trees where it cannot."""
+
+from __future__ import annotations
+
+import pytest
+
+from prefrag.components.judge.auto_judge import AutoJudge
+from prefrag.components.judge.model_judge import ModelJudge
+from tests.components.judge.judges import FixedTrees
+from tests.components.samples import document, found, observed_step, search_step, state
+from tests.fakes import CALLS, ScriptedChatGenerator
+
+JUDGED = state(observed_step(document("alpha")), search_step("beta", found(document("beta"))))
+
+
+class Model(ScriptedChatGenerator):
+    def warm_up(self) -> None:
+        CALLS.setdefault("warmed", []).append("model")
+
+
+def auto(is_embedded: bool) -> AutoJudge:
+    return AutoJudge(ModelJudge(Model(['{"status": "True"}'], is_embedded=is_embedded)), FixedTrees(0.3))
+
+
+@pytest.mark.parametrize(("is_embedded", "judged_by", "status"), [(True, "classifier", False), (False, "model", True)])
+async def test_the_embedded_model_is_left_out(is_embedded: bool, judged_by: str, status: bool):
+    judge = auto(is_embedded)
+
+    for verdict, _ in (judge.judge(JUDGED), await judge.judge_async(JUDGED)):
+        assert (verdict.judged_by, verdict.status) == (judged_by, status)
+
+
+@pytest.mark.parametrize(("is_embedded", "warmed"), [(True, ["trees"]), (False, ["model"])])
+def test_warms_up_only_what_judges(is_embedded: bool, warmed: list[str]):
+    auto(is_embedded).warm_up()
+
+    assert CALLS["warmed"] == warmed

@@ -1,0 +1,56 @@
+"""The trees where they are sure, the model where they are not."""
+
+from __future__ import annotations
+
+import pytest
+
+from prefrag.components.judge.cascade_judge import CascadeJudge
+from tests.components.judge.judges import FixedJudge, FixedTrees
+from tests.components.samples import document, found, observed_step, search_step, state
+from tests.fakes import CALLS
+
+JUDGED = state(observed_step(document("alpha")), search_step("beta", found(document("beta"))))
+
+
+@pytest.mark.parametrize(("probability", "status"), [(0.8, True), (0.95, True), (0.2, False)])
+def test_calls_no_model_where_the_trees_are_sure(probability: float, status: bool):
+    verdict, _ = CascadeJudge(FixedTrees(probability), FixedJudge(not status)).judge(JUDGED)
+
+    assert (verdict.status, verdict.judged_by) == (status, "classifier")
+    assert "judge" not in CALLS
+
+
+@pytest.mark.parametrize("status", [True, False])
+async def test_calls_the_model_where_they_are_not_and_keeps_their_probability(status: bool):
+    unsure = CascadeJudge(FixedTrees(0.6), FixedJudge(status))
+
+    for verdict, after in (unsure.judge(JUDGED), await unsure.judge_async(JUDGED)):
+        assert (verdict.status, verdict.judged_by, verdict.score) == (status, "model", 0.6)
+        assert after.usage.llm_calls == {"judge": 1}
+
+
+async def test_the_asynchronous_way_is_as_sure():
+    sure = CascadeJudge(FixedTrees(0.9), FixedJudge(False))
+
+    assert await sure.judge_async(JUDGED) == sure.judge(JUDGED)
+
+
+def test_has_bounds_of_its_own():
+    narrow = CascadeJudge(FixedTrees(0.6), FixedJudge(False), unsure_from=0.5, unsure_to=0.5)
+
+    assert narrow.judge(JUDGED)[0].judged_by == "classifier"
+
+
+@pytest.mark.parametrize(
+    ("unsure_from", "unsure_to", "message"),
+    [(0.9, 0.8, "unsure_from is 0.9 and unsure_to 0.8"), (0.2, 1.1, "unsure_from is 0.2 and unsure_to 1.1")],
+)
+def test_bounds_that_make_no_sense_are_refused_in_words(unsure_from: float, unsure_to: float, message: str):
+    with pytest.raises(ValueError, match=message):
+        CascadeJudge(FixedTrees(0.5), FixedJudge(True), unsure_from, unsure_to)
+
+
+def test_warms_up_both():
+    CascadeJudge(FixedTrees(0.5), FixedJudge(True)).warm_up()
+
+    assert CALLS["warmed"] == ["trees", "judge"]

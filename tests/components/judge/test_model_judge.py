@@ -1,0 +1,125 @@
+"""The judge of the paper: a language model."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from prefrag.components.judge.model_judge import ModelJudge
+from prefrag.components.state.state import RunError, State, Verdict
+from tests.components.samples import document, found, kinds, observed_step, search_step, state
+from tests.fakes import CALLS, ScriptedChatGenerator
+
+FIRST = observed_step(document("alpha", content="Alpha was built by Beta."))
+SECOND = search_step("beta", found(document("beta", content="Beta is a yard.")))
+JUDGED = state(FIRST, SECOND)
+TRUE, FALSE = '{"analysis": "New.", "status": "True"}', '{"analysis": "Old.", "status": "False"}'
+
+
+def judge(*script: str, model: dict[str, Any] | None = None, **settings: Any) -> ModelJudge:
+    return ModelJudge(ScriptedChatGenerator(list(script), name="judge", **(model or {})), **settings)
+
+
+def judged(reached: State, *script: str, **settings: Any) -> tuple[Verdict, State]:
+    return judge(*script, **settings).judge(reached)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"on_unparsable": "ask"}, "set it to switch or keep"),
+        ({"prompt": "nonsense"}, "No prompt 'nonsense'"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused_in_words(settings: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        judge(TRUE, **settings)
+
+
+@pytest.mark.parametrize("reply", [TRUE, FALSE, "Perhaps."])
+async def test_the_asynchronous_way_gives_the_same(reply: str):
+    assert await judge(reply).judge_async(JUDGED) == judge(reply).judge(JUDGED)
+
+
+def test_compares_with_a_refined_observation_as_the_reasoner_is_shown_it():
+    refined = replace(FIRST, refined=document("summary", content="Beta built it."))
+
+    judged(state(refined, SECOND), TRUE)
+
+    assert "Beta built it." in CALLS["judge"][0]["prompt"]
+    assert "Alpha was built by Beta." not in CALLS["judge"][0]["prompt"]
+
+
+def test_before_anything_was_observed_nothing_is_known():
+    judged(state(SECOND), TRUE)
+
+    assert "(nothing yet)" in CALLS["judge"][0]["prompt"]
+
+
+def test_sees_question_observed_and_new_passages_apart():
+    judged(JUDGED, TRUE)
+
+    prompt = CALLS["judge"][0]["prompt"]
+    known, new = prompt.split("New information:")
+    assert JUDGED.question in known
+    assert "Alpha was built" in known
+    assert "Beta is a yard" in new
+    assert CALLS["judge"][0]["generation_kwargs"]["response_format"]["type"] == "json_schema"
+
+
+@pytest.mark.parametrize(
+    ("reply", "status"),
+    [
+        (TRUE, True),
+        (FALSE, False),
+        ('{"analysis": "x", "status": true}', True),
+        ('{"analysis": "x", "status": false}', False),
+        ("{'analysis': \"It doesn't\", 'status': False}", False),
+        ('```json\n{"status": "true"}\n```', True),
+        ('Here: {"status": "yes", "analysis": "cut of', True),
+        ("True", True),
+        ("**False**.", False),
+        ("<think>True</think>False", False),
+    ],
+)
+def test_is_understood_however_it_writes(reply: str, status: bool):
+    verdict, _ = judged(JUDGED, reply)
+
+    assert (verdict.status, verdict.judged_by, verdict.parsed) == (status, "model", True)
+
+
+@pytest.mark.parametrize("reply", ["", "Perhaps.", '{"analysis": "true or not"}', '{"status": "maybe"}', "<think>True"])
+@pytest.mark.parametrize(("setting", "status"), [("switch", False), ("keep", True)])
+def test_what_is_not_understood_is_decided_by_the_setting(reply: str, setting: Any, status: bool):
+    verdict, _ = judged(JUDGED, reply, on_unparsable=setting)
+
+    assert (verdict.status, verdict.parsed) == (status, False)
+
+
+def test_gives_its_analysis_or_what_it_wrote_instead():
+    assert judged(JUDGED, TRUE)[0].analysis == "New."
+    assert judged(JUDGED, "Perhaps.")[0].analysis == "Perhaps."
+    assert judged(JUDGED, '{"analysis": null, "status": "True"}')[0].analysis == ""
+
+
+def test_is_counted():
+    assert judged(JUDGED, TRUE)[1].usage.llm_calls == {"judge": 1}
+
+
+async def test_one_that_fails_ends_the_run_with_its_state():
+    with pytest.raises(RunError, match="The judge's model failed: no judge") as failure:
+        await judge("!no judge").judge_async(JUDGED)
+
+    assert failure.value.state.steps == JUDGED.steps
+
+
+def test_one_that_cannot_hold_all_is_shown_less_of_the_oldest():
+    long = observed_step(document("old", content="Old. " * 2_000))
+
+    _, after = judged(state(long, SECOND), TRUE, model={"context_window": 1_500})
+
+    assert "Old." not in CALLS["judge"][0]["prompt"]
+    assert "Beta is a yard" in CALLS["judge"][0]["prompt"]
+    assert kinds(after) == ["cut"]

@@ -1,0 +1,115 @@
+"""The judge that is no language model: small trees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prefrag.components.judge.switch_features import FEATURES
+from prefrag.components.judge.tree_judge import TreeJudge, keep_probability
+from prefrag.components.state.state import Action, State, Step
+from prefrag.components.trees import TreesMissing
+from tests.components.judge.judges import FixedTrees
+from tests.components.samples import document, found, observed_step, search_step, state
+
+SHOWN = document("Aurora", content="The Aurora was built by the Beta yard.")
+WANTED = document("Beta", content="Beta is a yard, which won the prize in 1974.")
+OTHER = document("Gamma", content="Gamma is a town in the south, known for its cheese.")
+
+
+def after(*new: Any, observed: Any = SHOWN) -> State:
+    return state(observed_step(observed), search_step("Beta yard prize", found(*new, query="Beta yard prize")))
+
+
+class TestVerdict:
+    @pytest.mark.parametrize(("probability", "status"), [(0.6, True), (0.5, True), (0.49, False)])
+    def test_keeps_from_the_threshold_on(self, probability: float, status: bool):
+        reached = after(WANTED)
+
+        verdict, same = FixedTrees(probability).judge(reached)
+
+        assert (verdict.status, verdict.judged_by, verdict.score) == (status, "classifier", probability)
+        assert f"{probability:.0%}" in verdict.analysis
+        assert same is reached
+
+    def test_has_a_threshold_of_its_own(self):
+        assert not FixedTrees(0.6, threshold=0.7).judge(after(WANTED))[0].status
+
+    async def test_is_the_same_without_blocking(self):
+        assert await FixedTrees(0.1).judge_async(after(WANTED)) == FixedTrees(0.1).judge(after(WANTED))
+
+
+class TestProbability:
+    @pytest.fixture(autouse=True)
+    def _xgboost(self):
+        pytest.importorskip("xgboost")
+
+    def test_keeps_what_was_asked_for_and_leaves_what_was_not(self):
+        judge = TreeJudge()
+
+        assert judge.probability(after(WANTED, OTHER)) > 0.5 > judge.probability(after(OTHER))
+
+    def test_of_nothing_new_is_nothing(self):
+        assert TreeJudge().probability(after(WANTED, observed=WANTED)) == 0
+
+    def test_counts_the_searches_that_went_before_and_no_other_replies(self, monkeypatch: pytest.MonkeyPatch):
+        calls: list[tuple[Any, ...]] = []
+        monkeypatch.setattr(
+            "prefrag.components.judge.tree_judge.switch_features", lambda *texts: calls.append(texts) or []
+        )
+        reached = after(WANTED)
+        corrected = Step(Action.UNREADABLE, reply="?")
+
+        TreeJudge().probability(state(reached.steps[0], corrected, reached.steps[1]))
+
+        [(question, query, new, observed, step, _)] = calls
+        assert (question, query, step) == (reached.question, "Beta yard prize", 1)
+        assert [passage.id for passage in (*new, *observed)] == ["Beta", "Aurora"]
+
+    def test_takes_the_weights_of_words_from_the_index(self):
+        class Statistics:
+            def __init__(self) -> None:
+                self.weighed: list[str] = []
+
+            def analyze(self, text: str) -> list[str]:
+                return text.lower().split()
+
+            def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
+                self.weighed += words
+                return 10, dict.fromkeys(words, 1)
+
+        statistics = Statistics()
+
+        TreeJudge(term_statistics=statistics).probability(after(WANTED))
+
+        assert "yard" in statistics.weighed
+
+
+def test_one_passage_that_is_needed_is_enough_and_none_that_is_new_is_nothing():
+    class OneOfTwo:
+        def probabilities(self, rows: list[list[float]]) -> list[float]:
+            return [0.8, 0.5][: len(rows)]
+
+    passage = dict.fromkeys(FEATURES, 0.0)
+    trees: Any = OneOfTwo()
+
+    assert keep_probability(trees, [passage]) == pytest.approx(0.8)
+    assert keep_probability(trees, [passage, passage]) == pytest.approx(0.9)
+    assert keep_probability(trees, []) == 0
+
+
+def test_a_file_that_is_absent_is_reported_before_the_first_question(tmp_path: Path):
+    with pytest.raises(TreesMissing, match=r"own\.json"):
+        TreeJudge(str(tmp_path / "own.json")).warm_up()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [({"trees": ""}, "trees is empty"), ({"threshold": 50}, "threshold is 50: set it between 0 and 1")],
+)
+def test_settings_that_make_no_sense_are_refused_in_words(settings: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        TreeJudge(**settings)
