@@ -229,7 +229,7 @@ class RetrievalSource:
         else:
             search = self._recorded(request, Search(self.name, request.query, error="; ".join(failures)))
         seconds = round(time.perf_counter() - started, 4)
-        request.search = replace(search, seconds=seconds, left_house=self.external and not stays_local)
+        request.search = replace(search, seconds=seconds, sent_out=self.external and not stays_local)
 
     def _arguments(self, provider: Retriever, request: _Request) -> dict[str, Any]:
         return select_arguments(
@@ -305,7 +305,7 @@ class RetrievalSource:
             titles=[document.meta.get("title") or document.id for document in search.documents],
             provider=search.provider,
             seconds=search.seconds,
-            left_house=search.left_house,
+            sent_out=search.sent_out,
             error=search.error,
         )
         if failed:

@@ -82,7 +82,7 @@ def compose(
         "queries_sent_out": [
             {"source": search.source, "query": search.query, "provider": search.provider}
             for search in searches
-            if search.left_house
+            if search.sent_out
         ],
         "trace": [event.to_dict() for event in state.events],
     }

@@ -108,7 +108,7 @@ class Search(_Value):
     :param documents: What it gave, best first.
     :param provider: The class that gave them.
     :param seconds: How long it took.
-    :param left_house: Whether the query went to an external service.
+    :param sent_out: Whether the query went to an external service.
     :param error: Why it gave nothing, when it failed.
     :param skipped: Whether the source was not searched at all, because it may not be.
     """
@@ -118,7 +118,7 @@ class Search(_Value):
     documents: tuple[Document, ...] = ()
     provider: str = ""
     seconds: float = 0.0
-    left_house: bool = False
+    sent_out: bool = False
     error: str | None = None
     skipped: bool = False
 
