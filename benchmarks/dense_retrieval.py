@@ -48,7 +48,7 @@ class Kept:
         self.vectors = vectors
 
     def run(self, text: str = "", documents: Sequence[Document] = ()) -> dict[str, Any]:
-        """:returns: What was embedded before."""
+        """Return the vectors that were embedded before."""
         if documents:
             return {"documents": [Document(id=d.id, embedding=self.vectors[d.id]) for d in documents]}
         return {"embedding": self.vectors[text]}
@@ -139,7 +139,7 @@ def retrievers(
     of_queries: dict[str, Sequence[float]],
     candidates: Sequence[int],
 ) -> dict[str, Search]:
-    """An index of the passages, searched in each way."""
+    """Index the passages, and make a search of each kind."""
     store = TantivyDocumentStore(path=str(path))
     store.write_documents(passages)
     done = embed_index(store=store, model=MODEL, embedder=Kept(of_passages))
@@ -173,7 +173,7 @@ def timed(name: str, search: Search, asked: list[str]) -> None:
 
 
 def percentile_95(times: list[float]) -> float:
-    """The time that 95 of 100 stay within."""
+    """Compute the time that 95 of 100 searches stay within."""
     return sorted(times)[min(len(times) - 1, int(0.95 * len(times)))]
 
 

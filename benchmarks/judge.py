@@ -82,7 +82,7 @@ def main() -> None:
 
 
 def dev_steps(dataset: Dataset, seed: int) -> dict[str, list[JudgedStep]]:
-    """The steps of both kinds of runs."""
+    """Collect the steps of both kinds of runs."""
     questions, passages = dataset.read()
     texts = {passage.id: passage for passage in passages}
     with two_sources(passages, seed) as sources:
@@ -107,7 +107,7 @@ def ask_model(name: str, steps: Sequence[JudgedStep]) -> None:
 
 
 def verdict(judge: SourceSwitchJudge, step: JudgedStep) -> Verdict:
-    """The judge's verdict on a step of a run."""
+    """Judge a step of a run."""
     state = StateBuilder(["local", "web"], "local").run(step.question)["state"]
     if step.observed:
         state = state.with_step(Step(Action.SEARCH, documents=step.observed, observed=True))
@@ -124,7 +124,7 @@ def trained(steps: Sequence[TrainingStep], seed: int) -> BoostedTrees:
 
 
 def by(trees: BoostedTrees) -> Numbers:
-    """What trees say of steps."""
+    """Make the function that estimates steps with trees."""
     return lambda steps: [keep_probability(trees, one.features) for one in steps]
 
 
@@ -146,7 +146,7 @@ def report(
 
 
 def interval(steps: Sequence[JudgedStep], right: Sequence[bool], seed: int) -> tuple[float, float]:
-    """The middle 95% of the accuracies of bootstrap samples of questions."""
+    """Compute the middle 95% of the accuracies of bootstrap samples of questions."""
     of_question: dict[str, list[bool]] = {}
     for one, correct in zip(steps, right, strict=True):
         of_question.setdefault(one.question_id, []).append(correct)

@@ -98,7 +98,7 @@ def main() -> None:
 
 
 def bm25(gathered: Sequence[Pool]) -> str:
-    """What the question itself retrieves."""
+    """Describe what the question itself retrieves."""
     return described(
         {
             k: [len(pool.gold & {d.id for d in pool.documents[:k]}) / min(k, len(pool.gold)) for pool in gathered]
@@ -108,14 +108,14 @@ def bm25(gathered: Sequence[Pool]) -> str:
 
 
 def averaged(gathered: Sequence[Pool], boosters: Sequence[Any]) -> str:
-    """The mean over several trees."""
+    """Average the shares over several trees."""
     shares = {k: np.array([shares_found(gathered, booster, k)[1] for booster in boosters]) for k in DEPTHS}
     spread = 100 * shares[MEASURED_AT].mean(axis=1).std()
     return f"{described({k: of.mean(axis=0) for k, of in shares.items()})} ± {spread:.1f}"
 
 
 def described(shares: Mapping[int, Sequence[float] | np.ndarray]) -> str:
-    """The mean at each depth, with the interval at 5; a share a question."""
+    """Describe the mean at each depth, with the interval at 5; there is a share a question."""
     [at_5] = intervals(100 * np.asarray(shares[MEASURED_AT])[:, None])
     return f"{' / '.join(f'{100 * np.mean(of):.1f}' for of in shares.values())} ({at_5.low:.1f} to {at_5.high:.1f})"
 

@@ -111,7 +111,7 @@ class Timed:
         setattr(part, method, self)
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        """:returns: What the method gives."""
+        """Call the method and measure its time."""
         began = time.process_time()
         try:
             return self._call(*given, **named)

@@ -54,7 +54,7 @@ class Run:
 
     @classmethod
     def of(cls, result: Result) -> Run:
-        """:returns: What a run came to."""
+        """Count the calls and retrievals of a run."""
         calls, counts = result["usage"]["calls"], result["counts"]
         return cls(
             calls.get("reasoner", 0),
@@ -78,18 +78,18 @@ class Rule:
 
 
 def calls(result: Result, *callers: str) -> int:
-    """:returns: The calls of these callers, by default of all."""
+    """Count the model calls of these callers, by default of all."""
     by_caller = result["usage"]["calls"]
     return sum(by_caller.values()) if not callers else sum(by_caller.get(caller, 0) for caller in callers)
 
 
 def steps(result: Result, action: str) -> list[dict[str, Any]]:
-    """:returns: The steps of that action in which something was retrieved."""
+    """Select the steps of an action in which something was retrieved."""
     return [step for step in result["steps"] if step["action"] == action and step["searched"]]
 
 
 def supplements(result: Result) -> int:
-    """:returns: The supplementary retrievals, which stand in the step of the doubted answer."""
+    """Count the supplementary retrievals, which are in the step of the doubted answer."""
     return len(steps(result, "answer"))
 
 
@@ -223,20 +223,20 @@ RULES = {
 
 
 def questions(count: int, first: int) -> list[tuple[int, str]]:
-    """:returns: The kind of each run, and a question of the demo with the token that makes the model play it."""
+    """Make questions of the demo, each with the kind of its run and the token that makes the model play it."""
     told = [json.loads(line)["question"] for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
     return [(n % KINDS, f"{told[n % len(told)].rstrip('?')} (Q-{first + n})?") for n in range(count)]
 
 
 async def measured(name: str, asked: Iterable[tuple[int, str]]) -> list[tuple[int, Result]]:
-    """:returns: The kind and the result of each run, asked one after the other."""
+    """Run a method on questions, one after the other, and return the kind and the result of each run."""
     pipeline = pipelines.load(name)
     pipeline.warm_up()
     return [(kind, await pipelines.ask_async(pipeline, question)) for kind, question in asked]
 
 
 def broken(rule: Rule, runs: Sequence[tuple[int, Result]]) -> list[str]:
-    """:returns: What a method does not keep to, in words."""
+    """Describe the rules that a method breaks."""
     told = [
         f"{says}: not in {count} of {len(runs)} runs"
         for says, keeps in rule.says.items()
@@ -250,7 +250,7 @@ def broken(rule: Rule, runs: Sequence[tuple[int, Result]]) -> list[str]:
 
 
 def row(name: str, runs: Sequence[tuple[int, Result]], verdict: str) -> list[str]:
-    """:returns: The means a question of a method, as text."""
+    """Write the means a question of a method."""
     results = [result for _, result in runs]
 
     def mean(value: Callable[[Result], float]) -> str:
@@ -295,7 +295,7 @@ HEAD = (
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """:returns: Rows as a Markdown table."""
+    """Write rows as a Markdown table."""
     lines = [HEAD, ["---"] + ["---:"] * (len(HEAD) - 2) + ["---"], *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(HEAD))]
     return "\n".join(

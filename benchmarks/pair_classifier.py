@@ -70,7 +70,7 @@ def main() -> None:
 
 
 def nine_pairs() -> list[Pair]:
-    """:returns: Three first-stage documents with three second-stage documents each, all longer than the cap."""
+    """Make the pairs of three first-stage documents with three second-stage documents each, all longer than the cap."""
     words = random.Random(7)
 
     def document() -> Document:

@@ -134,7 +134,7 @@ def with_server(
 
 
 def repeated(passages: list[Document]) -> Iterable[Document]:
-    """The passages, then copies of them under other ids and in other words, without end."""
+    """Yield the passages, then copies of them with other ids and in other words, without end."""
     copy = 0
     while True:
         for n, passage in enumerate(passages):
@@ -159,7 +159,7 @@ def respelled(text: str, copy: int) -> str:
 
 
 def read_questions(path: Path) -> list[dict]:
-    """The questions of a JSONL file."""
+    """Read the questions of a JSONL file."""
     with path.open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
@@ -199,7 +199,7 @@ def queries(name: str, search: Search, asked: list[str]) -> float:
 
 
 def percentile_95(times: list[float]) -> float:
-    """The time that 95 of 100 stay within."""
+    """Compute the time that 95 of 100 searches stay within."""
     return sorted(times)[min(len(times) - 1, int(0.95 * len(times)))]
 
 

@@ -103,7 +103,7 @@ def mentions_of_gold(name: str, corpus: list[Document], questions: list[dict]) -
 
 
 def key_of(passage: Document) -> str:
-    """The key of a passage's title."""
+    """Make the key of a passage's title."""
     return title_key(str(passage.meta["title"]))
 
 
@@ -153,7 +153,7 @@ def write(store: TantivyDocumentStore, passages: Iterable[Document]) -> None:
 
 
 def renamed(passages: list[Document]) -> Iterator[Document]:
-    """The passages, then copies in other words whose titles are words and phrases of the first texts."""
+    """Yield the passages, then copies in other words whose titles are words and phrases of the first texts."""
     randomness = random.Random(0)
     texts = [(passage.content or "").split() for passage in passages]
     for number, passage in enumerate(repeated(passages)):
@@ -175,7 +175,7 @@ def size(path: Path) -> float:
 
 
 def report_memory() -> None:
-    """What this process holds: of its own, and of the files that the system could take back at any time."""
+    """Print the memory of this process: its own, and that of files, which the system can reclaim."""
     status = Path("/proc/self/status")
     if not status.exists():
         return

@@ -175,7 +175,15 @@ class ChatModel:
         generation_kwargs: dict[str, Any] | None = None,
         tools: list[Tool] | None = None,
     ) -> dict[str, list[ChatMessage]]:
-        """Do as :meth:`run` does, without blocking the event loop."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param messages: The conversation.
+        :param generation_kwargs: Parameters of this call, which override those of the component.
+        :param tools: The tools that the model of a server may call.
+        :returns: ``replies``, their text as the model wrote it and the calls of tools, without a separate reasoning.
+        :raises ModelServerError: When the model cannot be reached or gives no usable reply.
+        :raises ValueError: For settings in the environment, or parameters, that cannot be used.
+        """
         kwargs = with_parameters(self.generation_kwargs, generation_kwargs or {})
         chosen = self._choose()
         if isinstance(chosen, EmbeddedChatGenerator):

@@ -118,7 +118,15 @@ class EmbeddedChatGenerator:
     async def run_async(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None
     ) -> dict[str, list[ChatMessage]]:
-        """Do as :meth:`run` does, without blocking the event loop; a cancelled call stops the model."""
+        """Do as :meth:`run` does, without blocking the event loop; a cancelled call stops the model.
+
+        :param messages: The conversation.
+        :param generation_kwargs: Parameters by their OpenAI names: ``temperature``, ``top_p``, ``max_tokens``,
+            ``stop``, ``seed``, ``response_format`` (a JSON schema constrains the reply), or llama.cpp's own.
+        :returns: ``replies``, one message; its ``meta`` has ``finish_reason`` and ``usage``.
+        :raises ValueError: For a prompt that does not fit the window, or a parameter that llama.cpp refuses.
+        :raises TimeoutError: When the call takes longer than ``timeout``.
+        """
         future = self._model.submit(self._body(messages, generation_kwargs))
         try:
             return {"replies": [await asyncio.wait_for(asyncio.wrap_future(future), self.timeout)]}

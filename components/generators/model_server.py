@@ -88,7 +88,15 @@ class ModelServer:
     async def call_async(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any], tools: list[Tool] | None
     ) -> list[ChatMessage]:
-        """Do as :meth:`call` does, without blocking the event loop."""
+        """Do as :meth:`call` does, without blocking the event loop.
+
+        :param messages: The conversation.
+        :param generation_kwargs: Parameters of the call by their OpenAI names.
+        :param tools: The tools that the model may call.
+        :returns: The replies, their text as the model wrote it and the calls of tools, without a separate reasoning.
+        :raises ModelServerError: When the server cannot be reached or gives no usable reply.
+        :raises ValueError: For a parameter that the OpenAI protocol does not have.
+        """
         generator = await _async_generator(self)
         with self._explain_errors():
             async with asyncio.timeout(self.deadline):

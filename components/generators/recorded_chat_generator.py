@@ -124,7 +124,15 @@ class RecordedChatGenerator:
         generation_kwargs: dict[str, Any] | None = None,
         tools: list[Tool] | None = None,
     ) -> dict[str, list[ChatMessage]]:
-        """Do as :meth:`run` does, without blocking the event loop."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param messages: The conversation.
+        :param generation_kwargs: Parameters of this call.
+        :param tools: The tools that the model may call.
+        :returns: ``replies``.
+        :raises NotRecorded: When the replayed recording does not hold the call.
+        :raises RuntimeError: When the recorded call failed.
+        """
         request = _request(messages, generation_kwargs, tools)
         if (kept := self.recording.play("reply", self.name, *request)) is not None:
             return _play_entry(kept)

@@ -99,7 +99,14 @@ class TitleMatchRanker:
     async def run_async(
         self, query: str, documents: list[Document], top_k: int | None = None
     ) -> dict[str, list[Document]]:
-        """Do as :meth:`run` does, without blocking the event loop."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param query: The query that found the candidates.
+        :param documents: The candidates; a missing score counts as 1, and a document without a title is not boosted.
+        :param top_k: The most documents to return, by default the ranker's own number.
+        :returns: `documents` with their new scores, best first; equal scores keep their order.
+        :raises ValueError: When top_k is under 1.
+        """
         return self.run(query, documents, top_k)
 
     def _boost(self, title: str, query: str, folded: str) -> float:

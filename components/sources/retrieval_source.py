@@ -172,7 +172,17 @@ class RetrievalSource:
     async def run_async(
         self, query: str | State, top_k: int | None = None, filters: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Do as :meth:`run` does, without blocking the event loop."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param query: A query, or a state that holds one.
+        :param top_k: The number of documents to return; a state has its own.
+        :param filters: Haystack metadata filter, for retrievers that take one; a state has its own.
+        :returns: ``documents``; for a state ``state``, which holds them in its last search.
+        :raises RuntimeError: With ``strict``, when every attempt has failed.
+        :raises NotRecorded: With ``strict``, when the replayed recording does not hold the search.
+        :raises FilterError: When the filters do not fit the documents.
+        :raises RunError: For a state, in place of a RuntimeError or a FilterError.
+        """
         request = self._request(query, top_k, filters)
         try:
             for call in self._calls(request):

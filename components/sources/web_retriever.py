@@ -94,12 +94,17 @@ class WebRetriever:
 
     @component.output_types(documents=list[Document])
     async def run_async(self, query: str, top_k: int = 10) -> dict[str, list[Document]]:
-        """Search without blocking the event loop; otherwise the same as :meth:`run`."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param query: The query.
+        :param top_k: The number of results to return.
+        :returns: ``documents``, best first.
+        """
         chosen = self._choose()
         return {"documents": (await call_async(chosen, _arguments(chosen, query, top_k)))["documents"]}
 
     def _choose(self) -> Retriever:
-        # At every call, as the local store does: a server that started on the demo sees an index made since.
+        # Chosen at every call, so that a server that started on the demo finds an index made later.
         path = resolve_web_index(self.index, local=self.local_index, demo=self.demo_stand_in)
         return self.search if path is None else TantivyBM25Retriever(TantivyDocumentStore(path=str(path)))
 

@@ -13,7 +13,7 @@ _MARK = re.compile(r"W?\d+", re.IGNORECASE)
 
 
 def citation_marks(state: State) -> dict[Identity, str]:
-    """Number the documents that the model has been shown, those of external sources separately.
+    """Assign numbers to the documents that the model has been shown, those of external sources separately.
 
     A document keeps its number as the run goes on, because later ones are numbered after it.
 
