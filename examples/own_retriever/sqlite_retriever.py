@@ -10,7 +10,7 @@ from pathlib import Path
 from haystack import Document, component
 
 _WORD = re.compile(r"\w+")
-# A title says more than the text below it; bm25() is lower where a row fits better.
+# A word in the title weighs more than one in the text; bm25() is lower where a row fits better.
 _SEARCH = """
     SELECT id, title, text, -bm25(tickets, 0, 1.25, 1) AS score
     FROM tickets WHERE tickets MATCH ? ORDER BY score DESC, id LIMIT ?

@@ -97,4 +97,5 @@ def test_the_commands_of_the_readme(
 
     run(evaluate)
     metrics = json.loads((checkout / "runs" / "step_back" / "metrics.json").read_text())
-    assert (metrics["n"], metrics["errors"], metrics["llm_calls"], metrics["total_local"]) == (6, 0, 2, 2)
+    assert (metrics["n"], metrics["errors"], metrics["llm_calls"], metrics["total_local"]) == (60, 0, 2, 2)
+    assert metrics["acc"] > 0
