@@ -19,7 +19,8 @@ from starlette.testclient import TestClient
 from prefrag.pipelines.own_modules import ALLOWLIST_VARIABLE
 from prefrag.service.server.app import create_app
 from tests.components.generators.fake_model_server import FakeModelServer, completion
-from tests.examples.readme import CHECKOUT, commands
+from tests.docs.markdown import CHECKOUT
+from tests.examples.readme import commands
 from tests.service.cli.running import prefrag
 from tests.service.server.serving import SHARED
 

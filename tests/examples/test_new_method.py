@@ -12,7 +12,7 @@ import pytest
 from prefrag import pipelines
 from prefrag.components.state.state import RunError, RunSettings, State
 from tests.components.serialisation import rebuilt
-from tests.examples.readme import CHECKOUT
+from tests.docs.markdown import CHECKOUT
 from tests.fakes import CALLS, ScriptedChatGenerator
 from tests.pipelines.scripted import model, retriever
 

@@ -13,7 +13,7 @@ import pytest
 
 from prefrag import pipelines
 from tests.components.serialisation import rebuilt
-from tests.examples.readme import CHECKOUT, fenced
+from tests.docs.markdown import CHECKOUT, fenced
 from tests.pipelines.scripted import answer, search, verdict
 
 HERE = CHECKOUT / "examples" / "own_retriever"
@@ -130,7 +130,7 @@ def test_the_commands_of_the_readme(
 
 
 def test_the_line_of_python_in_the_readme_is_that_of_the_script():
-    (line,) = fenced(HERE / "README.md", "python")
+    (line,) = fenced((HERE / "README.md").read_text(), "python")
 
     assert line.strip().replace('"tickets.sqlite"', "database") in (HERE / "ask_tickets.py").read_text()
 

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from tests.examples.readme import CHECKOUT, commands
+from tests.docs.markdown import CHECKOUT
+from tests.examples.readme import commands
 from tests.pipelines.scripted import answer
 
 README = CHECKOUT / "examples" / "README.md"

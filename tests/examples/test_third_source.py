@@ -11,7 +11,7 @@ import pytest
 
 from prefrag import pipelines
 from prefrag.pipelines.loading import YAML_PIPELINES
-from tests.examples.readme import CHECKOUT, fenced
+from tests.docs.markdown import CHECKOUT, fenced
 from tests.pipelines.scripted import answer, search, verdict
 
 HERE = CHECKOUT / "examples" / "third_source"
@@ -29,7 +29,7 @@ def lines(yaml: str) -> Counter[str]:
 def test_the_readme_lists_the_lines_that_are_added():
     shipped = (YAML_PIPELINES / "prefrag.yaml").read_text().replace("index null}", "index manuals}")
     shipped_lines, own = lines(_LOCAL.sub("manuals", shipped)), lines(PIPELINE.read_text())
-    (listed,) = fenced(HERE / "README.md", "yaml")
+    (listed,) = fenced((HERE / "README.md").read_text(), "yaml")
 
     assert own - shipped_lines == lines(listed)
     assert shipped_lines - own == Counter({"      sources: &sources [manuals, web]": 1})
