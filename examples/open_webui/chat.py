@@ -20,8 +20,8 @@ def chat(client: OpenAI, model: str, question: str) -> tuple[str, str]:
     :returns: The steps, which Open WebUI folds away as the model's reasoning, and the answer with its sources.
     """
     reasoning, answer = "", ""
-    messages = [{"role": "user", "content": question}]
-    for chunk in client.chat.completions.create(model=model, messages=messages, stream=True):
+    chunks = client.chat.completions.create(model=model, messages=[{"role": "user", "content": question}], stream=True)
+    for chunk in chunks:
         for choice in chunk.choices:
             # The field is no part of OpenAI's own protocol, so the client has no name for it.
             step, text = getattr(choice.delta, "reasoning_content", None) or "", choice.delta.content or ""

@@ -11,12 +11,12 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 import uvicorn
 from starlette.testclient import TestClient
 
-from prefrag.pipelines.own_modules import ALLOWLIST_VARIABLE
 from prefrag.service.server.app import create_app
 from tests.components.generators.fake_model_server import FakeModelServer, completion
 from tests.docs.markdown import CHECKOUT
@@ -32,8 +32,9 @@ def checkout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
         (tmp_path / name).symlink_to(CHECKOUT / name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
-    monkeypatch.setenv(ALLOWLIST_VARIABLE, os.environ[ALLOWLIST_VARIABLE])
-    yield tmp_path
+    # Commands set variables for their process, which is this one.
+    with mock.patch.dict(os.environ):
+        yield tmp_path
     examples = str(CHECKOUT / "examples")
     for name in [name for name, module in sys.modules.items() if examples in (vars(module).get("__file__") or "")]:
         del sys.modules[name]
