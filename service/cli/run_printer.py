@@ -135,4 +135,4 @@ def _counts(result: dict[str, Any]) -> str:
 
 def _queries_sent_out(result: dict[str, Any]) -> str:
     sent = [f"{query['source']}: {one_line(query['query'])}" for query in result.get("queries_sent_out") or ()]
-    return f"Queries that left the house: {'; '.join(sent)}" if sent else "No query left the house."
+    return f"Queries sent to the web: {'; '.join(sent)}" if sent else "No query was sent to the web."

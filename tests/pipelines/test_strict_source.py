@@ -26,7 +26,7 @@ def broken(method: str, **settings: Any) -> Any:
 
 @pytest.mark.parametrize("method", METHODS)
 class TestPreferredSourceThatFails:
-    async def test_ends_the_run_before_anything_leaves_the_house_where_it_is_strict(self, method: str):
+    async def test_ends_the_run_before_anything_is_sent_out_where_it_is_strict(self, method: str):
         pipeline = broken(method, strict=True)
 
         with pytest.raises(RunFailed, match="The source 'local' failed: .*the index is gone.* It is strict") as failure:

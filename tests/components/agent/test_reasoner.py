@@ -177,5 +177,5 @@ class TestFailure:
         assert failure.value.state.steps == before.steps
 
     def test_of_the_window_says_so_rather_than_sending_half_a_question(self):
-        with pytest.raises(RunError, match="cannot ask its model"):
+        with pytest.raises(RunError, match="cannot call its model"):
             reasoner(model={"context_window": 400}).run(state())

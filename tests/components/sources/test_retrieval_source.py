@@ -198,7 +198,7 @@ class TestState:
         assert [found.id for found in search.documents] == ["Aurora", "untitled"]
         event = output["state"].events[-1].to_dict()
         assert (event["kind"], event["step"], event["titles"]) == ("found", 1, ["Aurora", "untitled"])
-        assert (event["left_house"], event["error"]) == (False, None)
+        assert (event["sent_out"], event["error"]) == (False, None)
         assert reached.step.searches == (), "the state that went in is as it was"
 
     def test_adds_to_the_searches_that_were_made_before(self):
@@ -498,7 +498,7 @@ class TestFallback:
 
         assert outside.queries == [], "the query would leave this machine"
         assert search.error == "StandIn: broken index"
-        assert not search.left_house
+        assert not search.sent_out
 
 
 class TestDomains:
@@ -555,17 +555,17 @@ class TestLeavingThisMachine:
         return last_search(source(retriever, **changes).run(state(search_step())))
 
     def test_is_reported_of_an_external_source_found_or_failed(self):
-        assert self.search(Giving(document("a")), external=True).left_house
-        assert self.search(Giving(errors=(OSError("x"),)), external=True).left_house
+        assert self.search(Giving(document("a")), external=True).sent_out
+        assert self.search(Giving(errors=(OSError("x"),)), external=True).sent_out
 
     def test_is_not_reported_of_a_local_source(self):
-        assert not self.search(Giving(document("a"))).left_house
+        assert not self.search(Giving(document("a"))).sent_out
 
     def test_is_not_reported_of_a_stand_in(self):
-        assert not self.search(StandIn(document("a")), external=True).left_house
+        assert not self.search(StandIn(document("a")), external=True).sent_out
 
     def test_is_reported_of_the_fallback_as_well(self):
-        assert self.search(Giving(errors=(OSError("x"),)), fallback=Giving(), external=True).left_house
+        assert self.search(Giving(errors=(OSError("x"),)), fallback=Giving(), external=True).sent_out
 
 
 class TestRecording:
@@ -582,7 +582,7 @@ class TestRecording:
         assert last_search(again).documents == last_search(first).documents
         assert silent.queries == []
         assert last_search(again).provider == "recording"
-        assert not last_search(again).left_house
+        assert not last_search(again).sent_out
 
     async def test_that_does_not_hold_the_search_is_a_local_failure(self, tmp_path: Path):
         path = tmp_path / "kept.jsonl"
@@ -593,7 +593,7 @@ class TestRecording:
 
         assert "does not hold this search of local: aurora" in (search.error or "")
         assert silent.queries == []
-        assert not search.left_house
+        assert not search.sent_out
 
     def test_that_does_not_hold_the_search_ends_the_run_of_a_strict_source(self, tmp_path: Path):
         path = tmp_path / "kept.jsonl"

@@ -133,5 +133,5 @@ class TestAStandIn:
         for output in (source.run(state(search_step("prize"))), await source.run_async(state(search_step("prize")))):
             search = output["state"].step.searches[-1]
             assert "no index 'stand-in'" in (search.error or "")
-            assert not search.left_house
+            assert not search.sent_out
         assert "outside" not in CALLS

@@ -20,7 +20,7 @@ def finished() -> State:
     switched = search_step(
         "delta",
         found(document("beta")),
-        Search("web", "delta", (WEB,), left_house=True),
+        Search("web", "delta", (WEB,), sent_out=True),
         documents=(WEB,),
         source="web",
         observed=True,
@@ -176,7 +176,7 @@ def test_failures_that_were_survived_are_told_by_source():
     assert compose(reached)["errors"] == ["web: rate limit"]
 
 
-def test_every_query_that_left_the_house_is_listed():
+def test_every_query_sent_out_is_listed():
     assert compose(finished())["queries_sent_out"] == [{"source": "web", "query": "delta", "provider": ""}]
 
 
@@ -189,7 +189,7 @@ class TestCitations:
         shown = (document("alpha"), document("delta", source="web"))
         return compose(state(observed_step(*shown), answer_step(answer), external=("web",)))
 
-    def test_the_documents_of_the_house_and_of_the_web_are_numbered_apart(self):
+    def test_the_local_documents_and_those_of_the_web_are_numbered_apart(self):
         assert [told["mark"] for told in self.composed("1974")["documents"]] == ["1", "W1"]
 
     def test_the_result_says_what_was_cited_and_from_where(self):

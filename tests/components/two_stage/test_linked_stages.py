@@ -235,7 +235,7 @@ def test_settings_that_make_no_sense_are_refused():
 
 
 @pytest.mark.parametrize("outside", [0, 1], ids=["words", "titles"])
-def test_documents_of_the_house_are_no_queries_to_a_source_outside(outside: int):
+def test_local_documents_are_no_queries_to_an_external_source(outside: int):
     words, links = Finder(TEXTS, q="a"), Finder(TEXTS, q="m")
     sources = [RetrievalSource("local", words), RetrievalSource("local", links)]
     sources[outside] = RetrievalSource("web", (words, links)[outside], external=True)

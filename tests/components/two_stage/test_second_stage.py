@@ -305,7 +305,7 @@ def test_serialises():
 class TestOutside:
     """The queries of the second stage hold the text of what the first one found."""
 
-    async def test_documents_of_the_house_are_no_queries_to_a_source_outside(self):
+    async def test_local_documents_are_no_queries_to_an_external_source(self):
         web = Letters()
         second = SecondStage(RetrievalSource("web", web, external=True), QueryDocConcat(["content"]))
 

@@ -68,16 +68,16 @@ class TestAsk:
             "[W1] delta (web)",
             "The answer cites no passage.",
             "3 retrievals (2 local, 1 web), 4 model calls",
-            "Queries that left the house",
+            "Queries sent to the web",
         ]
         for line, beginning in zip(lines, beginnings, strict=True):
             assert line.startswith(beginning)
 
-    def test_names_the_queries_that_left_the_house(self, ask: Ask):
-        assert "Queries that left the house: web: beta delta" in ask().stdout
+    def test_names_the_queries_that_were_sent_to_the_web(self, ask: Ask):
+        assert "Queries sent to the web: web: beta delta" in ask().stdout
 
-    def test_says_when_none_left_the_house(self, ask: Ask):
-        assert "No query left the house." in ask("--source", "local").stdout
+    def test_states_when_none_was_sent(self, ask: Ask):
+        assert "No query was sent to the web." in ask("--source", "local").stdout
 
     def test_json_is_the_result_and_nothing_else(self, ask: Ask):
         result = ask("--json")
