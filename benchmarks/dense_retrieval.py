@@ -80,19 +80,19 @@ def main() -> None:
         passages[name] = list(read_passages(options.data / name / "corpus.jsonl"))
         with (options.data / name / f"{options.questions}.jsonl").open(encoding="utf-8") as lines:
             questions[name] = [json.loads(line) for line in lines]
-        numbers, asked = embedded(name, passages[name], [q["question"] for q in questions[name]], kept, options)
+        numbers, query_vectors = embedded(name, passages[name], [q["question"] for q in questions[name]], kept, options)
         of_passages.update(zip((p.id for p in passages[name]), numbers, strict=True))
-        of_queries.update(zip((q["question"] for q in questions[name]), asked, strict=True))
+        of_queries.update(zip((q["question"] for q in questions[name]), query_vectors, strict=True))
 
     everything = [passage for name in passages for passage in passages[name]]
     with tempfile.TemporaryDirectory() as folder:
         together = retrievers(Path(folder) / "all", everything, of_passages, of_queries, options.candidates[:1])
-        asked = [q["question"] for name in questions for q in questions[name]]
+        query_texts = [q["question"] for name in questions for q in questions[name]]
         for way, search in together.items():
-            timed(f"{way}, {len(everything):,} passages", search, asked)
+            timed(f"{way}, {len(everything):,} passages", search, query_texts)
         exact_matrix = np.array([of_passages[p.id] for p in everything], dtype=np.float32)
         agreement = []
-        for question in asked:
+        for question in query_texts:
             best = np.argpartition(-(exact_matrix @ np.asarray(of_queries[question], dtype=np.float32)), 5)[:5]
             exact = {everything[n].id for n in best}
             agreement.append(len(exact & {d.id for d in together["dense"](question)}) / 5)
@@ -127,8 +127,8 @@ def embedded(
             model=model, prefix=options.prefix, normalize_embeddings=True, progress_bar=False
         )
         queries.warm_up()
-        asked = [queries.run(text=question)["embedding"] for question in questions]
-        np.save(files[1], np.array(asked, dtype=np.float32))
+        query_vectors = [queries.run(text=question)["embedding"] for question in questions]
+        np.save(files[1], np.array(query_vectors, dtype=np.float32))
     return np.load(files[0]), np.load(files[1])
 
 
@@ -156,17 +156,17 @@ def retrievers(
     return {way: searched(part) for way, part in ways.items()}
 
 
-def timed(name: str, search: Search, asked: list[str]) -> None:
+def timed(name: str, search: Search, query_texts: list[str]) -> None:
     """Time searches one after the other."""
-    for query in asked[:5]:
+    for query in query_texts[:5]:
         search(query)
     wall, cpu = [], []
-    for query in asked:
+    for query in query_texts:
         start, start_cpu = time.perf_counter(), time.process_time()
         search(query)
         wall.append(time.perf_counter() - start)
         cpu.append(time.process_time() - start_cpu)
-    how = f"{len(asked)} dev questions, top-5, the query's embedding apart"
+    how = f"{len(query_texts)} dev questions, top-5, the query's embedding apart"
     report(f"{name}: p50", f"{median(wall) * 1000:.2f} ms", how)
     report(f"{name}: p95", f"{percentile_95(wall) * 1000:.2f} ms", how)
     report(f"{name}: CPU p95", f"{percentile_95(cpu) * 1000:.2f} ms", "of this process, whatever else runs here")

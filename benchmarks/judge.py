@@ -93,7 +93,7 @@ def dev_steps(dataset: Dataset, seed: int) -> dict[str, list[JudgedStep]]:
 
 
 def ask_model(name: str, steps: Sequence[JudgedStep]) -> None:
-    """Print what the language model says of some steps, beside the trees."""
+    """Print the verdicts of the language model on some steps, beside the trees."""
     model = ChatModel(role="judge", timeout=600.0)
     judge = SourceSwitchJudge(["local", "web"], ModelJudge(model), judge_first_step=True)
     judge.warm_up()

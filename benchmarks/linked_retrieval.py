@@ -148,7 +148,7 @@ def times(name: str, questions: Sequence[Question], store: TantivyDocumentStore,
         retrieval.run(state)
         worked.append(1000 * (time.process_time() - cpu))
         wall.append(1000 * (time.perf_counter() - began))
-    # Not in the same loop: what a question has just been asked is at hand.
+    # Not in the same loop: the documents of a question just run are cached.
     for question in questions:
         state = QuestionAsQuery().run(start.run(question.question)["state"])["state"]
         cpu = time.process_time()

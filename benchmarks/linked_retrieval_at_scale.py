@@ -72,7 +72,7 @@ def main() -> None:
 
 def ask(store: TantivyDocumentStore, data: Path) -> None:
     """Ask a hundred questions of each dataset."""
-    asked = [
+    query_texts = [
         question["question"] for name in DATASETS for question in read_questions(data / name / "train.jsonl")[:100]
     ]
     retrieval = linked_retrieval(store, PairClassifier(TreePairScorer(None, store), "fill", 5))
@@ -83,7 +83,7 @@ def ask(store: TantivyDocumentStore, data: Path) -> None:
     start = StateBuilder(["local"], "local", top_k=5)
     spent: dict[str, list[float]] = {name: [] for name in PARTS}
     searches = []
-    for question in asked:
+    for question in query_texts:
         state = QuestionAsQuery().run(start.run(question)["state"])["state"]
         for part in (by_words, linking, scoring):
             part.seconds.clear()
@@ -96,7 +96,7 @@ def ask(store: TantivyDocumentStore, data: Path) -> None:
         for name, seconds in zip(PARTS, (*known, together - sum(known), together), strict=True):
             spent[name].append(seconds)
     words, titles = (mean(counts) for counts in zip(*searches, strict=True))
-    how = f"{len(asked)} train questions; {words:.1f} searches by words and {titles:.1f} by titles each, mean"
+    how = f"{len(query_texts)} train questions; {words:.1f} searches by words and {titles:.1f} by titles each, mean"
     for name, seconds in spent.items():
         report(f"{name}: CPU p50", f"{1000 * median(seconds):.1f} ms", how)
         report(f"{name}: CPU p95", f"{1000 * percentile_95(seconds):.1f} ms", how)

@@ -69,11 +69,11 @@ class Run:
 class Rule:
     """What a method must keep to.
 
-    :param says: The statements of the paper, each with its test of one result.
+    :param statements: The statements of the paper, each with its test of one result.
     :param runs: What each kind of run must come to exactly; empty where the paper leaves it open.
     """
 
-    says: dict[str, Callable[[Result], bool]]
+    statements: dict[str, Callable[[Result], bool]]
     runs: Sequence[Run] = ()
 
 
@@ -208,7 +208,7 @@ RULES = {
     "prefrag_classifier": Rule(
         {
             "no model call for a verdict": lambda result: calls(result, "judge") == 0,
-            **{says: keeps for says, keeps in JUDGED.items() if not says.startswith("one judge call")},
+            **{statement: keeps for statement, keeps in JUDGED.items() if not statement.startswith("one judge call")},
             **REFLECTING,
             **USED,
         }
@@ -224,29 +224,31 @@ RULES = {
 
 def questions(count: int, first: int) -> list[tuple[int, str]]:
     """Make questions of the demo, each with the kind of its run and the token that makes the model play it."""
-    told = [json.loads(line)["question"] for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
-    return [(n % KINDS, f"{told[n % len(told)].rstrip('?')} (Q-{first + n})?") for n in range(count)]
+    demo_questions = [json.loads(line)["question"] for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
+    return [
+        (n % KINDS, f"{demo_questions[n % len(demo_questions)].rstrip('?')} (Q-{first + n})?") for n in range(count)
+    ]
 
 
-async def measured(name: str, asked: Iterable[tuple[int, str]]) -> list[tuple[int, Result]]:
+async def measured(name: str, questions: Iterable[tuple[int, str]]) -> list[tuple[int, Result]]:
     """Run a method on questions, one after the other, and return the kind and the result of each run."""
     pipeline = pipelines.load(name)
     pipeline.warm_up()
-    return [(kind, await pipelines.ask_async(pipeline, question)) for kind, question in asked]
+    return [(kind, await pipelines.ask_async(pipeline, question)) for kind, question in questions]
 
 
 def broken(rule: Rule, runs: Sequence[tuple[int, Result]]) -> list[str]:
     """Describe the rules that a method breaks."""
-    told = [
-        f"{says}: not in {count} of {len(runs)} runs"
-        for says, keeps in rule.says.items()
+    violations = [
+        f"{statement}: not in {count} of {len(runs)} runs"
+        for statement, keeps in rule.statements.items()
         if (count := sum(not keeps(result) for _, result in runs))
     ]
     for kind, wanted in enumerate(rule.runs):
         came_to = {Run.of(result) for k, result in runs if k == kind} - {wanted}
-        told += [f"runs of kind {kind}: {run}, must be {wanted}" for run in came_to]
-    told += [f"a run failed at something: {error}" for _, result in runs for error in result["errors"]]
-    return told
+        violations += [f"runs of kind {kind}: {run}, must be {wanted}" for run in came_to]
+    violations += [f"a run failed at something: {error}" for _, result in runs for error in result["errors"]]
+    return violations
 
 
 def row(name: str, runs: Sequence[tuple[int, Result]], verdict: str) -> list[str]:
@@ -308,13 +310,13 @@ def measure(names: Sequence[str], count: int) -> bool:
 
     :returns: Whether all kept to it.
     """
-    rows, told, kept = [], [], True
+    rows, notes, kept = [], [], True
     for number, name in enumerate(names):
         try:
             runs = asyncio.run(measured(name, questions(count, 100_000 + 1_000 * number)))
         except (ValueError, RuntimeError) as error:
             rows.append([name, *["-"] * (len(HEAD) - 2), "NOT ok"])
-            told.append(f"{name}: NOT ok\n  did not run: {error}")
+            notes.append(f"{name}: NOT ok\n  did not run: {error}")
             kept = False
             continue
         rule = RULES.get(name)
@@ -323,17 +325,17 @@ def measure(names: Sequence[str], count: int) -> bool:
         kept = kept and not wrong
         rows.append(row(name, runs, verdict))
         if rule is not None:
-            told += [
+            notes += [
                 f"{name}: {verdict}",
                 *(f"  broken: {what}" for what in wrong),
-                *(f"  {what}" for what in rule.says),
+                *(f"  {what}" for what in rule.statements),
             ]
     print(
         f"Means a question over {count} questions; `most`: model calls of the longest run; `forced`: how many runs.\n"
     )
     print(table(rows))
     print("\nWhat each must keep to:")
-    print("\n".join(told))
+    print("\n".join(notes))
     return kept
 
 

@@ -54,7 +54,7 @@ def main() -> None:
     corpora = {name: list(read_passages(options.data / name / "corpus.jsonl")) for name in DATASETS}
     questions = {name: read_questions(options.data / name / "dev.jsonl") for name in DATASETS}
     passages = list(islice(repeated([p for corpus in corpora.values() for p in corpus]), options.passages))
-    asked = [question["question"] for name in DATASETS for question in questions[name]]
+    query_texts = [question["question"] for name in DATASETS for question in questions[name]]
 
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "all")
@@ -75,20 +75,20 @@ def main() -> None:
         def embedded(query: str, top_k: int) -> list[Document]:
             return store.search(query, top_k=top_k)
 
-        embedded_median = queries("embedded", embedded, asked)
+        embedded_median = queries("embedded", embedded, query_texts)
         filters = {"field": "meta.copy", "operator": "==", "value": 1}
-        queries("embedded, filter ==", lambda query, k: store.search(query, k, filters), asked)
+        queries("embedded, filter ==", lambda query, k: store.search(query, k, filters), query_texts)
         rare = {"field": "meta.rank", "operator": ">", "value": 0.999}
-        queries("embedded, rare filter by size", lambda query, k: store.search(query, k, rare), asked[:10])
+        queries("embedded, rare filter by size", lambda query, k: store.search(query, k, rare), query_texts[:10])
 
         in_memory = InMemoryDocumentStore()
         in_memory.write_documents(passages)
-        few = asked[:: max(1, len(asked) // options.in_memory_queries)][: options.in_memory_queries]
+        few = query_texts[:: max(1, len(query_texts) // options.in_memory_queries)][: options.in_memory_queries]
         memory_median = queries("in-memory BM25", lambda query, k: in_memory.bm25_retrieval(query, top_k=k), few)
         report("in-memory / embedded", f"{memory_median / embedded_median:,.0f} times", "ratio of the medians above")
 
         if options.elasticsearch:
-            with_server(options.elasticsearch, passages, asked, corpora, questions)
+            with_server(options.elasticsearch, passages, query_texts, corpora, questions)
 
         for name in DATASETS:
             own = TantivyDocumentStore(path=str(Path(folder) / name))
@@ -99,7 +99,7 @@ def main() -> None:
 def with_server(
     url: str,
     passages: list[Document],
-    asked: list[str],
+    query_texts: list[str],
     corpora: dict[str, list[Document]],
     questions: dict[str, list[dict]],
 ) -> None:
@@ -123,7 +123,7 @@ def with_server(
         search, seconds = fill("all", passages)
         how = "5,000 a write_documents, refresh=False, one refresh at the end"
         report("Elasticsearch indexed", f"{len(passages) / seconds:,.0f} passages/s", how)
-        queries("Elasticsearch", search, asked)
+        queries("Elasticsearch", search, query_texts)
         for name in DATASETS:
             search, _ = fill(name, corpora[name])
             recall(f"Elasticsearch, {name}", search, questions[name])
@@ -181,17 +181,17 @@ print(time.perf_counter() - start)
     return first, opened
 
 
-def queries(name: str, search: Search, asked: list[str]) -> float:
+def queries(name: str, search: Search, query_texts: list[str]) -> float:
     """Time top-5 searches; the median in seconds."""
-    for query in asked[:3]:
+    for query in query_texts[:3]:
         search(query, 5)
     wall, cpu = [], []
-    for query in asked:
+    for query in query_texts:
         start, start_cpu = time.perf_counter(), time.process_time()
         search(query, 5)
         wall.append(time.perf_counter() - start)
         cpu.append(time.process_time() - start_cpu)
-    how = f"{len(asked)} dev questions, top-5, one after the other"
+    how = f"{len(query_texts)} dev questions, top-5, one after the other"
     report(f"{name}: query p50", f"{median(wall) * 1000:.2f} ms", how)
     report(f"{name}: query p95", f"{percentile_95(wall) * 1000:.2f} ms", how)
     report(f"{name}: query CPU p95", f"{percentile_95(cpu) * 1000:.2f} ms", "of this process, whatever else runs here")

@@ -54,8 +54,8 @@ def main() -> None:
         parser.error(f"{options.data} does not exist: give the folder of the datasets with --data")
     questions = {name: read_questions(options.data / name / "train.jsonl")[:100] for name in DATASETS}
     if options.questions_of:
-        asked = [question["question"] for some in questions.values() for question in some]
-        time_questions("large index", TantivyDocumentStore(path=str(options.questions_of)), asked)
+        query_texts = [question["question"] for some in questions.values() for question in some]
+        time_questions("large index", TantivyDocumentStore(path=str(options.questions_of)), query_texts)
         report_memory()
         return
 
@@ -66,10 +66,10 @@ def main() -> None:
             mentions_of_gold(name, corpora[name], read_questions(options.data / name / "train.jsonl"))
             store = TantivyDocumentStore(path=str(Path(folder) / name))
             store.write_documents(corpora[name])
-            asked = [question["question"] for question in questions[name]]
-            time_questions(name, store, asked)
+            query_texts = [question["question"] for question in questions[name]]
+            time_questions(name, store, query_texts)
             if options.elasticsearch:
-                with_server(options.elasticsearch, name, corpora[name], store, asked)
+                with_server(options.elasticsearch, name, corpora[name], store, query_texts)
         if options.passages:
             path = Path(folder) / "large"
             write(TantivyDocumentStore(path=str(path)), islice(renamed(everything), options.passages))
@@ -87,13 +87,13 @@ def mentions_of_gold(name: str, corpus: list[Document], questions: list[dict]) -
     for question in questions:
         first, *others = (passages[passage_id] for passage_id in question["supporting_ids"])
         gold = {key_of(passage) for passage in others}
-        asked = set(longest_mentions(question["question"], known))
-        told = set(longest_mentions(first.content or "", known)) - {key_of(first)}
-        titles.append(len(told))
-        in_question.append(bool(asked & (gold | {key_of(first)})))
+        in_the_question = set(longest_mentions(question["question"], known))
+        in_the_text = set(longest_mentions(first.content or "", known)) - {key_of(first)}
+        titles.append(len(in_the_text))
+        in_question.append(bool(in_the_question & (gold | {key_of(first)})))
         if gold:
-            in_first.append(bool(told & gold))
-            in_either.append(bool((told | asked) & gold))
+            in_first.append(bool(in_the_text & gold))
+            in_either.append(bool((in_the_text | in_the_question) & gold))
     how = f"{len(questions)} train questions"
     report(f"{name}: question mentions a gold title", f"{100 * mean(in_question):.1f}%", how)
     how = f"{len(in_first)} train questions with several gold passages"
@@ -108,11 +108,11 @@ def key_of(passage: Document) -> str:
 
 
 def time_questions(
-    name: str, store: TantivyDocumentStore, asked: list[str], retriever: TitleMentionRetriever | None = None
+    name: str, store: TantivyDocumentStore, query_texts: list[str], retriever: TitleMentionRetriever | None = None
 ) -> None:
     """Time the links of questions and their first passages."""
     retriever = retriever or TitleMentionRetriever(store)
-    given = [(query, store.search(query, top_k=3)) for query in asked]
+    given = [(query, store.search(query, top_k=3)) for query in query_texts]
     for query, documents in given[:3]:
         retriever.run(query=query, documents=documents)
     times, cpu, found = [], [], []
@@ -121,7 +121,7 @@ def time_questions(
         found.append(len(retriever.run(query=query, documents=documents)["documents"]))
         times.append(time.perf_counter() - start)
         cpu.append(time.process_time() - start_cpu)
-    how = f"{len(asked)} train questions, one after the other; {mean(found):.1f} passages found, mean"
+    how = f"{len(query_texts)} train questions, one after the other; {mean(found):.1f} passages found, mean"
     report(f"{name}: links p50", f"{median(times) * 1000:.2f} ms", how)
     report(f"{name}: links p95", f"{percentile_95(times) * 1000:.2f} ms", how)
     how = "of this process, whatever else runs here"
@@ -129,7 +129,9 @@ def time_questions(
     report(f"{name}: links CPU p95", f"{percentile_95(cpu) * 1000:.2f} ms", how)
 
 
-def with_server(url: str, name: str, corpus: list[Document], embedded: TantivyDocumentStore, asked: list[str]) -> None:
+def with_server(
+    url: str, name: str, corpus: list[Document], embedded: TantivyDocumentStore, query_texts: list[str]
+) -> None:
     """Time the same on an index of an Elasticsearch, which is deleted afterwards."""
     os.environ[URL_VARIABLE] = url
     index = f"prefrag-benchmark-{uuid.uuid4().hex[:8]}"
@@ -140,7 +142,7 @@ def with_server(url: str, name: str, corpus: list[Document], embedded: TantivyDo
         for start in range(0, len(corpus), passages.batch):
             passages.write(corpus[start : start + passages.batch])
         passages.finish()
-        time_questions(f"Elasticsearch, {name}", embedded, asked, TitleMentionRetriever(store))
+        time_questions(f"Elasticsearch, {name}", embedded, query_texts, TitleMentionRetriever(store))
     finally:
         store.client.indices.delete(index=index, ignore_unavailable=True)
 

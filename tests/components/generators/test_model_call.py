@@ -108,7 +108,7 @@ class TestPreparing:
 
         assert failure.value.state is REACHED
 
-    def test_a_prompt_that_cannot_be_filled_says_why(self, tmp_path: Path):
+    def test_a_prompt_that_cannot_be_filled_states_why(self, tmp_path: Path):
         own = tmp_path / "own.jinja"
         own.write_text("{{ quesiton }}")
 
@@ -239,7 +239,7 @@ class TestSending:
             ({}, "it sent no reply"),
         ],
     )
-    async def test_a_failure_keeps_the_state_and_tells_the_trace(
+    async def test_a_failure_keeps_the_state_and_is_reported_in_the_trace(
         self, send: Any, prompt: str, output: Any, message: str
     ):
         call = ModelCall("judge", Model(output))
