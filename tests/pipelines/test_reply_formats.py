@@ -135,7 +135,7 @@ async def test_what_is_too_long_without_any_document_ends_the_run_with_advice(fo
 
     result = failure.value.result
     assert bool(result["steps"]) is (too_long == "replies"), "what was done is kept"
-    assert "reasoner cannot ask" in result["errors"][-1]
+    assert "reasoner cannot call" in result["errors"][-1]
 
 
 @every_format
