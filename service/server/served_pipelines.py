@@ -1,4 +1,4 @@
-"""Which pipelines are served, and how each is prepared for Hayhooks."""
+"""Choose the pipelines to serve and prepare each for Hayhooks."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from prefrag.service.server.wrapper import ServedPipeline
 
 SERVE_VARIABLE = "PREFRAG_SERVE"
 ALL = "all"
-# The other methods are there to be compared with, and some need more than the core.
+# The other methods serve comparisons, and some need more than the core.
 DEFAULT = "prefrag"
 WRAPPERS_VARIABLE = "HAYHOOKS_PIPELINES_DIR"
 
 
-def served_pipelines() -> dict[str, Path]:
+def choose_pipelines() -> dict[str, Path]:
     """Choose the pipelines to serve.
 
     ``PREFRAG_SERVE`` names them, separated by commas: the name of a pipeline, the path of a YAML file, or ``all``.
@@ -31,7 +31,7 @@ def served_pipelines() -> dict[str, Path]:
     :returns: The YAML file of each by the name under which it is served; for a wrapper, its folder.
     :raises Missing: When one of them does not exist.
     """
-    wrappers = _wrappers()
+    wrappers = _find_wrappers()
     chosen = [name.strip() for name in os.environ.get(SERVE_VARIABLE, "").split(",") if name.strip()]
     for folder in folders():
         if not folder.is_dir():
@@ -55,8 +55,8 @@ def prepare_pipeline(name: str, path: Path) -> PreparedPipeline:
 
     :param name: The name under which it is served.
     :param path: Its YAML file, or the folder of a wrapper of Hayhooks.
-    :returns: The pipeline, which no route leads to yet.
-    :raises Exception: When it cannot be loaded; the cause is what is wrong.
+    :returns: The pipeline, which has no route yet.
+    :raises Exception: When it cannot be loaded; the cause states why.
     """
     if path.is_dir():
         return prepare_pipeline_files(name, files=read_pipeline_files_from_dir(path), save_files=False)
@@ -82,7 +82,7 @@ def keep_modules_apart() -> None:
     deploy_utils.unload_pipeline_modules = lambda name: module_loader.unload_pipeline_modules(package(name))
 
 
-def _wrappers() -> dict[str, Path]:
+def _find_wrappers() -> dict[str, Path]:
     folder = os.environ.get(WRAPPERS_VARIABLE)
     if not folder:
         return {}

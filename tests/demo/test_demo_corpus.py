@@ -22,7 +22,7 @@ each_question = pytest.mark.parametrize("question", QUESTIONS, ids=lambda questi
 
 
 def holds(passage: dict[str, Any], answer: str) -> bool:
-    """Whether the passage contains the answer as whole words, whatever the case."""
+    """Check whether a passage contains the answer as whole words, whatever the case."""
     content = f"{passage['title']} {passage['text']}"
     return re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", content, re.IGNORECASE) is not None
 
@@ -55,7 +55,7 @@ def test_about_half_of_the_questions_stay_local_and_the_defaults_show_both_ways(
 
 
 @each_question
-def test_gold_passages_exist_and_lie_where_the_question_says(question: dict[str, Any]):
+def test_gold_passages_exist_in_the_source_that_the_question_names(question: dict[str, Any]):
     gold = question["supporting_ids"]
     assert 2 <= len(gold) == len(set(gold)) <= 4
     assert set(gold) < set(question["candidate_ids"]) <= set(PASSAGES)

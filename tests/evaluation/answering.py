@@ -24,7 +24,7 @@ HANG_AFTER = "PREFRAG_TEST_HANG_AFTER"
 
 @component
 class AnsweringChatGenerator:
-    """Answers the question that the prompt holds.
+    """Answer the question that the prompt holds.
 
     :param answers: By question.
     :param failures: How often the call for a question fails before it is answered.

@@ -41,7 +41,7 @@ def indexes() -> set[str]:
 
 
 def table(path: Path, numbers: range, word: str = "text") -> Path:
-    """Writes a corpus in the form of DPR's."""
+    """Write a corpus in the form of DPR's."""
     rows = "".join(f"{number}\tThe {word} of passage {number}.\tTitle {number}\n" for number in numbers)
     path.write_text(f"id\ttext\ttitle\n{rows}")
     return path

@@ -20,7 +20,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 300.0
-# How pip says that it reaches no package index.
+# The message with which pip reports that it reaches no package index.
 OFFLINE = ("NewConnectionError", "Temporary failure in name resolution", "No matching distribution", "Read timed out")
 
 pytestmark = pytest.mark.slow

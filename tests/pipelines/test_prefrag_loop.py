@@ -16,8 +16,8 @@ from tests.pipelines.scripted import answer, retry_policy, scripted, search, ver
 QUESTION = "In which year did the yard that built alpha win the prize?"
 
 
-async def run(pipeline: Any, question: str = QUESTION, **wishes: Any) -> dict[str, Any]:
-    return await pipelines.ask_async(pipeline, question, **wishes)
+async def run(pipeline: Any, question: str = QUESTION, **options: Any) -> dict[str, Any]:
+    return await pipelines.ask_async(pipeline, question, **options)
 
 
 def kinds(result: dict[str, Any]) -> list[str]:
@@ -43,7 +43,7 @@ async def test_first_retrieval_comes_from_the_preferred_source_and_is_not_judged
     assert CALLS.get("web") is None
 
 
-async def test_the_first_retrieval_is_judged_when_the_setting_says_so():
+async def test_the_first_retrieval_is_judged_with_that_setting():
     pipeline = scripted(search("alpha"), answer(), verdicts=(verdict(False),), replace={"judge.judge_first_step": True})
 
     result = await run(pipeline)
@@ -52,7 +52,7 @@ async def test_the_first_retrieval_is_judged_when_the_setting_says_so():
     assert result["usage"]["calls"]["judge"] == 1
 
 
-async def test_keeps_the_local_passages_when_the_judge_says_true():
+async def test_keeps_the_local_passages_after_a_true_verdict():
     result = await run(scripted(search("alpha"), search("beta"), answer(), verdicts=(verdict(True),)))
 
     assert [step["source"] for step in result["steps"][:2]] == ["local", "local"]
@@ -158,7 +158,7 @@ async def test_used_up_steps_end_in_one_forced_answer_that_keeps_the_last_reply(
     assert result["forced"]
     assert result["answer"] == "1974"
     assert result["usage"]["calls"] == {"reasoner": 5, "judge": 2}
-    assert result["counts"]["total"] == 3, "the search asked for in the last reply is not run"
+    assert result["counts"]["total"] == 3, "the search requested in the last reply is not run"
     assert "alpha 3" in CALLS["model"][-1]["prompt"]
     assert len(result["steps"]) == 5
 
@@ -179,7 +179,7 @@ async def test_a_forced_answer_is_not_reflected_upon():
 
 
 @pytest.mark.parametrize("label", ["INCORRECT", "PARTIALLY CORRECT"])
-async def test_a_negative_label_asks_every_source_with_the_question_and_tries_once_more(label: str):
+async def test_a_negative_label_searches_every_source_with_the_question_and_tries_once_more(label: str):
     question = "Who built alpha and what of delta?"
 
     result = await run(scripted(search("alpha"), answer("1812", label), answer("1974")), question)
@@ -246,7 +246,7 @@ async def test_a_label_in_a_thought_does_not_trigger_a_supplement():
     assert result["usage"]["llm_calls"] == 1
 
 
-async def test_a_preferred_source_that_fails_is_recorded_and_the_other_is_asked():
+async def test_a_failure_of_the_preferred_source_is_recorded_and_the_other_is_searched():
     result = await run(scripted(search("alpha"), answer(), errors={"local": "the disk is gone"}))
 
     assert result["steps"][0]["verdict"]["judged_by"] == "nothing_found"
@@ -322,7 +322,7 @@ async def test_thinking_blocks_stay_out_of_the_transcript_and_of_every_parse():
     assert not any("Telephone" in call["prompt"] for call in CALLS["model"])
 
 
-async def test_what_does_not_fit_the_window_is_cut_oldest_first_and_the_trace_says_so():
+async def test_what_does_not_fit_the_window_is_cut_oldest_first_and_the_trace_records_it():
     long = " ".join(["word"] * 1_500)
     second = " ".join(["Second and shorter."] * 80)
     documents = {"local": {"alpha": f"First. {long}", "beta": second}, "web": {}}
@@ -364,8 +364,8 @@ async def test_a_rewriting_that_cannot_be_read_leaves_the_question_and_shows_the
     assert "Who built alpha?" in CALLS["model"][1]["prompt"]
 
 
-class TestWishesOfARequest:
-    async def test_local_only_never_asks_the_web(self):
+class TestRunOptions:
+    async def test_local_only_never_searches_the_web(self):
         result = await run(
             scripted(search("alpha"), search("beta"), answer("x", "INCORRECT"), answer(), verdicts=(verdict(False),)),
             sources=["local"],
@@ -376,7 +376,7 @@ class TestWishesOfARequest:
         assert "judge" not in CALLS, "with one source there is nothing to judge"
         assert result["steps"][2]["source"] in ("local", None)
 
-    async def test_web_only_never_asks_the_local_documents(self):
+    async def test_web_only_never_searches_the_local_documents(self):
         result = await run(scripted(search("delta"), answer()), sources=["web"])
 
         assert CALLS.get("local") is None
@@ -404,7 +404,7 @@ class TestWishesOfARequest:
         assert "at most 1 times" in CALLS["model"][0]["prompt"]
 
     @pytest.mark.parametrize(
-        ("wishes", "message"),
+        ("options", "message"),
         [
             ({"sources": ["moon"]}, "no source"),
             ({"sources": []}, "No source is left"),
@@ -415,9 +415,9 @@ class TestWishesOfARequest:
             ({"max_steps": 9}, "max_steps is 9"),
         ],
     )
-    async def test_wishes_that_cannot_be_granted_are_refused_with_a_reason(self, wishes: dict[str, Any], message: str):
+    async def test_options_that_cannot_be_used_are_refused_with_a_reason(self, options: dict[str, Any], message: str):
         with pytest.raises(ValueError, match=message):
-            await run(scripted(answer()), **wishes)
+            await run(scripted(answer()), **options)
 
     @pytest.mark.parametrize("question", ["", "   ", "x" * 4_001])
     async def test_no_question_or_too_long_a_one_is_refused(self, question: str):
@@ -465,12 +465,12 @@ async def test_concurrent_runs_over_one_pipeline_do_not_mix():
         assert len(result["steps"]) == 5
 
 
-async def test_the_trace_is_told_as_it_happens_and_in_full():
+async def test_the_trace_is_streamed_as_it_happens_and_in_full():
     pipeline = scripted(search("alpha"), answer("1812", "INCORRECT"), answer())
 
-    told = [output async for output in pipelines.stream(pipeline, "alpha or delta?")]
+    outputs = [output async for output in pipelines.stream(pipeline, "alpha or delta?")]
 
-    events, result = told[:-1], told[-1]
+    events, result = outputs[:-1], outputs[-1]
     assert isinstance(result, dict)
     assert sorted(map(str, (event.to_dict() for event in events))) == sorted(map(str, result["trace"]))
     assert [event.kind for event in events][:3] == ["thought", "search", "found"]
@@ -483,7 +483,7 @@ def test_ask_works_without_an_event_loop_and_more_than_once():
     assert pipelines.ask(QUESTION, pipeline)["answer"] == "1974"
 
 
-async def test_a_pipeline_whose_ways_lead_nowhere_says_so():
+async def test_a_pipeline_with_a_missing_connection_is_reported():
     pipeline = scripted(search("alpha"), answer())
     pipeline.graph.remove_edge(*next((a, b, k) for a, b, k in pipeline.graph.edges if a == "finish"))
 
@@ -505,17 +505,17 @@ async def test_a_reflection_that_cannot_be_read_leaves_the_label_of_the_reply():
     assert (await run(pipeline))["label"] == "CORRECT"
 
 
-async def test_a_filter_that_does_not_fit_the_documents_ends_the_run_rather_than_going_on_without_it():
+async def test_a_filter_that_does_not_fit_the_documents_ends_the_run_rather_than_continuing_without_it():
     pipeline = scripted(search("alpha"), answer())
 
     async def refuse(**_: Any) -> dict[str, Any]:
         raise FilterError("Can't compare strings")
 
     pipeline.get_component("local").retriever.run_async = refuse
-    wish = {"field": "meta.year", "operator": ">", "value": 1990}
+    filters = {"field": "meta.year", "operator": ">", "value": 1990}
 
     with pytest.raises(RunFailed, match=r"filters do not fit the documents of 'local'"):
-        await run(pipeline, filters=wish)
+        await run(pipeline, filters=filters)
 
     assert CALLS.get("web") is None
 
@@ -523,11 +523,11 @@ async def test_a_filter_that_does_not_fit_the_documents_ends_the_run_rather_than
 async def test_a_run_has_a_deadline_and_keeps_its_trace():
     pipeline = scripted(search("alpha"), search("beta"), answer(), verdicts=(verdict(True),))
     reasoner = pipeline.get_component("reasoner")
-    asked: list[int] = []
+    calls: list[int] = []
 
     async def hang(messages: Any, generation_kwargs: Any = None) -> dict[str, Any]:
-        asked.append(1)
-        if len(asked) > 1:
+        calls.append(1)
+        if len(calls) > 1:
             await asyncio.Event().wait()
         return reasoner.chat_generator.run(messages, generation_kwargs)
 
@@ -540,7 +540,7 @@ async def test_a_run_has_a_deadline_and_keeps_its_trace():
     assert failure.value.result["steps"][0]["documents"] == ["local-alpha"]
 
 
-async def test_a_run_that_is_given_up_tells_the_query_that_is_still_out():
+async def test_a_run_that_is_given_up_lists_the_query_without_a_reply():
     pipeline = scripted(search("delta"), answer())
 
     async def hang(**_: Any) -> dict[str, Any]:
@@ -625,7 +625,7 @@ async def test_passages_are_numbered_apart_and_the_answer_cites_them():
     assert not result["uncited"]
 
 
-async def test_not_found_is_said_when_the_setting_asks_for_it():
+async def test_not_found_is_reported_with_that_setting():
     pipeline = scripted(search("alpha"), *[answer("1812", "INCORRECT")] * 2, replace={"answer.when_unsure": "say_so"})
 
     result = await run(pipeline)

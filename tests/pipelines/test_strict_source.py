@@ -16,7 +16,7 @@ METHODS = {"prefrag": "Search_Engine", "prefrag_elasticsearch": "Search_Engine",
 
 
 def broken(method: str, **settings: Any) -> Any:
-    """A pipeline whose local index is gone, and whose model asks twice before it answers."""
+    """Load a pipeline whose local index is gone, and whose model searches twice before it answers."""
     queries = (search("alpha", tool=METHODS[method]), search("delta", tool=METHODS[method]))
     replace = {f"local.{name}": value for name, value in settings.items()}
     if method == "mspr":

@@ -26,7 +26,7 @@ QUESTION = "In which year did the yard that built alpha win the prize?"
 
 @pytest.fixture
 def ask(script_pipeline: Callable[..., None]) -> Ask:
-    """Asks a scripted pipeline; by default one that switches to the web."""
+    """Ask a scripted pipeline; by default one that switches to the web."""
 
     def run(*arguments: object, script: tuple[str, ...] = (), question: str = QUESTION) -> Result:
         script_pipeline(*script)
@@ -142,7 +142,7 @@ class TestAskThatFails:
 
     @pytest.fixture
     def broken(self, script_pipeline: Callable[..., None]) -> Callable[..., Result]:
-        """Asks a pipeline of which the sources named here fail."""
+        """Ask a pipeline of which the sources named here fail."""
 
         def run(*sources: str, **settings: Any) -> Result:
             errors = {source: f"the {source} is gone" for source in sources}
@@ -222,7 +222,7 @@ class TestAskThatFails:
         assert result.exit_code == 3
         assert "mine.yaml" in result.stderr
 
-    def test_a_missing_index_ends_with_3_and_says_how_to_make_it(self, tmp_path: Path):
+    def test_a_missing_index_ends_with_3_and_reports_how_to_make_it(self, tmp_path: Path):
         # The shipped retriever in front of a scripted model.
         data = yaml.safe_load(scripted_yaml(search("alpha"), answer()))
         data["components"]["local"] = yaml.safe_load(find("prefrag").read_text(encoding="utf-8"))["components"]["local"]
@@ -280,7 +280,7 @@ class TestAskThatFails:
 
 
 class TestCorpus:
-    def test_is_indexed_once_and_asked(self, corpus: Path, tmp_path: Path):
+    def test_is_indexed_once_and_searched(self, corpus: Path, tmp_path: Path):
         (tmp_path / "mine.yaml").write_text(scripted_yaml(search("buoys"), answer("Three")), encoding="utf-8")
         arguments = ("ask", "How many buoys?", "--pipeline", tmp_path / "mine.yaml", "--corpus", corpus)
 
