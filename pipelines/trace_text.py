@@ -58,7 +58,7 @@ def _write_found(data: Mapping[str, Any]) -> str:
         return f"Failed {source}: {data['error']}"
     seconds = data.get("seconds") or 0.0
     took = f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
-    outside = ", the query was sent out" if data.get("left_house") else ""
+    outside = ", the query was sent out" if data.get("sent_out") else ""
     without = f"; part of it failed: {data['error']}" if data.get("error") else ""
     return f"Found in {source} ({len(titles)} in {took}{outside}): {_join_titles(titles)}{without}"
 

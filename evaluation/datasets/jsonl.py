@@ -26,7 +26,11 @@ SPLIT = "source_split"
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """Check whether the first record of a file is of this form."""
+    """Check whether the first record of a file is of this form.
+
+    :param record: The record.
+    :returns: Whether it is a question or a passage of this form.
+    """
     return {"id", "question", "answers"} <= record.keys() or ("id" in record and isinstance(record.get("text"), str))
 
 

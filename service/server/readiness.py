@@ -61,10 +61,10 @@ async def _find_outage(store: Any) -> Outage | None:
     from elasticsearch import ApiError, NotFoundError
     from haystack.document_stores.errors import DocumentStoreError
 
-    from prefrag.components.document_stores.elasticsearch.requests import explained
+    from prefrag.components.document_stores.elasticsearch.requests import explain_failures
 
     try:
-        with explained(store):
+        with explain_failures(store):
             # A client of its own, because nothing would close the pipeline's in this event loop.
             async with asyncio.timeout(DEADLINE_SECONDS), store._create_async_client() as client:
                 once = client.options(request_timeout=DEADLINE_SECONDS, max_retries=0)

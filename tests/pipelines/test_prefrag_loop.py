@@ -443,7 +443,7 @@ class TestTheAdministratorsSwitch:
         with pytest.raises(ValueError, match="administrator has switched off"):
             await run(scripted(answer()), sources=["web"])
 
-    async def test_every_query_that_was_sent_out_is_listed(self):
+    async def test_every_query_sent_out_is_listed(self):
         question = "alpha or delta?"
         result = await run(
             scripted(search("alpha"), search("beta"), answer("x", "INCORRECT"), answer(), verdicts=(verdict(False),)),
@@ -583,7 +583,7 @@ async def test_a_source_that_does_not_answer_in_time_is_left_for_the_other():
     assert result["errors"] == ["local: ScriptedRetriever: no reply within 0.05 s"]
 
 
-async def test_a_strict_source_ends_the_run_and_still_lists_what_was_sent_out():
+async def test_a_strict_source_ends_the_run_and_still_reports_what_was_sent_out():
     pipeline = scripted(search("delta"), answer(), errors={"web": "rate limit"}, replace={"web.strict": True})
 
     with pytest.raises(RunFailed, match="source 'web' failed") as failure:

@@ -130,12 +130,12 @@ async def test_what_is_too_long_without_any_document_ends_the_run_with_advice(fo
     words = "alpha " * 600
     question, query = (words.strip(), "alpha") if too_long == "question" else (QUESTION, words)
 
-    with pytest.raises(RunFailed, match="reasoner cannot ask its model: .*PREFRAG_LLM_CONTEXT.*max_steps") as failure:
+    with pytest.raises(RunFailed, match="reasoner cannot call its model: .*PREFRAG_LLM_CONTEXT.*max_steps") as failure:
         await run(form, *[Search(query)] * 3, Answer(), question=question, context_window=1_700)
 
     result = failure.value.result
     assert bool(result["steps"]) is (too_long == "replies"), "what was done is kept"
-    assert "reasoner cannot ask" in result["errors"][-1]
+    assert "reasoner cannot call" in result["errors"][-1]
 
 
 @every_format

@@ -19,12 +19,12 @@ from prefrag.pipelines.trace_text import trace_text
         ("search", {"source": "local", "query": "alpha"}, "Search local: alpha"),
         (
             "found",
-            {"source": "local", "titles": ["A", "B"], "seconds": 0.0004, "left_house": False, "error": None},
+            {"source": "local", "titles": ["A", "B"], "seconds": 0.0004, "sent_out": False, "error": None},
             "Found in local (2 in 0.4 ms): A · B",
         ),
         (
             "found",
-            {"source": "web", "titles": [], "seconds": 1.25, "left_house": True, "error": None},
+            {"source": "web", "titles": [], "seconds": 1.25, "sent_out": True, "error": None},
             "Found in web (0 in 1.2 s, the query was sent out): nothing",
         ),
         ("found", {"source": "web", "titles": [], "error": "no reply within 20 s"}, "Failed web: no reply within 20 s"),

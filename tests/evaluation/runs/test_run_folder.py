@@ -29,7 +29,7 @@ def hanging(boxes: Path, file: Path, output: Path, concurrency: int) -> subproce
     process = subprocess.Popen(
         [sys.executable, "-c", code, str(boxes), str(file), str(output)],
         env={**os.environ, HANG_AFTER: "5"},
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -17,7 +17,7 @@ from prefrag.evaluation.simulated_reader import SimulatedReader
 
 FORMATS = ("text", "json", "guided", "tools", "tags")
 TWO_TOOLS = [
-    {"name": "Search_Local", "description": "The house's own.", "source": "local"},
+    {"name": "Search_Local", "description": "Your own documents.", "source": "local"},
     {"name": "Search_Web", "description": "The web.", "source": "web"},
 ]
 DATA = Path(__file__).parents[4] / "shared" / "data" / "multihop"

@@ -73,10 +73,10 @@ class TestAsk:
         for line, beginning in zip(lines, beginnings, strict=True):
             assert line.startswith(beginning)
 
-    def test_names_the_queries_that_were_sent_out(self, ask: Ask):
+    def test_names_the_queries_that_were_sent_to_the_web(self, ask: Ask):
         assert "Queries sent to the web: web: beta delta" in ask().stdout
 
-    def test_reports_when_none_was_sent_out(self, ask: Ask):
+    def test_states_when_none_was_sent(self, ask: Ask):
         assert "No query was sent to the web." in ask("--source", "local").stdout
 
     def test_json_is_the_result_and_nothing_else(self, ask: Ask):
