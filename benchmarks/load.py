@@ -61,7 +61,7 @@ def process(*command: str, ready: str, **environment: str) -> Iterator[subproces
 
 
 def processes_of(parent: int) -> list[int]:
-    """List a process and those that it started, from Linux's `/proc`."""
+    """List the process and those that it started, as Linux reports them."""
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
     return [parent, *(grandchild for child in children for grandchild in processes_of(int(child)))]
 

@@ -1,7 +1,8 @@
-"""Model calls, retrievals and documents of every method, against what its paper says that they must be.
+"""Model calls, retrievals and documents of every method, against the rules of its paper.
 
-Asks twenty questions of each pipeline, over the demo index and its stand-in for the web, with the simulated model
-server and its script `methods`: four questions each of five kinds, from one search to a run that never ends by itself.
+Runs twenty questions through each pipeline, over the demo index and the corpus that replaces the web, with the
+simulated model server and its script `methods`: four questions each of five kinds, from one search to a run that never
+ends by itself.
 
     python -m benchmarks.methods                                     # every pipeline that has a rule here
     python -m benchmarks.methods mspr dr_rag_qdc                     # any pipeline in yaml_pipelines/, or a YAML file
@@ -37,7 +38,7 @@ TOP_K = 5
 
 @dataclass(frozen=True)
 class Run:
-    """What one kind of run must come to, as the paper's limits and the script have it.
+    """The exact counts of one kind of run, by the paper's limits and the script.
 
     :param reasoner: Calls of the reasoner.
     :param judge: Calls of the judge.
@@ -54,7 +55,7 @@ class Run:
 
     @classmethod
     def of(cls, result: Result) -> Run:
-        """Count the calls and retrievals of a run."""
+        """Count a run."""
         calls, counts = result["usage"]["calls"], result["counts"]
         return cls(
             calls.get("reasoner", 0),
@@ -67,10 +68,10 @@ class Run:
 
 @dataclass(frozen=True)
 class Rule:
-    """What a method must keep to.
+    """The rules of a method.
 
     :param statements: The statements of the paper, each with its test of one result.
-    :param runs: What each kind of run must come to exactly; empty where the paper leaves it open.
+    :param runs: The exact counts of each kind of run; empty where the paper leaves them open.
     """
 
     statements: dict[str, Callable[[Result], bool]]
@@ -78,7 +79,7 @@ class Rule:
 
 
 def calls(result: Result, *callers: str) -> int:
-    """Count the model calls of these callers, by default of all."""
+    """Count the calls of these callers, by default of all."""
     by_caller = result["usage"]["calls"]
     return sum(by_caller.values()) if not callers else sum(by_caller.get(caller, 0) for caller in callers)
 
@@ -89,7 +90,7 @@ def steps(result: Result, action: str) -> list[dict[str, Any]]:
 
 
 def supplements(result: Result) -> int:
-    """Count the supplementary retrievals, which are in the step of the doubted answer."""
+    """Count the supplementary retrievals, which belong to the step of the doubted answer."""
     return len(steps(result, "answer"))
 
 
@@ -208,7 +209,7 @@ RULES = {
     "prefrag_classifier": Rule(
         {
             "no model call for a verdict": lambda result: calls(result, "judge") == 0,
-            **{statement: keeps for statement, keeps in JUDGED.items() if not statement.startswith("one judge call")},
+            **{text: keeps for text, keeps in JUDGED.items() if not text.startswith("one judge call")},
             **REFLECTING,
             **USED,
         }
@@ -223,36 +224,34 @@ RULES = {
 
 
 def questions(count: int, first: int) -> list[tuple[int, str]]:
-    """Make questions of the demo, each with the kind of its run and the token that makes the model play it."""
-    demo_questions = [json.loads(line)["question"] for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
-    return [
-        (n % KINDS, f"{demo_questions[n % len(demo_questions)].rstrip('?')} (Q-{first + n})?") for n in range(count)
-    ]
+    """Make the kind of each run, and a question of the demo with the token that makes the model play it."""
+    texts = [json.loads(line)["question"] for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
+    return [(n % KINDS, f"{texts[n % len(texts)].rstrip('?')} (Q-{first + n})?") for n in range(count)]
 
 
-async def measured(name: str, questions: Iterable[tuple[int, str]]) -> list[tuple[int, Result]]:
-    """Run a method on questions, one after the other, and return the kind and the result of each run."""
+async def run_all(name: str, chosen: Iterable[tuple[int, str]]) -> list[tuple[int, Result]]:
+    """Run the questions one after the other, and return the kind and the result of each."""
     pipeline = pipelines.load(name)
     pipeline.warm_up()
-    return [(kind, await pipelines.ask_async(pipeline, question)) for kind, question in questions]
+    return [(kind, await pipelines.ask_async(pipeline, question)) for kind, question in chosen]
 
 
-def broken(rule: Rule, runs: Sequence[tuple[int, Result]]) -> list[str]:
-    """Describe the rules that a method breaks."""
-    violations = [
-        f"{statement}: not in {count} of {len(runs)} runs"
-        for statement, keeps in rule.statements.items()
+def find_breaches(rule: Rule, runs: Sequence[tuple[int, Result]]) -> list[str]:
+    """List the rules that a method breaks, in words."""
+    found = [
+        f"{text}: not in {count} of {len(runs)} runs"
+        for text, keeps in rule.statements.items()
         if (count := sum(not keeps(result) for _, result in runs))
     ]
     for kind, wanted in enumerate(rule.runs):
-        came_to = {Run.of(result) for k, result in runs if k == kind} - {wanted}
-        violations += [f"runs of kind {kind}: {run}, must be {wanted}" for run in came_to]
-    violations += [f"a run failed at something: {error}" for _, result in runs for error in result["errors"]]
-    return violations
+        counted = {Run.of(result) for k, result in runs if k == kind} - {wanted}
+        found += [f"runs of kind {kind}: {run}, must be {wanted}" for run in counted]
+    found += [f"a run had an error: {error}" for _, result in runs for error in result["errors"]]
+    return found
 
 
-def row(name: str, runs: Sequence[tuple[int, Result]], verdict: str) -> list[str]:
-    """Write the means a question of a method."""
+def write_row(name: str, runs: Sequence[tuple[int, Result]], verdict: str) -> list[str]:
+    """Write the means per question of a method."""
     results = [result for _, result in runs]
 
     def mean(value: Callable[[Result], float]) -> str:
@@ -296,7 +295,7 @@ HEAD = (
 )
 
 
-def table(rows: Sequence[Sequence[str]]) -> str:
+def write_table(rows: Sequence[Sequence[str]]) -> str:
     """Write rows as a Markdown table."""
     lines = [HEAD, ["---"] + ["---:"] * (len(HEAD) - 2) + ["---"], *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(HEAD))]
@@ -306,36 +305,36 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def measure(names: Sequence[str], count: int) -> bool:
-    """Print the table, and what each method had to keep to.
+    """Print the table and the rules of each method.
 
-    :returns: Whether all kept to it.
+    :returns: Whether all methods kept their rules.
     """
-    rows, notes, kept = [], [], True
+    rows, lines, kept = [], [], True
     for number, name in enumerate(names):
         try:
-            runs = asyncio.run(measured(name, questions(count, 100_000 + 1_000 * number)))
+            runs = asyncio.run(run_all(name, questions(count, 100_000 + 1_000 * number)))
         except (ValueError, RuntimeError) as error:
             rows.append([name, *["-"] * (len(HEAD) - 2), "NOT ok"])
-            notes.append(f"{name}: NOT ok\n  did not run: {error}")
+            lines.append(f"{name}: NOT ok\n  did not run: {error}")
             kept = False
             continue
         rule = RULES.get(name)
-        wrong = broken(rule, runs) if rule else []
+        wrong = find_breaches(rule, runs) if rule else []
         verdict = "none" if rule is None else "NOT ok" if wrong else "ok"
         kept = kept and not wrong
-        rows.append(row(name, runs, verdict))
+        rows.append(write_row(name, runs, verdict))
         if rule is not None:
-            notes += [
+            lines += [
                 f"{name}: {verdict}",
                 *(f"  broken: {what}" for what in wrong),
                 *(f"  {what}" for what in rule.statements),
             ]
     print(
-        f"Means a question over {count} questions; `most`: model calls of the longest run; `forced`: how many runs.\n"
+        f"Means per question over {count} questions; `most`: model calls of the longest run; `forced`: how many runs.\n"
     )
-    print(table(rows))
-    print("\nWhat each must keep to:")
-    print("\n".join(notes))
+    print(write_table(rows))
+    print("\nThe rules of each:")
+    print("\n".join(lines))
     return kept
 
 

@@ -287,7 +287,7 @@ def _prediction(line: bytes, offset: int, where: str) -> Prediction:
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         raise ValueError(
             f"{where}: not a prediction ({type(error).__name__}: {error}). Remove the line and run `evaluate` again: "
-            "it goes on with the questions that are missing."
+            "it continues with the questions that are missing."
         ) from error
     known = {key: value for key, value in values.items() if not math.isnan(value)}
     return Prediction(question.id, question.question, question.answers, known, offset)

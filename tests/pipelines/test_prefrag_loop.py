@@ -6,12 +6,10 @@ import asyncio
 from typing import Any
 
 import pytest
-from haystack.errors import FilterError
 
 from prefrag import pipelines
-from prefrag.pipelines import RunFailed
 from tests.fakes import CALLS
-from tests.pipelines.scripted import answer, retry_policy, scripted, search, verdict
+from tests.pipelines.scripted import answer, scripted, search, verdict
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
 
@@ -246,64 +244,11 @@ async def test_a_label_in_a_thought_does_not_trigger_a_supplement():
     assert result["usage"]["llm_calls"] == 1
 
 
-async def test_a_failure_of_the_preferred_source_is_recorded_and_the_other_is_searched():
-    result = await run(scripted(search("alpha"), answer(), errors={"local": "the disk is gone"}))
-
-    assert result["steps"][0]["verdict"]["judged_by"] == "nothing_found"
-    assert result["steps"][0]["source"] == "web"
-    assert result["errors"] == ["local: ScriptedRetriever: the disk is gone"]
-    assert result["answer"] == "1974"
-
-
 async def test_a_preferred_source_that_finds_nothing_is_left_for_the_other():
     result = await run(scripted(search("delta"), answer()))
 
     assert result["steps"][0]["source"] == "web"
     assert result["errors"] == []
-
-
-async def test_an_alternative_that_fails_leaves_the_preferred_sources_passages():
-    result = await run(
-        scripted(search("alpha"), search("beta"), answer(), verdicts=(verdict(False),), errors={"web": "rate limit"})
-    )
-
-    assert result["steps"][1]["searched"] == ["local", "web"]
-    assert result["steps"][1]["source"] == "local"
-    assert any("rate limit" in error for error in result["errors"])
-
-
-async def test_with_both_sources_failing_the_run_still_ends_with_an_answer():
-    result = await run(scripted(search("alpha"), answer(), errors={"local": "gone", "web": "gone too"}))
-
-    assert result["answer"] == "1974"
-    assert len(result["errors"]) == 2
-    assert "No passages were found" in CALLS["model"][1]["prompt"]
-
-
-async def test_a_supplement_survives_a_source_that_fails():
-    question = "alpha or delta?"
-
-    result = await run(scripted(answer("1812", "INCORRECT"), answer("1974"), errors={"web": "rate limit"}), question)
-
-    assert result["answer"] == "1974"
-    assert result["steps"][0]["source"] == "local"
-
-
-async def test_a_model_that_fails_gives_a_clear_error_and_the_trace_so_far():
-    with pytest.raises(RunFailed, match="the server is down") as failure:
-        await run(scripted(search("alpha"), "!the server is down"))
-
-    partial = failure.value.result
-    assert partial["steps"][0]["documents"] == ["local-alpha"]
-    assert "found" in kinds(partial)
-    assert any("the server is down" in error for error in partial["errors"])
-
-
-async def test_a_judge_that_fails_ends_the_run_rather_than_sending_the_query_out():
-    with pytest.raises(RunFailed, match="judge's model failed: no judge today"):
-        await run(scripted(search("alpha"), search("beta"), answer(), verdicts=("!no judge today",)))
-
-    assert CALLS.get("web") is None
 
 
 async def test_thinking_blocks_stay_out_of_the_transcript_and_of_every_parse():
@@ -364,95 +309,6 @@ async def test_a_rewriting_that_cannot_be_read_leaves_the_question_and_shows_the
     assert "Who built alpha?" in CALLS["model"][1]["prompt"]
 
 
-class TestRunOptions:
-    async def test_local_only_never_searches_the_web(self):
-        result = await run(
-            scripted(search("alpha"), search("beta"), answer("x", "INCORRECT"), answer(), verdicts=(verdict(False),)),
-            sources=["local"],
-        )
-
-        assert CALLS.get("web") is None
-        assert result["steps"][1]["verdict"]["judged_by"] == "no_other_source"
-        assert "judge" not in CALLS, "with one source there is nothing to judge"
-        assert result["steps"][2]["source"] in ("local", None)
-
-    async def test_web_only_never_searches_the_local_documents(self):
-        result = await run(scripted(search("delta"), answer()), sources=["web"])
-
-        assert CALLS.get("local") is None
-        assert result["steps"][0]["source"] == "web"
-        assert result["queries_sent_out"] == [{"source": "web", "query": "delta", "provider": "ScriptedRetriever"}]
-
-    async def test_the_other_source_may_be_preferred(self):
-        result = await run(
-            scripted(search("alpha"), search("alpha"), answer(), verdicts=(verdict(False),)), preferred="web"
-        )
-
-        assert result["steps"][0]["source"] == "web"
-        assert result["steps"][1]["searched"] == ["web", "local"]
-        assert result["steps"][1]["source"] == "local"
-
-    async def test_top_k_max_steps_and_filters_reach_their_places(self):
-        filters = {"field": "meta.year", "operator": ">", "value": 2000}
-        pipeline = scripted(search("alpha"), search("alpha"), "1974", verdicts=(verdict(True),))
-
-        result = await run(pipeline, top_k=2, max_steps=1, filters=filters)
-
-        assert result["forced"]
-        assert result["counts"]["total"] == 1
-        assert CALLS["local"][0]["filters"] == filters
-        assert "at most 1 times" in CALLS["model"][0]["prompt"]
-
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            ({"sources": ["moon"]}, "no source"),
-            ({"sources": []}, "No source is left"),
-            ({"preferred": "moon"}, "no source 'moon'"),
-            ({"preferred": "web", "sources": ["local"]}, "cannot be preferred"),
-            ({"top_k": 0}, "top_k is 0"),
-            ({"top_k": 1_000}, "top_k is 1000"),
-            ({"max_steps": 9}, "max_steps is 9"),
-        ],
-    )
-    async def test_options_that_cannot_be_used_are_refused_with_a_reason(self, options: dict[str, Any], message: str):
-        with pytest.raises(ValueError, match=message):
-            await run(scripted(answer()), **options)
-
-    @pytest.mark.parametrize("question", ["", "   ", "x" * 4_001])
-    async def test_no_question_or_too_long_a_one_is_refused(self, question: str):
-        with pytest.raises(ValueError, match="question"):
-            await run(scripted(answer()), question)
-
-
-class TestTheAdministratorsSwitch:
-    async def test_web_off_cannot_be_undone_by_a_request(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_WEB", "off")
-        pipeline = scripted(
-            search("alpha"), search("beta"), answer("x", "INCORRECT"), answer(), verdicts=(verdict(False),)
-        )
-
-        result = await run(pipeline, sources=["local", "web"])
-
-        assert CALLS.get("web") is None
-        assert result["queries_sent_out"] == []
-
-    async def test_a_request_for_the_web_alone_is_refused(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_WEB", "off")
-
-        with pytest.raises(ValueError, match="administrator has switched off"):
-            await run(scripted(answer()), sources=["web"])
-
-    async def test_every_query_sent_out_is_listed(self):
-        question = "alpha or delta?"
-        result = await run(
-            scripted(search("alpha"), search("beta"), answer("x", "INCORRECT"), answer(), verdicts=(verdict(False),)),
-            question,
-        )
-
-        assert [sent["query"] for sent in result["queries_sent_out"]] == ["beta", question]
-
-
 async def test_concurrent_runs_over_one_pipeline_do_not_mix():
     pipeline = scripted(search("alpha"))
     questions = [f"Question number {number}?" for number in range(20)]
@@ -483,14 +339,6 @@ def test_ask_works_without_an_event_loop_and_more_than_once():
     assert pipelines.ask(QUESTION, pipeline)["answer"] == "1974"
 
 
-async def test_a_pipeline_with_a_missing_connection_is_reported():
-    pipeline = scripted(search("alpha"), answer())
-    pipeline.graph.remove_edge(*next((a, b, k) for a, b, k in pipeline.graph.edges if a == "finish"))
-
-    with pytest.raises(RunFailed, match="leads nowhere"):
-        await run(pipeline)
-
-
 async def test_a_forced_reply_without_a_word_leaves_the_answer_that_was_doubted():
     script = [*[search("alpha")] * 3, answer("1812", "INCORRECT"), search("alpha"), ""]
 
@@ -503,112 +351,6 @@ async def test_a_reflection_that_cannot_be_read_leaves_the_label_of_the_reply():
     pipeline = scripted(answer("1974", "CORRECT"), "I cannot say.", replace={"reflector.reflection": "call"})
 
     assert (await run(pipeline))["label"] == "CORRECT"
-
-
-async def test_a_filter_that_does_not_fit_the_documents_ends_the_run_rather_than_continuing_without_it():
-    pipeline = scripted(search("alpha"), answer())
-
-    async def refuse(**_: Any) -> dict[str, Any]:
-        raise FilterError("Can't compare strings")
-
-    pipeline.get_component("local").retriever.run_async = refuse
-    filters = {"field": "meta.year", "operator": ">", "value": 1990}
-
-    with pytest.raises(RunFailed, match=r"filters do not fit the documents of 'local'"):
-        await run(pipeline, filters=filters)
-
-    assert CALLS.get("web") is None
-
-
-async def test_a_run_has_a_deadline_and_keeps_its_trace():
-    pipeline = scripted(search("alpha"), search("beta"), answer(), verdicts=(verdict(True),))
-    reasoner = pipeline.get_component("reasoner")
-    calls: list[int] = []
-
-    async def hang(messages: Any, generation_kwargs: Any = None) -> dict[str, Any]:
-        calls.append(1)
-        if len(calls) > 1:
-            await asyncio.Event().wait()
-        return reasoner.chat_generator.run(messages, generation_kwargs)
-
-    reasoner.chat_generator.run_async = hang
-
-    with pytest.raises(RunFailed, match=r"given up after 0\.2 s") as failure:
-        async for _ in pipelines.stream(pipeline, QUESTION, deadline=0.2):
-            pass
-
-    assert failure.value.result["steps"][0]["documents"] == ["local-alpha"]
-
-
-async def test_a_run_that_is_given_up_lists_the_query_without_a_reply():
-    pipeline = scripted(search("delta"), answer())
-
-    async def hang(**_: Any) -> dict[str, Any]:
-        await asyncio.Event().wait()
-        return {}
-
-    pipeline.get_component("web").retriever.run_async = hang
-
-    with pytest.raises(RunFailed, match="given up") as failure:
-        async for _ in pipelines.stream(pipeline, QUESTION, deadline=0.2):
-            pass
-
-    sent = {"source": "web", "query": "delta", "provider": "unknown"}
-    assert failure.value.result["queries_sent_out"] == [sent]
-
-
-async def test_a_failed_run_counts_as_local_what_the_pipeline_prefers():
-    pipeline = scripted(search("alpha"), "!the server is down", replace={"answer.local_source": "web"})
-
-    with pytest.raises(RunFailed) as failure:
-        await run(pipeline)
-
-    assert failure.value.result["counts"]["total_local"] == 0
-    assert failure.value.result["counts"]["total_web"] == 1
-
-
-async def test_a_source_that_does_not_answer_in_time_is_left_for_the_other():
-    pipeline = scripted(search("alpha"), answer(), replace={"local.retry_policy": retry_policy(timeout=0.05)})
-    source = pipeline.get_component("local")
-
-    async def hang(**_: Any) -> dict[str, Any]:
-        await asyncio.Event().wait()
-        return {}
-
-    source.retriever.run_async = hang
-
-    result = await run(pipeline)
-
-    assert result["steps"][0]["source"] == "web"
-    assert result["errors"] == ["local: ScriptedRetriever: no reply within 0.05 s"]
-
-
-async def test_a_strict_source_ends_the_run_and_still_reports_what_was_sent_out():
-    pipeline = scripted(search("delta"), answer(), errors={"web": "rate limit"}, replace={"web.strict": True})
-
-    with pytest.raises(RunFailed, match="source 'web' failed") as failure:
-        await run(pipeline)
-
-    assert [sent["query"] for sent in failure.value.result["queries_sent_out"]] == ["delta"]
-
-
-async def test_the_partial_result_of_a_failed_judge_holds_what_was_cut_for_it():
-    script = [search("alpha"), search("beta"), answer()]
-
-    with pytest.raises(RunFailed) as failure:
-        await run(scripted(*script, verdicts=("!no judge today",)))
-
-    assert failure.value.result["trace"][-1]["kind"] == "error"
-    assert failure.value.result["trace"][-1]["caller"] == "judge"
-
-
-@pytest.mark.parametrize("setting", ["off", "OFF", "no", "disabled", "never"])
-async def test_the_web_is_closed_by_every_word_that_does_not_open_it(setting: str, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PREFRAG_WEB", setting)
-
-    await run(scripted(search("delta"), answer("x", "INCORRECT"), answer()))
-
-    assert CALLS.get("web") is None
 
 
 async def test_passages_are_numbered_apart_and_the_answer_cites_them():
