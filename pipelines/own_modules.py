@@ -31,8 +31,10 @@ def make_importable(folder: Path, types: Iterable[str]) -> None:
     :param types: The classes of the components that are about to be built, for example ``my_retriever.MyRetriever``.
     :raises BadInput: When one of them is in a module whose name an installed module has too.
     """
-    modules = {file.stem: file for file in folder.glob("*.py")}
-    modules |= {file.parent.name: file for file in folder.glob("*/__init__.py")}
+    files = {file.stem: file for file in folder.glob("*.py")}
+    files |= {file.parent.name: file for file in folder.glob("*/__init__.py")}
+    # `my.test.py` is no module, and looking it up would import `my`.
+    modules = {name: file for name, file in files.items() if name.isidentifier() and name != "__init__"}
     if not modules:
         return
     if str(folder.resolve()) not in sys.path:

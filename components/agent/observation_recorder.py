@@ -52,11 +52,11 @@ class ObservationRecorder:
             order = (state.settings.preferred, *state.settings.sources)
             shown = sorted(searches, key=lambda search: order.index(search.source))
         else:
-            shown = self._choose_last(searches, state)
+            shown = self._choose_last(searches)
         source = "+".join(search.source for search in shown if search.documents) or None
         return observe(state, [document for search in shown for document in search.documents], source)
 
-    def _choose_last(self, searches: list[Search], state: State) -> list[Search]:
+    def _choose_last(self, searches: list[Search]) -> list[Search]:
         if not searches:
             return []
         if not searches[-1].documents:

@@ -22,7 +22,10 @@ class AutoJudge:
 
         :param model_judge: The judge with the model of a server.
         :param tree_judge: The judge where that model would be the embedded one.
+        :raises ValueError: When the first judge calls no model of its own, so that there is nothing to choose by.
         """
+        if not hasattr(model_judge, "is_embedded"):
+            raise ValueError(f"model_judge is a {type(model_judge).__name__}: give a ModelJudge.")
         self.model_judge = model_judge
         self.tree_judge = tree_judge
 

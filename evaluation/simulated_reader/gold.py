@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 _WORD = re.compile(r"\w+")
 # Text and JSON transcripts have a word before the first passage of a search.
 _HEADER = re.compile(r"^(?:Observation: |Passages: )?\[(?P<mark>W?\d+)\] (?P<title>.*)$", re.MULTILINE)
-# The most characters between a title and its text: the name of the source, a plus in the published code, a line break.
+# The most characters between a title and its text: the name of the source, a line break.
 _BETWEEN = 80
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import time
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from http import HTTPStatus
 from typing import Any, Literal
 
 from fastapi import HTTPException
@@ -21,6 +23,8 @@ from prefrag.components.state.state import Event
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.references import HEADING, references_text
 from prefrag.pipelines.trace_text import trace_text
+
+logger = logging.getLogger(__name__)
 
 
 class Turn(BaseModel):
@@ -59,7 +63,11 @@ def refuse_errors() -> Iterator[None]:
     try:
         yield
     except (PrefragError, ValueError) as error:
-        raise Refusal(error) from error
+        refusal = Refusal(error)
+        if refusal.status_code == HTTPStatus.INTERNAL_SERVER_ERROR:
+            # Hayhooks logs no exception that has a status already.
+            logger.exception("A run failed.")
+        raise refusal from error
 
 
 class ServedPipeline(BasePipelineWrapper):

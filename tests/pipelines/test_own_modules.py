@@ -105,6 +105,8 @@ class TestAreTrusted:
         folder = own()
         (folder / "statistics.py").touch()
         (folder / "notes").mkdir()
+        for no_module in ("my_shelf.test.py", "absent.test.py", "__init__.py"):
+            (folder / no_module).write_text("raise ImportError('no module')")
         before = os.environ[ALLOWLIST_VARIABLE].split(",")
 
         pipelines.load("mine")

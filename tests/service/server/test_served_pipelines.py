@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from prefrag.components.errors import BadInput
 from prefrag.pipelines.loading import YAML_PIPELINES
 from prefrag.service.server.served_pipelines import choose_pipelines, leaves_out
 
@@ -77,14 +78,42 @@ def test_a_file_is_served_by_its_name(tmp_path: Path, monkeypatch: pytest.Monkey
     assert choose_pipelines() == {"prefrag": SHIPPED["prefrag"], "other": tmp_path / "other.yaml"}
 
 
-@pytest.mark.parametrize("serve", [None, "prefrag,shouting"])
-def test_the_wrappers_of_a_folder_for_hayhooks_are_served_beside_them(
-    wrappers: Path, serve: str | None, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("serve", ["prefrag,prefrag.yaml", "mine,elsewhere/mine.yaml"])
+def test_two_of_one_name_are_refused(own: Path, serve: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    (tmp_path / "elsewhere").mkdir()
+    for file in ("prefrag.yaml", "elsewhere/mine.yaml"):
+        (tmp_path / file).write_text("components: {}")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PREFRAG_SERVE", serve)
+
+    with pytest.raises(BadInput, match="would both be served as"):
+        choose_pipelines()
+
+
+def test_the_wrappers_of_a_folder_for_hayhooks_are_served_in_place_of_prefrag(wrappers: Path):
+    assert choose_pipelines() == {"shouting": wrappers / "shouting"}
+
+
+def test_the_wrappers_of_a_folder_for_hayhooks_are_served_beside_what_is_named(
+    wrappers: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    if serve is not None:
-        monkeypatch.setenv("PREFRAG_SERVE", serve)
+    monkeypatch.setenv("PREFRAG_SERVE", "prefrag,shouting")
 
     assert choose_pipelines() == {"prefrag": SHIPPED["prefrag"], "shouting": wrappers / "shouting"}
+
+
+def test_a_copy_that_an_editor_keeps_in_a_hidden_folder_is_not_run(wrappers: Path):
+    (wrappers / ".ipynb_checkpoints").mkdir()
+    (wrappers / ".ipynb_checkpoints" / "pipeline_wrapper.py").write_text(WRAPPER)
+
+    assert choose_pipelines() == {"shouting": wrappers / "shouting"}
+
+
+def test_a_folder_without_a_pipeline_is_refused(monkeypatch: pytest.MonkeyPatch, wrappers: Path):
+    monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(wrappers))
+
+    with pytest.raises(FileNotFoundError, match="no folder with YAML pipelines"):
+        choose_pipelines()
 
 
 def test_a_wrapper_of_ones_own_answers(
