@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from concurrent.futures import wait
 from functools import cache
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, TypeVar
 
-from anyio.from_thread import BlockingPortal, start_blocking_portal
+from anyio.from_thread import start_blocking_portal
 from haystack.components.joiners import BranchJoiner
 from haystack.core.errors import PipelineError, PipelineRuntimeError
 
@@ -21,6 +22,10 @@ from prefrag.pipelines.loading import load
 
 # Four reasoner calls, a supplement and a forced answer take minutes on one slow core, never this long.
 DEADLINE_SECONDS = 1_800.0
+# How often a wait looks for Ctrl-C.
+_SIGNAL_SECONDS = 0.5
+
+T = TypeVar("T")
 
 
 class RunOptions(TypedDict, total=False):
@@ -136,7 +141,7 @@ def ask(question: str, pipeline: Any = "prefrag", **options: Any) -> dict[str, A
     async def run() -> dict[str, Any]:
         return await ask_async(loaded, question, **options)
 
-    return portal().call(run)
+    return run_to_end(run)
 
 
 def search_failures(result: Mapping[str, Any]) -> dict[str, str]:
@@ -158,17 +163,32 @@ def _load_once(pipeline: str | Path) -> Any:
     return load(pipeline)
 
 
-@cache
-def portal() -> BlockingPortal:
-    """Start one event loop in a thread of its own, which also works where another loop is running already.
+def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run work on the one event loop of all calls, also where another loop is running already.
 
-    :returns: The portal through which that loop is called.
+    :param work: What to run.
+    :returns: What it returns.
     """
-    # One event loop serves all calls, because HTTP clients of an earlier loop do not work in a later one.
+    future = asyncio.run_coroutine_threadsafe(work(), _event_loop())
+    try:
+        # Now and then, because a signal that comes just before a wait begins, or to another thread, does not end it.
+        while not wait([future], _SIGNAL_SECONDS).done:
+            pass
+        return future.result()
+    except BaseException:
+        # Whoever interrupts the wait wants the work to end as well.
+        future.cancel()
+        raise
+
+
+@cache
+def _event_loop() -> asyncio.AbstractEventLoop:
+    """Start one event loop for all calls: HTTP clients of an earlier loop would be of no use in a later one."""
     context = start_blocking_portal()
-    entered = context.__enter__()
+    loop = context.__enter__().call(asyncio.get_running_loop)
+    # What still runs when the program ends is cancelled.
     atexit.register(context.__exit__, None, None, None)
-    return entered
+    return loop
 
 
 def _find_states(output: dict[str, Any]) -> list[State]:

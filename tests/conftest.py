@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
@@ -10,9 +11,14 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-# A busy machine is no defect of the code.
-settings.register_profile("prefrag", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("prefrag")
+# A busy machine is no defect of the code. Few random examples in the quick tests; `make test-slow` tries all of them.
+settings.register_profile("full", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", settings.get_profile("full"), max_examples=20)
+settings.load_profile("quick")
+
+# Scripts start their background processes deaf to Ctrl-C, and the processes that tests interrupt would inherit it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 os.environ["HAYSTACK_DESERIALIZATION_ALLOWLIST"] = "prefrag,duckduckgo_api_haystack,tests"
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"

@@ -19,7 +19,7 @@ from prefrag.evaluation.question import Question
 from prefrag.evaluation.runs.predictor import Predictor
 from prefrag.evaluation.runs.run_folder import RunFolder
 from prefrag.evaluation.runs.score_bar import open_score_bar
-from prefrag.pipelines.asking import portal
+from prefrag.pipelines.asking import run_to_end
 
 DEADLINE_SECONDS = 600.0
 
@@ -137,24 +137,13 @@ def run(
             async def predict_all() -> None:
                 await predictor.predict_all(pending, concurrency, keep)
 
-            _wait(predict_all)
+            run_to_end(predict_all)
         order = {question.id: number for number, question in enumerate(chosen)}
         done.sort(key=lambda prediction: order[prediction["id"]])
         metrics = _summarise(done, prices, config)
         if folder is not None:
             folder.finish(metrics)
         return Run(done, metrics, kept, None if folder is None else folder.path)
-
-
-def _wait(work: Any) -> None:
-    """Run work to its end on the event loop of :func:`prefrag.pipelines.ask`, to which its clients are bound."""
-    future = portal().start_task_soon(work)
-    try:
-        future.result()
-    except BaseException:
-        # An interruption also ends the running questions.
-        future.cancel()
-        raise
 
 
 def _read_questions(given: Any, format: str, limit: int | None) -> list[Question]:

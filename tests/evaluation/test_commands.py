@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +11,7 @@ import pytest
 
 from tests.evaluation.answering import HANG_AFTER, pipeline, questions, questions_file
 from tests.pipelines.scripted import answer, scripted_yaml
+from tests.python_process import start_python
 from tests.service.cli.running import prefrag
 
 QUESTIONS = questions(6)
@@ -159,23 +157,15 @@ class TestEvaluate:
         assert result.exit_code == 2
         assert "table of prices" in result.stderr
 
+    @pytest.mark.slow
     def test_interrupted_ends_with_130_and_goes_on_the_next_time(self, tmp_path: Path, file: Path, output: Path):
         boxes = pipeline(tmp_path, QUESTIONS)
         arguments = ["evaluate", "--pipeline", boxes, "--questions", file, "--output", output, "--concurrency", "1"]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "prefrag.service.cli.main", *map(str, arguments)],
-            env={**os.environ, HANG_AFTER: "2"},
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        with process:
+        with start_python("-m", "prefrag.service.cli.main", *arguments, **{HANG_AFTER: "2"}) as process:
             assert process.stdout is not None
-            assert process.stderr is not None
             assert process.stdout.readline() == "hanging\n"
             process.send_signal(signal.SIGINT)
-            errors = process.stderr.read()
+            _, errors = process.communicate(timeout=30)
         assert process.returncode == 130
         assert "the same command continues from there" in errors
         assert len((output / "predictions.jsonl").read_text().splitlines()) == 2

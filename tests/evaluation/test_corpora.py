@@ -7,8 +7,6 @@ import json
 import logging
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,6 +23,7 @@ from prefrag.evaluation.datasets import load_questions
 from prefrag.pipelines.indexing import Progress
 from prefrag.pipelines.indexing.lock import index_lock
 from prefrag.pipelines.indexing.stores import PassageStore
+from tests.python_process import run_python, start_python
 
 PUBLISHED = Path(__file__).parent / "datasets" / "published"
 OWN = PUBLISHED / "own" / "musique" / "corpus.jsonl"
@@ -101,6 +100,7 @@ class TestTheIndexesOfAnEvaluation:
         local, web = evaluation_indexes(OWN, split=True)
         assert indexes() == {local, web}
 
+    @pytest.mark.slow
     def test_two_processes_that_want_the_same_new_index_make_it_once(self, tmp_path: Path) -> None:
         corpus = table(tmp_path / "c.tsv", range(60))
         want = """
@@ -114,16 +114,10 @@ def show(progress):
         sys.stdin.readline()
 evaluation_indexes(sys.argv[1], split=False, on_progress=show)
 """
-        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        root = Path(__file__).parents[2]
-        first = subprocess.Popen(
-            [sys.executable, "-c", want, str(corpus), "slowly"], cwd=root, text=True, bufsize=1, **pipes
-        )
-        with first:
+        with start_python("-c", want, corpus, "slowly") as first:
             assert first.stdout is not None
             assert first.stdout.readline() == "10\n"
-            second = subprocess.Popen([sys.executable, "-c", want, str(corpus)], cwd=root, text=True, **pipes)
-            with second:
+            with start_python("-c", want, corpus) as second:
                 assert second.stderr is not None
                 assert "is making the index" in second.stderr.readline()
                 assert len(first.communicate("\n" * 10, timeout=60)[0].split()) == 5
@@ -302,6 +296,7 @@ class TestACorpusInAPublishedForm:
         assert (read, ahead) == (100, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["tsv", "jsonl"])
 def test_after_a_kill_the_next_call_does_only_what_is_missing(tmp_path: Path, form: str) -> None:
     if form == "tsv":
@@ -319,9 +314,7 @@ def stop(progress):
         os.kill(os.getpid(), signal.SIGKILL)
 evaluation_indexes(sys.argv[1], split=False, on_progress=stop)
 """
-    root = Path(__file__).parents[2]
-    done = subprocess.run([sys.executable, "-c", killed, str(corpus)], cwd=root, timeout=120, check=False)
-    assert done.returncode == -signal.SIGKILL
+    assert run_python(killed, corpus).returncode == -signal.SIGKILL
     [unfinished] = indexes()
     assert unfinished.endswith(".part")
     assert len(stored(unfinished)) == 20

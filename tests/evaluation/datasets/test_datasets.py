@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.evaluation.datasets import FORMATS, detect, load_questions, read_passages
@@ -165,7 +165,6 @@ def test_the_same_passage_has_the_same_text_in_either_release(ircot: str, own: s
         assert texts[passage.id] == (passage.meta["title"], passage.content)
 
 
-@settings(max_examples=150)
 @given(
     st.lists(st.dictionaries(st.sampled_from(KEYS), JSON | st.dictionaries(st.sampled_from(KEYS), JSON)), max_size=2),
     st.sampled_from(sorted(FORMATS)),
@@ -185,7 +184,6 @@ def test_whatever_a_record_holds_it_is_read_or_named(records: list[Any], format:
             assert not problem or "any.json" in problem
 
 
-@settings(max_examples=100)
 @given(
     st.binary(max_size=200), st.sampled_from([".json", ".jsonl", ".tsv", ".tsv.gz", ".json.bz2", ".tar.bz2", ".tar"])
 )

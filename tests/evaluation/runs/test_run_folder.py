@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
-import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -21,24 +21,21 @@ from prefrag.evaluation.runs.run_folder import RunFolder
 from tests.evaluation.answering import HANG_AFTER, questions_file
 from tests.evaluation.runs.boxes import QUESTIONS, lines, read, run
 from tests.fakes import CALLS
+from tests.python_process import start_python
 
 
-def hanging(boxes: Path, file: Path, output: Path, concurrency: int) -> subprocess.Popen[str]:
+@contextmanager
+def hanging(boxes: Path, file: Path, output: Path, concurrency: int) -> Iterator[subprocess.Popen[str]]:
     """Another process that runs into a folder, and stands still after some questions."""
     code = f"import sys; from prefrag import evaluation; evaluation.run(*sys.argv[1:3], output=sys.argv[3], concurrency={concurrency})"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, str(boxes), str(file), str(output)],
-        env={**os.environ, HANG_AFTER: "5"},
-        cwd=Path(__file__).parents[3],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "hanging\n"
-    return process
+    with start_python("-c", code, boxes, file, output, **{HANG_AFTER: "5"}) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "hanging\n"
+        yield process
 
 
 class TestResuming:
+    @pytest.mark.slow
     def test_a_process_that_was_killed_is_taken_up_by_the_next(
         self, boxes: Path, output: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
@@ -184,6 +181,7 @@ class TestResuming:
                 run(boxes, output=taken)
         assert "questions" not in CALLS
 
+    @pytest.mark.slow
     def test_a_folder_into_which_another_process_runs_is_refused(self, boxes: Path, output: Path, tmp_path: Path):
         file = questions_file(tmp_path / "dev.jsonl", QUESTIONS)
         with hanging(boxes, file, output, concurrency=1) as process:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -20,6 +19,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.pipelines.indexing import delete_documents, index, list_documents
 from tests.pipelines.indexing.samples import Make, line, stored, texts
+from tests.python_process import run_python
 
 
 class TestAFolder:
@@ -73,14 +73,7 @@ class TestCrashes:
             "        os.kill(os.getpid(), signal.SIGKILL)\n"
             "indexing.index([sys.argv[1]], on_progress=report)\n"
         )
-        killed = subprocess.run(
-            [sys.executable, "-c", script, str(folder)],
-            cwd=Path(__file__).parents[3],
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        killed = run_python(script, folder)
         assert killed.returncode == -signal.SIGKILL, killed.stderr
 
         reported = int(killed.stdout.split()[-1])
@@ -119,7 +112,7 @@ _NAMES = st.sampled_from(["a.txt", "b.txt", "sub/c.txt", "d.jsonl"])
 _CONTENTS = st.sampled_from(["", "One.", "Two.", "A sentence of six words is. " * 40, None])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=settings.default.max_examples // 4)
 @given(st.lists(st.dictionaries(_NAMES, _CONTENTS), min_size=1, max_size=4))
 def test_whatever_happened_before_the_index_ends_up_as_if_made_anew(history: list[dict[str, str | None]]) -> None:
     with tempfile.TemporaryDirectory() as place:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +16,7 @@ import yaml
 from prefrag.pipelines.loading import find
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, scripted_yaml, search
+from tests.python_process import start_python
 from tests.service.cli.running import prefrag
 
 Result = Any
@@ -244,30 +244,16 @@ class TestAskThatFails:
 
         assert isinstance(ask("--source", "attic").exception, ValueError)
 
+    @pytest.mark.slow
     @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals")
     def test_ctrl_c_ends_with_130_at_once(self, tmp_path: Path):
         text = scripted_yaml(search("alpha"), answer()).replace(
             "tests.fakes.ScriptedRetriever", "tests.service.waiting.WaitingRetriever"
         )
         (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
-        command = [
-            sys.executable,
-            "-m",
-            "prefrag.service.cli.main",
-            "ask",
-            QUESTION,
-            "--pipeline",
-            str(tmp_path / "mine.yaml"),
-        ]
+        command = ("-u", "-m", "prefrag.service.cli.main", "ask", QUESTION, "--pipeline", tmp_path / "mine.yaml")
 
-        # A test runner in the background may ignore the signal, which children inherit.
-        def listen() -> None:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
-
-        environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-        with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, preexec_fn=listen
-        ) as process:
+        with start_python(*command) as process:
             assert process.stdout is not None
             for line in process.stdout:
                 if "Search local" in line:

@@ -146,6 +146,7 @@ def trained(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Judge
     return train_judge([dataset], tmp_path_factory.mktemp("trained") / "trees.json", seed=3)
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_file_and_another_one_another(
     dataset: Dataset, trained: JudgeTraining, tmp_path: Path
 ):
@@ -160,6 +161,7 @@ def test_the_same_seed_gives_the_same_file_and_another_one_another(
     assert sorted(file.name for file in tmp_path.glob("*.json")) == ["again.json", "other.json"]
 
 
+@pytest.mark.slow
 def test_no_copy_of_a_held_back_question_teaches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     first, second = (written(tmp_path / name) for name in ("first", "second") if (tmp_path / name).mkdir() is None)
     # Other ids, so that others are held back there.
@@ -201,6 +203,7 @@ def test_the_trees_judge(trained: JudgeTraining):
     assert 0 < TreeJudge(str(trained.output)).probability(reached) < 1
 
 
+@pytest.mark.slow
 def test_few_questions_are_run_over_several_divisions_and_without_titles(tmp_path: Path):
     steps = list(training_steps(written(tmp_path), seed=7))
 
@@ -211,6 +214,7 @@ def test_few_questions_are_run_over_several_divisions_and_without_titles(tmp_pat
     assert len(untitled) == 2
 
 
+@pytest.mark.slow
 def test_a_corpus_without_sources_is_divided(tmp_path: Path):
     dataset = written(tmp_path, sources=("",))
 

@@ -73,6 +73,7 @@ def trained(dataset: Dataset, tmp_path_factory: pytest.TempPathFactory) -> PairT
     return train_pairs([dataset], tmp_path_factory.mktemp("trained") / "trees.json", seed=7)
 
 
+@pytest.mark.slow
 def test_no_copy_of_a_held_back_question_teaches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     datasets = [written(tmp_path / name) for name in ("first", "second") if (tmp_path / name).mkdir() is None]
     original, taught = prefrag.training.pair_classifier.trees.fit, list[set[str]]()
@@ -115,6 +116,7 @@ def test_trees_learn_which_passages_belong_together(trained: PairTraining):
     assert scores[0] > 0.5 > scores[1]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_file_and_another_one_another(
     dataset: Dataset, trained: PairTraining, tmp_path: Path
 ):

@@ -2,7 +2,7 @@ import pytest
 from haystack import Document
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
@@ -106,7 +106,6 @@ class TestFilters:
         max_leaves=5,
     )
 
-    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
     @given(st.lists(st.dictionaries(st.sampled_from("ab"), scalars), min_size=1, max_size=8), filters)
     def test_agree_with_haystack(self, tmp_path_factory, metas, condition):
         store = TantivyDocumentStore(path=str(tmp_path_factory.mktemp("filters") / "index"))

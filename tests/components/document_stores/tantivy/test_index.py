@@ -1,6 +1,4 @@
 import shutil
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -15,14 +13,9 @@ from hypothesis import strategies as st
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index import index_exists
 from tests.components.document_stores.tantivy.passages import ids, passage
+from tests.python_process import run_python, start_python
 
 CHECKOUT = Path(__file__).parents[4]
-
-
-def run_python(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", code, *arguments], cwd=CHECKOUT, capture_output=True, text=True, timeout=60, check=False
-    )
 
 
 WRITE_ONE = """
@@ -82,7 +75,7 @@ class TestSearch:
         plain = ids(towns.search("Danube steel works"))
         assert ids(towns.search('title:(+Danube) "steel" -works~2^9 [* TO *]')) == plain
 
-    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(st.text(st.characters(exclude_categories=[]), max_size=80))
     def test_any_text_is_a_query(self, towns, text):
         assert len(towns.search(text, top_k=3)) <= 3
@@ -247,6 +240,7 @@ class TestProcesses:
         assert ids(towns.search("heron")) == ["new"]
         assert towns.count_documents() == 5
 
+    @pytest.mark.slow
     def test_a_reader_sees_an_index_that_was_deleted_and_made_again(self, towns):
         shutil.rmtree(towns.path)
         assert towns.search("danube") == []
@@ -260,19 +254,15 @@ writer = tantivy.Index.open(sys.argv[1]).writer(50_000_000, 1)
 print("holding", flush=True)
 sys.stdin.read()
 """
-        with subprocess.Popen(
-            [sys.executable, "-c", code, towns.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        ) as holder:
-            try:
-                assert holder.stdout.readline() == "holding\n"
-                impatient = TantivyDocumentStore(path=towns.path, lock_timeout=0.1)
-                with pytest.raises(DocumentStoreError, match="Another process is still writing"):
-                    impatient.write_documents([passage("a", "heron")])
-                assert len(towns.search("danube")) == 3
-            finally:
-                holder.communicate("", timeout=30)
+        with start_python("-c", code, towns.path) as holder:
+            assert holder.stdout.readline() == "holding\n"
+            impatient = TantivyDocumentStore(path=towns.path, lock_timeout=0.1)
+            with pytest.raises(DocumentStoreError, match="Another process is still writing"):
+                impatient.write_documents([passage("a", "heron")])
+            assert len(towns.search("danube")) == 3
         assert impatient.write_documents([passage("a", "heron")]) == 1
 
+    @pytest.mark.slow
     def test_a_killed_writer_loses_nothing_that_was_acknowledged(self, store):
         code = """
 import os, signal, sys
@@ -291,11 +281,12 @@ with open_for_writing(Path(sys.argv[1])).writer(1) as writer:
         assert store.write_documents([passage("after", "heron")]) == 1
         assert len(store.search("heron", top_k=100)) == 51
 
+    @pytest.mark.slow
     def test_two_first_writes_at_once_make_one_index(self, tmp_path):
         path = str(tmp_path / "index")
         with (
-            subprocess.Popen([sys.executable, "-c", WRITE_ONE, path, "a"], cwd=CHECKOUT) as one,
-            subprocess.Popen([sys.executable, "-c", WRITE_ONE, path, "b"], cwd=CHECKOUT) as two,
+            start_python("-c", WRITE_ONE, path, "a") as one,
+            start_python("-c", WRITE_ONE, path, "b") as two,
         ):
             assert (one.wait(timeout=60), two.wait(timeout=60)) == (0, 0)
         assert set(ids(TantivyDocumentStore(path=path).filter_documents())) == {"a", "b"}

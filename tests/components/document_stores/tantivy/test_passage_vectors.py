@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.passage_vectors import PassageVectors
 from prefrag.components.retrievers.vector_retriever import VectorRetriever
 from tests.components.serialisation import rebuilt
+from tests.python_process import run_python
 
 MODEL = "letters/a-b"
 VECTORS = {"east": [1.0, 0.0], "north": [0.0, 1.0], "north-east": [1.0, 1.0]}
@@ -99,9 +98,7 @@ def test_what_another_process_wrote_is_found_and_survives_its_sudden_end(
         "vectors.write(['south'], ['f'], [[0.0, -1.0]])\n"
         "os._exit(9)\n"
     )
-    ended = subprocess.run([sys.executable, "-c", code, str(store.path), MODEL], timeout=60, check=False)
-
-    assert ended.returncode == 9
+    assert run_python(code, store.path, MODEL).returncode == 9
     assert ids(vectors.search([0.0, -1.0], top_k=1)) == ["south"]
 
 

@@ -34,7 +34,7 @@ class TestDocuments:
         max_leaves=6,
     )
 
-    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(st.text(min_size=1, max_size=300), st.none() | st.text(), st.dictionaries(st.text(max_size=5), json_values))
     def test_come_back_whole_whatever_they_hold(self, store, key, content, meta):
         store.write_documents([Document(id=key, content=content, meta=meta)], DuplicatePolicy.OVERWRITE)

@@ -1,0 +1,52 @@
+"""Python in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+@contextmanager
+def start_python(*arguments: object, **variables: str) -> Iterator[subprocess.Popen[str]]:
+    """Start Python in the checkout, with a pipe for each of its three streams.
+
+    :param arguments: What Python is called with.
+    :param variables: Further variables of its environment.
+    :returns: A context with the process, which ends with the context at the latest.
+    """
+    process = subprocess.Popen(
+        [sys.executable, *map(str, arguments)],
+        cwd=CHECKOUT,
+        env={**os.environ, **variables},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def run_python(
+    code: str, *arguments: object, seconds: float = 120.0, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a program in the checkout to its end.
+
+    :param code: The program.
+    :param arguments: What it finds in ``sys.argv``.
+    :param seconds: How long it may take.
+    :param variables: Further variables of its environment.
+    :returns: Its exit code and what it printed.
+    """
+    with start_python("-c", code, *arguments, **variables) as process:
+        output, errors = process.communicate(timeout=seconds)
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)

@@ -1,0 +1,56 @@
+"""What importing and loading our parts leaves out: what is heavy, and Haystack's telemetry."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.python_process import run_python
+
+# One process for all: each stage imports more than those before it.
+STAGES = """
+import json, sys
+stages = {}
+from typer.testing import CliRunner
+from prefrag.service.cli.main import app
+for command in [(), ("documents",), ("train",), ("ask",), ("index",), ("documents", "list"), ("pipelines",),
+                ("serve",), ("evaluate",), ("report",), ("train", "pairs"), ("train", "judge")]:
+    assert CliRunner().invoke(app, [*command, "--help"]).exit_code == 0, command
+stages["help"] = list(sys.modules)
+import prefrag.components.generators.chat_model
+stages["model"] = list(sys.modules)
+from prefrag import pipelines
+for name in pipelines.names():
+    if "dense" in name or "hybrid" in name:
+        pipelines.load(name)
+stages["dense"] = list(sys.modules)
+import haystack.telemetry._telemetry
+stages["telemetry"] = repr(haystack.telemetry._telemetry.telemetry)
+print(json.dumps(stages))
+"""
+
+
+@pytest.fixture(scope="module")
+def stages() -> dict[str, Any]:
+    # The tests themselves switch telemetry off.
+    done = run_python("import os; del os.environ['HAYSTACK_TELEMETRY_ENABLED']" + STAGES)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("stage", "heavy"),
+    [
+        ("help", "haystack numpy fastapi openai httpx tantivy yaml matplotlib scipy"),
+        ("model", "openai xllamacpp"),
+        ("dense", "sentence_transformers lancedb torch"),
+    ],
+)
+def test_what_is_heavy_is_imported_where_it_is_used(stages: dict[str, Any], stage: str, heavy: str):
+    assert [name for name in heavy.split() if name in stages[stage]] == []
+
+
+def test_telemetry_is_off_unless_somebody_switches_it_on(stages: dict[str, Any]):
+    assert stages["telemetry"] == "None"
