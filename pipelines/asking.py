@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import atexit
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from concurrent.futures import wait
+from concurrent.futures import Future, wait
 from functools import cache
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
@@ -169,15 +169,23 @@ def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     :param work: What to run.
     :returns: What it returns.
     """
-    future = asyncio.run_coroutine_threadsafe(work(), _event_loop())
+    loop, ended, tasks = _event_loop(), Future[T](), list[asyncio.Task[None]]()
+
+    async def run() -> None:
+        try:
+            ended.set_result(await work())
+        except BaseException as error:
+            ended.set_exception(error)
+
     try:
+        loop.call_soon_threadsafe(lambda: tasks.append(loop.create_task(run())))
         # Now and then, because a signal that comes just before a wait begins, or to another thread, does not end it.
-        while not wait([future], _SIGNAL_SECONDS).done:
+        while not wait([ended], _SIGNAL_SECONDS).done:
             pass
-        return future.result()
+        return ended.result()
     except BaseException:
         # Whoever interrupts the wait wants the work to end as well.
-        future.cancel()
+        loop.call_soon_threadsafe(lambda: [task.cancel() for task in tasks])
         raise
 
 
