@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import ssl
 from collections.abc import Iterator
+from functools import cache
 from itertools import count
 from pathlib import Path
 
@@ -23,12 +25,16 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 os.environ["HAYSTACK_DESERIALIZATION_ALLOWLIST"] = "prefrag,duckduckgo_api_haystack,tests"
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 
+# A client of a model server reads all certificates of the machine first, which takes longer than most tests.
+ssl.create_default_context = cache(ssl.create_default_context)
+
 from tests import fakes  # noqa: E402
 
 
 @pytest.fixture(scope="session")
 def _data_directories(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    # To number a folder, pytest reads the names of all that are beside it: thousands, with one a test.
+    # To number a folder, pytest reads the names of all that are beside it: thousands, with one a test. Few tests need
+    # theirs, and these make it.
     folder = tmp_path_factory.mktemp("data")
     return (folder / str(number) for number in count())
 
@@ -38,7 +44,5 @@ def _own_surroundings(monkeypatch: pytest.MonkeyPatch, _data_directories: Iterat
     for name in list(os.environ):
         if name.startswith(("PREFRAG_", "HAYHOOKS_", "OPENAI_")) and not name.startswith("PREFRAG_TEST_"):
             monkeypatch.delenv(name)
-    data_directory = next(_data_directories)
-    data_directory.mkdir()
-    monkeypatch.setenv("PREFRAG_DATA_DIR", str(data_directory))
+    monkeypatch.setenv("PREFRAG_DATA_DIR", str(next(_data_directories)))
     fakes.CALLS.clear()

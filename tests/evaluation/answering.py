@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
 from haystack import component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage
 
@@ -17,7 +16,7 @@ from prefrag.evaluation.question import Question
 from prefrag.pipelines.loading import find, read_block
 from prefrag.pipelines.replacing import replace_parts
 from tests.fakes import CALLS
-from tests.pipelines.scripted import answer
+from tests.pipelines.scripted import answer, write_yaml
 
 HANG_AFTER = "PREFRAG_TEST_HANG_AFTER"
 
@@ -96,5 +95,5 @@ def pipeline(
     by_question = {one.question: (failures or {}).get(one.id, 0) for one in items}
     block = replace_parts(read_block(find("no_retrieval")), {"ChatModel": AnsweringChatGenerator(answers, by_question)})
     file = folder / "boxes.yaml"
-    file.write_text(yaml.safe_dump(block, sort_keys=False), encoding="utf-8")
+    file.write_text(write_yaml(block), encoding="utf-8")
     return file

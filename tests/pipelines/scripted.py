@@ -66,12 +66,21 @@ def scripted(*replies: str, pipeline: str = "prefrag", **settings: Any) -> Any:
     return load(pipeline, script(*replies, pipeline=pipeline, **settings))
 
 
-def scripted_yaml(*replies: str, pipeline: str = "prefrag", **settings: Any) -> str:
-    """Write the YAML of a shipped pipeline that replies from a script; the parameters are those of :func:`script`."""
-    block = replace_parts(
+def scripted_block(*replies: str, pipeline: str = "prefrag", **settings: Any) -> dict[str, Any]:
+    """Give a shipped pipeline that replies from a script, before it is built; see :func:`script`."""
+    return replace_parts(
         read_block(YAML_PIPELINES / f"{pipeline}.yaml"), script(*replies, pipeline=pipeline, **settings)
     )
-    return yaml.safe_dump(block, sort_keys=False)
+
+
+def scripted_yaml(*replies: str, **settings: Any) -> str:
+    """Write the YAML of a shipped pipeline that replies from a script; see :func:`script`."""
+    return write_yaml(scripted_block(*replies, **settings))
+
+
+def write_yaml(block: dict[str, Any]) -> str:
+    # Ten times as fast as safe_dump.
+    return yaml.dump(block, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper), sort_keys=False)
 
 
 def script(

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
@@ -18,7 +17,7 @@ from prefrag import pipelines
 from prefrag.pipelines.own_modules import ALLOWLIST_VARIABLE
 from prefrag.service.cli.main import app
 from prefrag.service.server.app import create_app
-from tests.pipelines.scripted import answer, scripted_yaml, search
+from tests.pipelines.scripted import answer, scripted_block, search, write_yaml
 
 QUESTION = "Who built alpha?"
 RETRIEVER = '''
@@ -54,9 +53,9 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Own:
     monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(folder))
 
     def write(type_: str = "my_shelf.Shelf", file: str = "my_shelf.py") -> Path:
-        data = yaml.safe_load(scripted_yaml(search("alpha"), answer("Beta")))
+        data = scripted_block(search("alpha"), answer("Beta"))
         data["components"]["local"]["init_parameters"]["retriever"] = {"type": type_, "init_parameters": {}}
-        (folder / "mine.yaml").write_text(yaml.safe_dump(data), encoding="utf-8")
+        (folder / "mine.yaml").write_text(write_yaml(data), encoding="utf-8")
         (folder / file).parent.mkdir(exist_ok=True)
         (folder / file).write_text(RETRIEVER, encoding="utf-8")
         return folder

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from haystack import component
 from haystack.components.generators.chat import OpenAIChatGenerator
 from haystack.core.serialization import component_to_dict
@@ -36,9 +35,9 @@ REASONER = {
 
 
 def parameters(replace: Any, name: str = "prefrag") -> dict[str, Any]:
-    """Get the parameters of each component from the YAML as which the loaded pipeline is saved."""
-    saved = pipelines.load(name, replace=replace).dumps()
-    return {part: block["init_parameters"] for part, block in yaml.safe_load(saved)["components"].items()}
+    """Get the parameters of each component, as the loaded pipeline is saved."""
+    saved = pipelines.load(name, replace=replace).to_dict()
+    return {part: block["init_parameters"] for part, block in saved["components"].items()}
 
 
 def found(name: str, kind: str, replace: Any) -> list[dict[str, Any]]:

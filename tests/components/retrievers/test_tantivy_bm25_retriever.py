@@ -8,6 +8,7 @@ from haystack.errors import FilterError
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from tests.components.serialisation import rebuilt
+from tests.indexes import index_of
 
 AUSTRIAN = {"field": "meta.country", "operator": "==", "value": "at"}
 OLD = {"field": "meta.year", "operator": "<", "value": 1000}
@@ -15,15 +16,14 @@ OLD = {"field": "meta.year", "operator": "<", "value": 1000}
 
 @pytest.fixture
 def store(tmp_path: Path) -> TantivyDocumentStore:
-    store = TantivyDocumentStore(path=str(tmp_path / "index"))
-    store.write_documents(
+    return index_of(
         [
             Document(id="vienna", content="On the Danube", meta={"country": "at", "year": 1137}),
             Document(id="linz", content="On the Danube", meta={"country": "at", "year": 799}),
             Document(id="passau", content="On the Danube", meta={"country": "de", "year": 739}),
-        ]
+        ],
+        tmp_path / "index",
     )
-    return store
 
 
 def found(result: dict[str, list[Document]]) -> set[str]:

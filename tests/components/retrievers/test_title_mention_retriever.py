@@ -14,6 +14,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever
 from tests.components.serialisation import rebuilt
+from tests.indexes import index_of
 
 AUSTRIAN = {"field": "meta.country", "operator": "==", "value": "at"}
 BRIDGE = Document(
@@ -27,8 +28,7 @@ def passage(key: str, title: str, content: str, **meta: Any) -> Document:
 
 @pytest.fixture
 def store(tmp_path: Path) -> TantivyDocumentStore:
-    store = TantivyDocumentStore(path=str(tmp_path / "index"))
-    store.write_documents(
+    return index_of(
         [
             BRIDGE,
             passage("linz", "Linz", "A town with steel works.", country="at"),
@@ -36,9 +36,9 @@ def store(tmp_path: Path) -> TantivyDocumentStore:
             passage("linz-rhine", "Linz (Rhine)", "A town in Germany.", country="de"),
             passage("austria", "Austria", "A country.", country="at"),
             passage("upper", "Upper Austria", "A state, its capital is Linz.", country="at"),
-        ]
+        ],
+        tmp_path / "index",
     )
-    return store
 
 
 def ids(result: dict[str, list[Document]]) -> list[str]:

@@ -8,7 +8,6 @@ import pytest
 from haystack import Document
 from haystack_integrations.components.websearch.ddgs import DDGSWebSearch
 
-from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.sources.retry_policy import RetryPolicy
@@ -16,11 +15,11 @@ from prefrag.components.sources.web_retriever import WebRetriever
 from tests.components.samples import search_step, state
 from tests.components.serialisation import rebuilt
 from tests.fakes import CALLS, ScriptedRetriever
+from tests.indexes import index_of
 
 
 def index(name: str, text: str = "The prize went to Delta.") -> None:
-    store = TantivyDocumentStore(path=str(index_path(name)))
-    store.write_documents([Document(id=name, content=text, meta={"title": name})])
+    index_of([Document(id=name, content=text, meta={"title": name})], index_path(name))
 
 
 def web(index: str | None = None, local_index: str | None = None) -> WebRetriever:

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.evaluation.datasets import FORMATS, detect, load_questions, read_passages
+from tests.benchmark_data import DATA, with_data
 
 PUBLISHED = Path(__file__).parent / "published"
-DATA = Path(__file__).parents[4] / "shared" / "data" / "multihop"
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda children: st.lists(children, max_size=4) | st.dictionaries(st.text(), children, max_size=4),
@@ -196,7 +196,7 @@ def test_whatever_a_file_holds_it_is_read_or_named(content: bytes, suffix: str) 
                 read(path)
 
 
-@pytest.mark.skipif(not DATA.is_dir(), reason="the benchmark data is not on this machine")
+@with_data
 @pytest.mark.parametrize(
     ("dataset", "split", "questions", "passages"),
     [

@@ -39,6 +39,12 @@ class Tags(HTMLParser):
         self._in_data = False
 
 
+@pytest.fixture
+def _without_plots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Drawing takes far longer than all the rest of a report."""
+    monkeypatch.setattr("prefrag.evaluation.report.plots.draw_all", lambda *_: [])
+
+
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     tmp_path = tmp_path_factory.mktemp("report")
@@ -82,6 +88,7 @@ def test_ids_are_given_once(report: tuple[str, str]) -> None:
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.usefixtures("_without_plots")
 def test_simulated_runs_are_marked(report: tuple[str, str], tmp_path: Path) -> None:
     for text in report:
         assert "SIMULATED: no run here called a language model." in text
@@ -105,6 +112,7 @@ def test_verdicts_stand_in_both(report: tuple[str, str]) -> None:
     assert "worse: more" in page
 
 
+@pytest.mark.usefixtures("_without_plots")
 def test_a_method_without_a_judge_is_set_against_the_reference_under_every_judge_error(tmp_path: Path) -> None:
     for error in (0.0, 0.1, 0.2):
         write_run(tmp_path / f"{error}", predictions(30), judged=True, llm={**SIMULATED, "judge_error": error})
@@ -118,6 +126,7 @@ def test_a_method_without_a_judge_is_set_against_the_reference_under_every_judge
         assert "| vanilla_mix | +50.0" in section.partition("###")[0]
 
 
+@pytest.mark.usefixtures("_without_plots")
 def test_what_is_wrong_by_construction_is_no_success(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(30))
     write_run(tmp_path / "b", predictions(20), pipeline="react")
@@ -150,6 +159,7 @@ def test_plots_take_the_colours_of_the_page(report: tuple[str, str]) -> None:
         assert 'role="img" aria-label="' in plot
 
 
+@pytest.mark.usefixtures("_without_plots")
 def test_unpaired_questions_are_named(tmp_path: Path) -> None:
     lines = predictions(20)
     write_run(tmp_path / "a", lines)
@@ -164,6 +174,7 @@ def test_unpaired_questions_are_named(tmp_path: Path) -> None:
         assert "1 with another question or other gold answers under the same id (q039)" in text
 
 
+@pytest.mark.usefixtures("_without_plots")
 def test_few_questions_that_only_one_has_right_have_an_exact_p(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(24))
     write_run(tmp_path / "b", predictions(20), pipeline="react")

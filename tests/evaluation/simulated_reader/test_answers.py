@@ -17,10 +17,9 @@ from prefrag.evaluation.metrics import score
 from prefrag.evaluation.question import Question
 from prefrag.evaluation.simulated_reader import SimulatedReader
 from prefrag.evaluation.simulated_reader.policy import is_right, wrong_answer
+from tests.benchmark_data import DATA, DATASETS, with_data
 from tests.evaluation.simulated_reader.trees_and_towns import (
     BARE,
-    DATA,
-    DATASETS,
     FACTS,
     FORMATS,
     HOPS,
@@ -30,7 +29,6 @@ from tests.evaluation.simulated_reader.trees_and_towns import (
     question,
     read_step,
     state,
-    with_data,
 )
 
 

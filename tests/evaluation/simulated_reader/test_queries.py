@@ -8,10 +8,9 @@ from prefrag.components.agent.reasoner import Reasoner
 from prefrag.components.state.state import Action
 from prefrag.evaluation.simulated_reader.gold import load_gold
 from prefrag.evaluation.simulated_reader.policy import queries
+from tests.benchmark_data import DATA, DATASETS, with_data
 from tests.evaluation.simulated_reader.trees_and_towns import (
     BARE,
-    DATA,
-    DATASETS,
     FACTS,
     HOPS,
     TWO_TOOLS,
@@ -19,7 +18,6 @@ from tests.evaluation.simulated_reader.trees_and_towns import (
     next_queries,
     read_step,
     state,
-    with_data,
 )
 
 

@@ -20,11 +20,10 @@ from prefrag.evaluation.metrics import score
 from prefrag.evaluation.question import Question
 from prefrag.evaluation.simulated_reader.reader import SimulatedReader
 from prefrag.pipelines.loading import find, read_block
+from tests.benchmark_data import DATA, DATASETS, with_data
+from tests.indexes import index_of
 
-DATA = Path(__file__).parents[4] / "shared" / "data" / "multihop"
-DATASETS = ("hotpotqa", "2wikimultihopqa", "musique", "bioasq")
 METHODS = ("prefrag", "react_mix", "mspr", "dr_rag_qdc", "vanilla_local")
-with_data = pytest.mark.skipif(not DATA.is_dir(), reason="the benchmark data is not in ../shared/data")
 
 # What each source holds: id, title, text.
 LOCAL = [
@@ -68,9 +67,7 @@ def written(path: Path, lines: Sequence[dict[str, Any]]) -> str:
 
 
 def index(path: Path, passages: Sequence[tuple[str, str, str]]) -> None:
-    store = TantivyDocumentStore(path=str(path))
-    if passages:
-        store.write_documents([Document(id=key, content=text, meta={"title": title}) for key, title, text in passages])
+    index_of([Document(id=key, content=text, meta={"title": title}) for key, title, text in passages], path)
 
 
 def simulated(name: str, folder: Path, reader: dict[str, Any], replace: dict[str, Any] | None = None) -> Any:
@@ -108,8 +105,7 @@ def build(tmp_path: Path) -> Build:
 def empty(tmp_path: Path, build: Build) -> Build:
     """As ``build``, over indexes that hold nothing."""
     for source in ("local", "web"):
-        store = TantivyDocumentStore(path=str(tmp_path / source))
-        store.delete_documents([document.id for document in store.filter_documents()])
+        TantivyDocumentStore(path=str(tmp_path / source)).delete_all_documents()
     return build
 
 
@@ -170,33 +166,30 @@ def test_three_sources_are_played(build: Build):
 
 
 @pytest.mark.parametrize("name", METHODS)
-@pytest.mark.parametrize("number", range(len(QUESTIONS)))
-def test_from_an_empty_index_nothing_is_answered_and_nothing_leaks(
-    empty: Build, tmp_path: Path, name: str, number: int
-):
-    item = load_questions(tmp_path / "dev.jsonl")[number]
-    result = pipelines.ask(item.question, empty(name))
+def test_from_an_empty_index_nothing_is_answered_and_nothing_leaks(empty: Build, tmp_path: Path, name: str):
+    pipeline = empty(name)
+    for item in load_questions(tmp_path / "dev.jsonl"):
+        result = pipelines.ask(item.question, pipeline)
 
-    assert result["answer"]
-    scores = score(item, result)
-    assert not any(scores[measure] for measure in ("acc", "acc_word", "em", "f1"))
-    assert list(leaks(item, [title for _, title, _ in LOCAL + WEB], result)) == []
+        assert result["answer"]
+        scores = score(item, result)
+        assert not any(scores[measure] for measure in ("acc", "acc_word", "em", "f1"))
+        assert list(leaks(item, [title for _, title, _ in LOCAL + WEB], result)) == []
 
 
 @pytest.mark.parametrize("name", ["prefrag", "react", "react_mix", "mspr"])
-@pytest.mark.parametrize("number", range(len(QUESTIONS)))
-def test_every_reply_format_gives_the_same_trace(build: Build, name: str, number: int):
+def test_every_reply_format_gives_the_same_trace(build: Build, name: str):
     results = []
     for form in ("text", "json", "tools", "tags"):
-        # Tags have no label, so it is item for separately.
+        # Tags have no label, so it is requested separately.
         replies = {"reply_format": form, "self_evaluation": False, "cite": False}
         replace: dict[str, Any] = {f"Reasoner.{setting}": value for setting, value in replies.items()}
         if name == "prefrag":
             replace["reflector.reflection"] = "call"
-        noisy = {"judge_error": 0.3, "reflection_error": 0.3, "distraction": 0.1, "seed": number}
-        results.append(everything(pipelines.ask(QUESTIONS[number]["question"], build(name, replace, **noisy), top_k=1)))
+        pipeline = build(name, replace, judge_error=0.3, reflection_error=0.3, distraction=0.1, seed=1)
+        results.append([everything(pipelines.ask(one["question"], pipeline, top_k=1)) for one in QUESTIONS])
 
-    assert results[0]["answer"]
+    assert all(result["answer"] for result in results[0])
     assert all(result == results[0] for result in results[1:])
 
 

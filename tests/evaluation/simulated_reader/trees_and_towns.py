@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-import pytest
 from haystack import Document
 
 from prefrag.components.agent.reasoner import Reasoner
@@ -20,9 +18,6 @@ TWO_TOOLS = [
     {"name": "Search_Local", "description": "Your own documents.", "source": "local"},
     {"name": "Search_Web", "description": "The web.", "source": "web"},
 ]
-DATA = Path(__file__).parents[4] / "shared" / "data" / "multihop"
-DATASETS = ("hotpotqa", "2wikimultihopqa", "musique", "bioasq")
-with_data = pytest.mark.skipif(not DATA.is_dir(), reason="the benchmark data is not in ../shared/data")
 
 PASSAGES = [
     ("p1", "Aurora", "The Aurora is a log that was built by the yard Borealis."),

@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
-from prefrag.pipelines.loading import find
+from prefrag.pipelines.loading import find, read_block
 from tests.fakes import CALLS
-from tests.pipelines.scripted import answer, scripted_yaml, search
+from tests.pipelines.scripted import answer, scripted_block, scripted_yaml, search, write_yaml
 from tests.python_process import start_python
 from tests.service.cli.running import prefrag
 
@@ -224,9 +223,9 @@ class TestAskThatFails:
 
     def test_a_missing_index_ends_with_3_and_reports_how_to_make_it(self, tmp_path: Path):
         # The shipped retriever in front of a scripted model.
-        data = yaml.safe_load(scripted_yaml(search("alpha"), answer()))
-        data["components"]["local"] = yaml.safe_load(find("prefrag").read_text(encoding="utf-8"))["components"]["local"]
-        (tmp_path / "mine.yaml").write_text(yaml.safe_dump(data), encoding="utf-8")
+        data = scripted_block(search("alpha"), answer())
+        data["components"]["local"] = read_block(find("prefrag"))["components"]["local"]
+        (tmp_path / "mine.yaml").write_text(write_yaml(data), encoding="utf-8")
 
         result = prefrag("ask", QUESTION, "--pipeline", tmp_path / "mine.yaml", "--index", "unmade")
 

@@ -40,6 +40,7 @@ class TestStreamEnd:
         assert text.endswith(END)
         assert text.count("[DONE]") == 1
 
+    @pytest.mark.slow
     def test_is_sent_for_every_pipeline(self, script_pipeline: Script):
         for name in SHIPPED:
             script_pipeline("Final Answer: 1974", name=name, pipeline=name)

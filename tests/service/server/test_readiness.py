@@ -9,12 +9,11 @@ from typing import Any
 
 import httpx
 import pytest
-import yaml
 
-from prefrag.pipelines.loading import YAML_PIPELINES, Pipeline, find, read
+from prefrag.pipelines.loading import YAML_PIPELINES, Pipeline, find, read, read_block
 from prefrag.service.server import readiness, served_pipelines
 from prefrag.service.server.readiness import find_outages
-from tests.pipelines.scripted import answer, scripted_yaml, search
+from tests.pipelines.scripted import answer, scripted_block, search, write_yaml
 from tests.service.server.elasticsearch_stub import Stub, elasticsearch
 from tests.service.server.serving import listening
 
@@ -29,12 +28,12 @@ def write(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Write:
     monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(folder))
 
     def pipeline(name: str, local: str | None = None) -> None:
-        data = yaml.safe_load(scripted_yaml(search("alpha"), answer("1974"), pipeline=name))
+        data = scripted_block(search("alpha"), answer("1974"), pipeline=name)
         if local is not None:
-            shipped = yaml.safe_load(read(YAML_PIPELINES / f"{local}.yaml"))
+            shipped = read_block(YAML_PIPELINES / f"{local}.yaml")
             shipped = shipped["components"]["local"]["init_parameters"]["retriever"]
             data["components"]["local"]["init_parameters"]["retriever"] = shipped
-        (folder / f"{name}.yaml").write_text(yaml.safe_dump(data), encoding="utf-8")
+        (folder / f"{name}.yaml").write_text(write_yaml(data), encoding="utf-8")
 
     return pipeline
 
@@ -135,13 +134,13 @@ class TestElasticsearch:
 
     async def test_is_found_inside_other_retrievers(self, nowhere: str, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", nowhere)
-        data = yaml.safe_load(read(find("prefrag_linked")))
-        elastic = yaml.safe_load(read(find("prefrag_elasticsearch")))["components"]["local"]["init_parameters"]
+        data = read_block(find("prefrag_linked"))
+        elastic = read_block(find("prefrag_elasticsearch"))["components"]["local"]["init_parameters"]
         data["components"]["local"]["init_parameters"]["retriever"]["init_parameters"]["retriever"] = elastic[
             "retriever"
         ]
 
-        assert (await find_outages({"mine": Pipeline.loads(yaml.safe_dump(data))})).keys() == {"mine"}
+        assert (await find_outages({"mine": Pipeline.from_dict(data)})).keys() == {"mine"}
 
     async def test_is_not_called_for_pipelines_without_it(self, write: Write):
         assert await find_outages({"prefrag": loaded("prefrag")}) == {}

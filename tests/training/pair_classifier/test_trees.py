@@ -184,20 +184,21 @@ def test_a_missing_folder_is_reported_before_the_work(dataset: Dataset, tmp_path
         train_pairs([dataset], tmp_path / "gone" / "trees.json")
 
 
-def test_the_command_trains_on_files_and_on_an_index(dataset: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("PREFRAG_DATA_DIR", str(tmp_path / "data"))
-    indexing.index([dataset.corpus], index="rivers")
-    outputs = []
-    for corpus in (dataset.corpus, "rivers"):
-        file = tmp_path / f"{len(outputs)}.json"
-        called = CliRunner().invoke(
-            train, ["pairs", "--dataset", f"{dataset.questions}:{corpus}", "--output", str(file)], terminal_width=200
-        )
-        assert called.exit_code == 0, called.output
-        assert "(30 questions)" in called.output
-        outputs.append(file)
+@pytest.mark.parametrize("corpus", [None, pytest.param("rivers", marks=pytest.mark.slow)], ids=["file", "index"])
+def test_the_command_trains_on_a_file_and_on_an_index(dataset: Dataset, tmp_path: Path, corpus: str | None):
+    if corpus:
+        indexing.index([dataset.corpus], index=corpus)
+    file = tmp_path / "trees.json"
 
-    assert all(file.stat().st_size > 1000 for file in outputs)
+    called = CliRunner().invoke(
+        train,
+        ["pairs", "--dataset", f"{dataset.questions}:{corpus or dataset.corpus}", "--output", str(file)],
+        terminal_width=200,
+    )
+
+    assert called.exit_code == 0, called.output
+    assert "(30 questions)" in called.output
+    assert file.stat().st_size > 1000
 
 
 def test_a_gold_passage_that_the_index_lacks_is_named(

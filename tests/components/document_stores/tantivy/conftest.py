@@ -10,6 +10,7 @@ import pytest
 import prefrag
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from tests.components.document_stores.tantivy.passages import passage
+from tests.indexes import index_of
 
 
 @pytest.fixture
@@ -18,16 +19,16 @@ def store(tmp_path: Path) -> TantivyDocumentStore:
 
 
 @pytest.fixture
-def towns(store: TantivyDocumentStore) -> TantivyDocumentStore:
-    store.write_documents(
+def towns(tmp_path: Path) -> TantivyDocumentStore:
+    return index_of(
         [
             passage("vienna", "The capital lies on the Danube.", "Vienna", country="at", year=1137),
             passage("linz", "A town on the Danube with a steel works.", "Linz", country="at", year=799),
             passage("passau", "Three rivers meet in this town: Danube, Inn and Ilz.", "Passau", country="de"),
             passage("bern", "Bears live beside the Aare.", "Bern", country="ch", year=1191),
-        ]
+        ],
+        tmp_path / "index",
     )
-    return store
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.passage_vectors import PassageVectors
 from prefrag.components.retrievers.vector_retriever import VectorRetriever
 from tests.components.serialisation import rebuilt
+from tests.indexes import index_of
 from tests.python_process import run_python
 
 MODEL = "letters/a-b"
@@ -21,9 +22,8 @@ VECTORS = {"east": [1.0, 0.0], "north": [0.0, 1.0], "north-east": [1.0, 1.0]}
 
 @pytest.fixture
 def store(tmp_path: Path) -> TantivyDocumentStore:
-    store = TantivyDocumentStore(path=str(tmp_path / "index"))
-    store.write_documents([Document(id=key, content=f"To the {key}.", meta={"title": key}) for key in VECTORS])
-    return store
+    passages = [Document(id=key, content=f"To the {key}.", meta={"title": key}) for key in VECTORS]
+    return index_of(passages, tmp_path / "index")
 
 
 @pytest.fixture
