@@ -24,9 +24,10 @@ test: $(VENV)/.dev  ## run the quick tests, a minute
 	@$(BIN)/pytest -q -n auto -m "not slow"
 
 test-slow: $(VENV)/.dev  ## run the others: trainings, killed processes, servers, the wheel in an environment of its own
-	@$(BIN)/pytest -q -n auto -m slow
+	@$(BIN)/pytest -q -n auto --dist loadgroup -m slow
 
-test-all: test test-slow  ## run all tests
+test-all: $(VENV)/.dev  ## run all tests, and show the share of lines that they cover
+	@$(BIN)/pytest -q -n auto --dist loadgroup --cov --cov-report=term:skip-covered
 
 test-haystack3: .venv-haystack3/.dev  ## run the tests on the newest Haystack 3
 	@.venv-haystack3/bin/pytest -q -n auto -m "not slow"
