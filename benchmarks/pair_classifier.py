@@ -1,10 +1,9 @@
-"""
-Time of DR-RAG's transformer classifier: the nine pairs of a six-document selection (k1 3), at 256 tokens a pair.
+"""Time DR-RAG's transformer classifier: the nine pairs of a six-document selection (k1 3), at 256 tokens a pair.
 
     python benchmarks/pair_classifier.py [--cores 2] [--runs 20]
 
 Random weights in the shape of MiniLM-L6 (22 million parameters) in PyTorch fp32, ONNX fp32 and ONNX int8, and of
-BigBird base, which the paper uses: they say what a question costs, not how well it is answered. Needs the extra
+BigBird base, which the paper uses: they show the cost of a question, not the quality of an answer. Needs the extra
 `classifier`, and onnx for the export.
 """
 
@@ -44,7 +43,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=20, help="questions that are timed")
     options = parser.parse_args()
     if hasattr(os, "sched_setaffinity"):
-        # Before PyTorch and ONNX Runtime are loaded, which count the cores they have.
+        # Limit the cores before PyTorch and ONNX Runtime are loaded, which count them.
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: options.cores])
 
     from transformers import BertConfig, BigBirdConfig
@@ -70,7 +69,7 @@ def main() -> None:
 
 
 def nine_pairs() -> list[Pair]:
-    """:returns: Three first-stage documents with three second-stage documents each, all longer than the cap."""
+    """Make the pairs of three first-stage and three second-stage documents, all longer than the cap."""
     words = random.Random(7)
 
     def document() -> Document:

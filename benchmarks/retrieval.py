@@ -1,5 +1,4 @@
-"""
-Measures the embedded index: indexing, opening, queries, recall; beside it Haystack's in-memory BM25 and Elasticsearch.
+"""Measure the embedded index: indexing, opening, queries, recall; also Haystack's in-memory BM25 and Elasticsearch.
 
     python benchmarks/retrieval.py [--data FOLDER] [--passages 61000] [--elasticsearch URL]
 
@@ -53,16 +52,16 @@ def main() -> None:
 
     corpora = {name: list(read_passages(options.data / name / "corpus.jsonl")) for name in DATASETS}
     questions = {name: read_questions(options.data / name / "dev.jsonl") for name in DATASETS}
-    passages = list(islice(repeated([p for corpus in corpora.values() for p in corpus]), options.passages))
-    asked = [question["question"] for name in DATASETS for question in questions[name]]
+    passages = list(islice(repeat_passages([p for corpus in corpora.values() for p in corpus]), options.passages))
+    texts = [question["question"] for name in DATASETS for question in questions[name]]
 
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "all")
         store = TantivyDocumentStore(path=path)
-        seconds = timed(lambda: store.write_documents(passages))
+        seconds = measure_time(lambda: store.write_documents(passages))
         report("indexed", f"{len(passages) / seconds:,.0f} passages/s", f"{len(passages):,} in one write_documents")
         in_batches = TantivyDocumentStore(path=str(Path(folder) / "batches"))
-        seconds = timed(
+        seconds = measure_time(
             lambda: [in_batches.write_documents(passages[n : n + 5000]) for n in range(0, len(passages), 5000)]
         )
         report("indexed in batches", f"{len(passages) / seconds:,.0f} passages/s", "5,000 a write_documents")
@@ -75,20 +74,20 @@ def main() -> None:
         def embedded(query: str, top_k: int) -> list[Document]:
             return store.search(query, top_k=top_k)
 
-        embedded_median = queries("embedded", embedded, asked)
+        embedded_median = time_queries("embedded", embedded, texts)
         filters = {"field": "meta.copy", "operator": "==", "value": 1}
-        queries("embedded, filter ==", lambda query, k: store.search(query, k, filters), asked)
+        time_queries("embedded, filter ==", lambda query, k: store.search(query, k, filters), texts)
         rare = {"field": "meta.rank", "operator": ">", "value": 0.999}
-        queries("embedded, rare filter by size", lambda query, k: store.search(query, k, rare), asked[:10])
+        time_queries("embedded, rare filter by size", lambda query, k: store.search(query, k, rare), texts[:10])
 
         in_memory = InMemoryDocumentStore()
         in_memory.write_documents(passages)
-        few = asked[:: max(1, len(asked) // options.in_memory_queries)][: options.in_memory_queries]
-        memory_median = queries("in-memory BM25", lambda query, k: in_memory.bm25_retrieval(query, top_k=k), few)
+        few = texts[:: max(1, len(texts) // options.in_memory_queries)][: options.in_memory_queries]
+        memory_median = time_queries("in-memory BM25", lambda query, k: in_memory.bm25_retrieval(query, top_k=k), few)
         report("in-memory / embedded", f"{memory_median / embedded_median:,.0f} times", "ratio of the medians above")
 
         if options.elasticsearch:
-            with_server(options.elasticsearch, passages, asked, corpora, questions)
+            with_server(options.elasticsearch, passages, texts, corpora, questions)
 
         for name in DATASETS:
             own = TantivyDocumentStore(path=str(Path(folder) / name))
@@ -99,7 +98,7 @@ def main() -> None:
 def with_server(
     url: str,
     passages: list[Document],
-    asked: list[str],
+    texts: list[str],
     corpora: dict[str, list[Document]],
     questions: dict[str, list[dict]],
 ) -> None:
@@ -123,7 +122,7 @@ def with_server(
         search, seconds = fill("all", passages)
         how = "5,000 a write_documents, refresh=False, one refresh at the end"
         report("Elasticsearch indexed", f"{len(passages) / seconds:,.0f} passages/s", how)
-        queries("Elasticsearch", search, asked)
+        time_queries("Elasticsearch", search, texts)
         for name in DATASETS:
             search, _ = fill(name, corpora[name])
             recall(f"Elasticsearch, {name}", search, questions[name])
@@ -133,24 +132,24 @@ def with_server(
             client.indices.delete(index=f"{prefix}-{name}", ignore_unavailable=True)
 
 
-def repeated(passages: list[Document]) -> Iterable[Document]:
-    """The passages, then copies of them under other ids and in other words, without end."""
+def repeat_passages(passages: list[Document]) -> Iterable[Document]:
+    """Yield the passages, then copies of them under other ids and in other words, without end."""
     copy = 0
     while True:
         for n, passage in enumerate(passages):
             meta = {**passage.meta, "copy": copy, "rank": (n * 7919 % 104_729) / 104_729}
             if copy:
-                meta["title"] = respelled(str(meta["title"]), copy)
+                meta["title"] = respell(str(meta["title"]), copy)
                 yield replace(
-                    passage, id=f"{passage.id}-{copy}", content=respelled(passage.content or "", copy), meta=meta
+                    passage, id=f"{passage.id}-{copy}", content=respell(passage.content or "", copy), meta=meta
                 )
             else:
                 yield replace(passage, meta=meta)
         copy += 1
 
 
-def respelled(text: str, copy: int) -> str:
-    """Words with an even number of letters, in a spelling that belongs to this copy."""
+def respell(text: str, copy: int) -> str:
+    """Respell the words with an even number of letters in the way of this copy."""
     return re.sub(
         r"\b(\w*?)([aeiou])(\w+)",
         lambda m: m[0] if len(m[0]) % 2 else f"{m[1]}{chr(97 + copy % 26)}{m[2]}{m[2]}{m[3]}",
@@ -159,13 +158,13 @@ def respelled(text: str, copy: int) -> str:
 
 
 def read_questions(path: Path) -> list[dict]:
-    """The questions of a JSONL file."""
+    """Read the questions of a JSONL file."""
     with path.open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 
 def reopen(path: str) -> tuple[float, float]:
-    """Seconds to open an index and search it once, and to open and count, each in a new process, imports left out."""
+    """Measure the seconds to open an index and search it once, and to open and count, each in a new process."""
     code = """
 import sys, time
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
@@ -181,17 +180,17 @@ print(time.perf_counter() - start)
     return first, opened
 
 
-def queries(name: str, search: Search, asked: list[str]) -> float:
-    """Time top-5 searches; the median in seconds."""
-    for query in asked[:3]:
+def time_queries(name: str, search: Search, texts: list[str]) -> float:
+    """Time top-5 searches, and return the median in seconds."""
+    for query in texts[:3]:
         search(query, 5)
     wall, cpu = [], []
-    for query in asked:
+    for query in texts:
         start, start_cpu = time.perf_counter(), time.process_time()
         search(query, 5)
         wall.append(time.perf_counter() - start)
         cpu.append(time.process_time() - start_cpu)
-    how = f"{len(asked)} dev questions, top-5, one after the other"
+    how = f"{len(texts)} dev questions, top-5, one after the other"
     report(f"{name}: query p50", f"{median(wall) * 1000:.2f} ms", how)
     report(f"{name}: query p95", f"{percentile_95(wall) * 1000:.2f} ms", how)
     report(f"{name}: query CPU p95", f"{percentile_95(cpu) * 1000:.2f} ms", "of this process, whatever else runs here")
@@ -199,12 +198,12 @@ def queries(name: str, search: Search, asked: list[str]) -> float:
 
 
 def percentile_95(times: list[float]) -> float:
-    """The time that 95 of 100 stay within."""
+    """Compute the 95th percentile."""
     return sorted(times)[min(len(times) - 1, int(0.95 * len(times)))]
 
 
 def recall(name: str, search: Search, questions: list[dict]) -> None:
-    """Mean share of a question's gold passages among the five found, alone and behind the title ranker."""
+    """Print the mean share of a question's gold passages among the five found, alone and behind the title ranker."""
     ranker = TitleMatchRanker(top_k=5)
     alone, ranked = [], []
     for question in questions:
@@ -218,8 +217,8 @@ def recall(name: str, search: Search, questions: list[dict]) -> None:
     )
 
 
-def timed(action: Callable[[], object]) -> float:
-    """Seconds that an action takes."""
+def measure_time(action: Callable[[], object]) -> float:
+    """Time an action in seconds."""
     start = time.perf_counter()
     action()
     return time.perf_counter() - start

@@ -1,5 +1,4 @@
-"""
-Measures links by title: how often texts mention the title of a gold passage, and the time of a question.
+"""Measure links by title: how often texts mention the title of a gold passage, and the time of a question.
 
     python benchmarks/title_links.py [--data FOLDER] [--passages 1000000] [--elasticsearch URL]
 
@@ -29,7 +28,7 @@ sys.path.insert(0, str(CHECKOUT))
 
 from haystack import Document  # noqa: E402
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore  # noqa: E402
-from retrieval import DATASETS, percentile_95, read_questions, repeated, report  # noqa: E402
+from retrieval import DATASETS, percentile_95, read_questions, repeat_passages, report  # noqa: E402
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore  # noqa: E402
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever  # noqa: E402
@@ -54,8 +53,8 @@ def main() -> None:
         parser.error(f"{options.data} does not exist: give the folder of the datasets with --data")
     questions = {name: read_questions(options.data / name / "train.jsonl")[:100] for name in DATASETS}
     if options.questions_of:
-        asked = [question["question"] for some in questions.values() for question in some]
-        time_questions("large index", TantivyDocumentStore(path=str(options.questions_of)), asked)
+        texts = [question["question"] for some in questions.values() for question in some]
+        time_questions("large index", TantivyDocumentStore(path=str(options.questions_of)), texts)
         report_memory()
         return
 
@@ -66,13 +65,13 @@ def main() -> None:
             mentions_of_gold(name, corpora[name], read_questions(options.data / name / "train.jsonl"))
             store = TantivyDocumentStore(path=str(Path(folder) / name))
             store.write_documents(corpora[name])
-            asked = [question["question"] for question in questions[name]]
-            time_questions(name, store, asked)
+            texts = [question["question"] for question in questions[name]]
+            time_questions(name, store, texts)
             if options.elasticsearch:
-                with_server(options.elasticsearch, name, corpora[name], store, asked)
+                with_server(options.elasticsearch, name, corpora[name], store, texts)
         if options.passages:
             path = Path(folder) / "large"
-            write(TantivyDocumentStore(path=str(path)), islice(renamed(everything), options.passages))
+            write(TantivyDocumentStore(path=str(path)), islice(rename_passages(everything), options.passages))
             report("large index: size", f"{size(path):,.0f} MB", f"{options.passages:,} passages")
             # A process of its own, as the memory of writing would be counted too.
             command = [sys.executable, __file__, "--data", str(options.data), "--questions-of", str(path)]
@@ -80,20 +79,20 @@ def main() -> None:
 
 
 def mentions_of_gold(name: str, corpus: list[Document], questions: list[dict]) -> None:
-    """How often a question, or the text of its first gold passage, mentions the title of another gold passage."""
+    """Print how often a question, or its first gold passage, mentions the title of another gold passage."""
     passages = {passage.id: passage for passage in corpus}
     known = {key_of(passage) for passage in corpus}
     in_question, in_first, in_either, titles = [], [], [], []
     for question in questions:
         first, *others = (passages[passage_id] for passage_id in question["supporting_ids"])
         gold = {key_of(passage) for passage in others}
-        asked = set(longest_mentions(question["question"], known))
-        told = set(longest_mentions(first.content or "", known)) - {key_of(first)}
-        titles.append(len(told))
-        in_question.append(bool(asked & (gold | {key_of(first)})))
+        in_text = set(longest_mentions(question["question"], known))
+        in_passage = set(longest_mentions(first.content or "", known)) - {key_of(first)}
+        titles.append(len(in_passage))
+        in_question.append(bool(in_text & (gold | {key_of(first)})))
         if gold:
-            in_first.append(bool(told & gold))
-            in_either.append(bool((told | asked) & gold))
+            in_first.append(bool(in_passage & gold))
+            in_either.append(bool((in_passage | in_text) & gold))
     how = f"{len(questions)} train questions"
     report(f"{name}: question mentions a gold title", f"{100 * mean(in_question):.1f}%", how)
     how = f"{len(in_first)} train questions with several gold passages"
@@ -103,16 +102,16 @@ def mentions_of_gold(name: str, corpus: list[Document], questions: list[dict]) -
 
 
 def key_of(passage: Document) -> str:
-    """The key of a passage's title."""
+    """Get the key of a passage's title."""
     return title_key(str(passage.meta["title"]))
 
 
 def time_questions(
-    name: str, store: TantivyDocumentStore, asked: list[str], retriever: TitleMentionRetriever | None = None
+    name: str, store: TantivyDocumentStore, texts: list[str], retriever: TitleMentionRetriever | None = None
 ) -> None:
     """Time the links of questions and their first passages."""
     retriever = retriever or TitleMentionRetriever(store)
-    given = [(query, store.search(query, top_k=3)) for query in asked]
+    given = [(query, store.search(query, top_k=3)) for query in texts]
     for query, documents in given[:3]:
         retriever.run(query=query, documents=documents)
     times, cpu, found = [], [], []
@@ -121,7 +120,7 @@ def time_questions(
         found.append(len(retriever.run(query=query, documents=documents)["documents"]))
         times.append(time.perf_counter() - start)
         cpu.append(time.process_time() - start_cpu)
-    how = f"{len(asked)} train questions, one after the other; {mean(found):.1f} passages found, mean"
+    how = f"{len(texts)} train questions, one after the other; {mean(found):.1f} passages found, mean"
     report(f"{name}: links p50", f"{median(times) * 1000:.2f} ms", how)
     report(f"{name}: links p95", f"{percentile_95(times) * 1000:.2f} ms", how)
     how = "of this process, whatever else runs here"
@@ -129,7 +128,7 @@ def time_questions(
     report(f"{name}: links CPU p95", f"{percentile_95(cpu) * 1000:.2f} ms", how)
 
 
-def with_server(url: str, name: str, corpus: list[Document], embedded: TantivyDocumentStore, asked: list[str]) -> None:
+def with_server(url: str, name: str, corpus: list[Document], embedded: TantivyDocumentStore, texts: list[str]) -> None:
     """Time the same on an index of an Elasticsearch, which is deleted afterwards."""
     os.environ[URL_VARIABLE] = url
     index = f"prefrag-benchmark-{uuid.uuid4().hex[:8]}"
@@ -140,7 +139,7 @@ def with_server(url: str, name: str, corpus: list[Document], embedded: TantivyDo
         for start in range(0, len(corpus), passages.batch):
             passages.write(corpus[start : start + passages.batch])
         passages.finish()
-        time_questions(f"Elasticsearch, {name}", embedded, asked, TitleMentionRetriever(store))
+        time_questions(f"Elasticsearch, {name}", embedded, texts, TitleMentionRetriever(store))
     finally:
         store.client.indices.delete(index=index, ignore_unavailable=True)
 
@@ -152,11 +151,11 @@ def write(store: TantivyDocumentStore, passages: Iterable[Document]) -> None:
         store.write_documents(some)
 
 
-def renamed(passages: list[Document]) -> Iterator[Document]:
-    """The passages, then copies in other words whose titles are words and phrases of the first texts."""
+def rename_passages(passages: list[Document]) -> Iterator[Document]:
+    """Yield the passages, then copies in other words whose titles are words and phrases of the first texts."""
     randomness = random.Random(0)
     texts = [(passage.content or "").split() for passage in passages]
-    for number, passage in enumerate(repeated(passages)):
+    for number, passage in enumerate(repeat_passages(passages)):
         if number < len(passages):
             yield passage
             continue
@@ -175,7 +174,7 @@ def size(path: Path) -> float:
 
 
 def report_memory() -> None:
-    """What this process holds: of its own, and of the files that the system could take back at any time."""
+    """Print the memory of this process: its own, and that of files, which the system could free at any time."""
     status = Path("/proc/self/status")
     if not status.exists():
         return

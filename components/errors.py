@@ -7,7 +7,7 @@ from __future__ import annotations
 
 
 class PrefragError(Exception):
-    """Report a failure to the user: the message says what happened and what to do."""
+    """Report a failure to the user: the message states what happened and what to do."""
 
     exit_code = 1
     http_status = 500
@@ -34,11 +34,11 @@ _STANDS_FOR: dict[type[Exception], type[PrefragError]] = {
 
 
 def error_kind(error: Exception) -> type[PrefragError]:
-    """Find the place of an exception in the tree.
+    """Classify an exception by the tree of errors.
 
     :param error: Any exception.
-    :returns: Its own class where that is of the tree, else the one that stands for the built-in exceptions that
-        components raise for a wrong setting, an absent file or an absent package, else the root.
+    :returns: Its own class where that is in the tree; else the class for the built-in exceptions that components raise
+        for a wrong setting, an absent file or an absent package; else the root.
     """
     if isinstance(error, PrefragError):
         return type(error)

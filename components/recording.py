@@ -1,4 +1,4 @@
-"""The results of sources and models, kept in one file, so that a run can be repeated without them."""
+"""The recording of the results of sources and models in a file, so that a run can be repeated without them."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from prefrag.components.errors import PrefragError
 
 Mode = Literal["record", "replay", "reuse"]
 Kind = Literal["search", "reply", "model"]
-# A request that the recording does not hold is reported by its end, as prompts begin alike.
+# A request that is missing in the recording is reported by its end, because prompts begin alike.
 _REPORTED_CHARACTERS = 200
 
 
 class NotRecorded(PrefragError, LookupError):
-    """A recording that is replayed does not hold a request."""
+    """Report that a replayed recording does not hold a request."""
 
 
 @dataclass(frozen=True)
 class Entry:
     """The outcome of one request.
 
-    :param documents: What a source found, best first.
-    :param replies: What a model replied.
-    :param facts: What is known of a model: plain values by name.
-    :param error: Why the request failed; then there is nothing else.
+    :param documents: The documents that a source found, best first.
+    :param replies: The replies of a model.
+    :param facts: The properties of a model: plain values by name.
+    :param error: Why the request failed; then all others are empty.
     """
 
     documents: tuple[Document, ...] = ()
@@ -45,7 +45,7 @@ class Entry:
     def to_dict(self) -> dict[str, Any]:
         """Serialise the entry.
 
-        :returns: Its values as plain ones, without what it does not hold.
+        :returns: Its one value as plain values.
         """
         if self.error is not None:
             return {"error": self.error}
@@ -71,16 +71,16 @@ class Entry:
 
 
 class Recording:
-    """A JSON-lines file of searches and of models' replies, each found again by the content of its request.
+    """A JSON-lines file of searches and of models' replies, each found by the content of its request.
 
-    A request that was made twice with the same content has one entry, also where a model replied otherwise the second
-    time. With ``reuse`` the first reply stands for all of a run, so that a replay takes the same way.
+    Equal requests have one entry, even where a model gave another reply the second time. With ``reuse`` the first reply
+    is used throughout a run, so that a replay takes the same steps.
 
-    All recordings of one file in a process share what it holds, and write one whole line after another.
+    All recordings of one file in a process share its entries, and write only whole lines.
 
-    :param path: The file; made when something is recorded first.
-    :param mode: ``record`` calls and keeps what comes; ``replay`` plays what was kept, failures as well, and fails for
-        the rest; ``reuse`` plays what was kept, calls again where that failed, and records the rest.
+    :param path: The file; created when something is first recorded.
+    :param mode: ``record`` calls and records; ``replay`` plays what was recorded, failures included, and fails for the
+        rest; ``reuse`` plays what was recorded, calls again where that failed, and records the rest.
     :raises ValueError: For another mode, a broken file, or when there is nothing to replay.
     """
 
@@ -111,11 +111,11 @@ class Recording:
         return default_from_dict(cls, data)
 
     def play(self, kind: Kind, name: str, *content: Any) -> Entry | None:
-        """Play back what was kept of a request.
+        """Find the recorded outcome of a request.
 
         :param kind: The kind of the request.
         :param name: The source or the model.
-        :param content: The request as plain JSON values; a person recognises it by the first.
+        :param content: The request as plain JSON values; error messages show the first.
         :returns: The entry; None when the source or the model has to be called.
         :raises NotRecorded: With ``replay``, when the request was not recorded.
         """
@@ -128,10 +128,13 @@ class Recording:
         return None if kept is None or kept.error is not None else kept
 
     def record(self, entry: Entry, kind: Kind, name: str, *content: Any) -> Entry:
-        """Keep the outcome of a request; the other parameters are those of :meth:`play`.
+        """Record the outcome of a request.
 
         :param entry: The outcome.
-        :returns: The entry that is kept: with ``reuse`` the entry of the same request that was there before.
+        :param kind: The kind of the request.
+        :param name: The source or the model.
+        :param content: The request as plain JSON values.
+        :returns: The recorded entry: with ``reuse`` that of an earlier equal request.
         """
         return self._file.add(_key(kind, name, content), entry, replace=self.mode == "record")
 
@@ -149,9 +152,9 @@ class _File:
         self._read: tuple[int, int] | None = None
 
     def refresh(self, repair: bool) -> None:
-        """Read the file unless it is as this process left it.
+        """Read the file unless it is unchanged since this process last wrote it.
 
-        :param repair: Cut off a last line that was never finished.
+        :param repair: Whether to remove an unfinished last line.
         """
         with self._lock:
             if self._read == (state := self._state()):
@@ -162,7 +165,13 @@ class _File:
             self._read = self._state()
 
     def add(self, key: str, entry: Entry, replace: bool) -> Entry:
-        """Keep an entry, and give the one that is kept under the key now."""
+        """Add an entry to the file.
+
+        :param key: The key of the request.
+        :param entry: The outcome.
+        :param replace: Whether to replace an earlier outcome.
+        :returns: The entry that the key has now.
+        """
         with self._lock:
             kept = self.entries.get(key)
             if kept is not None and (kept == entry or (kept.error is None and not replace)):
@@ -171,7 +180,7 @@ class _File:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self._append(f"{line}\n".encode("utf-8", "replace"))
             self._read = self._state()
-            # As a replay will get it: JSON does not know every kind of metadata.
+            # Read back as a replay will read it, because JSON does not have every type of metadata.
             return self._take(line)
 
     def _state(self) -> tuple[int, int] | None:
@@ -182,7 +191,7 @@ class _File:
         return stat.st_mtime_ns, stat.st_size
 
     def _load(self, repair: bool) -> None:
-        # Not splitlines: web pages hold separators (U+2028, U+0085) that JSON leaves as they are within a line.
+        # Not `splitlines`: JSON keeps the separators of web pages (U+2028, U+0085) within a line.
         *lines, torn = self.path.read_bytes().split(b"\n")
         for number, line in enumerate(lines, start=1):
             if not line.strip():
@@ -200,16 +209,16 @@ class _File:
         try:
             self._take(torn)
         except (ValueError, KeyError, TypeError, AttributeError):
-            # Its writer was killed in the middle of the line.
+            # The process that wrote it was killed in the middle of the line.
             if repair:
                 os.truncate(self.path, self.path.stat().st_size - len(torn))
         else:
-            # An editor has left out the end of the line.
+            # An editor removed the end of the last line.
             if repair:
                 self._append(b"\n")
 
     def _append(self, line: bytes) -> None:
-        # One unbuffered write: lines of several processes do not mix either.
+        # One unbuffered write, so that the lines of several processes do not mix.
         with self.path.open("ab", buffering=0) as file:
             file.write(line)
 
@@ -234,5 +243,5 @@ def _open(path: Path) -> _File:
 
 def _key(kind: str, name: str, content: tuple[Any, ...]) -> str:
     request = json.dumps([name, *content], sort_keys=True, ensure_ascii=False, default=str)
-    # A prompt is long, and the same in nearly all of its parts at every step.
+    # Prompts are long and mostly equal at every step, so their keys are hashes.
     return f"{kind} {request if kind != 'reply' else hashlib.sha256(request.encode('utf-8', 'replace')).hexdigest()}"

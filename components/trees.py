@@ -1,4 +1,4 @@
-"""Boosted trees from a file: the small learned parts that need no PyTorch."""
+"""Boosted trees from a file: small classifiers that need no PyTorch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from prefrag.components.errors import Missing
 
 
 class TreesMissing(Missing):
-    """There are no trained trees, or no package that runs them; the message names what to do."""
+    """Report that there are no trained trees, or no package that runs them; the message states what to do."""
 
 
 class BoostedTrees:
@@ -26,7 +26,7 @@ class BoostedTrees:
         self._booster = booster
 
     def probabilities(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
-        """Classify rows of features; any number of threads may do so at once.
+        """Classify rows of features; several threads may do so at once.
 
         :param rows: The values of the features, in the order in which the trees were trained.
         :returns: For each row the probability, from 0 to 1, of the positive class.
@@ -37,9 +37,9 @@ class BoostedTrees:
 
 
 def load_trees(file: Path, features: Sequence[str]) -> BoostedTrees:
-    """Load trees; a file that has not changed is read once a process.
+    """Load trees; an unchanged file is read once a process.
 
-    :param file: A model as XGBoost saves it in JSON, with the names of its features.
+    :param file: A model saved by XGBoost in JSON, with the names of its features.
     :param features: The names of the features of a row, in order.
     :returns: The trees.
     :raises TreesMissing: When the file or XGBoost is absent.
@@ -48,11 +48,11 @@ def load_trees(file: Path, features: Sequence[str]) -> BoostedTrees:
     file = Path(file).expanduser()
     if not file.is_file():
         raise TreesMissing(f"There are no trained trees in {file}: train them (prefrag train), or correct the path.")
-    return _loaded(file, file.stat().st_mtime_ns, tuple(features))
+    return _load(file, file.stat().st_mtime_ns, tuple(features))
 
 
 @lru_cache(maxsize=16)
-def _loaded(file: Path, changed: int, features: tuple[str, ...]) -> BoostedTrees:
+def _load(file: Path, changed: int, features: tuple[str, ...]) -> BoostedTrees:
     try:
         import xgboost
     except ImportError as error:

@@ -14,7 +14,7 @@ __all__ = ["Experiment", "Hop", "Question", "Run", "run"]
 
 
 def __getattr__(name: str) -> Any:
-    # The runner brings Haystack with it, for which the help of the command line need not wait.
+    # The runner imports Haystack, which would slow down the help of the command line.
     if name in ("Experiment", "Run", "run"):
         from prefrag.evaluation.runs import runner
 

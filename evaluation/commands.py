@@ -27,18 +27,18 @@ def evaluate(
     corpus: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The passages; by default the pipeline's own indexes.")
     ] = None,
-    web_corpus: Annotated[Path | None, typer.Option(metavar="FILE", help="Passages that stand in for the web.")] = None,
+    web_corpus: Annotated[Path | None, typer.Option(metavar="FILE", help="Passages that replace the web.")] = None,
     web: Annotated[str | None, typer.Option(metavar="ddgs", help="Search the real web.")] = None,
     split: Annotated[
         bool | None,
         typer.Option(
             "--split/--whole",
-            help="Share the corpus out between the sources by its field `source`, or give it to each as a whole; by "
+            help="Divide the corpus between the sources by its field `source`, or give it to each as a whole; by "
             "default split where a pipeline has a second source.",
         ),
     ] = None,
     store: Annotated[
-        str | None, typer.Option(metavar="elasticsearch", help="Put the corpus there in place of the embedded index.")
+        str | None, typer.Option(metavar="elasticsearch", help="Index the corpus there instead of the embedded index.")
     ] = None,
     llm: Annotated[
         str | None,
@@ -48,9 +48,11 @@ def evaluate(
         str | None, typer.Option(help="The model's name on its server; by default PREFRAG_LLM_MODEL.")
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.")] = None,
-    concurrency: Annotated[int, typer.Option(min=1, help="Questions asked at the same time.")] = 4,
-    top_k: Annotated[int | None, typer.Option(min=1, help="Documents a retrieval.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the simulated reader, and of the model's sampling.")] = None,
+    concurrency: Annotated[int, typer.Option(min=1, help="Questions that run at the same time.")] = 4,
+    top_k: Annotated[int | None, typer.Option(min=1, help="Documents per retrieval.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="The seed of the simulated reader and of the model's sampling.")
+    ] = None,
     judge_error: Annotated[
         float, typer.Option(min=0, max=1, help="How often the simulated reader judges passages wrongly.")
     ] = 0.0,
@@ -61,14 +63,14 @@ def evaluate(
         float, typer.Option(min=0, max=1, help="How likely one irrelevant passage spoils its answer.")
     ] = 0.0,
     record: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep all replies of models and all finds on the web there.")
+        Path | None, typer.Option(metavar="FILE", help="Record all replies of models and all results of the web there.")
     ] = None,
     replay: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Play a recording in place of the model and the web.")
+        Path | None, typer.Option(metavar="FILE", help="Replay a recording instead of calls to the model and the web.")
     ] = None,
     retries: Annotated[int, typer.Option(min=0, help="Further attempts at a question whose run breaks off.")] = 1,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Ask again what an earlier call has kept as failed.")
+        bool, typer.Option("--retry-failed", help="Run the questions again that an earlier call kept as failed.")
     ] = False,
     deadline: Annotated[float, typer.Option(min=1, help="Seconds that an attempt at a question may take.")] = 600.0,
     contents: Annotated[
@@ -77,11 +79,9 @@ def evaluate(
     prices: Annotated[
         Path | None, typer.Option(metavar="FILE.json", help="A table of prices; adds the cost to the metrics.")
     ] = None,
-    format: Annotated[
-        str, typer.Option(help="The form of the question file, where it cannot be told by itself.")
-    ] = "auto",
+    format: Annotated[str, typer.Option(help="The form of the question file, where it cannot be detected.")] = "auto",
 ) -> None:
-    """Ask a pipeline all questions of a benchmark and measure its answers; a second call goes on with the first."""
+    """Run a pipeline on all questions of a benchmark and measure its answers; a second call continues the first."""
     from prefrag.evaluation.pipeline_under_test.experiment import Experiment
     from prefrag.evaluation.runs.runner import run
     from prefrag.pipelines import search_failures
@@ -119,9 +119,9 @@ def evaluate(
             prices=table,
         )
     except KeyboardInterrupt:
-        typer.echo(f"Interrupted. What is done is kept in {output}: the same command goes on from there.", err=True)
+        typer.echo(f"Interrupted. What is done is kept in {output}: the same command continues from there.", err=True)
         sys.stdout.flush()
-        # The interpreter would wait for the thread in which a model still thinks.
+        # A normal exit would wait for the thread in which a model still runs.
         os._exit(INTERRUPTED)
     _print_summary(ended.config, ended.metrics, output)
     unsearched = [failed for prediction in ended.predictions if (failed := search_failures(prediction["result"]))]
@@ -173,5 +173,5 @@ def _print_summary(config: dict[str, Any], metrics: dict[str, Any], output: Path
         unpriced = f"; without a price: {', '.join(cost['unpriced'])}" if cost["unpriced"] else ""
         typer.echo(f"  cost: {cost['total']:.4f}{unpriced}")
     if metrics["errors"]:
-        typer.echo(f"  {metrics['errors']} questions failed and score 0; --retry-failed asks them again.", err=True)
+        typer.echo(f"  {metrics['errors']} questions failed and score 0; --retry-failed runs them again.", err=True)
     typer.echo(f"  {output}")

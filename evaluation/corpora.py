@@ -1,4 +1,4 @@
-"""Corpora in the indexes that an evaluation searches."""
+"""Index the corpora that an evaluation searches."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-# Part of the names of the indexes: a new way of reading or writing passages makes a new index.
+# Part of the names of the indexes, so that a new way of reading or writing passages makes a new index.
 _RECIPE = 2
 _UNFINISHED = ".part"
 
@@ -37,8 +37,8 @@ _UNFINISHED = ".part"
 class CorpusIndexes(NamedTuple):
     """The names of the indexes of a corpus.
 
-    :param local: The one that the local source searches.
-    :param web: The one that stands in for the web; None where there is none.
+    :param local: The index that the local source searches.
+    :param web: The index that replaces the web; None where there is none.
     """
 
     local: str
@@ -56,22 +56,22 @@ def evaluation_indexes(
 ) -> CorpusIndexes:
     """Find the indexes of a corpus, and make them when it is new or has changed.
 
-    They are named by what the corpus holds, so each is made once. Making one can be stopped at any time: the next call
-    goes on from there, and one that comes while another process makes it waits for that. In tantivy it gets its name
-    only when it is whole; in Elasticsearch every call compares the corpus with what is there.
+    Their names depend on the content of the corpus, so each is made once. A stopped call is continued by the next one,
+    and a call waits while another process makes the index. A tantivy index gets its name only when it is complete; in
+    Elasticsearch every call compares the corpus with the index.
 
     :param corpus: A file or folder in one of the forms that ``prefrag.evaluation.datasets`` reads.
-    :param split: Keep its two simulated sources apart: passages whose ``source`` is ``local`` or ``both`` in the local
-        index, ``web`` or ``both`` in the one for the web. Only the project's own JSONL says so.
+    :param split: Whether to separate its two simulated sources: passages whose ``source`` is ``local`` or ``both`` go
+        into the local index, ``web`` or ``both`` into the one for the web. Only the project's own JSONL has this field.
     :param store: ``tantivy`` or ``elasticsearch``.
-    :param web_corpus: A corpus that stands in for the web, in place of a split.
+    :param web_corpus: A corpus that replaces the web, instead of a split.
     :param on_progress: Called after every write.
-    :param on_skipped: Called with every line of JSONL that is passed over while an index is made; by default it is
+    :param on_skipped: Called with every line of JSONL that is skipped while an index is made; by default it is
         logged.
     :returns: The names of the indexes.
     :raises FileNotFoundError: If there is no such corpus.
-    :raises ValueError: If split and web_corpus are both given, the store is unknown, a record of the corpus is not of
-        its form, an index would have no passage, or another process takes hours to make it.
+    :raises ValueError: If split and web_corpus are both given, the store is unknown, a record of the corpus is
+        invalid, an index would have no passage, or another process takes hours to make it.
     :raises DocumentStoreError: If the store fails.
     """
     if split and web_corpus is not None:
@@ -79,7 +79,9 @@ def evaluation_indexes(
     if store not in STORES:
         raise ValueError(f"There is no store '{store}': choose from {', '.join(STORES)}.")
     made = [
-        _made(each, split, store, on_progress, on_skipped or _log) for each in (corpus, web_corpus) if each is not None
+        _make_indexes(each, split, store, on_progress, on_skipped or _log_skipped)
+        for each in (corpus, web_corpus)
+        if each is not None
     ]
     return made[0] if web_corpus is None else CorpusIndexes(made[0].local, made[1].local)
 
@@ -93,10 +95,10 @@ def index_corpus(
     split: bool = False,
     on_progress: OnProgress | None = None,
 ) -> IndexReport:
-    """Bring a corpus into an index.
+    """Index a corpus.
 
-    The index itself says what is there already, so a second call, also after a crash, only does what is missing. Memory
-    does not grow with the corpus.
+    The index itself records what it holds, so a second call, also after a crash, only does what is missing. Memory does
+    not grow with the corpus.
 
     :param corpus: A file or folder in one of the forms that ``prefrag.evaluation.datasets`` reads.
     :param index: The name of the index; a missing one is made.
@@ -104,9 +106,10 @@ def index_corpus(
     :param format: The form, or ``auto``.
     :param split: As for ``evaluation_indexes``; the second index has the same name with ``-web``.
     :param on_progress: Called after every write.
-    :returns: What was done. Of JSONL, lines that cannot be read are in it; of other forms they are errors.
+    :returns: What was done. It lists the unreadable lines of JSONL; in other forms they are errors.
     :raises FileNotFoundError: If there is no such corpus.
-    :raises ValueError: If store, format or name cannot be, a record is not of its form, or only JSONL can be split.
+    :raises ValueError: If the store, the format or the name is invalid, a record is invalid, or the form cannot be
+        split.
     :raises DocumentStoreError: If the store fails. What was reported as written is there.
     """
     file = DatasetFile(corpus)
@@ -115,14 +118,14 @@ def index_corpus(
         return indexing.index([file.path], index=index, store=store, split_sources=split, on_progress=on_progress)
     if split:
         raise ValueError(
-            f"{file.path} is of the format {name} and does not say which of two sources holds a passage, as a "
+            f"{file.path} is of the format {name} and does not name the source of a passage, as a "
             f"{indexing.CORPUS_SUFFIX} corpus with 'source' does. Give another corpus for the web, or do not split it."
         )
     return _index_passages(file, name, index, store, on_progress)
 
 
 def absent_passages(ids: Iterable[str], indexes: Iterable[tuple[str, str]]) -> set[str]:
-    """Tell which passages are nowhere.
+    """Find the passages that no index holds.
 
     :param ids: Their ids.
     :param indexes: The store and the name of each index to look in.
@@ -147,8 +150,8 @@ def _index_passages(
     passages = open_passages(store, index, make=True)
     try:
         for batch in _batches(read_passages(file, format), passages.batch):
-            # `documents list` and `documents delete` know a passage by its corpus. An id that comes twice among those
-            # that are written together would be refused.
+            # `documents list` and `documents delete` identify a passage by its corpus. The dictionary drops repeated
+            # ids, because a store refuses those in one write.
             given = {passage.id: replace(passage, meta={**passage.meta, "corpus": real}) for passage in batch}
             stored = passages.by_id(list(given))
             changed = [passage for passage in given.values() if not _is_there(passage, stored)]
@@ -179,7 +182,7 @@ def _batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield batch
 
 
-def _made(
+def _make_indexes(
     corpus: str | os.PathLike[str],
     split: bool,
     store: str,
@@ -226,7 +229,7 @@ def _are_there(names: Iterable[str]) -> bool:
     return all(index_exists(index_path(name)) for name in names)
 
 
-def _log(skipped: Skipped) -> None:
+def _log_skipped(skipped: Skipped) -> None:
     logger.warning("Skipped %s", skipped)
 
 

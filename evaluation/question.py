@@ -1,4 +1,4 @@
-"""A question of a benchmark, in the one form that every part of the harness works with."""
+"""A question of a benchmark, in the form that every part of the harness uses."""
 
 from __future__ import annotations
 

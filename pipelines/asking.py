@@ -20,7 +20,7 @@ from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.state import Event, RunError, State
 from prefrag.pipelines.loading import load
 
-# Four reasoner calls, a supplement and a forced answer on one slow core take minutes, never this long.
+# Four reasoner calls, a supplement and a forced answer take minutes on one slow core, never this long.
 DEADLINE_SECONDS = 1_800.0
 # How often a wait looks for Ctrl-C.
 _SIGNAL_SECONDS = 0.5
@@ -56,21 +56,21 @@ class RunFailed(PrefragError, RuntimeError):
 async def stream(
     pipeline: Any, question: str, *, deadline: float = DEADLINE_SECONDS, **options: Any
 ) -> AsyncIterator[Event | dict[str, Any]]:
-    """Run a pipeline and give each event of its trace as it happens.
+    """Run a pipeline and yield each event of its trace as it happens.
 
     :param pipeline: A loaded pipeline with a ``start`` and an ``answer``.
     :param question: The question.
     :param deadline: Seconds after which the run is given up.
     :param options: See :class:`RunOptions`.
     :returns: The events, then the result.
-    :raises ValueError: When the question or an option cannot be granted.
+    :raises ValueError: When the question or an option cannot be used.
     :raises RunFailed: When the run breaks off.
     """
     inputs = {"question": question, **{name: value for name, value in options.items() if value is not None}}
     # Joiners add nothing to the trace, and every output that is watched is copied.
     watched = {name for name, part in pipeline.walk() if name != "answer" and not isinstance(part, BranchJoiner)}
-    # By identity: the sources of a supplement go on from one state, each with an event of its own at the same place.
-    given: dict[int, Event] = {}
+    # By identity: the sources of a supplement continue one state, and each adds its own event at the same position.
+    seen: dict[int, Event] = {}
     state: State | None = None
     local = getattr(pipeline.get_component("answer"), "local_source", "local")
     try:
@@ -79,36 +79,38 @@ async def stream(
                 if result := output.get("answer", {}).get("result"):
                     yield result
                     return
-                for reached in _states(output):
+                for reached in _find_states(output):
                     if state is None or len(reached.events) >= len(state.events):
                         state = reached
                     for event in reached.events:
-                        if id(event) not in given:
-                            given[id(event)] = event
+                        if id(event) not in seen:
+                            seen[id(event)] = event
                             yield event
     except TimeoutError as error:
-        raise _failed(
+        raise _make_failure(
             f"The run was given up after {deadline:g} s. Ask again, or lower max_steps.", state, local
         ) from error
     except (PipelineError, PipelineRuntimeError) as error:
-        cause = _cause(error)
+        cause = _find_cause(error)
         if isinstance(cause, RunError):
-            raise _failed(str(cause), cause.state, local) from error
+            raise _make_failure(str(cause), cause.state, local) from error
         if state is None and isinstance(cause, ValueError):
             raise cause from error
-        raise _failed(str(cause), state, local) from error
+        raise _make_failure(str(cause), state, local) from error
     # Haystack ends without an output when an input that a component waits for never comes.
-    raise _failed("The pipeline ended without an answer: some way through its connections leads nowhere.", state, local)
+    raise _make_failure(
+        "The pipeline ended without an answer: a path through its connections leads nowhere.", state, local
+    )
 
 
 async def ask_async(pipeline: Any, question: str, **options: Any) -> dict[str, Any]:
-    """Run a pipeline as :func:`stream` does, and give only the result.
+    """Run a pipeline as :func:`stream` does, and return only the result.
 
     :param pipeline: A loaded pipeline.
     :param question: The question.
     :param options: See :class:`RunOptions`.
     :returns: The result.
-    :raises ValueError: When the question or an option cannot be granted.
+    :raises ValueError: When the question or an option cannot be used.
     :raises RunFailed: When the run breaks off.
     """
     result: dict[str, Any] = {}
@@ -131,10 +133,10 @@ def ask(question: str, pipeline: Any = "prefrag", **options: Any) -> dict[str, A
     :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
     :param options: See :class:`RunOptions`.
     :returns: The result.
-    :raises ValueError: When the pipeline does not exist, or the question or an option cannot be granted.
+    :raises ValueError: When the pipeline does not exist, or the question or an option cannot be used.
     :raises RunFailed: When the run breaks off.
     """
-    loaded = _loaded(pipeline) if isinstance(pipeline, str | Path) else pipeline
+    loaded = _load_once(pipeline) if isinstance(pipeline, str | Path) else pipeline
 
     async def run() -> dict[str, Any]:
         return await ask_async(loaded, question, **options)
@@ -143,13 +145,13 @@ def ask(question: str, pipeline: Any = "prefrag", **options: Any) -> dict[str, A
 
 
 def search_failures(result: Mapping[str, Any]) -> dict[str, str]:
-    """Find out whether an answer stands on nothing because nothing could be searched.
+    """Find the errors of a run in which every search failed, so that its answer rests on no document.
 
-    :param result: The result of a run, or what there is of it.
-    :returns: The last error of each source that was searched, by its name, when every search failed; else nothing.
+    :param result: The result of a run, or the part of it that exists.
+    :returns: The last error of each source that was searched, by its name, when every search failed; otherwise empty.
     """
     searches = [event for event in result.get("trace") or () if event.get("kind") == "found"]
-    # A part that failed beside another that found nothing leaves the name of a provider.
+    # With a provider's name, a part of the search succeeded and found nothing while another part failed.
     no_provider = ("", RECORDING)
     if any(event.get("titles") or not event.get("error") or event["provider"] not in no_provider for event in searches):
         return {}
@@ -157,7 +159,7 @@ def search_failures(result: Mapping[str, Any]) -> dict[str, str]:
 
 
 @cache
-def _loaded(pipeline: str | Path) -> Any:
+def _load_once(pipeline: str | Path) -> Any:
     return load(pipeline)
 
 
@@ -197,15 +199,15 @@ def _event_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-def _states(output: dict[str, Any]) -> list[State]:
+def _find_states(output: dict[str, Any]) -> list[State]:
     return [value for values in output.values() for value in values.values() if isinstance(value, State)]
 
 
-def _cause(error: Exception) -> BaseException:
-    """Find what is behind an error of the engine.
+def _find_cause(error: Exception) -> BaseException:
+    """Find the cause of an error of the engine.
 
-    :param error: What the engine raised.
-    :returns: The RunError, else what the failing component raised.
+    :param error: The error that the engine raised.
+    :returns: The RunError if there is one, else the error that the failing component raised.
     """
     link: BaseException | None = error
     while link is not None:
@@ -215,15 +217,15 @@ def _cause(error: Exception) -> BaseException:
     return error.__cause__ or error
 
 
-def _failed(message: str, state: State | None, local: str) -> RunFailed:
+def _make_failure(message: str, state: State | None, local: str) -> RunFailed:
     if state is None:
         return RunFailed(message, {"errors": [message]})
     result = compose(state, local, error=message)
-    result["queries_sent_out"] += _unanswered(state)
+    result["queries_sent_out"] += _list_unanswered(state)
     return RunFailed(message, result)
 
 
-def _unanswered(state: State) -> list[dict[str, Any]]:
+def _list_unanswered(state: State) -> list[dict[str, Any]]:
     """List the queries to external sources that had no reply yet when the run broke off.
 
     :param state: The state that the run had reached.

@@ -1,4 +1,4 @@
-"""The blocks of a pipeline's YAML, each a class and its parameters: finding them, and changing them in a copy."""
+"""Find the blocks of a pipeline's YAML, each a class and its parameters, and change them in a copy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def blocks(value: Any) -> list[Block]:
     """Find the blocks in a part of a pipeline.
 
     :param value: A part of a pipeline.
-    :returns: The blocks themselves, the inner ones first; one that YAML repeats as often as it stands there.
+    :returns: The blocks themselves, the inner ones first; a block that YAML repeats is listed once per occurrence.
     """
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ()
     found = [block for part in parts for block in blocks(part)]
@@ -30,11 +30,12 @@ def blocks(value: Any) -> list[Block]:
 
 
 def rewrite(value: Any, change: Change = lambda block: block) -> Any:
-    """Change blocks, the inner ones first.
+    """Copy a part of a pipeline and change its blocks, the inner ones first.
 
     :param value: A part of a pipeline.
-    :param change: Called with a copy of each block, whose inner blocks are changed already; gives what takes its place.
-    :returns: A copy with every block changed, in which no part stands twice, as it may after YAML's anchors.
+    :param change: Called with a copy of each block, whose inner blocks are changed already; returns its
+        replacement.
+    :returns: A copy with every block changed, which shares no part, as YAML's anchors make it.
     """
     if isinstance(value, dict):
         copied = {key: rewrite(part, change) for key, part in value.items()}
@@ -43,7 +44,7 @@ def rewrite(value: Any, change: Change = lambda block: block) -> Any:
 
 
 def parameters_of(block: Mapping[str, Any]) -> dict[str, Any]:
-    """Give the parameters of a block, which may have none.
+    """Get the parameters of a block, which may have none.
 
     :param block: The block.
     :returns: Its `init_parameters`.
@@ -52,7 +53,7 @@ def parameters_of(block: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def class_of(block: Mapping[str, Any]) -> str:
-    """Give the name of a block's class.
+    """Get the name of a block's class.
 
     :param block: The block.
     :returns: The name without its module.

@@ -11,31 +11,31 @@ _JOINER = "BranchJoiner"
 def mermaid(pipeline: Any) -> str:
     """Draw a pipeline as a Mermaid flowchart, which GitHub, GitLab and many editors show as a picture.
 
-    Joiners, which only bring several ways together, are dots; an arrow carries the name of its output where the
-    component has several.
+    Joiners, which only merge several paths, are dots; an arrow carries the name of its output where the component has
+    several.
 
     :param pipeline: A loaded pipeline.
     :returns: The text of the flowchart.
     """
     data = pipeline.to_dict()
     types = {name: block["type"].rsplit(".", 1)[-1] for name, block in data["components"].items()}
-    edges = [(_split(line["sender"]), _split(line["receiver"])) for line in data["connections"]]
+    edges = [(_split_end(line["sender"]), _split_end(line["receiver"])) for line in data["connections"]]
     outputs = Counter(sender for sender, _ in {(sender, socket) for (sender, socket), _ in edges})
     lines = ["flowchart TD"]
     for name, type_ in types.items():
-        shape = f"{_id(name)}((.))" if type_ == _JOINER else f'{_id(name)}["<b>{name}</b><br>{type_}"]'
+        shape = f"{_node_id(name)}((.))" if type_ == _JOINER else f'{_node_id(name)}["<b>{name}</b><br>{type_}"]'
         lines.append(f"    {shape}")
     for (sender, socket), (receiver, _) in edges:
         label = f"|{socket}|" if outputs[sender] > 1 else ""
-        lines.append(f"    {_id(sender)} -->{label} {_id(receiver)}")
+        lines.append(f"    {_node_id(sender)} -->{label} {_node_id(receiver)}")
     return "\n".join(lines)
 
 
-def _split(end: str) -> tuple[str, str]:
+def _split_end(end: str) -> tuple[str, str]:
     name, socket = end.split(".", 1)
     return name, socket
 
 
-def _id(name: str) -> str:
-    # "end" and a few others are words of the language itself.
+def _node_id(name: str) -> str:
+    # The prefix avoids Mermaid's keywords, such as "end".
     return f"n_{name}"

@@ -14,8 +14,8 @@ def take_lock(file: int | IO[bytes]) -> bool:
     """Lock a file or folder until it is closed, without waiting.
 
     :param file: The file or folder, open.
-    :returns: Whether nobody else has it locked. Where the system or the file system has no locks (Windows, some network
-        folders), nobody ever has.
+    :returns: Whether no other process has it locked. Always true where the system or the file system has no locks
+        (Windows, some network folders).
     """
     if fcntl is None:
         return True

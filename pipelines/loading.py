@@ -20,7 +20,7 @@ from prefrag.pipelines.replacing import replace_parts
 YAML_PIPELINES = Path(prefrag.__file__).parent / "yaml_pipelines"
 PIPELINES_VARIABLE = "PREFRAG_PIPELINES_DIR"
 
-# Haystack 3 has one class for both engines; 2.x has the asynchronous one apart.
+# Haystack 3 has one class for both engines; 2.x has a separate class for the asynchronous one.
 Pipeline: Any = getattr(haystack, "AsyncPipeline", haystack.Pipeline)
 
 _VARIABLE = re.compile(r"\$\{(?P<name>[A-Z][A-Z0-9_]*)(?::-(?P<default>[^}]*))?\}")
@@ -29,11 +29,11 @@ trust_modules("prefrag", "duckduckgo_api_haystack")
 
 
 class PipelineMissing(Missing, ValueError):
-    """There is no such pipeline, or its YAML gives none."""
+    """There is no such pipeline, or its YAML does not describe one."""
 
 
 class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """Reads YAML, with the tuples that Haystack writes into it."""
+    """A YAML loader that also reads the tuples that Haystack writes."""
 
 
 _Loader.add_constructor(
@@ -42,7 +42,7 @@ _Loader.add_constructor(
 
 
 def folders() -> list[Path]:
-    """Give the folders of pipelines, the first in which a name is found counting.
+    """List the folders of pipelines; the first one that holds a name wins.
 
     :returns: ``PREFRAG_PIPELINES_DIR`` if set, then the shipped folder.
     """
@@ -78,7 +78,7 @@ def find(pipeline: str | os.PathLike[str]) -> Path:
 
 
 def read(path: Path) -> str:
-    """Read a pipeline's YAML and put in the variables of the environment.
+    """Read a pipeline's YAML and fill in the environment variables.
 
     :param path: The file.
     :returns: Its text, with every ``${NAME}`` and ``${NAME:-default}`` replaced.
@@ -95,31 +95,31 @@ def read(path: Path) -> str:
 
 
 def load(pipeline: str | os.PathLike[str] = "prefrag", replace: Mapping[str, Any] | Change | None = None) -> Any:
-    """Load a pipeline from its YAML, with other parts in it where some are given.
+    """Load a pipeline from its YAML, with the given parts replaced.
 
     ```python
     load("prefrag", replace={"ChatModel": OpenAIChatGenerator(), "web.retriever": my_retriever, "start.top_k": 3})
     ```
 
-    A key of ``replace`` is a path into the YAML. Its first word is the name of a component, or of a class, which stands
-    for every block of that class; each further word is a parameter, a key of a mapping, or a place in a list, counted
-    from 0. Without further words the whole component is replaced.
+    A key of ``replace`` is a path into the YAML. Its first word is the name of a component, or of a class and
+    then means every block of that class; each further word is a parameter, a key of a mapping, or a position in a list,
+    counted from 0. Without further words the whole component is replaced.
 
-    Where the YAML repeats the parameters of a component whole (``init_parameters: *web``), what repeats them follows:
-    ``web.retriever`` is also that of ``web_again``. What the YAML repeats inside a component does not: name its class,
-    as in ``{"TantivyDocumentStore.index": "mine", "WebRetriever.local_index": "mine"}`` for an index of your own. The
-    more exact key wins, whatever the order: a component before a class, ``web_again.retriever`` before
+    Where the YAML repeats all parameters of a component (``init_parameters: *web``), the repetition changes with it:
+    ``web.retriever`` also replaces that of ``web_again``. A part that the YAML repeats inside a component does not:
+    name its class, as in ``{"TantivyDocumentStore.index": "mine", "WebRetriever.local_index": "mine"}`` for an index of
+    your own. The more exact key wins, whatever the order: a component over a class, ``web_again.retriever`` over
     ``web.retriever``.
 
     A value is a component or any object with ``to_dict``, a plain value, or a block with ``type`` and
-    ``init_parameters``. Objects are written as YAML and built anew, so the pipeline can be saved as any other.
+    ``init_parameters``. Objects are written as YAML and rebuilt, so the pipeline can be saved like any other.
 
     :param pipeline: The name of a pipeline in ``yaml_pipelines/``, or the path of a YAML file.
-    :param replace: New parts by their places; or a function that is called with each block, the inner ones first, and
-        gives what takes its place.
+    :param replace: New parts by their paths; or a function that is called with each block, the inner ones first, and
+        returns its replacement.
     :returns: The Haystack pipeline, not yet warmed up.
     :raises PipelineMissing: When the file is absent or cannot be read as a pipeline.
-    :raises ValueError: When a key leads nowhere, or a value cannot be written as YAML; the message says what is wrong.
+    :raises ValueError: When a key matches nothing, or a value cannot be written as YAML, as the message states.
     """
     path = find(pipeline)
     block = read_block(path)
@@ -130,8 +130,8 @@ def read_block(path: Path) -> Block:
     """Read a pipeline without building it.
 
     :param path: The file.
-    :returns: What its YAML says.
-    :raises PipelineMissing: When the file is no pipeline's.
+    :returns: The content of its YAML.
+    :raises PipelineMissing: When the file does not describe a pipeline.
     """
     text = read(path)
     try:
@@ -148,17 +148,17 @@ def read_block(path: Path) -> Block:
 def build(block: Block, name: str) -> Any:
     """Build a pipeline, whose components may be in modules that lie in ``PREFRAG_PIPELINES_DIR``.
 
-    :param block: What its YAML says; it stays as it is.
-    :param name: What the pipeline is called in messages.
+    :param block: The content of its YAML, which is not changed.
+    :param name: The name of the pipeline in messages.
     :returns: The Haystack pipeline.
-    :raises PipelineMissing: When it cannot be built, or lacks the components that asking needs.
+    :raises PipelineMissing: When it cannot be built, or lacks the components that a run needs.
     """
     if own := os.environ.get(PIPELINES_VARIABLE):
         make_importable(Path(own).expanduser(), {part["type"] for part in blocks(block)})
     try:
         pipeline = Pipeline.from_dict(block)
     except Exception as error:
-        raise PipelineMissing(f"The pipeline {name} cannot be loaded: {_in_words(error)}") from error
+        raise PipelineMissing(f"The pipeline {name} cannot be loaded: {_explain(error)}") from error
     if missing := {"start", "answer"} - set(pipeline.graph.nodes):
         raise PipelineMissing(
             f"The pipeline {name} has no component {' and no '.join(sorted(missing))}: asking needs both."
@@ -166,7 +166,7 @@ def build(block: Block, name: str) -> Any:
     return pipeline
 
 
-def _in_words(error: Exception) -> str:
+def _explain(error: Exception) -> str:
     # Haystack prints the whole block between the name of the component and what is wrong with it.
     match = re.search(r"component '(?P<name>[^']+)'.*Original error: (?P<reason>.*)", str(error), re.DOTALL)
     return f"component '{match['name']}': {match['reason'].strip()}" if match else str(error)

@@ -1,4 +1,4 @@
-"""Python modules that lie beside YAML pipelines of one's own."""
+"""Import the Python modules that lie beside a user's own YAML pipelines."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ ALLOWLIST_VARIABLE = "HAYSTACK_DESERIALIZATION_ALLOWLIST"
 
 
 def trust_modules(*names: str) -> None:
-    """Let Haystack 3 build the components of some modules; it builds only those of modules that are listed as trusted.
+    """Let Haystack 3 build the components of some modules, because it only builds those of trusted modules.
 
-    :param names: The names of modules or packages, of which the submodules are trusted too.
+    :param names: The names of modules or packages, whose submodules are trusted too.
     """
     listed = [name for name in os.environ.get(ALLOWLIST_VARIABLE, "").split(",") if name]
     os.environ[ALLOWLIST_VARIABLE] = ",".join(dict.fromkeys([*listed, *names]))
 
 
 def make_importable(folder: Path, types: Iterable[str]) -> None:
-    """Make the modules and packages in a folder importable, and trust them and nothing else.
+    """Make the modules and packages in a folder importable, and trust only them.
 
     The folder goes to the end of the import path, so that nothing in it takes the place of an installed module.
 
@@ -31,15 +31,17 @@ def make_importable(folder: Path, types: Iterable[str]) -> None:
     :param types: The classes of the components that are about to be built, for example ``my_retriever.MyRetriever``.
     :raises BadInput: When one of them is in a module whose name an installed module has too.
     """
-    modules = {file.stem: file for file in folder.glob("*.py")}
-    modules |= {file.parent.name: file for file in folder.glob("*/__init__.py")}
+    files = {file.stem: file for file in folder.glob("*.py")}
+    files |= {file.parent.name: file for file in folder.glob("*/__init__.py")}
+    # `my.test.py` is no module, and looking it up would import `my`.
+    modules = {name: file for name, file in files.items() if name.isidentifier() and name != "__init__"}
     if not modules:
         return
     if str(folder.resolve()) not in sys.path:
         sys.path.append(str(folder.resolve()))
     used = {name.partition(".")[0] for name in types}
     for name, file in sorted(modules.items()):
-        found = _imported_from(name)
+        found = _find_module_file(name)
         if found == file.resolve():
             trust_modules(name)
         elif name in used:
@@ -48,7 +50,7 @@ def make_importable(folder: Path, types: Iterable[str]) -> None:
             )
 
 
-def _imported_from(name: str) -> Path | None:
+def _find_module_file(name: str) -> Path | None:
     try:
         spec = importlib.util.find_spec(name)
     except ValueError:

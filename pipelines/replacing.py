@@ -1,4 +1,4 @@
-"""Putting other parts into a pipeline, before it is built."""
+"""Replace parts of a pipeline before it is built."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from prefrag.pipelines.blocks import Block, Change, blocks, class_of, is_block, 
 
 
 def replace_parts(pipeline: Block, replace: Mapping[str, Any] | Change) -> Block:
-    """Put other parts into a pipeline.
+    """Replace parts of a pipeline.
 
     The keys of a mapping are paths into the YAML; see :func:`prefrag.pipelines.load`.
 
-    :param pipeline: What the YAML of the pipeline says.
-    :param replace: The new parts by their places; or a function that is called with each block, the inner ones first,
-        and gives what takes its place, as :func:`prefrag.pipelines.blocks.rewrite` does.
+    :param pipeline: The content of the pipeline's YAML.
+    :param replace: The new parts by their paths; or a function that is called with each block, the inner ones first,
+        and returns its replacement, as in :func:`prefrag.pipelines.blocks.rewrite`.
     :returns: A changed copy.
-    :raises ValueError: When a key leads nowhere, or a value cannot be written as YAML; the message says what there is.
+    :raises ValueError: When a key matches nothing, or a value cannot be written as YAML; the message lists the choices.
     """
     if not isinstance(replace, Mapping):
         changed: Block = rewrite(pipeline, replace)
         return changed
-    # Keeps what YAML's anchors have made one object.
+    # A deep copy keeps the blocks that YAML's anchors share as one object.
     changed = copy.deepcopy(pipeline)
     names = list(changed["components"])
 
     def exactness(key: str) -> tuple[int, int]:
         first, *rest = key.split(".")
-        # Classes before components, a component before those that repeat it, the whole before its parameters.
+        # Replace classes before components, a component before those that repeat it, a whole before its parameters.
         return names.index(first) if first in names else -1, len(rest)
 
     for key in sorted(replace, key=exactness):
@@ -44,19 +44,19 @@ def replace_parts(pipeline: Block, replace: Mapping[str, Any] | Change) -> Block
             raise ValueError(
                 f"'{key}' in `replace` is a whole component: give one, or its type and init_parameters, not {value!r}."
             )
-        for block in _named(changed, first, key):
-            # In place, so that what the YAML repeats follows.
+        for block in _find_blocks(changed, first, key):
+            # Change the block in place, so that the blocks that repeat it change too.
             if not path:
                 block.clear()
                 block.update(copy.deepcopy(value))
             elif parameters := block.get("init_parameters"):
-                parameters.update(_with(block, path, value, key)["init_parameters"])
+                parameters.update(_set_value(block, path, value, key)["init_parameters"])
             else:
-                block.update(_with(block, path, value, key))
+                block.update(_set_value(block, path, value, key))
     return changed
 
 
-def _named(pipeline: Block, name: str, key: str) -> list[Block]:
+def _find_blocks(pipeline: Block, name: str, key: str) -> list[Block]:
     """Find the blocks that the first word of a key names.
 
     :param pipeline: The pipeline.
@@ -72,7 +72,7 @@ def _named(pipeline: Block, name: str, key: str) -> list[Block]:
         classes = {class_of(block) for block in everywhere}
         raise ValueError(
             f"'{key}' in `replace` names no component and no class of the pipeline: the components are "
-            f"{_listed(components)}, the classes {_listed(sorted(classes))}."
+            f"{_join_names(components)}, the classes {_join_names(sorted(classes))}."
         )
     block = components[name]
     parameters = block.get("init_parameters")
@@ -81,20 +81,20 @@ def _named(pipeline: Block, name: str, key: str) -> list[Block]:
     owner = next(other for other, one in components.items() if one.get("init_parameters") is parameters)
     if owner == name:
         return [one for one in everywhere if one is block or one.get("init_parameters") is parameters]
-    # It repeats another component, and here it alone is meant.
+    # It repeats another component, and the key means it alone.
     components[name] = {**block, "init_parameters": dict(parameters)}
     return [components[name]]
 
 
-def _with(holder: Any, path: Sequence[str], value: Any, key: str) -> Any:
+def _set_value(holder: Any, path: Sequence[str], value: Any, key: str) -> Any:
     """Put a value into a part of a pipeline.
 
     :param holder: A block, a plain mapping or a list.
-    :param path: Where in it.
+    :param path: The rest of the path in it.
     :param value: The value.
     :param key: The key, for the message.
-    :returns: A copy of the part, and of all on the way to the value.
-    :raises ValueError: When there is no such place.
+    :returns: A copy of the part and of everything on the path to the value.
+    :raises ValueError: When the path does not exist.
     """
     name, *rest = path
     if is_block(holder):
@@ -102,29 +102,29 @@ def _with(holder: Any, path: Sequence[str], value: Any, key: str) -> Any:
         known = parameters.keys() if name in parameters else _parameter_names(holder)
         if known is not None and name not in known:
             raise ValueError(
-                f"'{key}' in `replace`: {class_of(holder)} has no parameter '{name}', but {_listed(known)}."
+                f"'{key}' in `replace`: {class_of(holder)} has no parameter '{name}', but {_join_names(known)}."
             )
-        inner = _with(parameters.get(name), rest, value, key) if rest else value
+        inner = _set_value(parameters.get(name), rest, value, key) if rest else value
         return {**holder, "init_parameters": {**parameters, name: inner}}
     if isinstance(holder, dict):
-        return {**holder, name: _with(holder.get(name), rest, value, key) if rest else value}
+        return {**holder, name: _set_value(holder.get(name), rest, value, key) if rest else value}
     if isinstance(holder, list):
         if not name.isdigit() or int(name) >= len(holder):
-            raise ValueError(f"'{key}' in `replace`: '{name}' is no place in a list of {len(holder)}: count from 0.")
+            raise ValueError(f"'{key}' in `replace`: '{name}' is no position in a list of {len(holder)}: count from 0.")
         number = int(name)
-        inner = _with(holder[number], rest, value, key) if rest else value
+        inner = _set_value(holder[number], rest, value, key) if rest else value
         return [*holder[:number], inner, *holder[number + 1 :]]
     raise ValueError(f"'{key}' in `replace`: there is no '{name}' in {holder!r}, which has no parts.")
 
 
 def _parameter_names(block: Block) -> list[str] | None:
-    """Give the parameters that the class of a block takes.
+    """List the parameters that the class of a block accepts.
 
     :param block: The block.
-    :returns: Their names; None where they cannot be known.
+    :returns: Their names; None where they cannot be determined.
     """
     try:
-        # That of the class itself is the signature of its metaclass.
+        # The signature of the class itself would be that of its metaclass.
         signature = inspect.signature(serialization.import_class_by_name(block["type"]).__init__)
     except (ImportError, DeserializationError, TypeError, ValueError):
         return None
@@ -137,7 +137,7 @@ def _as_yaml(value: Any, key: str) -> Any:
 
     :param value: A component, an object with `to_dict`, or plain values that may hold some.
     :param key: The key, for the message.
-    :returns: What the YAML would say.
+    :returns: The form in which it stands in YAML.
     :raises ValueError: When it cannot be written as YAML.
     """
     if value is None or isinstance(value, str | bool | int | float):
@@ -155,12 +155,12 @@ def _as_yaml(value: Any, key: str) -> Any:
         block = serialization.component_to_dict(value, key)
     except Exception as error:
         raise ValueError(f"'{key}' in `replace` cannot be written as YAML: {error}") from error
-    # Haystack 3 builds only classes of modules that it trusts; that of an object which is there is trusted already.
+    # Haystack 3 builds only classes of trusted modules, and the caller has imported the module of an existing object.
     if allow := getattr(serialization, "allow_deserialization_module", None):
         for inner in blocks(block):
             allow(inner["type"].rpartition(".")[0])
     return block
 
 
-def _listed(names: Iterable[str]) -> str:
+def _join_names(names: Iterable[str]) -> str:
     return ", ".join(names) or "none"

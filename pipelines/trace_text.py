@@ -32,38 +32,38 @@ def trace_text(event: Event) -> str:
 def one_line(text: str) -> str:
     """Write any text in one line.
 
-    :param text: The text, perhaps a stranger's.
-    :returns: It without line breaks and without the control characters that a terminal would obey.
+    :param text: The text, which may be untrusted.
+    :returns: The text without line breaks and without control characters, which a terminal would obey.
     """
     return " ".join("".join(character if character.isprintable() else " " for character in text).split())
 
 
-def _rewritten(data: Mapping[str, Any]) -> str:
+def _write_rewritten(data: Mapping[str, Any]) -> str:
     if not data.get("question"):
         return "Follow-up: could not be made to stand alone, taken as it is"
     return f"Follow-up understood as: {data['question']}"
 
 
-def _thought(data: Mapping[str, Any]) -> str:
+def _write_thought(data: Mapping[str, Any]) -> str:
     return f"Thought: {data.get('text')}"
 
 
-def _search(data: Mapping[str, Any]) -> str:
+def _write_search(data: Mapping[str, Any]) -> str:
     return f"Search {data.get('source')}: {data.get('query')}"
 
 
-def _found(data: Mapping[str, Any]) -> str:
+def _write_found(data: Mapping[str, Any]) -> str:
     source, titles = data.get("source"), data.get("titles") or ()
     if data.get("error") and not titles:
         return f"Failed {source}: {data['error']}"
     seconds = data.get("seconds") or 0.0
     took = f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
-    outside = ", the query left the house" if data.get("left_house") else ""
+    outside = ", the query was sent out" if data.get("sent_out") else ""
     without = f"; part of it failed: {data['error']}" if data.get("error") else ""
-    return f"Found in {source} ({len(titles)} in {took}{outside}): {_list(titles)}{without}"
+    return f"Found in {source} ({len(titles)} in {took}{outside}): {_join_titles(titles)}{without}"
 
 
-def _verdict(data: Mapping[str, Any]) -> str:
+def _write_verdict(data: Mapping[str, Any]) -> str:
     kept, judged_by = data.get("status"), str(data.get("judged_by"))
     words = "keep what was found" if kept else "switch to another source"
     why = _JUDGED_BY.get(judged_by, judged_by)
@@ -72,46 +72,46 @@ def _verdict(data: Mapping[str, Any]) -> str:
     return f"Verdict: {words} ({why}{unread})" + (f". {analysis}" if analysis else "")
 
 
-def _selection(data: Mapping[str, Any]) -> str:
+def _write_selection(data: Mapping[str, Any]) -> str:
     pairs = data.get("pairs")
     classified = ""
     if isinstance(pairs, Sequence) and pairs:
         positive = sum(bool(pair.get("positive")) for pair in pairs if isinstance(pair, Mapping))
         classified = f" ({len(pairs)} pairs classified, {positive} positive)"
-    return f"Selected by {data.get('method')}{classified}: {_list(data.get('documents') or ())}"
+    return f"Selected by {data.get('method')}{classified}: {_join_titles(data.get('documents') or ())}"
 
 
-def _observation(data: Mapping[str, Any]) -> str:
-    return f"Observed from {data.get('source') or 'no source'}: {_list(data.get('documents') or ())}"
+def _write_observation(data: Mapping[str, Any]) -> str:
+    return f"Observed from {data.get('source') or 'no source'}: {_join_titles(data.get('documents') or ())}"
 
 
-def _unknown_action(data: Mapping[str, Any]) -> str:
-    return f"Unknown action: '{data.get('tool')}', the model is told so"
+def _write_unknown_action(data: Mapping[str, Any]) -> str:
+    return f"Unknown action: '{data.get('tool')}', the model gets a correction"
 
 
-def _unreadable(data: Mapping[str, Any]) -> str:
-    return (
-        f"Unreadable reply of the {data['caller']}" if data.get("caller") else "Unreadable reply: the model is told so"
-    )
+def _write_unreadable(data: Mapping[str, Any]) -> str:
+    if data.get("caller"):
+        return f"Unreadable reply of the {data['caller']}"
+    return "Unreadable reply: the model gets a correction"
 
 
-def _exhausted(data: Mapping[str, Any]) -> str:
+def _write_exhausted(data: Mapping[str, Any]) -> str:
     return f"Steps used up: the model must answer now ({data.get('replies')} replies)"
 
 
-def _answer(data: Mapping[str, Any]) -> str:
+def _write_answer(data: Mapping[str, Any]) -> str:
     label = f" [{data['label']}]" if data.get("label") else ""
     return f"{'Forced answer' if data.get('forced') else 'Answer'}: {data.get('text')}{label}"
 
 
-def _reflection(data: Mapping[str, Any]) -> str:
+def _write_reflection(data: Mapping[str, Any]) -> str:
     label = f"the answer is labelled {data['label']}" if data.get("label") else "the answer has no label"
-    further = ", so every source is asked once more" if data.get("supplement") else ""
+    further = ", so every source is searched once more" if data.get("supplement") else ""
     explanation = f". {data['explanation']}" if data.get("explanation") else ""
     return f"Reflection: {label}{further}{explanation}"
 
 
-def _cut(data: Mapping[str, Any]) -> str:
+def _write_cut(data: Mapping[str, Any]) -> str:
     left_out, shortened = data.get("documents_cut") or 0, data.get("documents_shortened") or 0
     return (
         f"Cut to fit the {data.get('caller')}'s window of {data.get('context_window')} tokens: "
@@ -119,26 +119,26 @@ def _cut(data: Mapping[str, Any]) -> str:
     )
 
 
-def _error(data: Mapping[str, Any]) -> str:
+def _write_error(data: Mapping[str, Any]) -> str:
     return f"Error of the {data.get('caller')}: {data.get('message')}"
 
 
-def _list(titles: Sequence[Any]) -> str:
+def _join_titles(titles: Sequence[Any]) -> str:
     return " · ".join(str(title) for title in titles) or "nothing"
 
 
-def _refined(data: Mapping[str, Any]) -> str:
+def _write_refined(data: Mapping[str, Any]) -> str:
     used = "" if data.get("used", True) else ", not used because it is no shorter"
     tokens = f"{data.get('tokens_before')} to {data.get('tokens_after')} tokens"
     return f"Summarised the observation of step {data.get('of_step')}: {tokens}{used}"
 
 
-def _steered(data: Mapping[str, Any]) -> str:
+def _write_steered(data: Mapping[str, Any]) -> str:
     named = data.get("named") or "no source"
     return f"Steered to {data.get('source')}, where the model named {named} ({data.get('reason')})"
 
 
-def _review(data: Mapping[str, Any]) -> str:
+def _write_review(data: Mapping[str, Any]) -> str:
     status = data.get("status")
     words = "could not be read" if status is None else "the answer stands" if status else "the answer is doubted"
     more = ", the question is searched for once more" if data.get("supplement") else ""
@@ -146,21 +146,21 @@ def _review(data: Mapping[str, Any]) -> str:
 
 
 _WRITERS = {
-    "selection": _selection,
-    "refined": _refined,
-    "steered": _steered,
-    "review": _review,
-    "rewritten": _rewritten,
-    "thought": _thought,
-    "search": _search,
-    "found": _found,
-    "verdict": _verdict,
-    "observation": _observation,
-    "unknown_action": _unknown_action,
-    "unreadable": _unreadable,
-    "exhausted": _exhausted,
-    "answer": _answer,
-    "reflection": _reflection,
-    "cut": _cut,
-    "error": _error,
+    "selection": _write_selection,
+    "refined": _write_refined,
+    "steered": _write_steered,
+    "review": _write_review,
+    "rewritten": _write_rewritten,
+    "thought": _write_thought,
+    "search": _write_search,
+    "found": _write_found,
+    "verdict": _write_verdict,
+    "observation": _write_observation,
+    "unknown_action": _write_unknown_action,
+    "unreadable": _write_unreadable,
+    "exhausted": _write_exhausted,
+    "answer": _write_answer,
+    "reflection": _write_reflection,
+    "cut": _write_cut,
+    "error": _write_error,
 }

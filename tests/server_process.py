@@ -18,12 +18,21 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 
 
 @contextmanager
-def server_process(*arguments: str, folder: Path, seconds: float = 120.0, **variables: str) -> Iterator[httpx.Client]:
+def server_process(
+    *arguments: str,
+    folder: Path,
+    seconds: float = 120.0,
+    python: Path | str = sys.executable,
+    cwd: Path = CHECKOUT,
+    **variables: str,
+) -> Iterator[httpx.Client]:
     """Run a server in Python, with a free port as its option ``--port``, until the end of the context.
 
     :param arguments: What Python is called with.
     :param folder: Where the log is written and the data lies.
     :param seconds: How long the server may take to begin, and each answer.
+    :param python: The interpreter.
+    :param cwd: The folder in which it starts.
     :param variables: Further variables of its environment, in which no setting of this process remains.
     :yields: A client of the server, which accepts connections.
     """
@@ -32,11 +41,11 @@ def server_process(*arguments: str, folder: Path, seconds: float = 120.0, **vari
         port = free.getsockname()[1]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PREFRAG_", "HAYHOOKS_"))}
     environment |= {"PREFRAG_DATA_DIR": str(folder / "data"), "PYTHONPATH": str(CHECKOUT), **variables}
-    command = [sys.executable, *arguments, "--port", str(port)]
+    command = [str(python), *arguments, "--port", str(port)]
     log = folder / "server.log"
     with (
         log.open("wb") as output,
-        subprocess.Popen(command, cwd=CHECKOUT, env=environment, stdout=output, stderr=output) as process,
+        subprocess.Popen(command, cwd=cwd, env=environment, stdout=output, stderr=output) as process,
         httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=seconds) as client,
     ):
         try:

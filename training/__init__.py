@@ -1,1 +1,1 @@
-"""Training of the small learned parts."""
+"""Train the small learned parts."""

@@ -21,10 +21,10 @@ FEWEST_QUESTIONS = 25
 
 @dataclass(frozen=True)
 class Dataset:
-    """What a small part is trained on.
+    """The questions and the corpus on which a small part is trained.
 
     :param questions: The file of the questions.
-    :param corpus: The file of the passages; None where they are in an index already.
+    :param corpus: The file of the passages; None where an index holds them.
     :param index: The name of that index.
     """
 
@@ -38,10 +38,10 @@ class Dataset:
 
         :param text: Two paths with a colon between them, or a path and the name of an index.
         :returns: The dataset.
-        :raises ValueError: When there are not two.
+        :raises ValueError: When the text has no two parts.
         :raises FileNotFoundError: When one of them is absent.
         """
-        # A path may hold colons itself, so the split is where both halves are files.
+        # A path may contain colons itself, so split where both halves are files.
         places = [place for place, sign in enumerate(text) if sign == ":" and 0 < place < len(text) - 1]
         if not places:
             raise ValueError(
@@ -61,13 +61,13 @@ class Dataset:
 
     @property
     def name(self) -> str:
-        """What it is called in a report: the folder and the name of its questions."""
+        """Its name in a report: the folder and the name of its questions."""
         return f"{self.questions.parent.name}/{self.questions.stem}"
 
     def read(self, at_least: int = 1) -> tuple[list[Question], list[Document]]:
         """Read questions and passages.
 
-        :param at_least: How many questions with gold passages there have to be.
+        :param at_least: The least number of questions with gold passages.
         :returns: The questions that have gold passages, and all passages.
         :raises FileNotFoundError: When a file is absent.
         :raises ValueError: When a file cannot be read, there are too few questions, a gold passage is absent, or two
@@ -85,10 +85,10 @@ class Dataset:
         return questions, passages
 
     @contextmanager
-    def indexed(self, at_least: int = 1) -> Iterator[tuple[list[Question], TantivyDocumentStore]]:
-        """Read the questions, and have the passages in an index, which is deleted again where it was made for this.
+    def open_index(self, at_least: int = 1) -> Iterator[tuple[list[Question], TantivyDocumentStore]]:
+        """Read the questions and index the passages; an index that was made here is deleted at the end.
 
-        :param at_least: How many questions with gold passages there have to be.
+        :param at_least: The least number of questions with gold passages.
         :returns: The questions that have gold passages, and the index.
         :raises FileNotFoundError: When a file or the index is absent.
         :raises ValueError: When a file cannot be read, there are too few questions, a gold passage is absent, or two
@@ -116,7 +116,7 @@ class Dataset:
         return questions
 
     def _check(self, questions: list[Question], held: set[str]) -> None:
-        absent = list(_absent(questions, held))
+        absent = list(_find_absent(questions, held))
         if absent:
             question, passage = absent[0]
             place = f"The index '{self.index}'" if self.corpus is None else str(self.corpus)
@@ -134,7 +134,7 @@ def _is_index(name: str) -> bool:
     return True
 
 
-def _absent(questions: list[Question], held: set[str]) -> Iterator[tuple[str, str]]:
+def _find_absent(questions: list[Question], held: set[str]) -> Iterator[tuple[str, str]]:
     for question in questions:
         for passage in question.supporting_ids:
             if passage not in held:

@@ -1,4 +1,4 @@
-"""What the trainings of trees share: how they begin, what they leave out to measure, and how they are kept."""
+"""The start, the held-back questions and the output file that the trainings of trees share."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from prefrag.evaluation.simulated_reader.gold import spoken
+from prefrag.evaluation.simulated_reader.gold import fold_words
 from prefrag.training.dataset import Dataset
 
 T = TypeVar("T")
 
 
 class TreeTraining:
-    """A training that has begun.
+    """A running training of trees.
 
-    :param datasets: What to train on.
+    :param datasets: The datasets to train on.
     :param output: The file to write, JSON.
-    :param on_progress: Called with what is being done.
+    :param on_progress: Called with a description of the current work.
     :raises FileNotFoundError: When the folder of the output is absent.
-    :raises ValueError: When there is no dataset, or two have one name, so that a report cannot tell them apart.
+    :raises ValueError: When there is no dataset, or two have one name, which a report could not distinguish.
     """
 
     def __init__(self, datasets: Sequence[Dataset], output: Path, on_progress: Callable[[str], None] | None):
@@ -42,19 +42,19 @@ class TreeTraining:
 
     @property
     def seconds(self) -> float:
-        """How long it has taken so far."""
+        """The duration so far."""
         return time.perf_counter() - self._started
 
     def report(self, progress: str) -> None:
-        """Report what is being done.
+        """Report the current work.
 
-        :param progress: A few words.
+        :param progress: A short description.
         """
         if self._on_progress is not None:
             self._on_progress(progress)
 
     def keep(self, booster: Any) -> None:
-        """Write trees as a whole, so that a file that is there already is never half another.
+        """Write the trees to the output file, which is replaced only by a complete one.
 
         :param booster: An ``xgboost.Booster``.
         """
@@ -67,12 +67,12 @@ class TreeTraining:
 
 
 def leave_out(everything: Iterable[T], held_back: Iterable[T], question: Callable[[T], str]) -> list[T]:
-    """Leave out what is held back, and every copy of its questions in other datasets.
+    """Leave out the held-back examples, and every copy of their questions in other datasets.
 
-    :param everything: What could be learned from.
-    :param held_back: What is measured on.
-    :param question: Gives the text of a question.
-    :returns: What may teach.
+    :param everything: All examples.
+    :param held_back: The examples for measuring.
+    :param question: Gives the text of the question of an example.
+    :returns: The examples for training.
     """
-    unseen = {spoken(question(one)) for one in held_back}
-    return [one for one in everything if spoken(question(one)) not in unseen]
+    unseen = {fold_words(question(one)) for one in held_back}
+    return [one for one in everything if fold_words(question(one)) not in unseen]

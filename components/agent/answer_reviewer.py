@@ -1,4 +1,4 @@
-"""The review that an answer has to pass."""
+"""The component that has a model review an answer before it is accepted."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _SCHEMA = object_schema(
 
 @component
 class AnswerReviewer:
-    """Accepts an answer, or has a source searched with the original question (MSPR, III.D: CAR).
+    """Accept an answer, or search a source with the original question (MSPR, III.D: CAR).
 
-    Outputs, of which one is given a run: ``accepted``, or ``search_<source>`` for one of the sources. An accepted
-    review labels the answer CORRECT, the other INCORRECT.
+    Each run gives one of the outputs: ``accepted``, or ``search_<source>`` for one of the sources. A positive review
+    labels the answer CORRECT, a negative one INCORRECT.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class AnswerReviewer:
         :param sources: The names of the sources: one ``search_`` output each.
         :param chat_generator: The model that reviews.
         :param supplement_source: The source of a supplement; the preferred one where a run may not search it.
-        :param enabled: False accepts every answer unseen: the ablation without CAR (table II).
+        :param enabled: False accepts every answer without a review: the ablation without CAR (table II).
         :param on_unparsable: What happens when the review cannot be read. In the paper a run stops unless the label is
             False.
         :param prompt: A prompt file.
@@ -94,7 +94,6 @@ class AnswerReviewer:
         return self._route(*await self._call.send_async(self._prepare(state)))
 
     def _prepare(self, state: State) -> Prepared:
-        # The numbers that the answer may cite.
         marks = citation_marks(state)
 
         def values(observations: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Follow-up questions, made to stand alone."""
+"""The component that rewrites a follow-up question so that it can be understood alone."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from prefrag.components.state.state import State
 from prefrag.components.state.state_builder import MAX_QUESTION_CHARACTERS
 
 _SCHEMA = object_schema(question={"type": "string", "minLength": 3, "maxLength": 600})
-# Older turns seldom matter, and a long conversation must not crowd the passages out of the window.
+# Older turns seldom matter, and a long conversation must leave room for the passages in the window.
 MAX_TURNS = 6
 MAX_TURN_CHARACTERS = 1_500
 
 
 @component
 class FollowUpRewriter:
-    """Rewrites a question in the light of the earlier turns; a first question passes untouched and costs nothing.
+    """Rewrite a question with the names from earlier turns; a first question stays as it is, without a model call.
 
-    Everything after it, the supplement's retrieval and a judge of trees among them, works on the question's own
-    words, so that a follow-up has to hold the names that it means.
+    All later components, such as the supplement's retrieval and a judge of trees, work on the words of the question,
+    so a follow-up has to contain the names that it refers to.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class FollowUpRewriter:
         )
 
     def _latest(self, history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Choose the last turns that fit a quarter of the window, so that a reasoner can be shown them as well.
+        """Choose the last turns that fit into a quarter of the window, so that they fit into the reasoner's prompt too.
 
         :param history: The turns, oldest first, as (role, text).
         :returns: Those that are kept, oldest first, shortened where they are long.

@@ -1,4 +1,4 @@
-"""What the model is shown of a retrieval."""
+"""The component that turns the documents of a retrieval into an observation."""
 
 # No postponed annotations here: Haystack could not recognise a Variadic by its name.
 from functools import reduce
@@ -12,16 +12,17 @@ from prefrag.components.state.state import Search, State
 
 @component
 class ObservationRecorder:
-    """Writes the documents of a retrieval into the transcript (section 3.2, *Retrieval Source Observation*).
+    """Write the documents of a retrieval into the transcript (section 3.2, *Retrieval Source Observation*).
 
-    After a step the documents of its last retrieval are the observation: those of a switch replace the preferred
-    source's. For a supplement the documents of all sources are, the preferred one's first (section 3.3).
+    After a step, the documents of its last retrieval are the observation: those of a switch replace those of the
+    preferred source. After a supplement, the documents of all sources are, those of the preferred one first (section
+    3.3).
     """
 
     def __init__(self, merge: bool = False):
         """Set up the component.
 
-        :param merge: Show the documents of all the retrievals that arrive (a supplement) instead of the last one's.
+        :param merge: Show the documents of all the retrievals that arrive (a supplement) instead of only the last.
         """
         self.merge = merge
 
@@ -47,18 +48,18 @@ class ObservationRecorder:
         state = reduce(State.merge, states)
         searches = [search for search in state.step.searches if not search.skipped]
         if self.merge:
-            # Sources answer in any order; the observation is the same in each run.
+            # Sources reply in any order, but the observation must be the same in each run.
             order = (state.settings.preferred, *state.settings.sources)
             shown = sorted(searches, key=lambda search: order.index(search.source))
         else:
-            shown = self._of_last(searches, state)
+            shown = self._choose_last(searches)
         source = "+".join(search.source for search in shown if search.documents) or None
         return observe(state, [document for search in shown for document in search.documents], source)
 
-    def _of_last(self, searches: list[Search], state: State) -> list[Search]:
+    def _choose_last(self, searches: list[Search]) -> list[Search]:
         if not searches:
             return []
         if not searches[-1].documents:
-            # The other source failed or had nothing: what the preferred one found is better than an empty page.
+            # The other source failed or found nothing: what the preferred one found is better than no passage.
             return next(([search] for search in reversed(searches) if search.documents), searches[-1:])
         return searches[-1:]

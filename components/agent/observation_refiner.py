@@ -1,4 +1,4 @@
-"""Summaries of observations that have grown too long."""
+"""The component that summarises observations that have grown too long."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from prefrag.components.state.state import State, Step
 
 @component
 class ObservationRefiner:
-    """Shortens the previous observation when it is over-long, never the current one (MSPR, III.B: ORS).
+    """Shorten the previous observation when it is over-long, never the current one (MSPR, III.B: ORS).
 
-    It stands behind a retrieval. The passages just found stay as they are, for the next action depends on their
-    details; those of the retrieval before are summarised with everything that may bear on the question or on the query
-    of now. The summary replaces them only in what a model is shown: the result keeps the documents.
+    It runs after a retrieval. The passages just found stay as they are, because the next action depends on their
+    details; those of the previous retrieval are summarised with everything that may bear on the question or on the
+    current query. The summary replaces them only in what a model is shown: the result keeps the documents.
     """
 
     def __init__(
@@ -34,9 +34,9 @@ class ObservationRefiner:
         """Set up the component.
 
         :param chat_generator: The model that summarises.
-        :param threshold: Tokens, as :func:`estimate_tokens` counts them, above which an
-            observation is over-long. The paper gives no number, only that HotpotQA's passages stay below it; at top-k
-            5 this default is passed by about 3 in 100 of its observations, and 11 in 100 of 2WikiMultiHopQA's.
+        :param threshold: Tokens, as :func:`estimate_tokens` counts them, above which an observation is over-long. The
+            paper gives no number, only that HotpotQA's passages stay below it; at top-k 5 about 3% of HotpotQA's
+            observations exceed this default, and 11% of 2WikiMultiHopQA's.
         :param enabled: False shows all observations as they were found: the ablation without ORS (table II).
         :param prompt: A prompt file.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
@@ -109,7 +109,7 @@ class ObservationRefiner:
 
     def _record(self, number: int, text: str, state: State) -> State:
         step = state.steps[number]
-        # Without a number of its own: an answer cites the passages, whose numbers the summary keeps.
+        # The summary gets no citation mark: an answer cites the passages, whose marks the summary keeps.
         summary = Document(
             id=f"refined-{number + 1}",
             content=text.strip(),
@@ -117,7 +117,7 @@ class ObservationRefiner:
         )
         shortened = replace(step, refined=summary)
         before, after = _tokens(step), _tokens(shortened)
-        # A summary that is empty, or no shorter than what it sums up, would only lose something.
+        # A summary that is empty, or no shorter than the passages, would only lose information.
         used = bool(summary.content) and after < before
         if used:
             state = replace(state, steps=(*state.steps[:number], shortened, *state.steps[number + 1 :]))

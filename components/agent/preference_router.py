@@ -1,4 +1,4 @@
-"""Where a reply goes next."""
+"""The component that routes each step of the reasoner."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from prefrag.components.state.state import Action, State
 
 @component
 class PreferenceRouter:
-    """Sends each step where it belongs; the only place that counts them (section 3.2 and appendix B.3 of PrefRAG).
+    """Route each step by its action, and limit the number of steps (section 3.2 and appendix B.3 of PrefRAG).
 
-    Outputs, of which one is given a run: ``search_<source>`` for each source, ``answered``, ``retry`` (an unreadable
-    reply or an unknown action) and ``exhausted``. With ``ask_all`` there is one ``search_all`` for the sources.
+    Each run gives one of the outputs: ``search_<source>`` for each source, ``answered``, ``retry`` (an unreadable
+    reply or an unknown action) or ``exhausted``. With ``ask_all`` there is one ``search_all`` for all sources.
 
     ```python
     from prefrag.components.agent.preference_router import PreferenceRouter
@@ -44,10 +44,10 @@ class PreferenceRouter:
         component.set_output_types(self, **outputs, answered=State, retry=State, exhausted=State)
 
     def run(self, state: State) -> dict[str, State]:
-        """Send a step where it belongs.
+        """Route the last step.
 
         :param state: The state after a reply.
-        :returns: The state under the one output that it goes to.
+        :returns: The state under one output.
         """
         return self._route(state)
 
@@ -55,7 +55,7 @@ class PreferenceRouter:
         """Do as :meth:`run` does, without blocking the event loop.
 
         :param state: The state after a reply.
-        :returns: The state under the one output that it goes to.
+        :returns: The state under one output.
         """
         return self._route(state)
 
@@ -68,7 +68,7 @@ class PreferenceRouter:
             return {"exhausted": state.with_event("exhausted", replies=state.replies)}
         if step.action is Action.SEARCH:
             return self._search(state)
-        return {"retry": self._corrected(state)}
+        return {"retry": self._correct(state)}
 
     def _search(self, state: State) -> dict[str, State]:
         step, settings = state.step, state.settings
@@ -84,7 +84,7 @@ class PreferenceRouter:
             return {"retry": state.with_last(observed=True, note=note).with_event("unknown_action", tool=step.tool)}
         return {f"search_{source}": state.with_event("search", source=source, query=step.query)}
 
-    def _corrected(self, state: State) -> State:
+    def _correct(self, state: State) -> State:
         step = state.step
         state = state.with_event(step.action.value, tool=step.tool)
         if step.action is Action.UNKNOWN_ACTION:

@@ -1,4 +1,4 @@
-"""Which source the next search goes to."""
+"""The component that selects the source of the next search."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from prefrag.components.state.state import Action, State
 
 @component
 class PreferenceSelector:
-    """Names the source of a search, between a reasoner that names one and a router that follows it (MSPR, III.C).
+    """Select the source of a search, between a reasoner that names one and a router that follows it (MSPR, III.C).
 
     The first search goes to the preferred source. After a search there whose verdict is False (see
-    :class:`SourceSwitchJudge` with ``switch_at="next_step"``) the next goes to another
-    one. In every other case the model chooses; a source that this run may not search gives way to the preferred one.
+    :class:`SourceSwitchJudge` with ``switch_at="next_step"``), the next search goes to another source. In every other
+    case the model chooses; a source that this run may not search is replaced by the preferred one.
 
     ```python
     from prefrag.components.agent.preference_selector import PreferenceSelector
@@ -42,10 +42,10 @@ class PreferenceSelector:
 
     @component.output_types(state=State)
     def run(self, state: State) -> dict[str, State]:
-        """Choose the source of the search that the last step names.
+        """Select the source of the search in the last step.
 
         :param state: The state after a reply.
-        :returns: ``state``; where its last step searches, with the source that is to be searched.
+        :returns: ``state``; where its last step is a search, with the source to search.
         """
         if state.step.action is not Action.SEARCH:
             return {"state": state}
@@ -61,15 +61,15 @@ class PreferenceSelector:
         """Do as :meth:`run` does, without blocking the event loop.
 
         :param state: The state after a reply.
-        :returns: ``state``; where its last step searches, with the source that is to be searched.
+        :returns: ``state``; where its last step is a search, with the source to search.
         """
         return self.run(state)
 
     def _select(self, state: State) -> tuple[str, str]:
-        """Choose the source of a search.
+        """Select the source of a search, with the reason.
 
         :param state: The state after a reply that searches.
-        :returns: The source to search, and why it is that one where the model named another.
+        :returns: The source to search, and why it was selected.
         """
         settings, named = state.settings, state.step.named_source
         last = next((step for step in reversed(state.steps[:-1]) if step.searches), None)

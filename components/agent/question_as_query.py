@@ -1,4 +1,4 @@
-"""The first step of the methods that search with the question as it stands."""
+"""The component that makes the question itself the query of the first step."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from prefrag.components.state.state import Action, State, Step
 
 @component
 class QuestionAsQuery:
-    """Makes the question the query of a first step, without calling a model: the retrieval of single-step RAG.
+    """Make the question the query of a first step, without calling a model: the retrieval of single-step RAG.
 
-    It stands before the sources of the pipelines that do not reason before they retrieve.
+    It comes before the sources in the pipelines that do not reason before they retrieve.
     """
 
     def __init__(self, sources: Sequence[str] | None = None):
@@ -28,7 +28,7 @@ class QuestionAsQuery:
         """Add a step that searches for the question.
 
         :param state: The state at the start of a run.
-        :returns: ``state`` with a step that searches for its question, and each search of it in the trace.
+        :returns: ``state`` with a step that searches for its question, and each of its searches in the trace.
         """
         state = state.with_step(Step(Action.SEARCH, query=state.question))
         for source in state.settings.sources:
@@ -41,6 +41,6 @@ class QuestionAsQuery:
         """Do as :meth:`run` does, without blocking the event loop.
 
         :param state: The state at the start of a run.
-        :returns: ``state`` with a step that searches for its question, and each search of it in the trace.
+        :returns: ``state`` with a step that searches for its question, and each of its searches in the trace.
         """
         return self.run(state)

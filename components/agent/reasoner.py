@@ -1,4 +1,4 @@
-"""The model that thinks, searches and answers."""
+"""The component that calls the model for the next step: a thought, a search or an answer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CONCISE = "the most concise answer to the original question, nothing but the ans
 
 @component
 class Reasoner:
-    """Renders the transcript, calls the model, and keeps the first step of its reply (section 3.2 of PrefRAG).
+    """Render the transcript, call the model, and keep the first step of its reply (section 3.2 of PrefRAG).
 
     ```python
     from prefrag.components.generators.chat_model import ChatModel
@@ -65,16 +65,16 @@ class Reasoner:
         :param tools: The actions that are advertised: name, description, and the source that each stands for (none:
             the router chooses). By default the paper's single ``Search_Engine``.
         :param answer_format: What a final answer looks like, in words (table 19).
-        :param must_answer: Make the model answer from what it has seen: the end of a run whose steps are used up.
+        :param must_answer: Force the model to answer from what it has seen: the end of a run whose steps are used up.
         :param prompt: A prompt file of your own instead of the format's.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9 (section 4.3).
-        :param self_evaluation: Have the model judge its own answer (section 3.3); without, an answer has no label.
+        :param self_evaluation: Have the model judge its own answer (section 3.3); otherwise an answer has no label.
         :param tags: For ``tags``, the names that differ from ``think``, ``search``, ``answer`` and ``observation:
             information`` (Search-R1); ReSearch has ``observation: result``.
         :param continue_turn: For ``tags``, send the transcript as the beginning of the model's own turn, as in its
-            training; needs a server that knows ``continue_final_message`` (vLLM, SGLang, llama.cpp). False sends it in
-            the user's message.
-        :param cite: Ask for the numbers of the passages behind the answer; never from the embedded model or the models
+            training; needs a server that supports ``continue_final_message`` (vLLM, SGLang, llama.cpp). False sends it
+            in the user's message.
+        :param cite: Request the numbers of the passages behind the answer; never from the embedded model or the models
             that ``tags`` is for, which were not trained to give them.
         :raises ValueError: For an unknown format or tag, no tools, or a prompt file that does not exist.
         """
@@ -85,7 +85,7 @@ class Reasoner:
             raise ValueError("Two tools have the same name: give each action a name of its own.")
         if prompt is not None:
             prompt_path(prompt)
-        # Plain values where Haystack looks for them when it saves a pipeline.
+        # Haystack reads the plain values from these attributes when it saves a pipeline.
         self.tools = [asdict(tool) for tool in offered]
         self.tags = asdict(tags if isinstance(tags, Tags) else _tags(tags or {}))
         self.chat_generator = chat_generator
@@ -131,12 +131,12 @@ class Reasoner:
         if name == "auto":
             name = "guided" if self._call.is_embedded else "text"
         if self.must_answer and self.prompt is not None and name in ("tools", "tags"):
-            # A prompt of one's own for the one answering call holds its passages already.
+            # A custom prompt for the one answering call contains its passages already.
             name = "text"
         return TagsFormat(self._tags, self.continue_turn) if name == "tags" else FORMATS[name]()
 
     def _prepare(self, state: State) -> Prepared:
-        form, tools, marks = self._format, self._offered(state), citation_marks(state)
+        form, tools, marks = self._format, self._choose_tools(state), citation_marks(state)
         cites = self.cite and form.cites and bool(marks)
 
         def turns(observations: Observations) -> list[Turn]:
@@ -173,8 +173,8 @@ class Reasoner:
             **form.generation_kwargs(tools, state, self.must_answer),
         )
 
-    def _offered(self, state: State) -> list[Tool]:
-        """Choose the tools to offer: a reply that names a forbidden one is a reply lost.
+    def _choose_tools(self, state: State) -> list[Tool]:
+        """Choose the tools to offer: a reply that names a forbidden one would be wasted.
 
         :param state: The state of the run.
         :returns: The tools whose sources the run may search.
@@ -185,9 +185,9 @@ class Reasoner:
     def _read(self, message: ChatMessage, state: State) -> State:
         step = self._format.read_message(message, self._tools, must_answer=self.must_answer)
         if not self.self_evaluation:
-            # A schema may hold the fields all the same.
+            # The schema may have these fields nevertheless.
             step = replace(step, label=None, explanation="", suggestions="")
-        # The one call of a method that makes no other is not forced upon the model.
+        # A method whose only call is this one has no earlier step that was used up.
         forced = self.must_answer and any(
             earlier.reply or earlier.tool or earlier.action is not Action.SEARCH for earlier in state.steps
         )

@@ -1,4 +1,4 @@
-"""The second look at an answer."""
+"""The component that accepts an answer by its label, or searches every source once more."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ Reflection = Literal["reply", "call", "off"]
 
 @component
 class SelfReflector:
-    """Accepts an answer, or searches every source once more with the original question (section 3.3 of PrefRAG).
+    """Accept an answer, or search every source once more with the original question (section 3.3 of PrefRAG).
 
-    Outputs, of which one is given a run: ``accepted`` and ``supplement``.
+    Each run gives one of the outputs: ``accepted`` or ``supplement``.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class SelfReflector:
         :raises ValueError: When the settings do not go together.
         """
         if reflection is False:
-            # What YAML reads where `off` stands without quotes.
+            # YAML reads `off` without quotes as false.
             reflection = "off"
         if reflection not in ("reply", "call", "off"):
             raise ValueError(f"reflection is '{reflection}': set it to reply, call or off.")
@@ -67,7 +67,7 @@ class SelfReflector:
 
     @component.output_types(accepted=State, supplement=State)
     def run(self, state: State) -> dict[str, State]:
-        """Read or call for the label of the answer, and route its state.
+        """Route the state by the label of the answer, after calling the model for one where that is set.
 
         :param state: The state after an answer.
         :returns: The state under ``accepted`` or ``supplement``.
@@ -104,7 +104,7 @@ class SelfReflector:
         values = read_object(text) or {"label": text}
         label = read_label(str(values.get("label") or ""))
         if label is None:
-            # The label that the reply gave itself is better than none.
+            # The label in the reply itself is better than none.
             return state.with_event("unreadable", caller="reflector")
         return state.with_last(
             label=label,
@@ -116,7 +116,7 @@ class SelfReflector:
         label = state.step.label
         if self.reflection == "off":
             return {"accepted": state}
-        # A model that gives no label has not doubted its answer; the trace shows that it was silent.
+        # A model that gives no label has not doubted its answer; the trace shows that there was none.
         negative = label in (Label.INCORRECT, Label.PARTIALLY_CORRECT)
         supplement = negative and state.supplements < state.settings.max_supplements
         state = state.with_event(

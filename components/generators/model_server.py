@@ -1,4 +1,4 @@
-"""A connection to an OpenAI-compatible model server, and what its failures mean."""
+"""The connection to an OpenAI-compatible model server, and the explanation of its failures."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from prefrag.components.errors import PrefragError
 if TYPE_CHECKING:
     from haystack.components.generators.chat import OpenAIChatGenerator
 
-# The longest that a server may make a retry wait, so that a call as a whole has an end.
+# The longest pause before a retry that a server may set, so that a call has a deadline.
 _RETRY_WAIT_SECONDS = 60.0
 
 
 class ModelServerError(PrefragError, RuntimeError):
-    """A model could not be reached or gave no usable reply; the message says what to do.
+    """Report that a model cannot be reached or gave no usable reply; the message states what to do.
 
-    :param message: What happened, where, and the way out.
+    :param message: What happened, where, and what to do.
     :param status: The HTTP status, if a server answered with one.
     """
 
@@ -39,10 +39,10 @@ class ModelServerError(PrefragError, RuntimeError):
 class ModelServer:
     """A model on a server; equal ones share a connection.
 
-    :param base_url: Where its OpenAI protocol begins.
+    :param base_url: The root of its OpenAI protocol.
     :param model: The name of the model there.
     :param api_key: The key, empty for none.
-    :param prefix: Of the environment variables that all this came from.
+    :param prefix: The prefix of the environment variables that hold these settings.
     :param timeout: Seconds that an attempt may take.
     :param max_retries: Further attempts.
     """
@@ -56,7 +56,7 @@ class ModelServer:
 
     @property
     def address(self) -> str:
-        """The URL without what may be secret in it."""
+        """The URL without its secret parts."""
         url = urlsplit(self.base_url)
         return f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path.rstrip('/')}"
 
@@ -66,7 +66,7 @@ class ModelServer:
         return (self.timeout + _RETRY_WAIT_SECONDS) * (self.max_retries + 1)
 
     def connect(self) -> None:
-        """Make the synchronous client; no call is made."""
+        """Create the synchronous client, without a call."""
         _generator(self)
 
     def call(
@@ -76,10 +76,10 @@ class ModelServer:
 
         :param messages: The conversation.
         :param generation_kwargs: Parameters of the call by their OpenAI names.
-        :param tools: What the model may call.
-        :returns: The replies, their text as the model wrote it and the calls of tools, without reasoning beside them.
+        :param tools: The tools that the model may call.
+        :returns: The replies, their text as the model wrote it and the calls of tools, without a separate reasoning.
         :raises ModelServerError: When the server cannot be reached or gives no usable reply.
-        :raises ValueError: For a parameter that the OpenAI protocol does not know.
+        :raises ValueError: For a parameter that the OpenAI protocol does not have.
         """
         generator = _generator(self)
         with self._explain_errors():
@@ -88,7 +88,15 @@ class ModelServer:
     async def call_async(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any], tools: list[Tool] | None
     ) -> list[ChatMessage]:
-        """Call the model as :meth:`call` does, without blocking the event loop."""
+        """Do as :meth:`call` does, without blocking the event loop.
+
+        :param messages: The conversation.
+        :param generation_kwargs: Parameters of the call by their OpenAI names.
+        :param tools: The tools that the model may call.
+        :returns: The replies, their text as the model wrote it and the calls of tools, without a separate reasoning.
+        :raises ModelServerError: When the server cannot be reached or gives no usable reply.
+        :raises ValueError: For a parameter that the OpenAI protocol does not have.
+        """
         generator = await _async_generator(self)
         with self._explain_errors():
             async with asyncio.timeout(self.deadline):
@@ -105,7 +113,12 @@ class ModelServer:
         return replies
 
     def _error(self, reason: str, status: int | None = None) -> ModelServerError:
-        """Return the error to raise, without the key even if the server repeats it."""
+        """Make the error to raise, without the key even if the server repeats it.
+
+        :param reason: What happened and what to do.
+        :param status: The HTTP status, if there was one.
+        :returns: The error.
+        """
         message = f"The model server at {self.address} (model '{self.model}') {reason}"
         return ModelServerError(message.replace(self.api_key, "***") if self.api_key else message, status)
 
@@ -161,11 +174,11 @@ class ModelServer:
 
 
 def _new_generator(server: ModelServer) -> OpenAIChatGenerator:
-    # Imported here because the client of OpenAI takes half a second to import, which the embedded model does not need.
+    # Imported here, because the import takes half a second and the embedded model does not need it.
     from haystack.components.generators.chat import OpenAIChatGenerator
 
     return OpenAIChatGenerator(
-        # Without a key of its own the client would send OPENAI_API_KEY to whatever server this is.
+        # Without a key the client would send OPENAI_API_KEY to this server, whatever it is.
         api_key=Secret.from_token(server.api_key or "none"),
         model=server.model,
         api_base_url=server.base_url,
@@ -176,7 +189,11 @@ def _new_generator(server: ModelServer) -> OpenAIChatGenerator:
 
 @lru_cache(maxsize=16)
 def _generator(server: ModelServer) -> OpenAIChatGenerator:
-    """Return the synchronous client of a server, one a process."""
+    """Create the synchronous client of a server, one a process.
+
+    :param server: The server.
+    :returns: Its client.
+    """
     return _new_generator(server)
 
 
@@ -185,7 +202,11 @@ _connections: dict[tuple[asyncio.AbstractEventLoop, ModelServer], tuple[OpenAICh
 
 
 async def _async_generator(server: ModelServer) -> OpenAIChatGenerator:
-    """Return the asynchronous client of a server, one an event loop: kept-alive connections die with their loop."""
+    """Create the asynchronous client of a server, one an event loop, because connections cannot outlive their loop.
+
+    :param server: The server.
+    :returns: Its client.
+    """
     key = (asyncio.get_running_loop(), server)
     if key not in _connections:
         for other in [other for other in list(_connections) if other[0].is_closed()]:
@@ -196,7 +217,7 @@ async def _async_generator(server: ModelServer) -> OpenAIChatGenerator:
 
 
 async def _connect(key: tuple[asyncio.AbstractEventLoop, ModelServer]) -> _Connection:
-    # An event loop that ends closes the asynchronous generators begun on it: the one moment to close connections.
+    # An event loop that ends closes its asynchronous generators, which is the only moment to close connections.
     generator = _new_generator(key[1])
     try:
         yield generator

@@ -1,4 +1,4 @@
-"""The thinking that reasoning models write into their replies."""
+"""The thinking blocks that reasoning models write into their replies."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ _TAG = re.compile(r"<(?P<slash>/?)think(?:ing)?>", re.IGNORECASE)
 
 
 def strip_reasoning(text: str) -> str:
-    """Take the thinking of a reasoning model out of its reply.
+    """Remove the thinking of a reasoning model from its reply.
 
-    A block that is never closed reaches to the end: the model ran out of tokens while it thought. Everything before a
-    closing tag without an opening one is thinking as well: some chat templates put the opening tag into the prompt.
+    A block that is never closed extends to the end, because the model ran out of tokens. Everything before a closing
+    tag without an opening one is thinking too, because some chat templates put the opening tag into the prompt.
 
     :param text: The reply.
-    :returns: What the model answered, without blanks at both ends; empty when it only thought.
+    :returns: The answer, without blanks at both ends; empty when there are only thoughts.
     """
     answer: list[str] = []
     start = 0
@@ -25,10 +25,10 @@ def strip_reasoning(text: str) -> str:
                 answer.clear()
             thinking, start = False, tag.end()
         elif not thinking:
-            # An opening tag inside a block is a word of the thought: models think about their tags, they do not nest.
+            # An opening tag inside a block is part of the thought: tags are mentioned in thoughts, but never nested.
             answer.append(text[start : tag.start()])
             thinking = True
     if not thinking:
         answer.append(text[start:])
-    # The blank keeps the ends of two parts from joining into a word, or into a tag.
+    # Without the blank the ends of two parts could join into a word or a tag.
     return " ".join(answer).strip()

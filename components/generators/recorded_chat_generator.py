@@ -1,4 +1,4 @@
-"""A model whose replies are kept in a file, or played from it."""
+"""The chat generator that records the replies of a model in a file, or replays them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ from prefrag.components.recording import Entry, Recording
 
 @component
 class RecordedChatGenerator:
-    """Wraps a chat generator so that a run can be repeated without it.
+    """Record the replies of a chat generator, so that a run can be repeated without it.
 
-    A reply is found again by the name of the model and by messages, parameters and tools of the call. What
-    `model_call` asks of a model, its window, its parameters and whether it is the embedded one, is
-    recorded as well.
+    A reply is found by the name of the model and by the messages, parameters and tools of the call. The window and the
+    parameters of the model, and whether it is the embedded one, are recorded too, because `model_call` needs them.
 
     ```python
     from haystack.dataclasses import ChatMessage
@@ -40,10 +39,10 @@ class RecordedChatGenerator:
     """
 
     def __init__(self, recording: Recording, name: str, chat_generator: ChatGenerator | None = None):
-        """Check that there is something to play or to record.
+        """Check that there is a model to record or a recording to replay.
 
-        :param recording: Where the replies are kept.
-        :param name: Under what name; models whose settings differ need names of their own.
+        :param recording: The file of the replies.
+        :param name: The name of the model in it; models with different settings need different names.
         :param chat_generator: The model; not needed to replay.
         :raises ValueError: When there is neither a model nor a recording that replays.
         """
@@ -54,7 +53,10 @@ class RecordedChatGenerator:
         self.chat_generator = chat_generator
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the component as plain values."""
+        """Serialise the component.
+
+        :returns: Its settings as plain values.
+        """
         inner = self.chat_generator
         return default_to_dict(
             self,
@@ -65,17 +67,17 @@ class RecordedChatGenerator:
 
     @property
     def is_embedded(self) -> bool:
-        """Whether the model is the small one that runs in this process."""
+        """Whether the model is the embedded one."""
         return bool(self._facts()["is_embedded"])
 
     @property
     def context_window(self) -> int | None:
-        """Tokens of prompt and reply together; None when the model does not say."""
+        """Tokens of prompt and reply together; None when the model does not report them."""
         return self._facts()["context_window"]
 
     @property
     def generation_kwargs(self) -> dict[str, Any]:
-        """The model's own parameters by their OpenAI names; a recording may be too old to hold them."""
+        """The parameters of the model by their OpenAI names; an old recording may not have them."""
         return dict(self._facts().get("generation_kwargs") or {})
 
     def warm_up(self) -> None:
@@ -96,24 +98,24 @@ class RecordedChatGenerator:
         generation_kwargs: dict[str, Any] | None = None,
         tools: list[Tool] | None = None,
     ) -> dict[str, list[ChatMessage]]:
-        """Play a reply, or call the model and record it.
+        """Replay a reply, or call the model and record it.
 
         :param messages: The conversation.
         :param generation_kwargs: Parameters of this call.
-        :param tools: What the model may call.
+        :param tools: The tools that the model may call.
         :returns: ``replies``.
-        :raises NotRecorded: When a recording is replayed that does not hold the call.
+        :raises NotRecorded: When the replayed recording does not hold the call.
         :raises RuntimeError: When the recorded call failed.
         """
         request = _request(messages, generation_kwargs, tools)
         if (kept := self.recording.play("reply", self.name, *request)) is not None:
-            return _played(kept)
+            return _play_entry(kept)
         try:
             output = self._model().run(**_arguments(messages, generation_kwargs, tools))
         except Exception as error:
-            self._failed(error, request)
+            self._record_failure(error, request)
             raise
-        return self._recorded(output, request)
+        return self._record_replies(output, request)
 
     @component.output_types(replies=list[ChatMessage])
     async def run_async(
@@ -122,10 +124,18 @@ class RecordedChatGenerator:
         generation_kwargs: dict[str, Any] | None = None,
         tools: list[Tool] | None = None,
     ) -> dict[str, list[ChatMessage]]:
-        """Do as :meth:`run` does, without blocking the event loop."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param messages: The conversation.
+        :param generation_kwargs: Parameters of this call.
+        :param tools: The tools that the model may call.
+        :returns: ``replies``.
+        :raises NotRecorded: When the replayed recording does not hold the call.
+        :raises RuntimeError: When the recorded call failed.
+        """
         request = _request(messages, generation_kwargs, tools)
         if (kept := self.recording.play("reply", self.name, *request)) is not None:
-            return _played(kept)
+            return _play_entry(kept)
         arguments = _arguments(messages, generation_kwargs, tools)
         run_async = getattr(self._model(), "run_async", None)
         try:
@@ -134,13 +144,13 @@ class RecordedChatGenerator:
             else:
                 output = await asyncio.to_thread(self._model().run, **arguments)
         except Exception as error:
-            self._failed(error, request)
+            self._record_failure(error, request)
             raise
-        return self._recorded(output, request)
+        return self._record_replies(output, request)
 
     def _model(self) -> ChatGenerator:
         if self.chat_generator is None:
-            raise ValueError(f"There is no model '{self.name}' to ask: give a `chat_generator`.")
+            raise ValueError(f"There is no model '{self.name}' to call: give a `chat_generator`.")
         return self.chat_generator
 
     def _facts(self) -> dict[str, Any]:
@@ -163,20 +173,20 @@ class RecordedChatGenerator:
         self.recording.record(Entry(facts=facts), "model", self.name)
         return facts
 
-    def _failed(self, error: Exception, request: Sequence[Any]) -> None:
+    def _record_failure(self, error: Exception, request: Sequence[Any]) -> None:
         self.recording.record(Entry(error=str(error) or type(error).__name__), "reply", self.name, *request)
 
-    def _recorded(self, output: dict[str, Any], request: Sequence[Any]) -> dict[str, list[ChatMessage]]:
+    def _record_replies(self, output: dict[str, Any], request: Sequence[Any]) -> dict[str, list[ChatMessage]]:
         replies = tuple(output.get("replies") or ())
         if not replies:
             return output
-        return _played(self.recording.record(Entry(replies=replies), "reply", self.name, *request))
+        return _play_entry(self.recording.record(Entry(replies=replies), "reply", self.name, *request))
 
 
-def _played(kept: Entry) -> dict[str, list[ChatMessage]]:
+def _play_entry(kept: Entry) -> dict[str, list[ChatMessage]]:
     if kept.error is not None:
         raise RuntimeError(kept.error)
-    # Whoever gets a message may change its metadata.
+    # Copied, because the caller may change the metadata of a message.
     return {"replies": copy.deepcopy(list(kept.replies))}
 
 
@@ -184,14 +194,20 @@ def _arguments(
     messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None, tools: list[Tool] | None
 ) -> dict[str, Any]:
     arguments: dict[str, Any] = {"messages": messages, "generation_kwargs": generation_kwargs}
-    # Not every model knows of tools.
+    # Not every generator takes tools.
     return {**arguments, "tools": tools} if tools else arguments
 
 
 def _request(
     messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None, tools: list[Tool] | None
 ) -> list[Any]:
-    """Return what a call is found by, the last message first; without ids, which servers draw by chance."""
+    """List the values by which a call is found, the last message first, without ids, which servers draw at random.
+
+    :param messages: The conversation.
+    :param generation_kwargs: Parameters of the call.
+    :param tools: The tools that the model may call.
+    :returns: Plain values.
+    """
     conversation = [
         [
             message.role.value,

@@ -1,4 +1,4 @@
-"""Keeping a prompt inside the window of its model."""
+"""The fitting of a prompt into the window of its model."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ OVERHEAD_TOKENS = 48
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens of a text without its model's tokeniser, rather too many than too few.
 
-    Three UTF-8 bytes a token: English has over four, Chinese about three.
+    The estimate is three UTF-8 bytes a token: English has over four, Chinese about three.
 
     :param text: Any text.
-    :returns: Tokens.
+    :returns: The number of tokens.
     """
     return len(text.encode("utf-8", "surrogatepass")) // 3 + 1
 
@@ -32,9 +32,9 @@ def estimate_tokens(text: str) -> int:
 class Fitted(Generic[Prompt]):
     """A prompt that fits.
 
-    :param prompt: The text, or whatever it was rendered as.
-    :param documents_cut: How many documents were left out of it, oldest observations first.
-    :param documents_shortened: How many of the newest ones lost their end.
+    :param prompt: The rendered prompt.
+    :param documents_cut: The number of documents that were left out, oldest observations first.
+    :param documents_shortened: The number of the newest documents that were shortened.
     """
 
     prompt: Prompt
@@ -52,10 +52,10 @@ def fit_to_window(
 ) -> Fitted[Prompt]:
     """Render a prompt with as many documents as the window holds.
 
-    Documents go one by one, from the end of the oldest observation on. When only the newest one that holds any is left,
-    its texts lose their ends, and its documents go last.
+    Documents are left out one by one, beginning at the end of the oldest observation. When only the newest observation
+    with documents remains, its texts are shortened first, and then its documents are left out.
 
-    :param render: Makes the prompt from the documents of each observation.
+    :param render: Renders the prompt from the documents of each observation.
     :param observations: The documents of each observation, oldest first.
     :param context_window: Tokens that the model can hold, prompt and reply together.
     :param reply_tokens: Tokens kept free for the reply.
@@ -65,7 +65,7 @@ def fit_to_window(
     """
     room = context_window - reply_tokens - OVERHEAD_TOKENS
     kept = [list(observation) for observation in observations]
-    # A step without a retrieval (an answer, an unreadable reply) has nothing to show; the newest is one that has.
+    # A step without a retrieval (an answer, an unreadable reply) has no documents, so the newest one with some counts.
     last = max((number for number, observation in enumerate(kept) if observation), default=0)
     prompt = render(kept)
     cut = 0
@@ -81,7 +81,7 @@ def fit_to_window(
     share = max((len(document.content or "") for document in newest), default=0)
     while share > 0:
         share = share * 3 // 4
-        shortened = [_shortened(document, share) for document in newest]
+        shortened = [_shorten(document, share) for document in newest]
         prompt = render([*kept[:last], shortened, *kept[last + 1 :]])
         if tokens(prompt) <= room:
             changed = sum(new is not old for new, old in zip(shortened, newest, strict=True))
@@ -99,10 +99,10 @@ def fit_to_window(
     )
 
 
-def _shortened(document: Document, characters: int) -> Document:
+def _shorten(document: Document, characters: int) -> Document:
     content = document.content or ""
     if len(content) <= characters:
         return document
-    # With the whole text it keeps its number in the prompt.
+    # A document keeps its number in the prompt by its whole text.
     meta = {**document.meta, WHOLE_TEXT: content}
     return replace(document, content=content[:characters].rstrip() + " ...", meta=meta)

@@ -1,4 +1,4 @@
-"""The model where it can judge, the trees where it cannot."""
+"""The judge that calls the model of a server, and trees in place of the embedded model."""
 
 from __future__ import annotations
 
@@ -12,17 +12,20 @@ from prefrag.components.state.state import State, Verdict
 
 
 class AutoJudge:
-    """Leaves the verdict to the model of a server, and to trees in the place of the embedded model.
+    """Judge with the model of a server, and with trees in place of the embedded model.
 
-    The small model that runs in this process judges at chance.
+    The small embedded model judges no better than chance.
     """
 
     def __init__(self, model_judge: ModelJudge, tree_judge: Judge):
         """Set up the judge.
 
-        :param model_judge: Judges with the model of a server.
-        :param tree_judge: Judges where that model would be the embedded one.
+        :param model_judge: The judge with the model of a server.
+        :param tree_judge: The judge where that model would be the embedded one.
+        :raises ValueError: When the first judge calls no model of its own, so that there is nothing to choose by.
         """
+        if not hasattr(model_judge, "is_embedded"):
+            raise ValueError(f"model_judge is a {type(model_judge).__name__}: give a ModelJudge.")
         self.model_judge = model_judge
         self.tree_judge = tree_judge
 
@@ -34,30 +37,30 @@ class AutoJudge:
         return default_to_dict(self, model_judge=self.model_judge, tree_judge=self.tree_judge)
 
     def warm_up(self) -> None:
-        """Load or connect the one that judges.
+        """Load or connect the chosen judge.
 
         :raises TreesMissing: When the trees judge and there are none.
         """
-        self._chosen().warm_up()
+        self._choose().warm_up()
 
     def judge(self, state: State) -> tuple[Verdict, State]:
         """Judge the passages of the last search.
 
         :param state: The state after a search that found something.
-        :returns: The verdict, and the state with what judging has cost.
+        :returns: The verdict, and the state with the calls counted.
         :raises RunError: When the model fails; it holds the state.
         """
-        return self._chosen().judge(state)
+        return self._choose().judge(state)
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
         """Judge as :meth:`judge` does, without blocking the event loop.
 
         :param state: The state after a search that found something.
-        :returns: The verdict, and the state with what judging has cost.
+        :returns: The verdict, and the state with the calls counted.
         :raises RunError: When the model fails; it holds the state.
         """
-        return await self._chosen().judge_async(state)
+        return await self._choose().judge_async(state)
 
-    def _chosen(self) -> Judge:
-        # Which model it is depends on the environment of the run, so that is looked up late.
+    def _choose(self) -> Judge:
+        # Chosen at each call, because the model depends on the environment of the run.
         return self.tree_judge if self.model_judge.is_embedded else self.model_judge

@@ -1,4 +1,4 @@
-"""The trees where they are sure, the model where they are not."""
+"""The judge that calls trees, and a model where they are unsure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from prefrag.components.state.state import State, Verdict
 
 
 class CascadeJudge:
-    """Calls a model only where the trees are unsure; the verdict keeps the probability of the trees as its score."""
+    """Judge with trees, and with a model where they are unsure; the verdict's score is the trees' probability."""
 
     def __init__(self, tree_judge: TreeJudge, model_judge: Judge, unsure_from: float = 0.2, unsure_to: float = 0.8):
         """Set up the judge.
 
-        :param tree_judge: Judges first.
-        :param model_judge: Judges where the trees are unsure.
+        :param tree_judge: The judge that is called first.
+        :param model_judge: The judge that is called where the trees are unsure.
         :param unsure_from: The probability, 0 to 1, above which the trees are unsure.
         :param unsure_to: The probability, 0 to 1, from which they are sure again.
         :raises ValueError: When the bounds are out of order.
@@ -56,7 +56,7 @@ class CascadeJudge:
         """Judge the passages of the last search.
 
         :param state: The state after a search that found something.
-        :returns: The verdict, and the state with what judging has cost.
+        :returns: The verdict, and the state with the calls counted.
         :raises RunError: When the model fails; it holds the state.
         """
         by_trees, state = self.tree_judge.judge(state)
@@ -69,7 +69,7 @@ class CascadeJudge:
         """Judge as :meth:`judge` does, without blocking the event loop.
 
         :param state: The state after a search that found something.
-        :returns: The verdict, and the state with what judging has cost.
+        :returns: The verdict, and the state with the calls counted.
         :raises RunError: When the model fails; it holds the state.
         """
         by_trees, state = await self.tree_judge.judge_async(state)

@@ -1,4 +1,4 @@
-"""What a judge is."""
+"""The interface of a judge."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from prefrag.components.state.state import State, Verdict
 
 
 class Judge(Protocol):
-    """Decides whether the passages that the last search found are worth keeping (equation 3 of PrefRAG)."""
+    """Decide whether the passages that the last search found are worth keeping (equation 3 of PrefRAG)."""
 
     def warm_up(self) -> None:
         """Load or connect what the judge needs, before the first question."""
@@ -17,7 +17,7 @@ class Judge(Protocol):
         """Judge the passages of the last search.
 
         :param state: The state after a search that found something.
-        :returns: The verdict, and the state with what judging has cost.
+        :returns: The verdict, and the state with the calls counted.
         :raises RunError: When a model fails; it holds the state.
         """
 
@@ -25,7 +25,7 @@ class Judge(Protocol):
         """Judge as :meth:`judge` does, without blocking the event loop.
 
         :param state: The state after a search that found something.
-        :returns: The verdict, and the state with what judging has cost.
+        :returns: The verdict, and the state with the calls counted.
         :raises RunError: When a model fails; it holds the state.
         """
 

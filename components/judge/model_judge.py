@@ -1,4 +1,4 @@
-"""The judge of the paper: a language model."""
+"""The judge that calls a language model, as in the paper."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SCHEMA = object_schema(analysis={"type": "string", "maxLength": 600}, status={"
 
 
 class ModelJudge:
-    """Has a language model compare the new passages with the observed ones (equation 3 and table 20 of PrefRAG)."""
+    """Judge with a language model that compares new and observed passages (equation 3 and table 20 of PrefRAG)."""
 
     def __init__(
         self,
@@ -56,7 +56,7 @@ class ModelJudge:
 
     @property
     def is_embedded(self) -> bool:
-        """Whether the model is the small one that runs in this process."""
+        """Whether the model is the embedded one."""
         return self._call.is_embedded
 
     def warm_up(self) -> None:

@@ -1,4 +1,4 @@
-"""Where the passages of a search go: kept, or on to another source."""
+"""The component that keeps the passages of a search or switches to another source, by a judge's verdict."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from prefrag.components.state.state import Action, State, Verdict
 
 @component
 class SourceSwitchJudge:
-    """Keeps what the preferred source found, or sends the query on to another source (equation 3 of PrefRAG).
+    """Keep what the preferred source found, or send the query to another source (equation 3 of PrefRAG).
 
-    Outputs, of which one is given a run: ``kept``, or ``switch_<source>`` for one of the sources.
+    Each run gives one of the outputs: ``kept``, or ``switch_<source>`` for one of the sources.
 
     The verdict is that of a judge: :class:`ModelJudge`, :class:`TreeJudge`, :class:`CascadeJudge` or
-    :class:`AutoJudge`. It is not called where nothing has to be compared: at the first search, where nothing was
+    :class:`AutoJudge`. It is not called where there is nothing to compare: at the first search, where nothing was
     found, and where there is no other source.
 
-    With ``switch_at="next_step"`` everything is kept, and the verdict on what the preferred source found steers the
-    search after it, through a :class:`PreferenceSelector`: the retrieval adjustment label of MSPR (section III.C).
+    With ``switch_at="next_step"`` everything is kept, and the verdict on what the preferred source found decides the
+    source of the next search, through a :class:`PreferenceSelector`: the retrieval adjustment label of MSPR (section
+    III.C).
     """
 
     def __init__(
@@ -36,7 +37,7 @@ class SourceSwitchJudge:
         """Set up the component and its outputs.
 
         :param sources: The names of the sources: one ``switch_`` output each, tried in this order.
-        :param judge: Compares the new passages with the observed ones.
+        :param judge: The judge that compares the new passages with the observed ones.
         :param judge_first_step: Judge the first search too. The authors do not, as nothing has been observed yet.
         :param switch_at: Which search a False verdict sends to another source: this step's, as in PrefRAG, or the next
             one's, as in MSPR.
@@ -54,13 +55,13 @@ class SourceSwitchJudge:
         self.judge_first_step = judge_first_step
         self.switch_at = switch_at
         self.enabled = enabled
-        # What only steers the next step has nowhere to switch to now.
+        # A verdict for the next step switches nothing in this one.
         switches = self.sources if switch_at == "this_step" else []
         outputs: dict[str, Any] = {f"switch_{source}": State for source in switches}
         component.set_output_types(self, **outputs, kept=State)
 
     def warm_up(self) -> None:
-        """Load or connect what judges.
+        """Load or connect the judge.
 
         :raises TreesMissing: When trees judge and there are none.
         """
@@ -96,23 +97,23 @@ class SourceSwitchJudge:
         return self._route(verdict, state)
 
     def _needs_no_verdict(self, state: State) -> bool:
-        """Check whether nothing would come of a verdict, or its search has been switched already.
+        """Check whether a verdict would change nothing, or the search has been switched already.
 
         :param state: The state after a search.
         :returns: Whether the state is kept as it is.
         """
         step = state.step
-        # A verdict that is there has brought these documents: they stand, whatever they are.
+        # The documents of a switch are kept, whatever they are.
         if not self.enabled or step.verdict is not None:
             return True
         steers_nothing = step.action is not Action.SEARCH or step.searches[-1].source != state.settings.preferred
         return self.switch_at == "next_step" and steers_nothing
 
     def _verdict_at_once(self, state: State) -> Verdict | None:
-        """Decide where no passages have to be compared.
+        """Decide where there are no passages to compare.
 
         :param state: The state after a search.
-        :returns: The verdict; None where the judge has to compare.
+        :returns: The verdict; None where the judge has to compare passages.
         """
         search = state.step.searches[-1]
         if self._alternative(state) is None:

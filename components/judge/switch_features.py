@@ -1,4 +1,4 @@
-"""What can be counted of the passages of a retrieval, to judge whether they are worth keeping."""
+"""The features of the passages of a retrieval from which trees judge whether they are worth keeping."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _OF_PASSAGE = (
     "years",
     "words",
 )
-# How far a passage is ahead of the best of the other new ones, or behind it.
+# The features for which the difference to the best of the other new passages is a feature too.
 _AHEAD = (
     "covers_query",
     "covers_question",
@@ -89,7 +89,7 @@ _WHOLE_NAME = re.compile(rf"\b{_NAME_WORD}(?:\s+(?:(?:of|the|and|de|for|in|at|on
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 _YEAR = re.compile(r"\b(?:1\d|20)\d\d\b")
 _MOST_YEARS = 5
-# Words that have their capital from the beginning of a question.
+# Words that have a capital letter because they begin a question.
 _FIRST_WORDS = frozenset(
     (
         *("what", "when", "where", "which", "who", "whose", "whom", "why", "how"),
@@ -97,7 +97,7 @@ _FIRST_WORDS = frozenset(
     )
 )
 _ARTICLES = frozenset(("the", "a", "an"))
-# The words of a query for such a thing, as a question or by the name of a fact.
+# The words of a query for each kind of thing, as a question or as the name of a fact.
 _ASKS = {
     "asks_when": frozenset(("when", "year", "date", "birth", "founded", "inception")),
     "asks_who": frozenset(
@@ -116,18 +116,18 @@ def switch_features(
     step: int,
     statistics: TermStatistics | None = None,
 ) -> list[dict[str, float]]:
-    """Describe each passage of a retrieval that has not been shown, words weighted by how rare they are.
+    """Compute the features of each retrieved passage that has not been shown, words weighted by how rare they are.
 
-    Nothing depends on the scores of the retriever, which mean another thing in each engine.
+    No feature depends on the scores of the retriever, which have a different meaning in each engine.
 
     :param question: The original question.
     :param query: The query of the search.
     :param new: The passages that have just been found, best first.
     :param observed: The passages that have been shown.
-    :param step: How many searches went before this one.
+    :param step: The number of searches before this one.
     :param statistics: See :func:`term_weights`; also analyses the texts.
     :returns: For each of the new passages that has not been shown, in order, a value for each of :data:`FEATURES`;
-        shares are from 0 to 1, and what does not apply is -1.
+        shares are from 0 to 1, and a feature that does not apply is -1.
     """
     texts = _Texts(question, query, new, observed, statistics)
     shown = {identity(document) for document in observed}
@@ -159,7 +159,7 @@ def switch_features(
 
 
 class _Texts:
-    """The texts of one retrieval, each analysed once."""
+    """The texts of a retrieval, each analysed once."""
 
     def __init__(
         self,
@@ -179,7 +179,7 @@ class _Texts:
         shown = len(new) + len(observed)
         self.passages, self.titles = rest[: len(new)], rest[shown : shown + len(new)]
         analysed_sentences = iter(rest[shown + len(new) :])
-        # What stands in the title need not stand in the sentence again.
+        # A word of the title need not be repeated in the sentence.
         self.sentences = [
             [next(analysed_sentences) | title for _ in each] for each, title in zip(sentences, self.titles, strict=True)
         ]
@@ -193,19 +193,19 @@ class _Texts:
         self.added = self.query - self.question
         self.weights = term_weights(self.query.union(self.question, *self.titles), statistics)
         self.rarest = set(sorted(self.query, key=lambda term: (-self.weights[term], term))[:2])
-        self.spoken_query, self.spoken_question = _spoken(query), _spoken(question)
-        self.spoken_seen = [_spoken(passage_text(document)) for document in observed]
-        self.spoken_new = [_spoken(document.content or "") for document in new]
-        self.spoken_titles = [_spoken_title(document) for document in new]
-        self.spoken_passages = [_spoken(passage_text(document)) for document in new]
-        self.whole_titles = [_spoken(_title(document)) for document in new]
+        self.spoken_query, self.spoken_question = _normalise(query), _normalise(question)
+        self.spoken_seen = [_normalise(passage_text(document)) for document in observed]
+        self.spoken_new = [_normalise(document.content or "") for document in new]
+        self.spoken_titles = [_normalise_title(document) for document in new]
+        self.spoken_passages = [_normalise(passage_text(document)) for document in new]
+        self.whole_titles = [_normalise(_title(document)) for document in new]
         self.names = {name.lower() for name in _NAME.findall(query)} - _FIRST_WORDS
         self.whole_names = _whole_names(query)
         self.added_names = [name for name in self.whole_names if name not in self.spoken_question]
-        self.observed_titles = [title for document in observed if (title := _spoken_title(document)).strip()]
+        self.observed_titles = [title for document in observed if (title := _normalise_title(document)).strip()]
 
     def overall(self) -> dict[str, float]:
-        """Count what does not depend on a single new passage.
+        """Compute the features that are the same for all new passages.
 
         :returns: The values by the names of the features.
         """
@@ -223,9 +223,9 @@ class _Texts:
         }
 
     def measure(self, place: int) -> dict[str, float]:
-        """Count what one new passage covers, holds and is called.
+        """Compute the features of one new passage and its title.
 
-        :param place: Which of the new passages, from 0.
+        :param place: The position among the new passages, from 0.
         :returns: The values by the names of the features.
         """
         terms, title = self.passages[place], self.titles[place]
@@ -239,7 +239,7 @@ class _Texts:
             "covers_open_query": self._share(terms, self.open_query),
             "covers_added_words": self._share(terms, self.added) if self.added else _ABSENT,
             "sentence_covers_query": max(self._share(sentence, self.query) for sentence in self.sentences[place]),
-            "holds_word_pairs": self._pairs_held(place),
+            "holds_word_pairs": self._share_of_pairs(place),
             "holds_rarest_words": _part(terms, self.rarest),
             "holds_whole_names": _holding(self.whole_names, lambda name: name in self.spoken_passages[place]),
             "holds_added_whole_names": _holding(self.added_names, lambda name: name in self.spoken_passages[place]),
@@ -267,10 +267,10 @@ class _Texts:
             "words": float(self.lengths[place]),
         }
 
-    def _pairs_held(self, place: int) -> float:
-        """Share, by weight, the neighbouring words of the query that are neighbours there too.
+    def _share_of_pairs(self, place: int) -> float:
+        """Compute the share, by weight, of the query's pairs of neighbouring words that a passage contains.
 
-        :param place: Which of the new passages, from 0.
+        :param place: The position among the new passages, from 0.
         :returns: The share, from 0 to 1.
         """
         weights = {pair: self.weights[pair[0]] + self.weights[pair[1]] for pair in sorted(self.query_pairs)}
@@ -278,7 +278,7 @@ class _Texts:
         return sum(weight for pair, weight in weights.items() if pair in self.pairs[place]) / whole if whole else 0.0
 
     def _weight(self, terms: Set[str]) -> float:
-        # A sum of floats depends on its order, and that of a set on the process.
+        # Sorted, because a sum of floats depends on its order, and that of a set differs between processes.
         return sum(self.weights[term] for term in sorted(terms))
 
     def _share(self, having: Set[str], wanted: Set[str]) -> float:
@@ -308,17 +308,17 @@ def _holding(names: Sequence[str], holds: Callable[[str], bool]) -> float:
 
 
 def _whole_names(query: str) -> list[str]:
-    """Find the names in a query, each of as many words as it has.
+    """Find the names in a query, of one word or more.
 
     :param query: The query.
-    :returns: Each name once, as :func:`_spoken` writes it.
+    :returns: Each name once, as :func:`_normalise` writes it.
     """
     names = []
     for found in _WHOLE_NAME.findall(query):
         name_words = found.split()
         while name_words and name_words[0].lower() in _FIRST_WORDS | _ARTICLES:
             name_words.pop(0)
-        name = _spoken(" ".join(name_words))
+        name = _normalise(" ".join(name_words))
         if name.strip() and name not in names:
             names.append(name)
     return names
@@ -329,8 +329,8 @@ def _title(document: Document) -> str:
     return str(title or "")
 
 
-def _spoken(text: str) -> str:
-    """Write a text as words in lower case, a blank around each, so that a title is found as whole words.
+def _normalise(text: str) -> str:
+    """Write a text as words in lower case with a blank around each, so that a title is found only as whole words.
 
     :param text: The text.
     :returns: The words.
@@ -338,5 +338,5 @@ def _spoken(text: str) -> str:
     return f" {' '.join(_WORD.findall(text.lower()))} "
 
 
-def _spoken_title(document: Document) -> str:
-    return _spoken(_PARENTHESIS.sub("", _title(document)))
+def _normalise_title(document: Document) -> str:
+    return _normalise(_PARENTHESIS.sub("", _title(document)))

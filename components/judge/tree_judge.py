@@ -1,4 +1,4 @@
-"""The judge that is no language model: small trees."""
+"""The judge that calls small boosted trees instead of a language model."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ SHIPPED_TREES = Path(__file__).parent / "switch_trees.json"
 
 
 def keep_probability(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -> float:
-    """Estimate whether at least one passage is needed, from what the trees estimate for each.
+    """Estimate how likely at least one passage is needed, from the trees' estimate for each.
 
     :param trees: Trees over :data:`FEATURES`.
-    :param features: What :func:`switch_features` counts of each new passage.
+    :param features: The features of each new passage, from :func:`switch_features`.
     :returns: The probability, from 0 to 1; 0 where no passage is new.
     """
     return 1 - math.prod(1 - needed for needed in trees.probabilities([as_row(passage) for passage in features]))
 
 
 class TreeJudge:
-    """Estimates with boosted trees how likely one of the passages is new and needed, in milliseconds.
+    """Judge with boosted trees, in milliseconds, how likely one of the passages is new and needed.
 
-    For models that are too small to judge, or too slow.
+    It replaces models that are too small to judge, or too slow.
 
     ```python
     from haystack import Document
@@ -49,8 +49,8 @@ class TreeJudge:
         """Set up the judge.
 
         :param trees: A file that ``prefrag train judge`` has written; by default the trees that are shipped.
-        :param term_statistics: Analyses texts and knows how frequent their words are: the embedded store, or the
-            Elasticsearch retriever; without one all words of four letters and more weigh the same.
+        :param term_statistics: The analysis and the frequencies of words: the embedded store, or the Elasticsearch
+            retriever; without one all words of four letters and more have the same weight.
         :param threshold: The probability, 0 to 1, from which the passages are kept.
         :raises ValueError: When a setting is out of range.
         """
@@ -73,7 +73,7 @@ class TreeJudge:
         """Load the trees.
 
         :raises TreesMissing: When there are none.
-        :raises ValueError: When the file is none that fits.
+        :raises ValueError: When the file does not fit.
         """
         self._load()
 
@@ -98,11 +98,11 @@ class TreeJudge:
         :returns: The verdict, and the state as it was.
         :raises TreesMissing: When there are no trees.
         """
-        # The statistics may be a server's.
+        # In a thread, because the statistics may come from a server.
         return await asyncio.to_thread(self.judge, state)
 
     def probability(self, state: State) -> float:
-        """Estimate whether the last search found a passage that is needed and has not been shown.
+        """Estimate how likely the last search found a passage that is needed and has not been shown.
 
         :param state: The state after a search.
         :returns: The probability, from 0 to 1.

@@ -1,1 +1,1 @@
-"""Which documents are needed together: a classifier of pairs."""
+"""The classifier of pairs, which selects documents that are needed together."""

@@ -1,4 +1,4 @@
-"""The context of DR-RAG without a classifier: both stages by rank."""
+"""The selection of DR-RAG's context without a classifier: both stages by rank."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from prefrag.components.state.state import identity
 def fill_by_rank(documents: Sequence[Document], candidates: Sequence[Sequence[Document]], k: int) -> list[Document]:
     """Fill a context to ``k`` documents (equation 1 of DR-RAG, without a classifier).
 
-    Each first-stage document in turn adds the first of its second-stage list that is not in the context yet. Where
-    that leaves room the turns go on, as appendix A.2 has it.
+    Each first-stage document in turn adds the first of its second-stage list that is not in the context yet. The turns
+    are repeated until the context is full, as in appendix A.2.
 
     :param documents: The documents of the first stage.
     :param candidates: The second-stage list of each of them, best first.
-    :param k: The most documents to give.
+    :param k: The most documents to return.
     :returns: The documents of the first stage, then those added, each once.
     """
     context = {identity(document): document for document in documents}

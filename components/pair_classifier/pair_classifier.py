@@ -1,4 +1,4 @@
-"""Chooses documents by the verdicts of a classifier on pairs of them."""
+"""The component that selects documents by the verdicts of a classifier on pairs of them."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _ENGINES: dict[str, Callable[[], PairScorer]] = {"trees": TreePairScorer, "trans
 
 @component
 class PairClassifier:
-    """Selects documents in pairs: a pair is positive when both are needed to answer (section 2.2.2 of DR-RAG).
+    """Select documents in pairs: a pair is positive when both are needed to answer (section 2.2.2 of DR-RAG).
 
     *Classifier Inverse Selection* fills the context to ``k`` documents and then drops the redundant ones; *Classifier
-    Forward Selection* adds to the first stage only what the classifier accepts. Both may give fewer than ``k``. Beyond
-    the paper, *fill* ranks the documents of both stages by the best pair that each is in, and gives ``k`` of them.
+    Forward Selection* adds to the first stage only what the classifier accepts. Both may select fewer than ``k``.
+    Beyond the paper, *fill* ranks the documents of both stages by the best pair of each, and selects ``k`` of them.
 
     ```python
     from haystack import Document
@@ -55,22 +55,21 @@ class PairClassifier:
     ):
         """Set the engine and the method of selection.
 
-        :param engine: What scores pairs: ``trees`` (those that are shipped), ``transformer``, or any object with the
-            method of :class:`PairScorer`.
+        :param engine: The scorer of pairs: ``trees`` (the shipped ones), ``transformer``, or any object with the method
+            of :class:`PairScorer`.
         :param selection: ``cis``, ``cfs`` or ``fill``.
-        :param k: The most documents to give, the first stage's among them.
+        :param k: The most documents to select, those of the first stage included.
         :param threshold: The score, from 0 to 1, from which a pair is positive; ``fill`` does not need it.
         :param drop: What ``cis`` may drop: ``second_stage`` documents that are positive with none of the first stage
             (equation 3), or ``any`` document that is positive with no other (the prose of 2.2.2).
-        :param accept: How many of a second-stage list ``cfs`` takes: the ``first`` accepted (equation 4), or ``all``
+        :param accept: Which of a second-stage list ``cfs`` takes: the ``first`` accepted (equation 4), or ``all``
             (algorithm 1). Both stop at ``k``.
-        :param lookahead: How many of each second-stage list ``cfs`` scores together before it looks whether one is
-            accepted: a larger number makes fewer and larger batches, and more pairs. An engine that wants all pairs
-            together gets them.
-        :param rank_weight: What ``fill`` adds to the first document of the first stage, half of it to the second, a
-            third to the third. Where no pair is likely, as in a corpus unlike those of the training, the first
-            stage's order decides; next to a likely pair it is nothing.
-        :raises ValueError: When a setting makes no sense.
+        :param lookahead: The number of documents of each second-stage list that ``cfs`` scores together: a larger
+            number makes fewer and larger batches, and more pairs. An engine with ``together`` gets all pairs at once.
+        :param rank_weight: The score that ``fill`` adds to the first document of the first stage; half of it is added
+            to the second, a third to the third. Where no pair is likely, as in a corpus unlike those of the training,
+            the order of the first stage decides; compared with a likely pair it is negligible.
+        :raises ValueError: When a setting is invalid.
         """
         if isinstance(engine, str):
             if engine not in _ENGINES:
@@ -103,7 +102,7 @@ class PairClassifier:
     def warm_up(self) -> None:
         """Load the classifier.
 
-        :raises FileNotFoundError: When there is none, before anything is retrieved for it.
+        :raises FileNotFoundError: When there is none.
         """
         if hasattr(self.engine, "warm_up"):
             self.engine.warm_up()
@@ -117,8 +116,8 @@ class PairClassifier:
         :param query: The question.
         :param documents: The documents of the first stage, best first.
         :param candidates: The second-stage list of each of them, best first.
-        :param k: The most documents to give, in place of the component's own.
-        :returns: ``documents``: the selected ones, those of the first stage in front; with ``fill`` the best in front.
+        :param k: The most documents to select, by default the component's own number.
+        :returns: ``documents``: the selected ones, those of the first stage first; with ``fill`` the best first.
             ``pairs``: the verdicts of the classifier, as ``documents`` (two ids), ``score`` and ``positive``.
         :raises ValueError: When there is not one list a document, ``k`` is under 1, or the engine's scores do not fit.
         :raises FileNotFoundError: When there is no trained classifier.
@@ -145,7 +144,17 @@ class PairClassifier:
     async def run_async(
         self, query: str, documents: list[Document], candidates: list[list[Document]], k: int | None = None
     ) -> dict[str, Any]:
-        """Select documents without blocking the event loop; otherwise the same as :meth:`run`."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param query: The question.
+        :param documents: The documents of the first stage, best first.
+        :param candidates: The second-stage list of each of them, best first.
+        :param k: The most documents to select, by default the component's own number.
+        :returns: ``documents``: the selected ones, those of the first stage first; with ``fill`` the best first.
+            ``pairs``: the verdicts of the classifier, as ``documents`` (two ids), ``score`` and ``positive``.
+        :raises ValueError: When there is not one list a document, ``k`` is under 1, or the engine's scores do not fit.
+        :raises FileNotFoundError: When there is no trained classifier.
+        """
         return await asyncio.to_thread(self.run, query, documents, candidates, k)
 
     def _inverse(
@@ -157,10 +166,10 @@ class PairClassifier:
         second = [document for document in context if identity(document) not in first_stage]
         pairs = list(product(first, second)) if self.drop == "second_stage" else list(combinations(context, 2))
         verdicts.score_pairs(pairs)
-        wanted = {identity(document) for pair in pairs if verdicts.positive(*pair) for document in pair}
+        wanted = {identity(document) for pair in pairs if verdicts.is_positive(*pair) for document in pair}
         if self.drop == "second_stage":
             return [*first, *(document for document in second if identity(document) in wanted)]
-        # A classifier that sees no pair at all gives no verdict on which document is redundant.
+        # Without any positive pair the classifier cannot distinguish redundant documents, so the first stage stays.
         return [document for document in context if identity(document) in wanted] or first
 
     def _forward(
@@ -183,7 +192,14 @@ class PairClassifier:
     def _walk(
         self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
     ) -> tuple[list[Document], list[Pair]]:
-        """Fill the context as far as the verdicts go, and list the pairs whose verdict comes next."""
+        """Fill the context as far as the verdicts are known, and list the pairs to score next.
+
+        :param documents: The documents of the first stage.
+        :param candidates: The second-stage list of each of them.
+        :param k: The most documents in the context.
+        :param verdicts: The verdicts so far.
+        :returns: The context, and the pairs whose verdicts are needed; none when the context is complete.
+        """
         context = {identity(document): document for document in documents[:k]}
         unknown: list[Pair] = []
         for first, second_stage in zip(documents, candidates, strict=True):
@@ -192,13 +208,13 @@ class PairClassifier:
                     break
                 if identity(second) in context:
                     continue
-                if not verdicts.known(first, second):
-                    # The lists behind this one go on meanwhile, so that their next pairs are in the same batch.
+                if not verdicts.is_known(first, second):
+                    # The following lists are walked too, so that their next pairs are in the same batch.
                     behind = (one for one in second_stage[position:] if identity(one) not in context)
-                    ahead = (one for one in behind if not verdicts.known(first, one))
+                    ahead = (one for one in behind if not verdicts.is_known(first, one))
                     unknown += [(first, document) for document in islice(ahead, self.lookahead)]
                     break
-                if verdicts.positive(first, second):
+                if verdicts.is_positive(first, second):
                     context[identity(second)] = second
                     if self.accept == "first":
                         break
@@ -210,7 +226,7 @@ def all_pairs(documents: Sequence[Document], candidates: Sequence[Sequence[Docum
 
     :param documents: The documents of the first stage.
     :param candidates: The second-stage list of each of them.
-    :returns: Each document of the first stage with each of its list, and with each other one of the first stage.
+    :returns: Each document of the first stage with each of its list, and with each other document of the first stage.
     """
     first_stage = {identity(document): document for document in documents}
     return [
@@ -224,7 +240,7 @@ def all_pairs(documents: Sequence[Document], candidates: Sequence[Sequence[Docum
 def by_best_pair(
     documents: Sequence[Document], pairs: Sequence[Pair], scores: Sequence[float], rank_weight: float
 ) -> list[Document]:
-    """Rank the documents of both stages by the best pair that each is in.
+    """Rank the documents of both stages by the best pair of each.
 
     :param documents: The documents of the first stage, best first.
     :param pairs: All pairs.
@@ -245,7 +261,7 @@ def by_best_pair(
 
 
 class _Verdicts:
-    """The scores of the pairs of one question; no pair is scored twice."""
+    """The scores of the pairs of a question, each scored once."""
 
     def __init__(self, question: str, engine: PairScorer, threshold: float):
         self._question = question
@@ -253,13 +269,13 @@ class _Verdicts:
         self._threshold = threshold
         self._scores: dict[tuple[Identity, Identity], float] = {}
 
-    def known(self, first: Document, second: Document) -> bool:
+    def is_known(self, first: Document, second: Document) -> bool:
         return (identity(first), identity(second)) in self._scores
 
     def score(self, first: Document, second: Document) -> float:
         return self._scores[identity(first), identity(second)]
 
-    def positive(self, first: Document, second: Document) -> bool:
+    def is_positive(self, first: Document, second: Document) -> bool:
         return self.score(first, second) >= self._threshold
 
     def score_pairs(self, pairs: Sequence[Pair]) -> None:

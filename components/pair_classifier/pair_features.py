@@ -1,4 +1,4 @@
-"""What can be counted of a question and two passages, to judge whether both are needed."""
+"""The features of a question and two passages from which trees judge whether both passages are needed."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ FEATURES = (
     "links_in_pool",
 )
 
-# Of BM25, as the embedded index has them.
+# The parameters of BM25 in the embedded index.
 _K1, _B, _TITLE_BOOST = 1.2, 0.75, 1.25
-# A word of the question behind its first that is written like a name or a number.
+# A word of the question after its first that is written like a name or a number.
 _NAME = re.compile(r"(?<!^)\b(?:[^\W\d_]\w*|\d[\d.,]*)")
-# A shorter title is found in texts that do not mean it.
+# Shorter titles occur in texts that do not mean them.
 _SHORTEST_TITLE = 3
-# A passage is often chained that is among so many that fit the question with a passage of the first stage.
+# A passage is chained to one of the first stage if it is among the so many that fit the question and that one best.
 _NEAREST = 8
 _ALMOST_NOTHING = 1e-3
 
@@ -85,14 +85,14 @@ Values = np.ndarray[Any, np.dtype[Any]]
 def pair_features(
     question: str, pairs: Sequence[tuple[Document, Document]], statistics: TermStatistics | None = None
 ) -> Values:
-    """Describe pairs of passages by what they cover of the question and of each other.
+    """Compute the features of pairs: what the passages cover of the question and of each other.
 
-    Words are weighted by how rare they are. Nothing depends on the scores or ranks that a retriever gave, which mean
-    another thing in each engine: how well a passage fits is counted again from its text. Some values are relative to
-    the best of the question, so all of its pairs are to be given together.
+    Words are weighted by how rare they are. No feature depends on the scores or ranks of a retriever, which have a
+    different meaning in each engine: how well a passage fits is computed from its text. Some values are relative to
+    the best of the question, so all of its pairs must be passed together.
 
     :param question: The question.
-    :param pairs: Two passages each, the one of the first stage in front.
+    :param pairs: Two passages each, the one of the first stage first.
     :param statistics: See :func:`term_weights`; also analyses the texts.
     :returns: One row a pair, one column for each of :data:`FEATURES`.
     """
@@ -120,46 +120,54 @@ def pair_features(
 def _measure(
     question: str, pool: Sequence[Document], a: Any, b: Any, statistics: TermStatistics | None
 ) -> Mapping[str, Any]:
-    """Compute for each feature a value a pair, or one for all; ``a`` and ``b`` are places in the pool."""
-    # Only passages of the first stage stand in front: each has a row in what compares passages with passages.
+    """Compute the features of all pairs.
+
+    :param question: The question.
+    :param pool: The passages of all pairs, each once.
+    :param a: For each pair the place of its first passage in the pool.
+    :param b: For each pair the place of its second passage in the pool.
+    :param statistics: See :func:`term_weights`.
+    :returns: For each feature a value a pair, or one for all.
+    """
+    # Only passages of the first stage come first in a pair: each has a row in the matrices of passages by passages.
     front, row = np.unique(a, return_inverse=True)
     texts = _Texts(question, pool, statistics)
-    weights, asked, holds, titles = texts.weights, texts.asked, texts.holds, texts.titles
+    weights, in_question, holds, titles = texts.weights, texts.in_question, texts.holds, texts.titles
 
     def share(of: Values, whole: Any) -> Values:
         return (of @ weights) / np.maximum(whole, _ALMOST_NOTHING)
 
-    asked_weight = asked @ weights
-    covered = share(holds * asked, asked_weight)
-    both = (holds[front] * asked * weights) @ holds.T / max(asked_weight, _ALMOST_NOTHING)
+    question_weight = in_question @ weights
+    covered = share(holds * in_question, question_weight)
+    both = (holds[front] * in_question * weights) @ holds.T / max(question_weight, _ALMOST_NOTHING)
     covered_pair = covered[a] + covered[b] - both[row, b]
     left_open = 1 - covered[a]
 
-    other = holds * (1 - asked)
+    other = holds * (1 - in_question)
     other_weight = np.maximum(other @ weights, _ALMOST_NOTHING)
     shared = (other[front] * weights) @ other.T
     rarest = np.stack([(other * (other[place] * weights)).max(axis=1, initial=0) for place in front])
     rarest_of_all = weights.max(initial=_ALMOST_NOTHING)
 
-    new_titles = titles * (1 - asked)
+    new_titles = titles * (1 - in_question)
     title_weight = np.maximum(titles @ weights, _ALMOST_NOTHING)
     new_title_weight = np.maximum(new_titles @ weights, _ALMOST_NOTHING)
     held = holds[front] * weights
-    names, plain = texts.names, asked - texts.names
+    names, plain = texts.names, in_question - texts.names
     names_weight = names @ weights
     with_names = share(holds * names, names_weight)
     with_plain = share(holds * plain, plain @ weights)
 
-    title_asked = (titles * asked) @ weights / title_weight
-    fit = texts.bm25 @ asked
+    title_asked = (titles * in_question) @ weights / title_weight
+    fit = texts.bm25 @ in_question
     fit_rank = _ranks(fit[None, :])[0]
     best_fit = max(fit.max(), _ALMOST_NOTHING)
     ranked = np.sort(fit)
-    chained = np.maximum(holds[front], asked) @ texts.bm25.T
+    chained = np.maximum(holds[front], in_question) @ texts.bm25.T
     chained[np.arange(len(front)), front] = 0
     chained_rank = _ranks(chained)
-    # What b has of the words that a leaves open, and as much of the further words that a brings.
-    open_fit = (asked * (1 - holds[front])) @ texts.bm25.T
+    # The fit of b to the words that a leaves open, and to these and the further words of a.
+    open_fit = (in_question * (1 - holds[front])) @ texts.bm25.T
     led_on = np.sqrt(open_fit * ((other[front] * weights) @ texts.bm25.T))
     for passages in (open_fit, led_on):
         passages[np.arange(len(front)), front] = 0
@@ -188,8 +196,8 @@ def _measure(
         "title_b_new_words_in_a": (held @ new_titles.T)[row, b] / new_title_weight[b],
         "title_a_words_asked": title_asked[a],
         "title_b_words_asked": title_asked[b],
-        "title_a_asked": links.asked[a],
-        "title_b_asked": links.asked[b],
+        "title_a_asked": links.in_question[a],
+        "title_b_asked": links.in_question[b],
         "title_a_in_b": linked_back,
         "title_b_in_a": links.by_front[row, b] >= 0,
         "title_b_place_in_a": links.by_front[row, b],
@@ -215,9 +223,9 @@ def _measure(
         "links_to_b": (links.by_front >= 0).sum(axis=0)[b],
         "length_a": texts.lengths[a],
         "length_b": texts.lengths[b],
-        "question_words": asked.sum(),
+        "question_words": in_question.sum(),
         "fit_second_best": ranked[-2] / best_fit if len(ranked) > 1 else 0,
-        "titles_asked": links.asked.sum(),
+        "titles_asked": links.in_question.sum(),
         "links_in_pool": (links.by_front >= 0).sum() / len(front),
     }
 
@@ -231,52 +239,59 @@ class _Texts:
         self.spoken = [f" {comparable(document.content or '')} " for document in pool]
         self.spoken_question = f" {comparable(question)} "
         numbers = {key: number for number, key in enumerate(dict.fromkeys(key for key in self.keys if key))}
-        # Passages without a title have not the same one.
+        # Passages without a title do not share one.
         self.key_numbers = np.array([numbers.get(key, -1 - place) for place, key in enumerate(self.keys)])
 
-        texts = [question, *names, *(document.content or "" for document in pool), *_written_as_names(question)]
-        asked, *rest = analyze_texts(texts, statistics)
+        texts = [question, *names, *(document.content or "" for document in pool), *_find_names(question)]
+        in_question, *rest = analyze_texts(texts, statistics)
         titles, contents, named = rest[: len(pool)], rest[len(pool) : 2 * len(pool)], rest[2 * len(pool) :]
         # The column of each term; a new term gets the next one.
         column: defaultdict[str, int] = defaultdict(count().__next__)
-        asked_numbers = [column[term] for term in asked]
-        title_words, content_words = _numbered(titles, column), _numbered(contents, column)
+        question_numbers = [column[term] for term in in_question]
+        title_words, content_words = _number_words(titles, column), _number_words(contents, column)
         in_title, in_content = (_counts(*words, len(pool), len(column)) for words in (title_words, content_words))
         holds = (in_title + in_content) > 0
-        is_asked = np.zeros(len(column), bool)
-        is_asked[asked_numbers] = True
-        # A word of one passage alone, and not of a title, tells nothing about a pair.
-        kept = np.flatnonzero(is_asked | in_title.any(axis=0) | (holds.sum(axis=0) > 1))
+        is_in_question = np.zeros(len(column), bool)
+        is_in_question[question_numbers] = True
+        # A word that is in one passage only, and in no title, is irrelevant for pairs.
+        kept = np.flatnonzero(is_in_question | in_title.any(axis=0) | (holds.sum(axis=0) > 1))
         terms = list(column)
         kept_terms = [terms[number] for number in kept]
         weight_of = term_weights(kept_terms, statistics)
         self.weights = np.array([weight_of[term] for term in kept_terms], np.float32)
-        self.asked = is_asked[kept].astype(np.float32)
-        names_asked = {term for word in named for term in word}
-        self.names = np.array([term in names_asked for term in kept_terms], np.float32) * self.asked
+        self.in_question = is_in_question[kept].astype(np.float32)
+        terms_of_names = {term for word in named for term in word}
+        self.names = np.array([term in terms_of_names for term in kept_terms], np.float32) * self.in_question
         self.holds = holds[:, kept].astype(np.float32)
         self.titles = (in_title[:, kept] > 0).astype(np.float32)
-        # The weight of each word in each passage, whoever asks for it.
-        fits_title = _saturated(in_title[:, kept], titles)
-        self.bm25 = (self.weights * (_TITLE_BOOST * fits_title + _saturated(in_content[:, kept], contents))).astype(
+        # The BM25 weight of each word in each passage, whether or not the question contains it.
+        fits_title = _saturate(in_title[:, kept], titles)
+        self.bm25 = (self.weights * (_TITLE_BOOST * fits_title + _saturate(in_content[:, kept], contents))).astype(
             np.float32
         )
         self.lengths = np.array([len(text) for text in contents], np.float32)
-        self._count_phrases(asked_numbers, *content_words, len(pool), len(column))
+        self._count_phrases(question_numbers, *content_words, len(pool), len(column))
 
-    def _count_phrases(self, asked: Sequence[int], row: Values, word: Values, passages: int, size: int) -> None:
-        """Count phrases: two words that follow each other in the question, or in several passages."""
-        wanted = np.unique([first * size + second for first, second in pairwise(asked)])
+    def _count_phrases(self, in_question: Sequence[int], row: Values, word: Values, passages: int, size: int) -> None:
+        """Count the phrases of two words that are in the question, or in several passages.
+
+        :param in_question: The numbers of the question's words, in order.
+        :param row: For each word of all passages the passage.
+        :param word: For each word of all passages its number.
+        :param passages: The number of passages.
+        :param size: The number of different words.
+        """
+        wanted = np.unique([first * size + second for first, second in pairwise(in_question)])
         follows = row[1:] == row[:-1]
-        # A number stands for a phrase in a passage, and each is taken once.
+        # One number encodes a phrase and a passage, and each number is counted once.
         held = np.sort(((word[:-1] * size + word[1:]) * passages + row[1:])[follows])
         phrase, row = np.divmod(held[_begins_run(held)], passages)
-        # Sorted, a phrase has its passages one behind the other.
+        # After sorting, the passages of a phrase are adjacent.
         begins = np.flatnonzero(_begins_run(phrase))
         often = np.diff(begins, append=len(phrase))
-        is_asked = np.isin(phrase[begins], wanted)
-        self.phrases = np.bincount(row[np.repeat(is_asked, often)], minlength=passages) / max(len(wanted), 1)
-        is_shared = ~is_asked & (often > 1)
+        is_in_question = np.isin(phrase[begins], wanted)
+        self.phrases = np.bincount(row[np.repeat(is_in_question, often)], minlength=passages) / max(len(wanted), 1)
+        is_shared = ~is_in_question & (often > 1)
         self.other_phrases = np.zeros((passages, is_shared.sum()), np.float32)
         column = np.repeat(np.cumsum(is_shared) - 1, often)
         shared = np.repeat(is_shared, often)
@@ -284,22 +299,22 @@ class _Texts:
 
 
 class _Mentions:
-    """Whose titles stand in which texts.
+    """The mentions of the titles of passages in the question and in the texts of passages.
 
-    :param asked: Whether the question mentions a passage's title.
-    :param by_front: Where in the text of a first-stage passage, 0 to 1, a title stands first; -1 where it does not.
-    :param of_front: Whether the title of a first-stage passage stands in the text of a passage.
+    :param in_question: For each passage whether the question mentions its title.
+    :param by_front: Where the text of a first-stage passage first mentions a title, from 0 to 1; -1 where it does not.
+    :param of_front: Whether the text of a passage mentions the title of a first-stage passage.
     """
 
-    def __init__(self, asked: Values, by_front: Values, of_front: Values):
-        self.asked = asked
+    def __init__(self, in_question: Values, by_front: Values, of_front: Values):
+        self.in_question = in_question
         self.by_front = by_front
         self.of_front = of_front
 
 
 def _mentions(texts: _Texts, front: Values) -> _Mentions:
     names = [f" {key} " if len(key) >= _SHORTEST_TITLE else None for key in texts.keys]
-    asked = [name is not None and name in texts.spoken_question for name in names]
+    in_question = [name is not None and name in texts.spoken_question for name in names]
     by_front = np.full((len(front), len(names)), -1, np.float32)
     of_front = np.zeros((len(front), len(names)), np.float32)
     for row, place in enumerate(front):
@@ -311,43 +326,72 @@ def _mentions(texts: _Texts, front: Values) -> _Mentions:
                 by_front[row, other] = found / len(text)
             if own is not None and own in texts.spoken[other]:
                 of_front[row, other] = 1
-    return _Mentions(np.array(asked, np.float32), by_front, of_front)
+    return _Mentions(np.array(in_question, np.float32), by_front, of_front)
 
 
-def _written_as_names(question: str) -> list[str]:
-    """Find the words of a question with a capital letter or a digit, behind its first word."""
+def _find_names(question: str) -> list[str]:
+    """Find the words of a question with a capital letter or a digit, after its first word.
+
+    :param question: The question.
+    :returns: The words.
+    """
     found = [match.group() for match in _NAME.finditer(question)]
     return [word for word in found if word != word.lower() or word[0].isdigit()]
 
 
-def _numbered(texts: Sequence[Sequence[str]], column: Mapping[str, int]) -> tuple[Values, Values]:
-    """Find the row and the column of each word, one text behind the other."""
+def _number_words(texts: Sequence[Sequence[str]], column: Mapping[str, int]) -> tuple[Values, Values]:
+    """Assign row and column to the words of texts.
+
+    :param texts: The words of each text.
+    :param column: The column of each word.
+    :returns: For each word of all texts, in order, its row (the text) and its column.
+    """
     row = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
     return row, np.fromiter(map(column.__getitem__, chain.from_iterable(texts)), np.intp, len(row))
 
 
 def _counts(row: Values, column: Values, rows: int, columns: int) -> Values:
-    """Count how often each column is in each row."""
+    """Count how often each pair of row and column occurs.
+
+    :param row: The rows.
+    :param column: The columns.
+    :param rows: The number of rows.
+    :param columns: The number of columns.
+    :returns: The counts, as a matrix of rows by columns.
+    """
     counted = np.bincount(row * columns + column, minlength=rows * columns)
     return counted.reshape(rows, columns).astype(np.float32)
 
 
 def _begins_run(values: Values) -> Values:
-    """Mark the values that are the first, or another than the one before."""
+    """Mark the values that differ from the one before.
+
+    :param values: The values.
+    :returns: For each value whether it is the first or differs.
+    """
     begins = np.ones(len(values), bool)
     np.not_equal(values[1:], values[:-1], out=begins[1:])
     return begins
 
 
-def _saturated(counts: Values, texts: Sequence[Sequence[str]]) -> Values:
-    """Weigh counts as BM25 does: more of a word count less and less, and in long texts less."""
+def _saturate(counts: Values, texts: Sequence[Sequence[str]]) -> Values:
+    """Saturate counts as BM25 does: each further occurrence adds less, and less in long texts.
+
+    :param counts: The counts, a row a text.
+    :param texts: The words of each text.
+    :returns: The saturated counts.
+    """
     lengths = np.array([len(text) for text in texts], np.float32)
     long = _K1 * (1 - _B + _B * lengths / max(lengths.mean(), 1))
     return counts * (_K1 + 1) / (counts + long[:, None])
 
 
 def _ranks(values: Values) -> Values:
-    """Rank each value in its row, from 0 for the largest; of equal ones the first is in front."""
+    """Rank each value in its row; of equal values the first has the lower rank.
+
+    :param values: The values, by rows.
+    :returns: The ranks, from 0 for the largest.
+    """
     order = np.argsort(-values, axis=1, kind="stable")
     ranks = np.empty_like(order)
     np.put_along_axis(ranks, order, np.arange(values.shape[1])[None, :].repeat(len(values), 0), 1)

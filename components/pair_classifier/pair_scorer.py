@@ -1,4 +1,4 @@
-"""The engine of a pair classifier: whether two documents are needed together."""
+"""The interface of a scorer of pairs: whether two documents are needed together."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ Pair = tuple[Document, Document]
 
 
 class PairScorer(Protocol):
-    """Estimates whether two documents are needed together; it may have ``warm_up``, ``to_dict`` and ``from_dict``.
+    """Estimate whether two documents are needed together; ``warm_up``, ``to_dict`` and ``from_dict`` are optional.
 
-    It may also have ``together``: true where a score is relative to the other pairs of the question, or costs next to
-    nothing. Then all pairs of a question are scored in one call; other engines score as few as possible.
+    ``together`` is optional too: true where a score is relative to the other pairs of the question, or cheap. Then all
+    pairs of a question are scored in one call; other engines score as few as possible.
     """
 
     def score(self, question: str, pairs: list[Pair]) -> list[float]:
         """Score all pairs of a question.
 
         :param question: The question.
-        :param pairs: Two documents each; of a pair from two stages, the first stage's is the first.
-        :returns: For each pair, in order, how likely it is from 0 to 1 that both are needed (equation 2 of DR-RAG).
+        :param pairs: Two documents each; where they are from two stages, the one of the first stage is first.
+        :returns: For each pair, in order, the probability from 0 to 1 that both are needed (equation 2 of DR-RAG).
         """
 
 
 class ClassifierMissing(Missing):
-    """There is no trained classifier, or no package that runs it; the message names what to do."""
+    """Report that there is no trained classifier, or no package that runs it; the message states what to do."""
 
     def __init__(self, reason: str):
         """Make the error.

@@ -1,4 +1,4 @@
-"""Scores pairs of documents with a transformer."""
+"""The scorer of pairs with a transformer."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ CLASSIFIER_VARIABLE = "PREFRAG_PAIR_CLASSIFIER"
 
 
 class TransformerPairScorer:
-    """A sequence-classification model of Hugging Face as a pair classifier: BigBird as in the paper, or a small one.
+    """Score pairs with a sequence-classification model of Hugging Face: BigBird as in the paper, or a small one.
 
     The model reads the question as its first text and the two documents, with a separator between them, as its second.
-    Each document is cut by itself, so that a long one never pushes the other out.
+    Each document is cut separately, so that a long one leaves room for the other.
 
     ```python
     from haystack import Document
@@ -46,16 +46,16 @@ class TransformerPairScorer:
     ):
         """Set the model; it is not loaded yet.
 
-        :param model: A folder (or the name on the hub) of a model trained to classify pairs; by default what
-            ``PREFRAG_PAIR_CLASSIFIER`` names.
+        :param model: A folder (or the name on the hub) of a model trained to classify pairs; by default that of
+            ``PREFRAG_PAIR_CLASSIFIER``.
         :param backend: ``torch``, or ``onnx`` for an exported model.
         :param onnx_file: The exported model in that folder; only for ``onnx``.
         :param device: ``cpu``, ``cuda`` or another device of PyTorch; by default a GPU where there is one.
-        :param batch_size: Pairs in one batch.
-        :param question_tokens: Tokens of the question that are read.
-        :param document_tokens: Tokens of each document that are read.
+        :param batch_size: The number of pairs in a batch.
+        :param question_tokens: The most tokens of the question.
+        :param document_tokens: The most tokens of each document.
         :param positive_label: The number of the label that means that both documents are needed.
-        :raises ValueError: When a setting makes no sense.
+        :raises ValueError: When a setting is invalid.
         """
         if backend not in ("torch", "onnx"):
             raise ValueError(f"backend is '{backend}': set it to torch or onnx.")
@@ -105,7 +105,7 @@ class TransformerPairScorer:
         return default_from_dict(cls, data)
 
     def warm_up(self) -> None:
-        """Load the model; what is loaded stays.
+        """Load the model, once.
 
         :raises ClassifierMissing: When no trained model is named or found, or a package is missing.
         :raises ValueError: When the model cannot read as many tokens as are set.
@@ -131,7 +131,7 @@ class TransformerPairScorer:
                     "install the extra (make install EXTRAS=classifier)."
                 ) from error
             except OSError as error:
-                # Both libraries report in many lines what was looked for where.
+                # The first line is enough: both libraries list all files that they looked for.
                 reason = str(error).strip().split("\n")[0]
                 raise ClassifierMissing(f"The pair classifier '{model}' cannot be loaded: {reason}") from error
             self._tokenizer, self._forward = tokenizer, forward
@@ -152,11 +152,11 @@ class TransformerPairScorer:
         scores: list[float] = []
         for start in range(0, len(pairs), self.batch_size):
             batch = pairs[start : start + self.batch_size]
-            scores += [self._probability(logits) for logits in self._forward(self._encoded(question, batch))]
+            scores += [self._probability(logits) for logits in self._forward(self._encode(question, batch))]
         return scores
 
-    def _encoded(self, question: str, pairs: Sequence[Pair]) -> dict[str, Any]:
-        # The fast tokenizers refuse to be used by two threads at once.
+    def _encode(self, question: str, pairs: Sequence[Pair]) -> dict[str, Any]:
+        # The fast tokenizers cannot be used by two threads at once.
         with self._lock:
             return encode_pairs(
                 self._tokenizer,
@@ -168,7 +168,7 @@ class TransformerPairScorer:
 
     def _check_length(self, tokenizer: Any, model: str) -> None:
         needed = self.question_tokens + 2 * self.document_tokens + tokenizer.num_special_tokens_to_add(pair=True) + 1
-        # Tokenizers without a limit give an astronomical one.
+        # Tokenizers without a limit report a very large one.
         if needed > tokenizer.model_max_length:
             raise ValueError(
                 f"The pair classifier '{model}' reads {tokenizer.model_max_length} tokens, and {needed} are set: "
@@ -195,20 +195,20 @@ def encode_pairs(
     question_tokens: int = 60,
     document_tokens: int = 96,
 ) -> dict[str, Any]:
-    """Turn questions and pairs of texts into the input of the classifier; training and serving both call it.
+    """Encode questions and pairs of texts for the classifier, in the same way for training and for serving.
 
     :param tokenizer: A tokenizer of ``transformers``.
     :param questions: A question for each pair.
     :param pairs: The texts of the two documents.
-    :param question_tokens: Tokens of a question that are kept.
-    :param document_tokens: Tokens of each document that are kept.
+    :param question_tokens: The most tokens of a question.
+    :param document_tokens: The most tokens of each document.
     :returns: The tokenizer's output as NumPy arrays, one row a pair, padded to the longest.
     """
     texts = [
         text for question, (first, second) in zip(questions, pairs, strict=True) for text in (question, first, second)
     ]
     limits = [question_tokens, document_tokens, document_tokens] * len(questions)
-    # Any text is tokenised once, however many pairs it is in.
+    # Each text is tokenised once, however many pairs it is in.
     cut = {wanted: _cut(tokenizer, *wanted) for wanted in dict.fromkeys(zip(texts, limits, strict=True))}
     kept = [cut[wanted] for wanted in zip(texts, limits, strict=True)]
     separator = tokenizer.sep_token or "\n"
@@ -217,7 +217,13 @@ def encode_pairs(
 
 
 def _cut(tokenizer: Any, text: str, tokens: int) -> str:
-    """Cut a text to its first tokens."""
+    """Cut a text to its first tokens.
+
+    :param tokenizer: A tokenizer of ``transformers``.
+    :param text: The text.
+    :param tokens: The most tokens to keep.
+    :returns: The beginning of the text.
+    """
     offsets = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
     return text if len(offsets) <= tokens else text[: offsets[tokens - 1][1]]
 

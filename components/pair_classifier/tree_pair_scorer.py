@@ -1,4 +1,4 @@
-"""Scores pairs of documents with boosted trees."""
+"""The scorer of pairs with boosted trees."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ SHIPPED_TREES = Path(__file__).parent / "pair_trees.json"
 
 
 class TreePairScorer:
-    """Boosted trees as a pair classifier, in the place of BigBird in equation 2 of DR-RAG.
+    """Score pairs with boosted trees, in place of BigBird in equation 2 of DR-RAG.
 
-    They read what two passages cover of the question and of each other (`pair_features`): some
-    milliseconds a question, no PyTorch, and trained in a minute on the questions of a corpus of one's own.
+    Their features are what two passages cover of the question and of each other (`pair_features`). They take some
+    milliseconds a question, need no PyTorch, and are trained in a minute on the questions of your own corpus.
 
     ```python
     from haystack import Document
@@ -38,9 +38,9 @@ class TreePairScorer:
         """Set the trees; they are not read yet.
 
         :param model: A file that ``prefrag train pairs`` has written; by default the trees that are shipped.
-        :param term_statistics: Analyses the texts and weighs their words by how rare they are: the embedded store, or
-            the Elasticsearch retriever. Without it all words of four letters and more weigh the same, and the trees,
-            which were trained with it, judge worse.
+        :param term_statistics: The analysis and the frequencies of words: the embedded store, or the Elasticsearch
+            retriever. Without it all words of four letters and more have the same weight, and the trees, which were
+            trained with it, judge worse.
         :raises ValueError: When the path is empty.
         """
         if model is not None and not model:
@@ -68,7 +68,7 @@ class TreePairScorer:
         """Load the trees.
 
         :raises TreesMissing: When there are none.
-        :raises ValueError: When the file is none that fits.
+        :raises ValueError: When the file does not fit.
         """
         self._trees()
 
@@ -76,8 +76,8 @@ class TreePairScorer:
         """Score all pairs of a question.
 
         :param question: The question.
-        :param pairs: Two documents each, the first stage's in front.
-        :returns: For each pair how likely it is, from 0 to 1, that its passages are needed.
+        :param pairs: Two documents each, the one of the first stage first.
+        :returns: For each pair the probability, from 0 to 1, that both passages are needed.
         :raises TreesMissing: See :meth:`warm_up`.
         """
         return self._trees().probabilities(pair_features(question, pairs, self.term_statistics))

@@ -1,1 +1,1 @@
-"""The prompts, and how they are filled."""
+"""The prompts, and their rendering."""

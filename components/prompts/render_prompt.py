@@ -1,4 +1,4 @@
-"""Prompts are files: Jinja templates beside the components that send them."""
+"""The rendering of the prompts, which are Jinja templates in this folder or files of the user."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PROMPTS = Path(__file__).parent
 
 
 @lru_cache(maxsize=64)
-def _compiled(path: Path, modified: int) -> Template:
+def _compile(path: Path, modified: int) -> Template:
     environment = SandboxedEnvironment(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False
     )
@@ -36,16 +36,16 @@ def prompt_path(prompt: str) -> Path:
 
 
 def render_prompt(prompt: str, **values: Any) -> str:
-    """Fill a prompt.
+    """Render a prompt.
 
     :param prompt: See :func:`prompt_path`.
-    :param values: What the template may use.
+    :param values: The variables of the template.
     :returns: The text, without blanks at its ends.
-    :raises ValueError: When the file is absent, or uses something that it is not given.
+    :raises ValueError: When the file is absent, or uses an unknown variable.
     """
     path = prompt_path(prompt)
     try:
-        return _compiled(path, path.stat().st_mtime_ns).render(**values).strip()
+        return _compile(path, path.stat().st_mtime_ns).render(**values).strip()
     except TemplateError as error:
         raise ValueError(
             f"The prompt {path.name} cannot be filled: {error}. It may use: {', '.join(values)}."

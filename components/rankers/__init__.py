@@ -1,1 +1,1 @@
-"""Rankers that put the passages of a source in order."""
+"""The rankers, which sort the passages of a source."""

@@ -1,4 +1,4 @@
-"""Prefers documents whose title the query names."""
+"""The ranker that prefers documents whose title the query names."""
 
 import re
 from dataclasses import replace
@@ -14,11 +14,11 @@ _PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
 
 @component
 class TitleMatchRanker:
-    """Multiplies the scores of documents whose title is, or is in, the query, then keeps the best.
+    """Multiply the scores of documents whose title is, or is in, the query, then keep the best.
 
-    The title boosts of PrefRAG's retrieval, over the candidates (50 in the paper) of any retriever. Of the settings
-    below the first that applies is used, the whole title before its core: the title without a closing parenthesis.
-    A title counts as inside the query when it stands there as whole words, in any case: "Art" is not in "party".
+    These are the title boosts of PrefRAG's retrieval, for the candidates (50 in the paper) of any retriever. The first
+    factor below that applies is used, the whole title before its core, which is the title without a parenthesis at its
+    end. A title is inside the query when it occurs there as whole words, in any case: "Art" is not in "party".
 
     ```python
     from haystack import Document
@@ -46,12 +46,12 @@ class TitleMatchRanker:
         """Set the boosts; 1 switches one off.
 
         :param top_k: The most documents to return.
-        :param exact: Factor when the title is the query.
-        :param case_insensitive: Factor when it is the query but for upper and lower case.
-        :param inside_query: Factor when the query holds the title.
-        :param core_exact: As `exact`, for the title without its closing parenthesis.
-        :param core_case_insensitive: As `case_insensitive`, for the same.
-        :param core_inside_query: As `inside_query`, for the same.
+        :param exact: The factor when the title is the query.
+        :param case_insensitive: The factor when they differ only in case.
+        :param inside_query: The factor when the query contains the title.
+        :param core_exact: As `exact`, for the core of the title.
+        :param core_case_insensitive: As `case_insensitive`, for the core of the title.
+        :param core_inside_query: As `inside_query`, for the core of the title.
         :raises ValueError: When top_k is under 1 or a factor is not above 0.
         """
         self.top_k = wanted_top_k(top_k)
@@ -75,12 +75,12 @@ class TitleMatchRanker:
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, documents: list[Document], top_k: int | None = None) -> dict[str, list[Document]]:
-        """Boost, sort and cut.
+        """Boost, sort and cut the candidates.
 
         :param query: The query that found the candidates.
-        :param documents: The candidates; one without a score counts as 1, one without a title is not boosted.
-        :param top_k: The most documents to return, in place of the ranker's own.
-        :returns: `documents` with their new scores, best first; equal scores stay in the order they came in.
+        :param documents: The candidates; a missing score counts as 1, and a document without a title is not boosted.
+        :param top_k: The most documents to return, by default the ranker's own number.
+        :returns: `documents` with their new scores, best first; equal scores keep their order.
         :raises ValueError: When top_k is under 1.
         """
         top_k = wanted_top_k(self.top_k, top_k)
@@ -99,7 +99,14 @@ class TitleMatchRanker:
     async def run_async(
         self, query: str, documents: list[Document], top_k: int | None = None
     ) -> dict[str, list[Document]]:
-        """Boost, sort and cut; the same as `run`."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param query: The query that found the candidates.
+        :param documents: The candidates; a missing score counts as 1, and a document without a title is not boosted.
+        :param top_k: The most documents to return, by default the ranker's own number.
+        :returns: `documents` with their new scores, best first; equal scores keep their order.
+        :raises ValueError: When top_k is under 1.
+        """
         return self.run(query, documents, top_k)
 
     def _boost(self, title: str, query: str, folded: str) -> float:
@@ -114,11 +121,11 @@ class TitleMatchRanker:
                 return exact
             if name.casefold() == folded:
                 return case_insensitive
-            if _stands_in(name.casefold(), folded):
+            if _is_in(name.casefold(), folded):
                 return inside
         return 1.0
 
 
-def _stands_in(title: str, query: str) -> bool:
-    # The plain test first: it is quick, and almost always the answer is no.
+def _is_in(title: str, query: str) -> bool:
+    # The plain test comes first, because it is quick and almost always negative.
     return title in query and re.search(rf"(?<!\w){re.escape(title)}(?!\w)", query) is not None

@@ -1,1 +1,1 @@
-"""Retrievers over the embedded index, Elasticsearch, vectors and titles."""
+"""The retrievers over the embedded index, Elasticsearch, vectors and titles."""

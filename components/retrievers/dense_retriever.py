@@ -1,4 +1,4 @@
-"""Embeds a query and retrieves by its vector."""
+"""The retriever that embeds a query and searches with its vector."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class EmbeddingRetriever(Protocol):
 
 @component
 class DenseRetriever:
-    """Makes a retriever of queries of a text embedder and an embedding retriever, to stand in a `RetrievalSource`.
+    """Embed a query and retrieve by its vector, as the retriever of a `RetrievalSource`.
 
     Haystack's `TextEmbeddingRetriever` does the same, but builds the embedder when the pipeline is loaded, which
     imports PyTorch, or fails where that is not installed. Here a serialised embedder is built at `warm_up`: the
-    pipeline is loaded, drawn and saved without it, and the error when it is used names what to install.
+    pipeline can be loaded, drawn and saved without it, and the error when it is used names what to install.
 
     ```python
     from prefrag.components.retrievers.dense_retriever import DenseRetriever
@@ -67,11 +67,11 @@ class DenseRetriever:
     """
 
     def __init__(self, text_embedder: TextEmbedder | dict[str, Any], retriever: EmbeddingRetriever) -> None:
-        """Put the two together; no model is loaded before `warm_up`.
+        """Set the parts; no model is loaded before `warm_up`.
 
-        :param text_embedder: Embeds the query, with the model that embedded the documents; or the serialised form of
-            such an embedder, to be built at `warm_up`.
-        :param retriever: Finds documents by a vector.
+        :param text_embedder: The embedder of the query, with the model that embedded the documents; or the serialised
+            form of such an embedder, to be built at `warm_up`.
+        :param retriever: The retriever that finds documents by a vector.
         """
         self.text_embedder = text_embedder
         self.retriever = retriever
@@ -99,7 +99,7 @@ class DenseRetriever:
         """
         parameters = dict(data["init_parameters"])
         if isinstance(retriever := parameters["retriever"], dict):
-            parameters["retriever"] = _built(retriever, "retriever")
+            parameters["retriever"] = _build(retriever, "retriever")
         return cls(**parameters)
 
     def warm_up(self) -> None:
@@ -112,7 +112,7 @@ class DenseRetriever:
                 embedder = self.text_embedder
                 if isinstance(embedder, dict):
                     try:
-                        embedder = _built(embedder, "text_embedder")
+                        embedder = _build(embedder, "text_embedder")
                     except ImportError as error:
                         raise ImportError(
                             f"The text embedder {embedder['type']} is not installed ({error}). For those of this "
@@ -131,7 +131,7 @@ class DenseRetriever:
         """Find documents.
 
         :param query: Any text.
-        :param top_k: The most documents to return, in place of the retriever's own.
+        :param top_k: The most documents to return, by default the retriever's own number.
         :param filters: Haystack's filters.
         :returns: `documents` with their score, best first; none for a blank query.
         :raises ImportError: When the embedder's package is not installed.
@@ -148,7 +148,15 @@ class DenseRetriever:
     async def run_async(
         self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
-        """Find documents without blocking the event loop; otherwise the same as `run`."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param query: Any text.
+        :param top_k: The most documents to return, by default the retriever's own number.
+        :param filters: Haystack's filters.
+        :returns: `documents` with their score, best first; none for a blank query.
+        :raises ImportError: When the embedder's package is not installed.
+        :raises FilterError: When the filters cannot be understood or applied.
+        """
         self._check(filters)
         if not query.strip():
             return {"documents": []}
@@ -159,7 +167,7 @@ class DenseRetriever:
         return {"documents": found["documents"]}
 
     def _check(self, filters: dict[str, Any] | None) -> None:
-        # The packaged retriever would silently apply such filters otherwise than they are written.
+        # The packaged retriever would silently apply such filters in another way than they are written.
         if isinstance(self.retriever, ElasticsearchEmbeddingRetriever):
             refuse_analysed_fields(filters)
 
@@ -170,6 +178,6 @@ class DenseRetriever:
         return self._embedder
 
 
-def _built(data: dict[str, Any], name: str) -> Any:
-    # A copy: some components change what they are made from, and a YAML anchor stands for one object everywhere.
+def _build(data: dict[str, Any], name: str) -> Any:
+    # Copied, because some components change their parameters, and all uses of a YAML anchor share one object.
     return component_from_dict(import_class_by_name(data["type"]), deepcopy(data), name)

@@ -1,4 +1,4 @@
-"""Retrieves from Elasticsearch by BM25 over title and text."""
+"""The Elasticsearch retriever of BM25 over title and text."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,22 +12,22 @@ from haystack.document_stores.errors import DocumentStoreError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
 from prefrag.components.document_stores.elasticsearch.filters import filter_clause
-from prefrag.components.document_stores.elasticsearch.requests import ask_async, explained
+from prefrag.components.document_stores.elasticsearch.requests import call_async, explain_failures
 from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import one_form
 
 _FIELDS = ["title", "content"]
-# The server analyses up to 10,000 tokens a request, and few analyzers make more than one of a character.
+# The server analyses up to 10,000 tokens a request, and few analyzers make more than one token of a character.
 _CHARACTERS_A_REQUEST = 10_000
 
 
 @component
 class ElasticsearchMultiMatchRetriever:
-    """Finds the documents of an `ElasticsearchDocumentStore` whose title and text fit a query best.
+    """Find the documents of an `ElasticsearchDocumentStore` whose title and text match a query best.
 
-    The packaged BM25 retriever searches every field alike; this one sums title and text, the title counting more.
-    The store's index should be made with `recommended_mapping`: without it neither field is stemmed.
+    The packaged BM25 retriever gives every field the same weight; this one sums title and text, the title with a
+    boost. The store's index should be made with `recommended_mapping`: without it neither field is stemmed.
 
     ```python
     from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
@@ -41,8 +41,8 @@ class ElasticsearchMultiMatchRetriever:
     print(ElasticsearchMultiMatchRetriever(store, top_k=5).run(query="squares of Vienna")["documents"])
     ```
 
-    Many documents are written fastest with `store.write_documents(documents, policy, refresh=False)`, and once at the
-    end `store.client.indices.refresh(index="my-index")`.
+    Many documents are written fastest with `store.write_documents(documents, policy, refresh=False)`, followed by one
+    `store.client.indices.refresh(index="my-index")`.
     """
 
     def __init__(
@@ -54,10 +54,10 @@ class ElasticsearchMultiMatchRetriever:
     ) -> None:
         """Set the store and the defaults of a search; the server is not called yet.
 
-        :param document_store: Where to search.
+        :param document_store: The store to search.
         :param top_k: The most documents to return.
-        :param title_boost: How much more a word in the title counts than one in the text.
-        :param filters: Haystack's filters, which every search obeys; those of a run come on top.
+        :param title_boost: The weight of a word in the title, relative to one in the text.
+        :param filters: Haystack's filters on every search; those of a run are added.
         :raises ValueError: When the store is of another class, top_k is under 1 or the boost not above 0.
         """
         if not isinstance(document_store, ElasticsearchDocumentStore):
@@ -73,14 +73,14 @@ class ElasticsearchMultiMatchRetriever:
 
     @staticmethod
     def recommended_mapping(language: str = "english") -> dict[str, Any]:
-        """Make the `custom_mapping` for a store whose index this retriever searches.
+        """Make the `custom_mapping` of a store for this retriever.
 
         :param language: The name of an analyzer of the server: `english`, `german`, ... or `standard` for none.
         :returns: The mapping: title and content analysed in that language, every other string kept whole for filters,
-            and `title_key`, which `prefrag index` fills and by which `TitleMentionRetriever` finds.
+            and `title_key`, which `prefrag index` fills and `TitleMentionRetriever` searches.
         """
         return {
-            # A text that looks like a date would otherwise make every other text in its place an error.
+            # Otherwise a first value that looks like a date makes every other text in its field an error.
             "date_detection": False,
             "properties": {
                 "title": {"type": "text", "analyzer": language},
@@ -99,7 +99,7 @@ class ElasticsearchMultiMatchRetriever:
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """Serialise the retriever, also where it is nested as the term statistics of another component.
+        """Serialise the retriever, which may be nested as the term statistics of another component.
 
         :returns: Its parameters as plain values; the keys of the server as the names of their variables.
         """
@@ -116,7 +116,7 @@ class ElasticsearchMultiMatchRetriever:
         self.document_store.close()
 
     async def close_async(self) -> None:
-        """Close the store's connections of `run_async`."""
+        """Close the store's asynchronous connections."""
         await self.document_store.close_async()
 
     @component.output_types(documents=list[Document])
@@ -126,7 +126,7 @@ class ElasticsearchMultiMatchRetriever:
         """Find documents.
 
         :param query: Any text.
-        :param top_k: The most documents to return, in place of the retriever's own.
+        :param top_k: The most documents to return, by default the retriever's own number.
         :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
         :returns: `documents` with their score, best first; none for a blank query.
         :raises ValueError: When top_k is under 1.
@@ -136,19 +136,28 @@ class ElasticsearchMultiMatchRetriever:
         request = self._request(query, top_k, filters)
         if not query.strip():
             return {"documents": []}
-        with explained(self.document_store):
+        with explain_failures(self.document_store):
             return self._documents(self.document_store.client.search(**request))
 
     @component.output_types(documents=list[Document])
     async def run_async(
         self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
-        """Find documents without blocking the event loop; otherwise the same as `run`."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param query: Any text.
+        :param top_k: The most documents to return, by default the retriever's own number.
+        :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
+        :returns: `documents` with their score, best first; none for a blank query.
+        :raises ValueError: When top_k is under 1.
+        :raises FilterError: When the filters cannot be understood, or compare titles or texts.
+        :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
+        """
         request = self._request(query, top_k, filters)
         if not query.strip():
             return {"documents": []}
-        with explained(self.document_store):
-            reply = await ask_async(self.document_store, lambda client: client.search(**request))
+        with explain_failures(self.document_store):
+            reply = await call_async(self.document_store, lambda client: client.search(**request))
         return self._documents(reply)
 
     def analyze(self, text: str) -> list[str]:
@@ -170,23 +179,23 @@ class ElasticsearchMultiMatchRetriever:
         texts = [one_form(text) for text in texts]
         wanted = list(dict.fromkeys(text for text in texts if text.strip()))
         tokens: dict[str, list[str]] = {}
-        with explained(self.document_store):
+        with explain_failures(self.document_store):
             for batch in _batches(wanted):
-                tokens |= zip(batch, self._analyzed(batch), strict=True)
+                tokens |= zip(batch, self._analyze(batch), strict=True)
         return [list(tokens.get(text, ())) for text in texts]
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """Count in how many documents words occur, in title or text, in any inflection that stems alike.
+        """Count the documents in whose title or text words occur, in any inflection with the same stem.
 
-        :param words: Words as they stand in a text, or terms as `analyze` gives them.
-        :returns: The number of documents, and for every word the number that holds it. A word that the index leaves
+        :param words: Words of a text, or terms from `analyze`.
+        :returns: The number of documents, and for every word the number that contain it. A word that the index leaves
             out, such as a stop word, counts as being in every document, so that its idf is lowest.
         :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
         """
         words = list(dict.fromkeys(words))
-        with explained(self.document_store):
+        with explain_failures(self.document_store):
             total = self.document_store.client.count(index=self._index)["count"]
-            # Stemming a stem can change it again, so what is a term of the index already is counted as it is.
+            # Stemming a stem can change it again, so a term of the index is counted as it is.
             counts = self._counts({word: _as_term(one_form(word)) for word in words})
             counts |= self._counts({word: _as_word(one_form(word)) for word in words if not counts[word]})
         return total, counts
@@ -202,7 +211,7 @@ class ElasticsearchMultiMatchRetriever:
         )["responses"]
         return {word: self._count(reply) for word, reply in zip(queries, replies, strict=True)}
 
-    def _analyzed(self, texts: list[str]) -> list[list[str]]:
+    def _analyze(self, texts: list[str]) -> list[list[str]]:
         try:
             reply = self.document_store.client.indices.analyze(
                 index=self._index,
@@ -210,14 +219,14 @@ class ElasticsearchMultiMatchRetriever:
                 text=texts,
                 filter_path="tokens.token,tokens.start_offset,tokens.end_offset",
             )
-            # Where none of the texts has a token, the filter leaves nothing.
+            # Where none of the texts has a token, `filter_path` leaves an empty reply.
             apart = _by_text(reply.get("tokens", []), texts)
         except BadRequestError:
             if len(texts) == 1:
                 raise
-            # Together they may have too many tokens.
+            # The texts may have too many tokens for one request.
             apart = None
-        return [self._analyzed([text])[0] for text in texts] if apart is None else apart
+        return [self._analyze([text])[0] for text in texts] if apart is None else apart
 
     @property
     def _index(self) -> str:
@@ -253,8 +262,12 @@ class ElasticsearchMultiMatchRetriever:
 
 
 def _each_word_once(text: str) -> str:
-    """Leave out of a text the words that it holds already: as in the embedded index, they count once."""
-    # Counted twice, as the server does, they cost 2 points of recall at 5 on MuSiQue where a passage is the query.
+    """Remove repeated words from a text, so that each counts once, as in the embedded index.
+
+    :param text: Any text.
+    :returns: The first occurrence of each word.
+    """
+    # The server counts them twice, which costs 2 points of recall at 5 on MuSiQue where a passage is the query.
     found: dict[str, str] = {}
     for word in text.split():
         found.setdefault(word.strip(punctuation).lower(), word)
@@ -278,7 +291,11 @@ def _as_word(word: str) -> dict[str, Any]:
 
 
 def _characters(text: str) -> int:
-    """Measure a text as the server does, in UTF-16 code units."""
+    """Count the characters of a text as the server does.
+
+    :param text: Any text.
+    :returns: The number of its UTF-16 code units.
+    """
     return len(text) + sum(character > "\uffff" for character in text)
 
 
@@ -297,11 +314,11 @@ def _batches(texts: Iterable[str]) -> Iterator[list[str]]:
 
 
 def _by_text(tokens: Iterable[Mapping[str, Any]], texts: Sequence[str]) -> list[list[str]] | None:
-    """Divide tokens by the text that they are from.
+    """Group tokens by the text that they are from.
 
-    :param tokens: The tokens of all texts. Their offsets go on from text to text, with one character between two.
+    :param tokens: The tokens of all texts. Their offsets run through all texts, with one character between two.
     :param texts: The texts.
-    :returns: The tokens of each text; None where one lies in no text, so that the offsets must be counted otherwise.
+    :returns: The tokens of each text; None where one lies in no text, so that the server counts offsets in another way.
     """
     found: list[list[str]] = [[] for _ in texts]
     lengths = [_characters(text) for text in texts]

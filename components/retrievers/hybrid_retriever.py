@@ -1,4 +1,4 @@
-"""Calls several retrievers and fuses what they find."""
+"""The retriever that calls several retrievers and fuses what they find."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ logger = logging.getLogger(__name__)
 
 @component
 class HybridRetriever:
-    """Calls its retrievers at the same time and fuses their lists by reciprocal rank, with the usual constant of 60.
+    """Call retrievers in parallel and fuse their lists by reciprocal rank, with the usual constant of 60.
 
-    A retriever that fails or does not reply in time is left out and listed in `errors`; only when all fail does this
-    one. Documents with the same id are one.
+    A retriever that fails or does not reply in time is left out and listed in `errors`; this one fails only when all
+    do. Documents with the same id are the same.
 
     ```python
     from prefrag.components.retrievers.hybrid_retriever import HybridRetriever
@@ -58,10 +58,10 @@ class HybridRetriever:
 
         :param retrievers: Components with `query` -> `documents`.
         :param top_k: The most documents to return.
-        :param candidates: The number of documents that each retriever is called for, or `top_k` where that is more.
-        :param weights: How much each retriever counts; by default all the same.
-        :param timeout: Seconds that a retriever may take; keep it under the timeout of the source around it.
-        :raises ValueError: When there are fewer than two retrievers, one has no `run`, or a number makes no sense.
+        :param candidates: The number of documents to request from each retriever, or `top_k` where that is more.
+        :param weights: The weight of each retriever; by default all are equal.
+        :param timeout: Seconds that a retriever may take; it should be below the timeout of the source around it.
+        :raises ValueError: When there are fewer than two retrievers, one has no `run`, or a number is invalid.
         """
         if len(retrievers) < 2:
             raise ValueError(f"A hybrid needs at least two retrievers, not {len(retrievers)}.")
@@ -121,7 +121,7 @@ class HybridRetriever:
 
     @property
     def external(self) -> bool:
-        """Tell whether a query to any of the retrievers leaves this machine."""
+        """Whether a query to any of the retrievers leaves this machine."""
         return any(is_web_search(retriever) for retriever in self.retrievers)
 
     @component.output_types(documents=list[Document], errors=list[str])
@@ -129,7 +129,7 @@ class HybridRetriever:
         """Find documents.
 
         :param query: Any text.
-        :param top_k: The most documents to return, in place of the retriever's own.
+        :param top_k: The most documents to return, by default the retriever's own number.
         :param filters: Haystack's filters, for the retrievers that take them.
         :returns: `documents` with the fused score, best first, and `errors`: a line for each retriever left out.
         :raises ValueError: When top_k is under 1.
@@ -148,35 +148,44 @@ class HybridRetriever:
                 replies.append(future.result(timeout=max(0.0, deadline - time.monotonic())))
             except Exception as error:
                 replies.append(error)
-        return self._fused(replies, top_k)
+        return self._fuse(replies, top_k)
 
     @component.output_types(documents=list[Document], errors=list[str])
     async def run_async(
         self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Find documents without blocking the event loop; otherwise the same as `run`."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param query: Any text.
+        :param top_k: The most documents to return, by default the retriever's own number.
+        :param filters: Haystack's filters, for the retrievers that take them.
+        :returns: `documents` with the fused score, best first, and `errors`: a line for each retriever left out.
+        :raises ValueError: When top_k is under 1.
+        :raises FilterError: When a retriever cannot apply the filters.
+        :raises RuntimeError: When no retriever gave a reply.
+        """
         top_k = wanted_top_k(self.top_k, top_k)
         running = [
             asyncio.wait_for(call_async(retriever, self._arguments(number, query, top_k, filters)), self.timeout)
             for number, retriever in enumerate(self.retrievers)
         ]
-        return self._fused(await asyncio.gather(*running, return_exceptions=True), top_k)
+        return self._fuse(await asyncio.gather(*running, return_exceptions=True), top_k)
 
     def _arguments(self, number: int, query: str, top_k: int, filters: dict[str, Any] | None) -> dict[str, Any]:
         return select_arguments(
             self._supported[number], query=query, top_k=max(self.candidates, top_k), filters=filters
         )
 
-    def _fused(self, replies: Sequence[dict[str, Any] | BaseException], top_k: int) -> dict[str, Any]:
+    def _fuse(self, replies: Sequence[dict[str, Any] | BaseException], top_k: int) -> dict[str, Any]:
         lists: list[list[Document]] = []
         errors = []
         for retriever, reply in zip(self.retrievers, replies, strict=True):
             if isinstance(reply, BaseException):
                 if isinstance(reply, FilterError) or not isinstance(reply, Exception):
-                    # A filter that cannot be applied is the caller's mistake, not the retriever's failure.
+                    # A filter that cannot be applied is a mistake of the caller, not a failure of the retriever.
                     raise reply
                 errors.append(describe_failure(type(retriever).__name__, reply, self.timeout))
-                # An empty list, so that every other one keeps its weight.
+                # With an empty list in its place, every other one keeps its weight.
                 lists.append([])
             else:
                 lists.append(list(reply["documents"]))

@@ -1,4 +1,4 @@
-"""Retrieves what a query finds by words and what titles lead to, and knows what has been observed."""
+"""The retriever that adds the passages whose titles are mentioned, and ranks by pairs that belong together."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 
 class Links(Protocol):
-    """Finds the passages that a query or other passages mention."""
+    """Any component that finds the passages that a query or other passages mention."""
 
     def run(
         self,
@@ -51,15 +51,15 @@ class Links(Protocol):
 
 @component
 class LinkedRetriever:
-    """Adds to what a query finds by words the passages whose titles are mentioned, and ranks by what belongs together.
+    """Add the passages whose titles are mentioned to what a query finds by words, and rank by pairs.
 
-    The titles of the query count, those of the best documents that it finds, and those of the documents that earlier
-    steps have observed: the second passage of a question with two hops is often named only in the first. A
-    classifier of pairs (section 2.2.2 of DR-RAG) estimates of each candidate how likely it and one of those documents
-    are needed together for the question, and the rank by words counts beside it. What has been observed already comes
-    last, as a step needs something new.
+    The titles may be mentioned in the query, in the best documents that it finds, and in the documents that earlier
+    steps have observed: the second passage of a question with two hops is often named only in the first. A classifier
+    of pairs (section 2.2.2 of DR-RAG) estimates how likely each candidate and one of those documents are both needed
+    for the question, and the rank by words is added. What has been observed already comes last, because a step needs
+    something new.
 
-    A :class:`RetrievalSource` gives it the question and what has been observed.
+    A :class:`RetrievalSource` passes the question and the observed documents to it.
 
     ```python
     from haystack import Document
@@ -90,18 +90,21 @@ class LinkedRetriever:
     ) -> None:
         """Set the parts and the depths of a search.
 
-        :param retriever: Finds documents by words, or by vectors.
-        :param links: Finds the documents whose titles are mentioned: a :class:`TitleMentionRetriever` over the same
-            store.
-        :param engine: Scores pairs; by default the trees that are shipped, with the words of the store.
+        :param retriever: The retriever that finds documents by words, or by vectors.
+        :param links: The retriever of the documents whose titles are mentioned: a :class:`TitleMentionRetriever` over
+            the same store.
+        :param engine: The scorer of pairs; by default the shipped trees, with the words of the store.
         :param top_k: The most documents to return.
-        :param candidates: The best documents by words whose pairs are scored; further ones have their rank alone.
-        :param first_stage_depth: The best new documents by words, and those that the query mentions, that lead on.
-        :param link_depth: The most documents that are mentioned by those and by the observed ones.
-        :param observed_depth: The latest observed documents that lead on; 0 ignores them, but for coming last.
-        :param rank_weight: The score that the first document by words has besides its best pair; the second has half
-            of it, the third a third. The best pair has from 0 to 1, so with a large weight the order by words decides.
-        :raises ValueError: When a part has no `run` or `score`, or a number makes no sense.
+        :param candidates: The number of best documents by words whose pairs are scored; others have only their rank.
+        :param first_stage_depth: The number of best new documents by words, and of those that the query mentions, whose
+            texts are searched for titles.
+        :param link_depth: The most documents that those and the observed ones mention.
+        :param observed_depth: The number of latest observed documents whose texts are searched for titles; with 0 the
+            observed ones only come last.
+        :param rank_weight: The score that is added to the best pair of the first document by words; half of it is added
+            for the second, a third for the third. A pair scores from 0 to 1, so with a large weight the order by words
+            decides.
+        :raises ValueError: When a part has no `run` or `score`, or a number is invalid.
         """
         for part, label in ((retriever, "retriever"), (links, "links")):
             if not callable(getattr(part, "run", None)):
@@ -151,7 +154,7 @@ class LinkedRetriever:
         )
 
     def warm_up(self) -> None:
-        """Warm up the parts, and load the classifier; an index that keeps no titles is reported, and survived.
+        """Warm up the parts, and load the classifier; an index without titles only logs a warning.
 
         :raises FileNotFoundError: When the index or the trees do not exist.
         """
@@ -164,16 +167,16 @@ class LinkedRetriever:
         except FileNotFoundError:
             raise
         except Exception as error:
-            self._without_links(error)
+            self._log_failed_links(error)
 
     @property
     def external(self) -> bool:
-        """Tell whether a query to one of the parts leaves this machine."""
+        """Whether a query to one of the parts leaves this machine."""
         return any(is_web_search(part) for part in (self.retriever, self.links))
 
     @property
     def document_store(self) -> Any:
-        """Give the store of the retriever, which knows its words; None where it has none."""
+        """The store of the retriever, which counts its words; None where it has none."""
         return getattr(self.retriever, "document_store", None)
 
     @component.output_types(documents=list[Document], errors=list[str])
@@ -188,13 +191,12 @@ class LinkedRetriever:
         """Find documents.
 
         :param query: Any text.
-        :param top_k: The most documents to return, in place of the retriever's own.
+        :param top_k: The most documents to return, by default the retriever's own number.
         :param filters: Haystack's filters, for the parts that take them.
-        :param question: The question to be answered in the end; by default the query.
-        :param observed: The documents of earlier steps, whichever source they are from; none is returned that is not
-            found again.
-        :returns: `documents`, best first, with their best pair and weighted rank as score, and those observed last,
-            with 0; and `errors`: why there are no links, where they fail.
+        :param question: The question of the run; by default the query.
+        :param observed: The documents of earlier steps, from any source; they are returned only if found again.
+        :returns: `documents`, best first, with the sum of best pair and weighted rank as their score, the observed
+            ones last with the score 0; and `errors`: why there are no links, where they fail.
         :raises ValueError: When top_k is under 1, or the engine's scores do not fit.
         :raises FilterError: When a part cannot apply the filters.
         :raises FileNotFoundError: When there is no trained classifier.
@@ -202,12 +204,12 @@ class LinkedRetriever:
         top_k, observed = wanted_top_k(self.top_k, top_k), observed or []
         errors: list[str] = []
         by_words = self.retriever.run(**self._arguments(query, top_k, filters))["documents"]
-        mentioned = self._linked(errors, query=query, top_k=self.first_stage_depth, filters=filters)
-        leading = self._leading(by_words, mentioned, observed)
+        mentioned = self._call_links(errors, query=query, top_k=self.first_stage_depth, filters=filters)
+        leading = self._choose_leading(by_words, mentioned, observed)
         linked: list[Document] = []
         if not errors:
-            linked = self._linked(errors, documents=leading, top_k=self.link_depth, filters=filters)
-        documents = self._ranked(question or query, leading, by_words, [*mentioned, *linked], observed)
+            linked = self._call_links(errors, documents=leading, top_k=self.link_depth, filters=filters)
+        documents = self._rank(question or query, leading, by_words, [*mentioned, *linked], observed)
         return {"documents": documents[:top_k], "errors": errors}
 
     @component.output_types(documents=list[Document], errors=list[str])
@@ -219,61 +221,79 @@ class LinkedRetriever:
         question: str | None = None,
         observed: list[Document] | None = None,
     ) -> dict[str, Any]:
-        """Find documents without blocking the event loop; otherwise the same as :meth:`run`."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param query: Any text.
+        :param top_k: The most documents to return, by default the retriever's own number.
+        :param filters: Haystack's filters, for the parts that take them.
+        :param question: The question of the run; by default the query.
+        :param observed: The documents of earlier steps, from any source; they are returned only if found again.
+        :returns: `documents`, best first, with the sum of best pair and weighted rank as their score, the observed
+            ones last with the score 0; and `errors`: why there are no links, where they fail.
+        :raises ValueError: When top_k is under 1, or the engine's scores do not fit.
+        :raises FilterError: When a part cannot apply the filters.
+        :raises FileNotFoundError: When there is no trained classifier.
+        """
         top_k, observed = wanted_top_k(self.top_k, top_k), observed or []
         errors: list[str] = []
         by_words, mentioned = await asyncio.gather(
             call_async(self.retriever, self._arguments(query, top_k, filters)),
-            self._linked_async(errors, query=query, top_k=self.first_stage_depth, filters=filters),
+            self._call_links_async(errors, query=query, top_k=self.first_stage_depth, filters=filters),
         )
         by_words = by_words["documents"]
-        leading = self._leading(by_words, mentioned, observed)
+        leading = self._choose_leading(by_words, mentioned, observed)
         linked: list[Document] = []
         if not errors:
-            linked = await self._linked_async(errors, documents=leading, top_k=self.link_depth, filters=filters)
-        # Trees take milliseconds, but the statistics of words may come from a server.
+            linked = await self._call_links_async(errors, documents=leading, top_k=self.link_depth, filters=filters)
+        # In a thread, because the statistics of words may come from a server.
         documents = await asyncio.to_thread(
-            self._ranked, question or query, leading, by_words, [*mentioned, *linked], observed
+            self._rank, question or query, leading, by_words, [*mentioned, *linked], observed
         )
         return {"documents": documents[:top_k], "errors": errors}
 
     def _arguments(self, query: str, top_k: int, filters: dict[str, Any] | None) -> dict[str, Any]:
         return select_arguments(self._supported, query=query, top_k=max(self.candidates, top_k), filters=filters)
 
-    def _linked(self, errors: list[str], **arguments: Any) -> list[Document]:
+    def _call_links(self, errors: list[str], **arguments: Any) -> list[Document]:
         try:
             return list(self.links.run(**arguments)["documents"])
         except FilterError:
             raise
         except Exception as error:
-            errors.append(self._without_links(error))
+            errors.append(self._log_failed_links(error))
             return []
 
-    async def _linked_async(self, errors: list[str], **arguments: Any) -> list[Document]:
+    async def _call_links_async(self, errors: list[str], **arguments: Any) -> list[Document]:
         try:
             return list((await call_async(self.links, arguments))["documents"])
         except FilterError:
             raise
         except Exception as error:
-            errors.append(self._without_links(error))
+            errors.append(self._log_failed_links(error))
             return []
 
-    def _without_links(self, error: Exception) -> str:
+    def _log_failed_links(self, error: Exception) -> str:
         message = f"{type(self.links).__name__}: {str(error) or type(error).__name__}"
         logger.warning("A linked search goes on without its links. %s", message)
         return message
 
-    def _leading(
+    def _choose_leading(
         self, by_words: Sequence[Document], mentioned: Sequence[Document], observed: Sequence[Document]
     ) -> list[Document]:
-        """Choose the documents that lead on: the latest observed, then the best new ones."""
+        """Choose the documents whose texts are searched for titles: the latest observed, then the best new ones.
+
+        :param by_words: The documents that the query finds by words, best first.
+        :param mentioned: The documents that the query mentions.
+        :param observed: The documents of earlier steps.
+        :returns: The documents, each once.
+        """
         latest = observed[max(0, len(observed) - self.observed_depth) :]
         seen = {identity(document) for document in observed}
         first = [*by_words[: self.first_stage_depth], *mentioned]
         new = [document for document in first if identity(document) not in seen]
         return list({identity(document): document for document in (*latest, *new)}.values())
 
-    def _ranked(
+    def _rank(
         self,
         question: str,
         leading: Sequence[Document],
@@ -281,12 +301,20 @@ class LinkedRetriever:
         linked: Sequence[Document],
         observed: Sequence[Document],
     ) -> list[Document]:
-        """Score the documents found, each once, best first."""
+        """Rank the documents found by their best pairs and their ranks by words.
+
+        :param question: The question.
+        :param leading: The documents whose texts were searched for titles.
+        :param by_words: The documents that the query finds by words, best first.
+        :param linked: The documents that are mentioned.
+        :param observed: The documents of earlier steps, which get the score 0.
+        :returns: The documents with their scores, each once, best first.
+        """
         paired = {identity(document): document for document in (*leading, *by_words[: self.candidates], *linked)}
         scores = self._best_pairs(question, leading, paired)
         for place, document in enumerate(by_words, start=1):
             scores[identity(document)] = scores.get(identity(document), 0.0) + self.rank_weight / place
-        # Behind the others also where a ranker multiplies the scores.
+        # With 0 they stay behind the others even where a ranker multiplies the scores.
         scores |= dict.fromkeys((identity(document) for document in observed), 0.0)
         found = {identity(document): document for document in (*by_words, *linked)}
         scored = [replace(document, score=scores[key]) for key, document in found.items()]
@@ -295,7 +323,14 @@ class LinkedRetriever:
     def _best_pairs(
         self, question: str, leading: Sequence[Document], others: Mapping[Identity, Document]
     ) -> dict[Identity, float]:
-        """Find for each document the score of the best pair that it is in; 0 without one."""
+        """Score the pairs of documents, and find the best pair of each.
+
+        :param question: The question.
+        :param leading: The documents of which each pair contains at least one.
+        :param others: All documents by their identities.
+        :returns: For each document the score of its best pair; 0 without one.
+        :raises ValueError: When the engine's scores do not fit the pairs.
+        """
         pairs = [(first, second) for first in map(identity, leading) for second in others if first != second]
         scores = self.engine.score(question, [(others[a], others[b]) for a, b in pairs]) if pairs else []
         if len(scores) != len(pairs):
@@ -308,6 +343,10 @@ class LinkedRetriever:
 
 
 def _term_statistics(retriever: Any) -> TermStatistics | None:
-    """Find what counts the words of a retriever: itself or its store, if either does."""
+    """Find the statistics of a retriever's words: the retriever itself or its store.
+
+    :param retriever: The retriever.
+    :returns: The statistics; None where neither has them.
+    """
     parts = (retriever, getattr(retriever, "document_store", None))
     return next((part for part in parts if callable(getattr(part, "document_frequencies", None))), None)

@@ -1,4 +1,4 @@
-"""What retrievers and sources know of the component that a search calls."""
+"""The interfaces of retrievers and rankers, and the ways to call one."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ class Ranker(Protocol):
     """Any component with ``query``, ``documents`` -> ``documents``."""
 
     def run(self, query: str, documents: list[Document]) -> dict[str, Any]:
-        """Put documents in order.
+        """Sort documents.
 
-        :param query: What was searched for.
+        :param query: The query.
         :param documents: The candidates.
         :returns: ``documents``, best first.
         """
 
 
 def supported_arguments(part: Retriever | Ranker) -> set[str]:
-    """Name the arguments that a component's ``run`` takes, of those that a search may pass.
+    """List the arguments that a component's ``run`` takes.
 
     :param part: The component.
-    :returns: The names.
+    :returns: The names; for a ``run`` with any keywords those that every search may pass.
     """
     parameters = inspect.signature(part.run).parameters
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
@@ -49,9 +49,9 @@ def supported_arguments(part: Retriever | Ranker) -> set[str]:
 
 
 def select_arguments(supported: set[str], **arguments: Any) -> dict[str, Any]:
-    """Leave out the arguments that a component does not take, and those without a value.
+    """Drop the arguments that a component does not take, and those without a value.
 
-    :param supported: The names of those that it takes.
+    :param supported: The names of the arguments that it takes.
     :param arguments: The values by name.
     :returns: The arguments to call it with.
     """
@@ -59,10 +59,10 @@ def select_arguments(supported: set[str], **arguments: Any) -> dict[str, Any]:
 
 
 def is_web_search(part: Any) -> bool:
-    """Tell whether queries to a component leave this machine's network, by its ``external`` or by where it comes from.
+    """Check whether queries to a component leave this machine, by its ``external`` or by its module.
 
     :param part: The component, or None.
-    :returns: Whether they do.
+    :returns: Whether they leave it.
     """
     if part is None:
         return False
@@ -71,10 +71,10 @@ def is_web_search(part: Any) -> bool:
 
 
 def describe_failure(name: str, error: BaseException, timeout: float) -> str:
-    """Put the failure of a call into a line for the trace.
+    """Describe the failure of a call in one line for the trace.
 
     :param name: The name of the component.
-    :param error: What it raised.
+    :param error: The error that it raised.
     :param timeout: The deadline of the call, in seconds.
     :returns: The name and the reason.
     """
@@ -83,10 +83,10 @@ def describe_failure(name: str, error: BaseException, timeout: float) -> str:
 
 
 async def call_async(part: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Call a component through its ``run_async``, or where it has none through its ``run`` in a thread.
+    """Call a component's ``run_async``, or its ``run`` in a thread where it has none.
 
     :param part: The component.
-    :param arguments: What it is called with.
+    :param arguments: The arguments.
     :returns: Its output.
     """
     run_async: Callable[..., Any] | None = getattr(part, "run_async", None)
@@ -96,13 +96,13 @@ async def call_async(part: Any, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def call_in_thread(part: Any, arguments: dict[str, Any]) -> Future[dict[str, Any]]:
-    """Call a component's ``run`` in a thread of its own, with the context variables of the caller.
+    """Call a component's ``run`` in a new thread, with the context variables of the caller.
 
     :param part: The component.
-    :param arguments: What it is called with.
-    :returns: The future that will hold its output.
+    :param arguments: The arguments.
+    :returns: The future of its output.
     """
-    # Not an executor's thread: one that hangs would take a place in its pool and keep the process from ending.
+    # Not in an executor, where a call that hangs would occupy a thread of the pool and keep the process from ending.
     future: Future[dict[str, Any]] = Future()
     future.set_running_or_notify_cancel()
 

@@ -1,4 +1,4 @@
-"""The settings of a search: the retriever's own and those of the call."""
+"""The settings of a search: those of the retriever combined with those of the call."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import Any
 
 
 def wanted_top_k(own: int, given: int | None = None) -> int:
-    """Choose how many documents are wanted.
+    """Choose the number of documents to return.
 
     :param own: The retriever's own number.
-    :param given: The number of the call, which takes its place.
-    :returns: The number that counts.
+    :param given: The number of the call, which overrides it.
+    :returns: The chosen number.
     :raises ValueError: When the number is under 1.
     """
     top_k = own if given is None else given
@@ -20,10 +20,10 @@ def wanted_top_k(own: int, given: int | None = None) -> int:
 
 
 def both_filters(own: dict[str, Any] | None, given: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Join filters of which a document must match both.
+    """Combine two filters into one that requires both.
 
     :param own: The retriever's own filters, in Haystack's form.
-    :param given: Those of the call.
+    :param given: The filters of the call.
     :returns: The filters; None, or empty ones, where there are none.
     """
     if own and given:

@@ -1,4 +1,4 @@
-"""Retrieves from the on-disk BM25 index."""
+"""The retriever of the embedded BM25 index."""
 
 import asyncio
 from typing import Any
@@ -11,7 +11,7 @@ from prefrag.components.retrievers.search_settings import both_filters, wanted_t
 
 @component
 class TantivyBM25Retriever:
-    """Finds the documents of a `TantivyDocumentStore` that fit a query best by BM25.
+    """Find the documents of a `TantivyDocumentStore` that match a query best by BM25.
 
     ```python
     from haystack import Document
@@ -24,7 +24,7 @@ class TantivyBM25Retriever:
     ```
     """
 
-    # A search is in this process, and over before a thread could be handed to it.
+    # A search runs in this process, and takes less time than starting a thread.
     embedded = True
 
     def __init__(
@@ -32,10 +32,10 @@ class TantivyBM25Retriever:
     ) -> None:
         """Set the store and the defaults of a search.
 
-        :param document_store: Where to search.
+        :param document_store: The store to search.
         :param top_k: The most documents to return.
-        :param filters: Haystack's filters, which every search obeys; those of a run come on top.
-        :raises ValueError: When the store is no `TantivyDocumentStore` or top_k is under 1.
+        :param filters: Haystack's filters on every search; those of a run are added.
+        :raises ValueError: When the store is not a `TantivyDocumentStore` or top_k is under 1.
         """
         if not isinstance(document_store, TantivyDocumentStore):
             raise ValueError(f"document_store must be a TantivyDocumentStore, not {type(document_store).__name__}.")
@@ -57,7 +57,7 @@ class TantivyBM25Retriever:
         """Find documents.
 
         :param query: Any text.
-        :param top_k: The most documents to return, in place of the retriever's own.
+        :param top_k: The most documents to return, by default the retriever's own number.
         :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
         :returns: `documents` with their score, best first; none for a query without a word.
         :raises ValueError: When top_k is under 1.
@@ -70,17 +70,17 @@ class TantivyBM25Retriever:
     async def run_async(
         self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
-        """Find documents without blocking the event loop; otherwise the same as `run`.
+        """Do as :meth:`run` does, without blocking the event loop.
 
         :param query: Any text.
-        :param top_k: The most documents to return, in place of the retriever's own.
+        :param top_k: The most documents to return, by default the retriever's own number.
         :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
         :returns: `documents` with their score, best first; none for a query without a word.
         :raises ValueError: When top_k is under 1.
         :raises FilterError: When the filters cannot be understood or applied.
         """
         if filters or self.filters:
-            # A filter may have to read many documents, and everybody else would wait.
+            # A filter may have to read many documents, which would block the event loop.
             return await asyncio.to_thread(self.run, query, top_k, filters)
-        # Any other search is over before a thread could be handed to it.
+        # Any other search takes less time than starting a thread.
         return self.run(query, top_k, filters)

@@ -1,4 +1,4 @@
-"""Retrieves the passages whose titles a text mentions."""
+"""The retriever of the passages whose titles a text mentions."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from prefrag.components.retrievers.search_settings import both_filters, wanted_t
 from prefrag.components.state.state import identity
 from prefrag.components.text.title_mentions import MAX_WORDS, longest_mentions, mentioned_keys, title_key
 
-# The beginning of a long text shows what it is about, and every word makes the search longer.
+# The beginning of a long text is enough to rank by, and every word makes the search slower.
 _RANKED_BY_CHARACTERS = 2_000
 
 
 @component
 class TitleMentionRetriever:
-    """Finds the passages whose titles a query or other passages mention: the links that the words of a text make.
+    """Find the passages whose titles a query or other passages mention.
 
-    A search by words finds what is like the question; the second passage of a question with two hops is often like
-    the first passage only in that this one names it. `title_mentions` defines what counts as a mention.
-    The titles are kept by the store, so passages that come and go are found, or not, at the next call.
+    A search by words finds what is similar to the question; the second passage of a question with two hops is often
+    not similar, but named in the first. `title_mentions` defines what counts as a mention. The titles are looked up in
+    the store, so that added and deleted passages take effect at the next call.
 
     ```python
     from haystack import Document
@@ -49,12 +49,12 @@ class TitleMentionRetriever:
     ) -> None:
         """Set the store and the defaults of a run; nothing is opened yet.
 
-        :param document_store: Where the passages are.
+        :param document_store: The store of the passages.
         :param per_title: The most passages of one title, where several share it.
         :param top_k: The most passages to return.
-        :param max_title_words: Titles of more words are not looked for.
-        :param filters: Haystack's filters, which every run obeys; those of a run come on top.
-        :raises ValueError: When the store is none of the two, or a number is under 1.
+        :param max_title_words: The most words of a title; longer ones are not found.
+        :param filters: Haystack's filters on every run; those of a run are added.
+        :raises ValueError: When the store is neither of the two, or a number is under 1.
         """
         if not isinstance(document_store, TantivyDocumentStore | ElasticsearchDocumentStore):
             raise ValueError(
@@ -72,14 +72,14 @@ class TitleMentionRetriever:
 
     @property
     def embedded(self) -> bool:
-        """Tell whether the titles are looked up in this process, so that parallel calls gain nothing."""
+        """Whether the titles are looked up in this process, so that parallel calls gain nothing."""
         return isinstance(self.document_store, TantivyDocumentStore)
 
     def warm_up(self) -> None:
-        """Open an on-disk index, so that one that is missing or keeps no titles is reported before the first question.
+        """Open an on-disk index, so that one that is missing or damaged is reported before the first question.
 
         :raises FileNotFoundError: When the store names an index that does not exist.
-        :raises DocumentStoreError: When the index was made before titles were kept.
+        :raises DocumentStoreError: When the index cannot be opened.
         """
         if isinstance(self.document_store, TantivyDocumentStore):
             self.document_store.known_titles([])
@@ -94,27 +94,26 @@ class TitleMentionRetriever:
     ) -> dict[str, list[Document]]:
         """Find the passages whose titles are mentioned.
 
-        :param query: A text that may mention titles. It also decides which of the passages of one title come first;
-            without a query the text that mentions them does.
-        :param documents: Passages whose contents may mention titles, but for their own title. They are not among
-            those returned.
-        :param top_k: The most passages to return, in place of the retriever's own.
+        :param query: A text that may mention titles. It also ranks the passages of one title; without a query the text
+            that mentions the title does.
+        :param documents: Passages whose contents may mention titles other than their own. They are not returned.
+        :param top_k: The most passages to return, by default the retriever's own number.
         :param filters: Haystack's filters, in addition to the retriever's own: a passage must match both.
         :returns: `documents`: of every title the passage with the best BM25 score, in the order of first mention, the
-            query before the documents; then the second of every title, and so on. They come with that score, but the
-            embedded store scores none that is alone under its title.
+            query before the documents; then the second of every title, and so on. They have that score, but the
+            embedded store does not score the only passage of a title.
         :raises ValueError: When top_k is under 1.
         :raises FilterError: When the filters cannot be understood or applied.
-        :raises DocumentStoreError: When the index keeps no titles, or the server fails.
+        :raises DocumentStoreError: When the index has no titles, or the server fails.
         """
         top_k, filters, given = wanted_top_k(self.top_k, top_k), both_filters(self.filters, filters), documents or []
         store = self.document_store
         titles = store if isinstance(store, TantivyDocumentStore) else ElasticsearchTitles(store)
-        known = titles.known_titles(self._possible(query, given))
-        # Every title has a passage, unless filters or the given ones take it: more titles would not be seen.
-        mentioned = self._mentioned(query, given, known, None if filters else top_k + len(given))
-        found = titles.documents_by_title(mentioned, self._enough(given, mentioned), filters)
-        return {"documents": self._chosen(found, given, top_k)}
+        known = titles.known_titles(self._possible_keys(query, given))
+        # Every title has a passage, unless filters or the given passages exclude it, so more titles are not needed.
+        mentioned = self._find_mentioned(query, given, known, None if filters else top_k + len(given))
+        found = titles.documents_by_title(mentioned, self._passages_to_fetch(given, mentioned), filters)
+        return {"documents": self._choose(found, given, top_k)}
 
     @component.output_types(documents=list[Document])
     async def run_async(
@@ -124,27 +123,52 @@ class TitleMentionRetriever:
         top_k: int | None = None,
         filters: dict[str, Any] | None = None,
     ) -> dict[str, list[Document]]:
-        """Find passages without blocking the event loop; otherwise the same as :meth:`run`."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param query: A text that may mention titles. It also ranks the passages of one title; without a query the text
+            that mentions the title does.
+        :param documents: Passages whose contents may mention titles other than their own. They are not returned.
+        :param top_k: The most passages to return, by default the retriever's own number.
+        :param filters: Haystack's filters, in addition to the retriever's own: a passage must match both.
+        :returns: `documents`: of every title the passage with the best BM25 score, in the order of first mention, the
+            query before the documents; then the second of every title, and so on. They have that score, but the
+            embedded store does not score the only passage of a title.
+        :raises ValueError: When top_k is under 1.
+        :raises FilterError: When the filters cannot be understood or applied.
+        :raises DocumentStoreError: When the index has no titles, or the server fails.
+        """
         if isinstance(self.document_store, TantivyDocumentStore):
-            # Long texts have thousands of keys to look up, and everybody else would wait.
+            # Long texts have thousands of keys to look up, which would block the event loop.
             return await asyncio.to_thread(self.run, query, documents, top_k, filters)
         top_k, filters, given = wanted_top_k(self.top_k, top_k), both_filters(self.filters, filters), documents or []
         titles = ElasticsearchTitles(self.document_store)
-        known = await titles.known_titles_async(self._possible(query, given))
-        # Every title has a passage, unless filters or the given ones take it: more titles would not be seen.
-        mentioned = self._mentioned(query, given, known, None if filters else top_k + len(given))
-        found = await titles.documents_by_title_async(mentioned, self._enough(given, mentioned), filters)
-        return {"documents": self._chosen(found, given, top_k)}
+        known = await titles.known_titles_async(self._possible_keys(query, given))
+        # Every title has a passage, unless filters or the given passages exclude it, so more titles are not needed.
+        mentioned = self._find_mentioned(query, given, known, None if filters else top_k + len(given))
+        found = await titles.documents_by_title_async(mentioned, self._passages_to_fetch(given, mentioned), filters)
+        return {"documents": self._choose(found, given, top_k)}
 
-    def _possible(self, query: str, documents: Sequence[Document]) -> list[str]:
-        """List the keys that any of the texts may mention."""
+    def _possible_keys(self, query: str, documents: Sequence[Document]) -> list[str]:
+        """List the keys that any of the texts may mention.
+
+        :param query: The query.
+        :param documents: The passages whose contents count.
+        :returns: Each key once.
+        """
         texts = [query, *(document.content or "" for document in documents)]
         return list(dict.fromkeys(chain.from_iterable(mentioned_keys(text, self.max_title_words) for text in texts)))
 
-    def _mentioned(
+    def _find_mentioned(
         self, query: str, documents: Sequence[Document], known: set[str], most: int | None
     ) -> dict[str, str]:
-        """Find the first keys that are mentioned, in that order, each with the text that ranks its passages."""
+        """Find the known keys that the texts mention.
+
+        :param query: The query.
+        :param documents: The passages whose contents count.
+        :param known: The keys that are titles of passages.
+        :param most: The most keys to return; None for all.
+        :returns: The keys in the order of first mention, each with the text that ranks its passages.
+        """
         mentioned = dict.fromkeys(longest_mentions(query, known, self.max_title_words), query)
         for document in documents:
             text = document.content or ""
@@ -153,12 +177,17 @@ class TitleMentionRetriever:
                     mentioned.setdefault(key, query if query.strip() else text)
         return {key: text[:_RANKED_BY_CHARACTERS] for key, text in islice(mentioned.items(), most)}
 
-    def _enough(self, given: Sequence[Document], mentioned: Mapping[str, str]) -> int:
-        """Count the passages to fetch of a title: those that were given take no place."""
+    def _passages_to_fetch(self, given: Sequence[Document], mentioned: Mapping[str, str]) -> int:
+        """Count the passages to fetch of a title, so that enough remain without those that were given.
+
+        :param given: The passages that are not returned.
+        :param mentioned: The keys that are mentioned.
+        :returns: The number of passages of a title.
+        """
         return self.per_title + sum(_own_key(document) in mentioned for document in given)
 
-    def _chosen(self, found: Mapping[str, Sequence[Document]], given: Sequence[Document], top_k: int) -> list[Document]:
-        # In turns: a title with many passages would else crowd out the later ones.
+    def _choose(self, found: Mapping[str, Sequence[Document]], given: Sequence[Document], top_k: int) -> list[Document]:
+        # Titles take turns, because one with many passages would otherwise leave no room for the later ones.
         held = {identity(document) for document in given}
         titles = [[document for document in one if identity(document) not in held] for one in found.values()]
         turns = ([one[turn] for one in titles if turn < len(one)] for turn in range(self.per_title))

@@ -1,4 +1,4 @@
-"""Retrieves passages by their vectors."""
+"""The retriever of passages by their vectors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from prefrag.components.retrievers.search_settings import both_filters, wanted_t
 
 @component
 class VectorRetriever:
-    """Finds the passages of an on-disk index whose vectors are nearest to a query's.
+    """Find the passages of an on-disk index whose vectors are nearest to that of a query.
 
     The passages are embedded beforehand by :func:`prefrag.pipelines.indexing.embedding.embed_index`.
 
@@ -36,11 +36,11 @@ class VectorRetriever:
     ) -> None:
         """Set the index and the defaults of a search.
 
-        :param document_store: Where the passages are; their vectors lie in its folder.
+        :param document_store: The store of the passages, whose folder holds the vectors.
         :param model: The name of the model that embedded them.
         :param top_k: The most documents to return.
-        :param filters: Haystack's filters, which every search obeys; those of a run come on top.
-        :raises ValueError: When the store is no `TantivyDocumentStore`, the model has no name or top_k is under 1.
+        :param filters: Haystack's filters on every search; those of a run are added.
+        :raises ValueError: When the store is not a `TantivyDocumentStore`, the model has no name or top_k is under 1.
         """
         self.vectors = PassageVectors(document_store, model)
         self.document_store = document_store
@@ -64,9 +64,9 @@ class VectorRetriever:
 
         :param query_embedding: The vector of the query, by the same model.
         :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
-        :param top_k: The most documents to return, in place of the retriever's own.
+        :param top_k: The most documents to return, by default the retriever's own number.
         :returns: `documents` with the cosine as their score, best first.
-        :raises ValueError: When top_k is under 1 or the vector of another length.
+        :raises ValueError: When top_k is under 1 or the vector has another length.
         :raises FileNotFoundError: When the passages are not embedded with this model.
         :raises FilterError: When the filters cannot be understood or applied.
         """
@@ -77,13 +77,13 @@ class VectorRetriever:
     async def run_async(
         self, query_embedding: list[float], filters: dict[str, Any] | None = None, top_k: int | None = None
     ) -> dict[str, list[Document]]:
-        """Find documents without blocking the event loop; otherwise the same as `run`.
+        """Do as :meth:`run` does, without blocking the event loop.
 
         :param query_embedding: The vector of the query, by the same model.
         :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
-        :param top_k: The most documents to return, in place of the retriever's own.
+        :param top_k: The most documents to return, by default the retriever's own number.
         :returns: `documents` with the cosine as their score, best first.
-        :raises ValueError: When top_k is under 1 or the vector of another length.
+        :raises ValueError: When top_k is under 1 or the vector has another length.
         :raises FileNotFoundError: When the passages are not embedded with this model.
         :raises FilterError: When the filters cannot be understood or applied.
         """

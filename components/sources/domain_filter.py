@@ -1,4 +1,4 @@
-"""Which web pages may be shown, by the domain of their address."""
+"""The filter of web pages by the domain of their address."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _WITH_HOST = re.compile(r"([a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
 
 
 class DomainFilter:
-    """Drops documents by the domain of their ``url``; a domain stands for everything below it as well.
+    """Drop documents by the domain of their ``url``; a domain includes its subdomains.
 
     ```python
     from haystack import Document
@@ -28,8 +28,8 @@ class DomainFilter:
         """Set the domains.
 
         :param allowed: Keep only documents of these domains; empty allows all.
-        :param denied: Drop documents of these domains, also where they are allowed.
-        :raises ValueError: When one of them is no domain.
+        :param denied: Drop documents of these domains, even where they are allowed.
+        :raises ValueError: When one of them is not a domain.
         """
         self.allowed = [_domain(domain) for domain in allowed]
         self.denied = [_domain(domain) for domain in denied]
@@ -51,10 +51,10 @@ class DomainFilter:
         return default_from_dict(cls, data)
 
     def allows(self, document: Document) -> bool:
-        """Tell whether a document may be shown.
+        """Check whether a document may be shown.
 
-        :param document: The document; one without an address is allowed where all domains are.
-        :returns: Whether it may be.
+        :param document: The document; one without an address is allowed only where all domains are.
+        :returns: Whether it is allowed.
         """
         if not self.allowed and not self.denied:
             return True
@@ -63,7 +63,7 @@ class DomainFilter:
 
 
 def document_url(document: Document) -> str:
-    """Find the address of a document; Haystack's web searches write it as ``url`` or as ``link``.
+    """Read the address of a document; Haystack's web searches call it ``url`` or ``link``.
 
     :param document: The document.
     :returns: Its address, or an empty text.
@@ -80,7 +80,12 @@ def _host(url: str) -> str:
 
 
 def _domain(written: str) -> str:
-    """Read a domain, which may be written as an address, or with a wildcard in front."""
+    """Read a domain, which may be written as an address, or with a wildcard in front.
+
+    :param written: The domain as the user wrote it.
+    :returns: The domain alone.
+    :raises ValueError: When it is not a domain.
+    """
     domain = _host(written.strip()).removeprefix("*").strip(".") if isinstance(written, str) else ""
     if not domain or re.search(r"[*\s]", domain):
         raise ValueError(f"'{written}' is no domain: it looks like example.org.")

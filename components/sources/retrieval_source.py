@@ -1,4 +1,4 @@
-"""A named place to retrieve from."""
+"""The component that searches a named source."""
 
 from __future__ import annotations
 
@@ -25,20 +25,19 @@ from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
 from prefrag.components.state.state import RunError, Search, State
 from prefrag.components.state.state_builder import web_is_off
 
-# What the trace names as the provider of what comes from a recording.
+# The name of the provider in the trace where the documents come from a recording.
 RECORDING = "recording"
 
 
 @component
 class RetrievalSource:
-    """Wraps a retriever so that a run survives it: a deadline, retries, a second provider, a name on every document.
+    """Search a source with a deadline, retries and a second provider, so that a failure does not end the run.
 
-    Given a query it gives documents, like any retriever. Given a :class:`State` it searches for what the state needs
-    now and gives the state back with the search in it, whatever came of it: a failure is an empty list and a recorded
-    error.
+    For a query it returns documents, like any retriever. For a :class:`State` it searches with the state's query and
+    returns the state with the search added; a failed search has no documents and an error.
 
-    A retriever whose ``run`` takes ``question`` and ``observed`` gets the question behind the query and the documents
-    that have been observed, unless the source is external: only the query may leave this machine.
+    A retriever whose ``run`` takes ``question`` and ``observed`` also gets the question and the documents observed so
+    far, unless the source is external: only the query may leave this machine.
 
     ```python
     from prefrag.components.sources.retrieval_source import RetrievalSource
@@ -66,22 +65,22 @@ class RetrievalSource:
     ):
         """Set the parts; nothing is searched yet.
 
-        :param name: What the source is called in the state, the trace and the result.
+        :param name: The name of the source in the state, the trace and the result.
         :param retriever: The first provider.
         :param ranker: Sorts the candidates before they are cut to ``top_k``.
-        :param fallback: The second provider, called once when the first has failed for good; never while the first is
-            a stand-in that keeps queries local.
-        :param external: Queries leave this machine: closed by ``PREFRAG_WEB=off``, and listed in the result. Web
-            searches are external whatever stands here.
-        :param top_k: The number of documents to give, where the request does not set it.
-        :param candidates: The number of documents that the retriever is called for; by default ``top_k``. The paper
-            ranks 50.
-        :param retry_policy: The deadline of a call and the further calls of the first provider.
+        :param fallback: The second provider, called once when every attempt at the first has failed; never while the
+            first is a stand-in that keeps queries local.
+        :param external: Whether queries leave this machine: ``PREFRAG_WEB=off`` closes the source, and the result lists
+            its queries. Web searches are always external.
+        :param top_k: The number of documents to return, where the request does not set it.
+        :param candidates: The number of documents to request from the retriever; by default ``top_k``. The paper ranks
+            50.
+        :param retry_policy: The deadline of an attempt and the number of attempts at the first provider.
         :param domains: Which web pages may be shown; by default all.
-        :param recording: Keeps or plays back what the source gave.
-        :param strict: End the run when every attempt has failed, or the recording does not hold what is replayed,
-            instead of giving an empty list. For a preferred source: a broken index then sends no question to the web.
-        :raises ValueError: When a name or a number makes no sense, or a provider or the ranker has no ``run``.
+        :param recording: Records or replays the searches.
+        :param strict: End the run when every attempt has failed, or a replayed recording does not hold the search,
+            instead of returning no documents. For a preferred source: a broken index then sends no question to the web.
+        :raises ValueError: When a name or a number is invalid, or a provider or the ranker has no ``run``.
         """
         if not name:
             raise ValueError("A source needs a `name`.")
@@ -96,7 +95,7 @@ class RetrievalSource:
         self.retriever = retriever
         self.ranker = ranker
         self.fallback = fallback
-        # A web search is external also where the setting was forgotten: PREFRAG_WEB=off must not depend on it.
+        # A web search is always external, because PREFRAG_WEB=off must not depend on a setting.
         self.external = external or is_web_search(retriever) or is_web_search(fallback)
         self.top_k = top_k
         self.candidates = candidates
@@ -113,7 +112,7 @@ class RetrievalSource:
 
     @property
     def embedded(self) -> bool:
-        """Tell whether the retriever searches in this process, so that parallel calls gain nothing."""
+        """Whether the retriever searches in this process, so that parallel calls gain nothing."""
         return bool(getattr(self.retriever, "embedded", False))
 
     def to_dict(self) -> dict[str, Any]:
@@ -150,14 +149,14 @@ class RetrievalSource:
     def run(
         self, query: str | State, top_k: int | None = None, filters: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Search.
+        """Search with a query, or with the query of a state.
 
         :param query: A query, or a state that holds one.
-        :param top_k: The number of documents to give; a state brings its own.
-        :param filters: Haystack metadata filter, for retrievers that take one; a state brings its own.
+        :param top_k: The number of documents to return; a state has its own.
+        :param filters: Haystack metadata filter, for retrievers that take one; a state has its own.
         :returns: ``documents``; for a state ``state``, which holds them in its last search.
         :raises RuntimeError: With ``strict``, when every attempt has failed.
-        :raises NotRecorded: With ``strict``, when the recording that is replayed does not hold the search.
+        :raises NotRecorded: With ``strict``, when the replayed recording does not hold the search.
         :raises FilterError: When the filters do not fit the documents.
         :raises RunError: For a state, in place of a RuntimeError or a FilterError.
         """
@@ -173,7 +172,17 @@ class RetrievalSource:
     async def run_async(
         self, query: str | State, top_k: int | None = None, filters: dict[str, Any] | None = None
     ) -> dict[str, Any]:
-        """Search without blocking the event loop; otherwise the same as :meth:`run`."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param query: A query, or a state that holds one.
+        :param top_k: The number of documents to return; a state has its own.
+        :param filters: Haystack metadata filter, for retrievers that take one; a state has its own.
+        :returns: ``documents``; for a state ``state``, which holds them in its last search.
+        :raises RuntimeError: With ``strict``, when every attempt has failed.
+        :raises NotRecorded: With ``strict``, when the replayed recording does not hold the search.
+        :raises FilterError: When the filters do not fit the documents.
+        :raises RunError: For a state, in place of a RuntimeError or a FilterError.
+        """
         request = self._request(query, top_k, filters)
         try:
             for call in self._calls(request):
@@ -191,7 +200,11 @@ class RetrievalSource:
         return _Request(query.query, settings.top_k, settings.filters, is_closed, query, self._context(query))
 
     def _context(self, state: State) -> dict[str, Any]:
-        """Give what a retriever may get besides the query, as far as one of this source takes it."""
+        """Collect what the retrievers of this source take besides the query.
+
+        :param state: The state of the run.
+        :returns: The ``question`` and the documents ``observed``, where a retriever takes them.
+        """
         if self.external:
             return {}
         providers = [part for part in (self.retriever, self.fallback) if part is not None]
@@ -200,36 +213,40 @@ class RetrievalSource:
         return {name: value for name, value in known.items() if name in supported}
 
     def _calls(self, request: _Request) -> Iterator[ProviderCall]:
-        """Give each call that the request needs, to be carried out before the next; at the end it has its search."""
+        """Go through the calls that a request needs, and set its search at the end.
+
+        :param request: The request.
+        :returns: Each call, which the caller has to make before it takes the next.
+        """
         if request.is_closed:
             request.search = Search(self.name, request.query, skipped=True)
             return
-        if played := self._played(request):
+        if played := self._play_recording(request):
             request.search = played
             return
         started = time.perf_counter()
         failures: list[str] = []
         stays_local = bool(getattr(self.retriever, "stays_local", False))
         providers = [(self.retriever, True)]
-        # A stand-in replaces the web so that queries stay local: its failure must not send them out after all.
+        # A stand-in keeps queries local, so its failure must not send them out.
         if self.fallback is not None and not stays_local:
             providers.append((self.fallback, False))
         for provider, retry in providers:
             call = ProviderCall(provider, self._arguments(provider, request), retry)
             yield call
             try:
-                documents = self._stamped(self._ranked(request, call.documents()))
-                found = Search(self.name, request.query, documents, _name(provider), error=_left_out(call))
-                search = self._recorded(request, found)
+                documents = self._stamp(self._rank(request, call.documents()))
+                found = Search(self.name, request.query, documents, _name(provider), error=_failed_parts(call))
+                search = self._record(request, found)
                 break
             except FilterError:
                 raise
             except Exception as error:
                 failures.append(describe_failure(_name(provider), error, self.retry_policy.timeout))
         else:
-            search = self._recorded(request, Search(self.name, request.query, error="; ".join(failures)))
+            search = self._record(request, Search(self.name, request.query, error="; ".join(failures)))
         seconds = round(time.perf_counter() - started, 4)
-        request.search = replace(search, seconds=seconds, left_house=self.external and not stays_local)
+        request.search = replace(search, seconds=seconds, sent_out=self.external and not stays_local)
 
     def _arguments(self, provider: Retriever, request: _Request) -> dict[str, Any]:
         return select_arguments(
@@ -240,26 +257,31 @@ class RetrievalSource:
             **request.context,
         )
 
-    def _ranked(self, request: _Request, documents: list[Document]) -> list[Document]:
+    def _rank(self, request: _Request, documents: list[Document]) -> list[Document]:
         kept = [document for document in documents if self.domains.allows(document)]
         if self.ranker is not None:
-            # A ranker has a top_k of its own, which must not cut what the request is for.
+            # The ranker's own top_k may be lower than that of the request.
             top_k = {"top_k": request.top_k} if "top_k" in self._supported[id(self.ranker)] else {}
             kept = self.ranker.run(query=request.query, documents=kept, **top_k)["documents"]
         return kept[: request.top_k]
 
-    def _stamped(self, documents: Sequence[Document]) -> tuple[Document, ...]:
+    def _stamp(self, documents: Sequence[Document]) -> tuple[Document, ...]:
         stamped = []
         for document in documents:
             meta = {**document.meta, "source": self.name}
             if url := document_url(document):
                 meta["url"] = url
-            # A vector may be thousands of numbers, and every component that a document passes would copy it.
+            # A vector may have thousands of numbers, and every later component would copy it.
             stamped.append(replace(document, meta=meta, embedding=None, sparse_embedding=None))
         return tuple(stamped)
 
-    def _played(self, request: _Request) -> Search | None:
-        """Find the search in the recording; None where the providers have to be called."""
+    def _play_recording(self, request: _Request) -> Search | None:
+        """Play the search from the recording.
+
+        :param request: The request.
+        :returns: The search; None where the providers have to be called.
+        :raises NotRecorded: With ``strict``, when the replayed recording does not hold the search.
+        """
         if self.recording is None:
             return None
         found = Search(self.name, request.query, provider=RECORDING)
@@ -271,18 +293,18 @@ class RetrievalSource:
             return replace(found, error=str(error))
         if entry is None:
             return None
-        return replace(found, documents=self._stamped(entry.documents), error=entry.error)
+        return replace(found, documents=self._stamp(entry.documents), error=entry.error)
 
-    def _recorded(self, request: _Request, search: Search) -> Search:
+    def _record(self, request: _Request, search: Search) -> Search:
         if self.recording is None:
             return search
-        # Only a provider's failure is kept: what a search did without is no reason to fail when it is played back.
+        # A search that gave documents is recorded without its error, so that it does not fail when it is replayed.
         entry = Entry(documents=search.documents) if search.provider else Entry(error=search.error)
         kept = self.recording.record(entry, "search", self.name, *request.content)
         return replace(search, documents=kept.documents) if search.provider else search
 
     def _filter_error(self, request: _Request, error: FilterError) -> Exception:
-        # The run ends: were it a failure of this source, the next one would be searched without the filters.
+        # The run ends here, because after a failed search the next source would be searched without the filters.
         message = f"The filters do not fit the documents of '{self.name}': {error}"
         return FilterError(message) if request.state is None else RunError(message, request.state)
 
@@ -294,7 +316,7 @@ class RetrievalSource:
             if failed:
                 raise RuntimeError(failed)
             return {"documents": list(search.documents)}
-        # Not the documents as well: Haystack would copy them at every step, and no component takes them.
+        # Without the documents: Haystack would copy them at every step, and no component takes them.
         state = state.with_last(searches=(*state.step.searches, search))
         if search.skipped:
             return {"state": state}
@@ -305,27 +327,27 @@ class RetrievalSource:
             titles=[document.meta.get("title") or document.id for document in search.documents],
             provider=search.provider,
             seconds=search.seconds,
-            left_house=search.left_house,
+            sent_out=search.sent_out,
             error=search.error,
         )
         if failed:
-            # With the search in it: a query that left this machine is reported even when the run ends here.
+            # The state holds the search, because a query that was sent out is reported even when the run ends here.
             state = state.with_event("error", caller=f"source '{self.name}'", message=search.error)
-            raise RunError(f"{failed}. It is strict, so the run ends here and asks no other source instead.", state)
+            raise RunError(f"{failed}. It is strict, so the run ends here and searches no other source instead.", state)
         return {"state": state}
 
 
 @dataclass
 class _Request:
-    """What one call of a source is for.
+    """A request to a source, and the search that comes of it.
 
     :param query: The query.
-    :param top_k: The number of documents to give.
+    :param top_k: The number of documents to return.
     :param filters: Haystack metadata filter.
     :param is_closed: Whether the source may not be searched.
-    :param state: The state that the query is from.
-    :param context: What its retrievers take besides: the ``question`` and the documents ``observed``.
-    :param search: The outcome, once there is one.
+    :param state: The state that holds the query.
+    :param context: The further arguments of retrievers: the ``question`` and the documents ``observed``.
+    :param search: The search, once it is made.
     """
 
     query: str
@@ -338,7 +360,7 @@ class _Request:
 
     @property
     def content(self) -> tuple[Any, ...]:
-        """Give what a recording finds the search by."""
+        """The values by which a recording finds the search."""
         context: dict[str, Any] = dict(self.context)
         if "observed" in context:
             context["observed"] = [document.id for document in context["observed"]]
@@ -349,6 +371,6 @@ def _name(provider: Retriever) -> str:
     return str(getattr(provider, "provider", None) or type(provider).__name__)
 
 
-def _left_out(call: ProviderCall) -> str | None:
-    # A retriever made of several reports which of them it did without.
+def _failed_parts(call: ProviderCall) -> str | None:
+    # A retriever made of several parts reports those that failed.
     return "; ".join((call.output or {}).get("errors") or ()) or None

@@ -1,4 +1,4 @@
-"""How long a provider may take, and how often it is called again."""
+"""The deadline and the retries of a call to a provider."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from prefrag.components.retrievers.provider import Retriever, call_async, call_i
 
 @dataclass
 class ProviderCall:
-    """The call of a provider, its retries included, and its output or its failure.
+    """A call to a provider with its retries, and its output or failure.
 
-    As a context manager it keeps the failure. An error in the filters is raised nevertheless, as no further attempt can
-    repair it, and so is the end of a run that was cancelled.
+    As a context manager it catches the failure. An error in the filters is raised nevertheless, because retries cannot
+    repair it, and so is the cancellation of the run.
 
-    :param provider: The component that is called.
-    :param arguments: What it is called with.
+    :param provider: The component to call.
+    :param arguments: Its arguments.
     :param retry: Whether to call it again after a failure.
-    :param output: What it gave.
-    :param error: Why it failed at last; None where it did not.
+    :param output: Its output.
+    :param error: The failure of the last attempt; None where it did not fail.
     """
 
     provider: Retriever
@@ -41,9 +41,9 @@ class ProviderCall:
         """End the call.
 
         :param kind: The class of the error.
-        :param error: What was raised, if anything.
-        :param traceback: Where.
-        :returns: Whether the error is kept here instead of being raised.
+        :param error: The error that was raised, if any.
+        :param traceback: Its traceback.
+        :returns: Whether the error is caught.
         """
         if not isinstance(error, Exception) or isinstance(error, FilterError):
             return False
@@ -51,9 +51,9 @@ class ProviderCall:
         return True
 
     def documents(self) -> list[Document]:
-        """Give what was found.
+        """Return the documents of the output.
 
-        :returns: The documents of the output.
+        :returns: The documents.
         :raises Exception: The failure of the call.
         :raises ValueError: When the output holds no ``documents``.
         """
@@ -82,12 +82,12 @@ class RetryPolicy:
     """
 
     def __init__(self, timeout: float = 15.0, retries: int = 2, backoff: float = 0.5):
-        """Set the numbers.
+        """Set the deadline, the retries and the pauses.
 
         :param timeout: Seconds that one attempt may take, and the longest pause. A provider whose ``embedded`` is true
             searches an index in this process, and is not interrupted.
         :param retries: Further attempts after a failure.
-        :param backoff: Seconds that the first pause lasts at most; the limit doubles with every attempt.
+        :param backoff: The longest first pause in seconds; the limit doubles with every attempt.
         :raises ValueError: When a number is out of range.
         """
         if timeout <= 0 or retries < 0 or backoff < 0:
@@ -116,18 +116,18 @@ class RetryPolicy:
         return default_from_dict(cls, data)
 
     def call(self, call: ProviderCall) -> None:
-        """Call a provider until it gives an output or the attempts are used up.
+        """Call a provider until it returns an output or the attempts are used up.
 
-        :param call: The call, which keeps the output or the last failure.
+        :param call: The call, which holds the output or the last failure afterwards.
         :raises FilterError: When the provider cannot apply the filters.
         """
         with call:
             call.output = Retrying(**self._settings(call))(self._attempt, call)
 
     async def call_async(self, call: ProviderCall) -> None:
-        """Call a provider without blocking the event loop; otherwise the same as :meth:`call`.
+        """Do as :meth:`call` does, without blocking the event loop.
 
-        :param call: The call, which keeps the output or the last failure.
+        :param call: The call, which holds the output or the last failure afterwards.
         :raises FilterError: When the provider cannot apply the filters.
         """
         with call:
@@ -151,5 +151,5 @@ class RetryPolicy:
 
 
 def _may_pass(error: BaseException) -> bool:
-    # Neither a filter that does not fit nor a run that was given up gets better by waiting.
+    # Neither a filter that does not fit nor a cancelled run improves by waiting.
     return isinstance(error, Exception) and not isinstance(error, FilterError)

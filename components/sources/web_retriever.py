@@ -1,4 +1,4 @@
-"""The web, or the corpus that stands in for it."""
+"""The retriever that searches the web, or an index in its place."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retr
 
 @component
 class WebRetriever:
-    """Searches the web, unless an index has been set in its place.
+    """Search the web, or an index that stands in for it.
 
-    The stand-in is the index named here, or in ``PREFRAG_WEB_INDEX``; while the local index is the demo, it is the
-    demo's own, so that the demo needs no network. A query to a stand-in stays local.
+    The stand-in is the index named here, or in ``PREFRAG_WEB_INDEX``; while the local index is the demo, it is the web
+    corpus of the demo, so that the demo needs no network. A query to a stand-in stays local.
     """
 
     external = True
@@ -34,8 +34,8 @@ class WebRetriever:
 
         :param search: The component that searches the web.
         :param index: The name of an index that stands in for the web.
-        :param demo_stand_in: Let the demo's own web stand in while the embedded index is the demo; false where the
-            local documents are in another store.
+        :param demo_stand_in: Whether the web corpus of the demo stands in while the embedded index is the demo; false
+            where the local documents are in another store.
         :param local_index: The name of the embedded index, which shows whether it is the demo; None for
             ``PREFRAG_INDEX``, else ``default``, else the demo.
         """
@@ -49,7 +49,7 @@ class WebRetriever:
 
         :returns: Its parameters as plain values.
         """
-        # Haystack serialises a nested part only through its own `to_dict`, which DDGSWebSearch has not.
+        # Haystack serialises a nested part only through its own `to_dict`, which DDGSWebSearch does not have.
         return default_to_dict(
             self,
             search=component_to_dict(self.search, "search"),
@@ -60,24 +60,24 @@ class WebRetriever:
 
     @property
     def stays_local(self) -> bool:
-        """Tell whether an index stands in for the web, so that queries stay local."""
+        """Whether an index stands in for the web, so that queries stay local."""
         try:
-            return self._chosen() is not self.search
+            return self._choose() is not self.search
         except (OSError, ValueError):
-            # A stand-in is named but cannot be opened: the search fails, and the web is not searched in its place.
+            # A stand-in that cannot be opened fails, but must not be replaced by the web.
             return True
 
     @property
     def provider(self) -> str:
-        """Name what answers, for the trace."""
+        """The name of what is searched, for the trace."""
         return "stand-in index" if self.stays_local else type(self.search).__name__
 
     def warm_up(self) -> None:
-        """Make sure that the stand-in exists, if one is named, and warm up what will be searched.
+        """Check that the stand-in exists, if one is named, and warm up what will be searched.
 
         :raises FileNotFoundError: When a stand-in is named that does not exist.
         """
-        chosen = self._chosen()
+        chosen = self._choose()
         if hasattr(chosen, "warm_up"):
             chosen.warm_up()
 
@@ -86,20 +86,25 @@ class WebRetriever:
         """Search the web or its stand-in.
 
         :param query: The query.
-        :param top_k: The number of results to give.
+        :param top_k: The number of results to return.
         :returns: ``documents``, best first.
         """
-        chosen = self._chosen()
+        chosen = self._choose()
         return {"documents": chosen.run(**_arguments(chosen, query, top_k))["documents"]}
 
     @component.output_types(documents=list[Document])
     async def run_async(self, query: str, top_k: int = 10) -> dict[str, list[Document]]:
-        """Search without blocking the event loop; otherwise the same as :meth:`run`."""
-        chosen = self._chosen()
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param query: The query.
+        :param top_k: The number of results to return.
+        :returns: ``documents``, best first.
+        """
+        chosen = self._choose()
         return {"documents": (await call_async(chosen, _arguments(chosen, query, top_k)))["documents"]}
 
-    def _chosen(self) -> Retriever:
-        # At every call, as the local store does: a server that started on the demo sees an index made since.
+    def _choose(self) -> Retriever:
+        # Chosen at every call, so that a server that started on the demo finds an index made later.
         path = resolve_web_index(self.index, local=self.local_index, demo=self.demo_stand_in)
         return self.search if path is None else TantivyBM25Retriever(TantivyDocumentStore(path=str(path)))
 

@@ -1,1 +1,1 @@
-"""The state that a run carries, its beginning and its result."""
+"""The state of a run: how it begins, what it holds, and the result that it becomes."""

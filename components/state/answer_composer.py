@@ -1,4 +1,4 @@
-"""The result of a run."""
+"""The component that composes the result of a run from its state."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ WhenUnsure = Literal["answer", "say_so"]
 def compose(
     state: State, preferred: str = "local", error: str | None = None, when_unsure: WhenUnsure = "answer"
 ) -> dict[str, Any]:
-    """Turn a state into the result that the command line, HTTP and Python all give.
+    """Compose the result of a run, which is the same from the command line, HTTP and Python.
 
-    :param state: The state at the end of a run, or where it broke off.
+    :param state: The state at the end of a run, or where it failed.
     :param preferred: The source that the counts call local: the pipeline's preferred one.
-    :param error: Why the run broke off, if it did.
+    :param error: Why the run failed, if it did.
     :param when_unsure: See :class:`AnswerComposer`.
     :returns: The result, JSON-serialisable; its keys are listed in the README.
     """
@@ -34,7 +34,7 @@ def compose(
     last = state.steps[-1] if state.steps else Step(Action.UNREADABLE)
     answer, marks_cited = read_citations(last.answer, known)
     if not answer and not error:
-        # A forced reply without a word leaves the answer that was doubted before, with its label.
+        # Where a forced reply has no words, the doubted answer before it stands, with its label.
         worded = (step for step in reversed(state.steps) if read_citations(step.answer, known)[0])
         last = next((replace(step, forced=True) for step in worded), last)
         answer, marks_cited = read_citations(last.answer, known)
@@ -82,13 +82,13 @@ def compose(
         "queries_sent_out": [
             {"source": search.source, "query": search.query, "provider": search.provider}
             for search in searches
-            if search.left_house
+            if search.sent_out
         ],
         "trace": [event.to_dict() for event in state.events],
     }
 
 
-# Where in the user's files a passage stands, under the names that Haystack's converters and splitter write.
+# Where a passage is in the user's files, under the names that Haystack's converters and splitter write.
 _PLACE = {"file": "file_path", "page": "page_number"}
 
 
@@ -136,7 +136,7 @@ def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[st
     """Count retrievals as appendix A.6 of PrefRAG does, and by source.
 
     :param state: The state at the end of a run.
-    :param searches: Those that were made.
+    :param searches: The searches that were made.
     :param preferred: The source that counts as local.
     :returns: The counts.
     """
@@ -159,7 +159,7 @@ def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[st
 
 @component
 class AnswerComposer:
-    """Ends a run: its state becomes the result."""
+    """Compose the result of a run from its final state."""
 
     def __init__(self, local_source: str = "local", when_unsure: WhenUnsure = "answer"):
         """Set up the component.
@@ -167,7 +167,7 @@ class AnswerComposer:
         :param local_source: The source that ``total_local`` and ``used_local`` count; all others count as web.
         :param when_unsure: What the user gets when the answer was forced, or its last label is INCORRECT: ``answer``
             gives the guess, ``say_so`` states that the sources do not hold the answer, and names the documents that
-            came nearest and the guess apart.
+            came nearest and, separately, the guess.
         :raises ValueError: For another ``when_unsure``.
         """
         if when_unsure not in get_args(WhenUnsure):

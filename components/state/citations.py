@@ -1,4 +1,4 @@
-"""Numbers for passages, and the citations of an answer."""
+"""The numbers of passages, and the citations in an answer."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _MARK = re.compile(r"W?\d+", re.IGNORECASE)
 
 
 def citation_marks(state: State) -> dict[Identity, str]:
-    """Give numbers to the documents that the model has been shown, those of external sources apart.
+    """Assign numbers to the documents that the model has been shown, those of external sources separately.
 
-    A document keeps its number as the run goes on, since later ones are numbered after it.
+    A document keeps its number as the run goes on, because later ones are numbered after it.
 
     :param state: The state of a run.
     :returns: ``1``, ``2``, ... for local documents and ``W1``, ``W2``, ... for the web's, by the
@@ -31,12 +31,12 @@ def citation_marks(state: State) -> dict[Identity, str]:
 
 
 def read_citations(answer: str, known: Collection[str] | None = None) -> tuple[str, list[str]]:
-    """Take the citations out of an answer.
+    """Separate an answer from its citations.
 
     :param answer: The answer as the model wrote it, for example ``1969 [2][W1]``.
-    :param known: The numbers that there are; brackets that hold another one, as an interval or a year may, are part
-        of the answer. None takes out all that look like citations.
-    :returns: The answer without them, and the numbers that it cites, each once, in order.
+    :param known: All numbers of passages; brackets with another number, such as an interval or a year, are part of the
+        answer. None removes all that look like citations.
+    :returns: The answer without its citations, and the numbers that it cites, each once, in order.
     """
     cited: list[str] = []
 

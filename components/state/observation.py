@@ -1,4 +1,4 @@
-"""The documents that a model is shown for a step."""
+"""The observation of a step: the documents that a model is shown."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ def observe(state: State, documents: Iterable[Document], source: str | None) -> 
     """Make documents the observation of the last step.
 
     :param state: The state after the retrieval.
-    :param documents: What the model is shown; each once, as the first source gave it.
+    :param documents: The documents for the model; of equal ones only the first is shown.
     :param source: The source (or sources, joined by ``+``) that they are from.
     :returns: The state with the observation.
     """
     shown: dict[Identity, Document] = {}
     for document in documents:
         shown.setdefault(identity(document), replace(document, meta={**document.meta, "step": len(state.steps)}))
-    # Advice is for a model that chose the words.
+    # The advice makes sense only for a model that chose the words of the query.
     advice = " Try other words." if state.step.reply else ""
     note = "" if shown else f"No passages were found.{advice}"
     state = state.with_last(documents=tuple(shown.values()), source=source, observed=True, note=note)

@@ -1,7 +1,7 @@
-"""What a run carries round the loop.
+"""The state of a run and its parts: settings, steps, searches, verdicts, events and costs.
 
-Haystack consumes a mandatory input of a looping component once, so whatever must survive an iteration travels in one
-:class:`State`. States are values: a component never changes the one it was given, it returns another.
+Haystack consumes a mandatory input of a looping component once, so everything that must survive an iteration is in one
+:class:`State`. States are values: a component never changes the state that it gets, it returns another.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from haystack import Document
 from prefrag.components.errors import PrefragError
 
 Identity = tuple[str, str | None]
-# Under this name the metadata of a shortened document hold its whole text.
+# The metadata field in which a shortened document keeps its whole text.
 WHOLE_TEXT = "_whole_text"
 
 
 def identity(document: Document) -> Identity:
-    """Identify a document: two sources may each have a document ``1``, or have one in common.
+    """Identify a document: two sources may have different documents with the id ``1``, or share one document.
 
-    :param document: A document, or what was left of it by shortening.
-    :returns: Its id and its whole text; two documents that share both are one.
+    :param document: A document, whole or shortened.
+    :returns: Its id and its whole text; documents that are equal in both are the same.
     """
     return document.id, document.meta.get(WHOLE_TEXT, document.content)
 
@@ -38,7 +38,7 @@ class Label(StrEnum):
 
 
 class Action(StrEnum):
-    """What one reply of the reasoner calls for, whatever format it was written in."""
+    """What a reply of the reasoner requests, in whatever format it was written."""
 
     SEARCH = "search"
     ANSWER = "answer"
@@ -47,10 +47,10 @@ class Action(StrEnum):
 
 
 class _Value:
-    """Copies of a value are the value itself.
+    """An immutable value, whose copies are the value itself.
 
-    Haystack deep-copies every input of every component; a state that grows with its documents would be copied some
-    thirty times a run for nothing, since nobody changes it.
+    Haystack deep-copies every input of every component; it would copy a growing state some thirty times a run for
+    nothing, because nobody changes it.
     """
 
     def __copy__(self) -> Self:
@@ -62,10 +62,10 @@ class _Value:
 
 @dataclass(frozen=True)
 class Event(_Value):
-    """One line of the trace.
+    """An entry of the trace.
 
-    :param kind: What happened, for example ``thought``, ``search`` or ``verdict``.
-    :param step: The number of the step that it belongs to, counted from 1; 0 before the first.
+    :param kind: The kind of event, for example ``thought``, ``search`` or ``verdict``.
+    :param step: The number of its step, counted from 1; 0 before the first.
     :param data: Its details, JSON-serialisable.
     """
 
@@ -76,7 +76,7 @@ class Event(_Value):
     def to_dict(self) -> dict[str, Any]:
         """Write the event as plain JSON values.
 
-        :returns: Its kind, its step and its details.
+        :returns: Its kind, step and details.
         """
         return {"kind": self.kind, "step": self.step, **self.data}
 
@@ -87,8 +87,8 @@ class Verdict(_Value):
 
     :param status: True keeps the documents, False switches to another source.
     :param judged_by: ``model``, ``classifier``, ``first_step``, ``nothing_found`` or ``no_other_source``.
-    :param analysis: Why.
-    :param score: The judge's number, where it has one: the trees' probability (0 to 1).
+    :param analysis: The reason.
+    :param score: The probability that trees estimate, from 0 to 1; None for other judges.
     :param parsed: False when the model's verdict could not be read and the setting decided.
     """
 
@@ -101,16 +101,16 @@ class Verdict(_Value):
 
 @dataclass(frozen=True)
 class Search(_Value):
-    """One retrieval.
+    """A retrieval from one source.
 
     :param source: The source that was searched.
     :param query: The query.
-    :param documents: What it gave, best first.
-    :param provider: The class that gave them.
+    :param documents: The documents found, best first.
+    :param provider: The class that found them.
     :param seconds: How long it took.
-    :param left_house: Whether the query went to an external service.
-    :param error: Why it gave nothing, when it failed.
-    :param skipped: Whether the source was not searched at all, because it may not be.
+    :param sent_out: Whether the query was sent to an external service.
+    :param error: Why it failed, if it did.
+    :param skipped: Whether the source was not searched at all, because it is not allowed.
     """
 
     source: str
@@ -118,17 +118,17 @@ class Search(_Value):
     documents: tuple[Document, ...] = ()
     provider: str = ""
     seconds: float = 0.0
-    left_house: bool = False
+    sent_out: bool = False
     error: str | None = None
     skipped: bool = False
 
 
 @dataclass(frozen=True)
 class Step(_Value):
-    """One reply of the reasoner and what came of it.
+    """A reply of the reasoner with the retrievals and documents that follow from it.
 
-    :param action: What the reply calls for.
-    :param reply: The part of the reply that goes back into the transcript.
+    :param action: What the reply requests.
+    :param reply: The part of the reply that the transcript keeps.
     :param thought: The reasoning in words.
     :param tool: The name of the action as the model wrote it.
     :param query: The query of a search.
@@ -137,14 +137,14 @@ class Step(_Value):
     :param label: The model's own evaluation of that answer; None when it gave none.
     :param explanation: Why it chose the label.
     :param suggestions: What would improve the answer.
-    :param forced: Whether the model was made to answer because the steps were used up.
+    :param forced: Whether the model had to answer because the steps were used up.
     :param searches: The retrievals made for this step.
     :param verdict: The judge's verdict on the first of them.
     :param source: The source (or sources, joined by ``+``) whose documents were kept.
     :param documents: The documents kept.
     :param refined: A summary that the model is shown instead of them, where they were too long.
     :param observed: Whether an observation follows the reply in the transcript.
-    :param note: What stands in the observation instead of documents (a correction, a failure).
+    :param note: The text of an observation without documents (a correction, a failure).
     """
 
     action: Action
@@ -177,10 +177,10 @@ class RunSettings(_Value):
     """The settings of one run: those of the pipeline, narrowed by the request.
 
     :param sources: The sources that may be searched, in order.
-    :param preferred: The one that is searched first.
-    :param external: Those of the sources that are external.
-    :param top_k: Documents a retrieval.
-    :param max_steps: Steps that the prompt speaks of; the hard limit is one more (appendix B.3 of PrefRAG).
+    :param preferred: The source that is searched first.
+    :param external: The sources that are external.
+    :param top_k: The number of documents a retrieval.
+    :param max_steps: The number of steps that the prompt names; the limit is one more (appendix B.3 of PrefRAG).
     :param max_supplements: Rounds of supplementary retrieval after a negative label.
     :param filters: Haystack metadata filter on the documents of the sources that can filter.
     """
@@ -196,9 +196,9 @@ class RunSettings(_Value):
 
 @dataclass(frozen=True)
 class Usage(_Value):
-    """What a run has cost so far.
+    """The model calls and tokens of a run so far.
 
-    :param llm_calls: Calls to a model, by who made them (``reasoner``, ``judge``, ...).
+    :param llm_calls: Calls to a model, by the caller (``reasoner``, ``judge``, ...).
     :param prompt_tokens: Tokens read, as the server counted them.
     :param completion_tokens: Tokens written, as the server counted them.
     """
@@ -210,15 +210,15 @@ class Usage(_Value):
 
 @dataclass(frozen=True)
 class State(_Value):
-    """A question on its way to an answer.
+    """The state of a run: a question and everything that was done to answer it.
 
-    :param question: The question as it is worked on.
+    :param question: The question that the components work on.
     :param settings: The settings of this run.
     :param typed: The question as the user typed it, where a follow-up was rewritten.
     :param history: Earlier turns of the conversation, oldest first, as (role, text).
     :param steps: The replies of the reasoner so far.
     :param supplements: Rounds of supplementary retrieval so far.
-    :param usage: What it has cost so far.
+    :param usage: The model calls and tokens so far.
     :param events: The trace.
     :param started: ``time.perf_counter()`` at the start, in seconds.
     """
@@ -250,7 +250,7 @@ class State(_Value):
 
     @property
     def replies(self) -> int:
-        """How often the reasoner has replied, unreadable replies included."""
+        """The number of the reasoner's replies, unreadable ones included."""
         return len(self.steps)
 
     @property
@@ -284,18 +284,18 @@ class State(_Value):
         return replace(self, steps=(*self.steps[:-1], replace(self.step, **changes)))
 
     def with_event(self, kind: str, **data: Any) -> State:
-        """Add a line to the trace.
+        """Add an event to the trace.
 
-        :param kind: What happened.
+        :param kind: The kind of event.
         :param data: Its details, JSON-serialisable.
-        :returns: The state with the line at the end of its trace.
+        :returns: The state with the event at the end of its trace.
         """
         return replace(self, events=(*self.events, Event(kind, len(self.steps), data)))
 
     def with_call(self, caller: str, meta: Mapping[str, Any]) -> State:
-        """Count one call to a model.
+        """Count a call to a model.
 
-        :param caller: Who called.
+        :param caller: The caller.
         :param meta: The ``meta`` of the reply; its ``usage`` holds the server's token counts.
         :returns: The state with the call counted.
         """
@@ -309,10 +309,10 @@ class State(_Value):
         return replace(self, usage=counted)
 
     def merge(self, other: State) -> State:
-        """Join two states that went different ways from the same step, as the sources of a supplement do.
+        """Merge two states that have the same last step but different searches, as the sources of a supplement give.
 
-        :param other: The state that came the other way.
-        :returns: This state with the searches and the trace that only the other one has.
+        :param other: The other state.
+        :returns: This state with the searches and events that only the other one has.
         """
         mine, theirs = self.step.searches, other.step.searches
         searches = mine + tuple(search for search in theirs if search not in mine)
@@ -321,7 +321,7 @@ class State(_Value):
 
 
 class RunError(PrefragError, RuntimeError):
-    """A run could not go on; it holds the state that it had reached, so that nothing of the trace is lost.
+    """Report that a run failed; it holds the state so far, so that the trace is not lost.
 
     :param message: What happened and what to do.
     :param state: The state when it happened.

@@ -1,4 +1,4 @@
-"""The way in: a question and the options of its request become the state of a run."""
+"""The component that builds the state of a run from a question and the options of its request."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WEB_SWITCH = "PREFRAG_WEB"
 def web_is_off() -> bool:
     """Check whether the administrator has switched off every external source (``PREFRAG_WEB=off``).
 
-    A value that is not understood closes them too: no query leaves because of a typing error.
+    A value that is not understood closes them too, so that no query is sent out because of a typing error.
 
     :returns: Whether they are closed.
     """
@@ -29,7 +29,7 @@ def web_is_off() -> bool:
 
 @component
 class StateBuilder:
-    """Holds the settings of the paper that concern a whole run, and narrows them for one request.
+    """Build the state of a run, with the pipeline's settings narrowed by the options of the request.
 
     ```python
     from prefrag.components.state.state_builder import StateBuilder
@@ -52,12 +52,12 @@ class StateBuilder:
         """Set up the component.
 
         :param sources: The names of the sources, in the order in which a switch tries them.
-        :param preferred: The one that is searched first; None, with no sources, for a method that retrieves nothing.
-        :param external_sources: Those that `PREFRAG_WEB=off` closes.
-        :param top_k: Documents a retrieval (3, 5 and 7 in the paper).
-        :param max_steps: Steps that the prompt allows; the hard limit is one more (appendix B.3).
+        :param preferred: The source that is searched first; None, with no sources, for a method that retrieves nothing.
+        :param external_sources: The sources that `PREFRAG_WEB=off` closes.
+        :param top_k: The number of documents a retrieval (3, 5 and 7 in the paper).
+        :param max_steps: The number of steps that the prompt allows; the limit is one more (appendix B.3).
         :param max_supplements: Supplementary retrievals after a negative label.
-        :param max_top_k: The most documents a retrieval that a request may ask for.
+        :param max_top_k: The highest `top_k` that a request may set.
         :raises ValueError: When the settings contradict each other.
         """
         if (not sources and preferred is not None) or len(set(sources)) < len(sources):
@@ -100,8 +100,8 @@ class StateBuilder:
         :param history: Earlier turns of the conversation, oldest first, as ``{"role", "content"}``.
         :param sources: The sources that this run may search; by default all.
         :param preferred: The source that this run searches first.
-        :param top_k: Documents a retrieval in this run.
-        :param max_steps: Steps of this run, at most those of the pipeline.
+        :param top_k: The number of documents a retrieval in this run.
+        :param max_steps: The number of steps of this run, at most that of the pipeline.
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
         :returns: ``state``, the start of the run.
         :raises ValueError: When the question is empty, too long or no text, or an option cannot be granted.
@@ -133,8 +133,8 @@ class StateBuilder:
         :param history: Earlier turns of the conversation, oldest first, as ``{"role", "content"}``.
         :param sources: The sources that this run may search; by default all.
         :param preferred: The source that this run searches first.
-        :param top_k: Documents a retrieval in this run.
-        :param max_steps: Steps of this run, at most those of the pipeline.
+        :param top_k: The number of documents a retrieval in this run.
+        :param max_steps: The number of steps of this run, at most that of the pipeline.
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
         :returns: ``state``, the start of the run.
         :raises ValueError: When the question is empty, too long or no text, or an option cannot be granted.
@@ -193,10 +193,10 @@ def _turns(history: Sequence[Mapping[str, str]]) -> tuple[tuple[str, str], ...]:
 
 
 def _check(filters: Mapping[str, Any] | None) -> None:
-    """Refuse a filter that nothing can read: its source would fail, and the query go on to the next one without it.
+    """Refuse a filter that cannot be read: its source would fail, and the query would go to the next one unfiltered.
 
     :param filters: A Haystack metadata filter.
-    :raises ValueError: When it cannot be understood.
+    :raises ValueError: When it cannot be read.
     """
     if not filters:
         return
@@ -205,7 +205,7 @@ def _check(filters: Mapping[str, Any] | None) -> None:
         while waiting:
             condition = waiting.pop()
             document_matches_filter(dict(condition), Document(content=""))
-            # Haystack stops at the first condition that decides, so each is tried for itself.
+            # Haystack stops at the first condition that decides, so each is checked separately.
             waiting.extend(condition.get("conditions", ()))
     except (FilterError, TypeError, ValueError, AttributeError, KeyError) as error:
         raise ValueError(

@@ -1,1 +1,1 @@
-"""Words, titles and characters of a text."""
+"""The words, titles and characters of texts, and passages as lines of a corpus."""

@@ -1,4 +1,4 @@
-"""A passage as a line of a corpus describes it, and the document that it becomes."""
+"""A passage as a line of a corpus, and the document that it becomes."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from prefrag.components.text.unicode_form import one_form
 MOST_LINE_BYTES = 10_000_000
 # Elasticsearch refuses longer ids.
 MOST_ID_BYTES = 512
-# Names in a corpus that would be taken for a Haystack document's own, or for what indexing writes beside it.
+# Names in a corpus that would be mistaken for a field of a Haystack document, or for metadata that indexing adds.
 _RESERVED = frozenset(
     {*Document.__dataclass_fields__, "corpus", "file_path", "file_hash", "split_count", TITLE_KEY_FIELD}
 )
 
 
 class PassageError(BadInput):
-    """Something that is no passage.
+    """Refuse something that is not a passage.
 
     :param reason: What is wrong with it.
     :param line: The line of the corpus, from 1; None where it has none.
@@ -42,11 +42,11 @@ class PassageRecord:
     """A passage before it becomes a document.
 
     :param id: Its name, of 1 to 512 bytes.
-    :param text: What it says; never empty.
+    :param text: Its text; never empty.
     :param title: Its title; None where it has none.
     :param source: The simulated source that holds it, as the corpus names it: `local`, `web` or `both`.
-    :param meta: What else is known of it.
-    :raises PassageError: When one of them cannot be.
+    :param meta: Its other metadata.
+    :raises PassageError: When one of them is invalid.
     """
 
     id: str
@@ -65,9 +65,9 @@ class PassageRecord:
         _check_unicode(self.id + self.text + (self.title or ""))
 
     def document(self, **more: Any) -> Document:
-        """Make the document of the passage, in the Unicode form in which queries come.
+        """Make the document of the passage, in the Unicode form of queries.
 
-        Its `source` is left out, because a pipeline writes under that name where a search found the passage.
+        Its `source` is left out, because a pipeline uses that name for the source whose search found the passage.
 
         :param more: Metadata to add, for example the corpus that the passage comes from.
         :returns: The document, the title in `meta["title"]`.
@@ -77,16 +77,15 @@ class PassageRecord:
 
 
 def read_passage_line(line: bytes, number: int) -> PassageRecord:
-    """
-    Read a line of a corpus: a JSON object with `id`, `text`, where it has them `title` and `source`, and further keys.
+    """Read a line of a corpus: a JSON object with `id` and `text`, optionally `title` and `source`, and further keys.
 
-    A number may be an id too. The further keys, and those of an object `meta`, become metadata; one whose name belongs
-    to documents or to indexing gets an underscore behind it.
+    A number may be an id too. The further keys, and those of an object `meta`, become metadata; an underscore is added
+    to a name that is reserved for documents or indexing.
 
     :param line: The line, UTF-8.
     :param number: Its number, from 1, for the message.
     :returns: The passage.
-    :raises PassageError: When the line is no passage; the message gives its number and the reason.
+    :raises PassageError: When the line is not a passage; the message gives its number and the reason.
     """
     try:
         return _record(_parse(line))
@@ -95,10 +94,11 @@ def read_passage_line(line: bytes, number: int) -> PassageRecord:
 
 
 def passage_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
-    """Go through the lines of a corpus that are not blank; memory stays bounded whatever the file is.
+    """Read the lines of a corpus that are not blank, in bounded memory whatever the file is.
 
     :param stream: The corpus, open.
-    :returns: Number of the line, from 1, position after it in bytes, and its bytes; of one too long the beginning.
+    :returns: For each line its number, from 1, the position after it in bytes, and its bytes; of a line that is too
+        long only the beginning.
     """
     number = position = 0
     while line := stream.readline(MOST_LINE_BYTES + 1):
@@ -112,11 +112,11 @@ def passage_lines(stream: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
 
 
 def read_passages(corpus: Path) -> Iterator[Document]:
-    """Read a corpus of one JSON passage a line, as `read_passage_line` does.
+    """Read the passages of a corpus, each by `read_passage_line`.
 
     :param corpus: The JSONL file.
     :returns: The passages as documents.
-    :raises ValueError: When a line is no passage; the message gives the line.
+    :raises ValueError: When a line is not a passage; the message gives the line.
     """
     with corpus.open("rb") as stream:
         for number, _, line in passage_lines(stream):

@@ -1,4 +1,4 @@
-"""The words of texts, and how rare they are."""
+"""The terms of texts, and their weights by how rare they are."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from haystack import Document
 
 
 class TermStatistics(Protocol):
-    """What a document store knows of its words.
+    """The analysis and the document frequencies of an index.
 
-    With a method ``analyze_many`` a list of texts is analysed in one call.
+    A further method ``analyze_many``, where there is one, analyses a list of texts in one call.
     """
 
     def analyze(self, text: str) -> list[str]:
@@ -24,14 +24,14 @@ class TermStatistics(Protocol):
         """
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, Mapping[str, int]]:
-        """Count the documents that hold each term.
+        """Count the documents that contain each term.
 
         :param words: The terms.
-        :returns: The number of all documents, and of those that hold each term.
+        :returns: The number of all documents, and for each term the number that contain it.
         """
 
 
-# Words of questions that no passage is expected to answer with, of four letters and more.
+# Words of questions, of four letters and more, that need not occur in a passage.
 _QUESTION_WORDS = frozenset(
     (
         *("about", "does", "from", "have", "into", "than", "that", "their", "them", "then", "there", "these", "they"),
@@ -41,7 +41,7 @@ _QUESTION_WORDS = frozenset(
 
 
 def words(text: str) -> list[str]:
-    """Split a text into its words in lower case: the analysis where no index offers a better one.
+    """Split a text into its words in lower case: the analysis where there is no index with a better one.
 
     :param text: The text.
     :returns: Its words of four letters and more, without question words.
@@ -51,10 +51,10 @@ def words(text: str) -> list[str]:
 
 
 def analyze_texts(texts: Iterable[str], statistics: TermStatistics | None) -> list[list[str]]:
-    """Analyse texts, all in one call where the statistics can: a server is called once rather than for each text.
+    """Analyse texts, in one call where the statistics support it, so that a server is called only once.
 
     :param texts: The texts.
-    :param statistics: What analyses them; None takes :func:`words`.
+    :param statistics: The index that analyses them; None uses :func:`words`.
     :returns: The terms of each text, in order, repetitions included.
     """
     if statistics is None:
@@ -64,10 +64,10 @@ def analyze_texts(texts: Iterable[str], statistics: TermStatistics | None) -> li
 
 
 def passage_text(document: Document) -> str:
-    """Join the title and the content of a passage, whichever it has.
+    """Join the title and the content of a passage.
 
     :param document: The passage.
-    :returns: Both, a blank between them.
+    :returns: Both, with a blank between them.
     """
     return f"{document.meta.get('title') or ''} {document.content or ''}"
 
@@ -76,7 +76,7 @@ def term_weights(terms: Iterable[str], statistics: TermStatistics | None) -> dic
     """Weigh terms by their inverse document frequency, as BM25 does.
 
     :param terms: The terms.
-    :param statistics: Where their frequencies come from; None weighs all terms alike.
+    :param statistics: The source of their frequencies; None gives all terms the same weight.
     :returns: The weight of each term.
     """
     terms = set(terms)

@@ -1,4 +1,4 @@
-"""One way of writing for texts that are compared."""
+"""The one Unicode form of texts that are compared."""
 
 from __future__ import annotations
 
@@ -8,14 +8,13 @@ _LIGATURES = {sign: unicodedata.normalize("NFKC", sign) for sign in map(chr, ran
 
 
 def one_form(text: str) -> str:
-    """
-    Write a text as keyboards do: a letter with its accents as one character, and no ligatures of typesetters.
+    """Write a text as keyboards do: a letter with its accents as one character, and no typographic ligatures.
 
-    File names of macOS and texts copied from PDFs come otherwise, look the same, and would not be found. What also
-    looks different stays as it is: 10² is not 102.
+    File names of macOS and texts copied from PDFs have other forms that look the same, and would not be found.
+    Characters that look different stay as they are: 10² is not 102.
 
-    :param text: any text.
-    :returns: the text in Unicode's composed form (NFC), "ﬁ" as two letters.
+    :param text: Any text.
+    :returns: The text in Unicode's composed form (NFC), "ﬁ" as two letters.
     """
     if text.isascii():
         return text

@@ -1,1 +1,1 @@
-"""DR-RAG: retrieval in two stages."""
+"""The components of DR-RAG, which retrieves in two stages."""

@@ -1,4 +1,4 @@
-"""Retrieves in two stages over words and over titles, and keeps what belongs together."""
+"""The component of both stages of DR-RAG over words and titles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.state import Identity, State, identity
 from prefrag.components.two_stage.open_question_query import OpenQuestionQuery
 from prefrag.components.two_stage.query_doc_concat import QueryDocConcat
-from prefrag.components.two_stage.second_stage import classifier_failed, keep_local, with_searches, with_selection
+from prefrag.components.two_stage.second_stage import classifier_error, keep_local, with_searches, with_selection
 
 # A source, and the state that holds the query.
 _Call = tuple[RetrievalSource, State]
@@ -26,13 +26,12 @@ _Call = tuple[RetrievalSource, State]
 
 @component
 class LinkedStages:
-    """Both stages of DR-RAG with the mentions of titles as further candidates, and the selection.
+    """Retrieve in both stages of DR-RAG, with the mentions of titles as further candidates, and select.
 
-    The first stage is what the question finds, and the passages whose titles it mentions. Each document of it leads to
-    what question and document together find (section 2.2.1 of DR-RAG), to what its names find with the rest of the
-    question, and to the passages whose titles it mentions, which need not have a word of the question. Of all of them
-    a :class:`PairClassifier` selects as many as the ``top_k`` of the run, and they become
-    the observation.
+    The first stage is what the question finds, and the passages whose titles it mentions. The candidates of each
+    document of it are what question and document together find (section 2.2.1 of DR-RAG), what its names find with the
+    rest of the question, and the passages whose titles it mentions, which need not have a word of the question. Of all
+    of them a :class:`PairClassifier` selects as many as the ``top_k`` of the run, and they become the observation.
     """
 
     def __init__(
@@ -47,17 +46,17 @@ class LinkedStages:
     ):
         """Set the parts and the depths.
 
-        :param source: Finds documents by words.
-        :param links: Finds the documents whose titles a text mentions: a source around a
-            :class:`TitleMentionRetriever`, under the same name.
-        :param classifier: Selects; by default trees that fill the context. With CIS and CFS the first half of the
-            context, rounded up, is the first stage that they keep.
-        :param concat: Makes the second-stage queries of the paper.
-        :param open_question: Makes further ones; None leaves them out.
-        :param first_stage_depth: Documents that the question retrieves by words, and by titles.
-        :param second_stage_depth: Documents that each document of the first stage retrieves with each query, and by
-            titles.
-        :raises ValueError: When one of them is no source, or a number is under 1.
+        :param source: The source that finds documents by words.
+        :param links: The source that finds the documents whose titles a text mentions, with a
+            :class:`TitleMentionRetriever` and the same name.
+        :param classifier: The classifier that selects; by default trees that fill the context. CIS and CFS keep the
+            first documents of the first stage, up to half of the context, rounded up.
+        :param concat: The maker of the second-stage queries of the paper.
+        :param open_question: The maker of further queries; None leaves them out.
+        :param first_stage_depth: The number of documents that the question retrieves by words, and by titles.
+        :param second_stage_depth: The number of documents that each document of the first stage retrieves with each
+            query, and by titles.
+        :raises ValueError: When one of the sources is not one, or a number is under 1.
         """
         for name, part in (("source", source), ("links", links)):
             if not isinstance(part, RetrievalSource):
@@ -109,12 +108,18 @@ class LinkedStages:
         try:
             output = self.classifier.run(state.question, documents, candidates, state.settings.top_k)
         except Exception as error:
-            raise classifier_failed(state, error) from error
-        return {"state": self._selected(state, output, started)}
+            raise classifier_error(state, error) from error
+        return {"state": self._select(state, output, started)}
 
     @component.output_types(state=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """Retrieve and select without blocking the event loop; otherwise the same as :meth:`run`."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state whose query is the question.
+        :returns: ``state`` with the searches of both stages and the selected documents as its observation.
+        :raises RunError: When the classifier is missing or fails, or documents would leave this machine; it holds the
+            state.
+        """
         found = await self._search_async(self._first_calls(state))
         state, documents = self._first_stage(state, found)
         found = await self._search_async(self._second_calls(state, documents))
@@ -123,14 +128,14 @@ class LinkedStages:
         try:
             output = await self.classifier.run_async(state.question, documents, candidates, state.settings.top_k)
         except Exception as error:
-            raise classifier_failed(state, error) from error
-        return {"state": self._selected(state, output, started)}
+            raise classifier_error(state, error) from error
+        return {"state": self._select(state, output, started)}
 
     def gather(self, state: State) -> tuple[State, list[Document], list[list[Document]]]:
-        """Retrieve what the classifier selects from; its training calls this too.
+        """Retrieve the documents and candidates for the classifier, also for its training.
 
         :param state: The state whose query is the question.
-        :returns: The state with the searches, the documents of the first stage, and the candidates that each leads to.
+        :returns: The state with the searches, the documents of the first stage, and the candidates of each.
         """
         state, documents = self._first_stage(state, self._search(self._first_calls(state)))
         state, candidates = self._second_stage(state, documents, self._search(self._second_calls(state, documents)))
@@ -151,17 +156,28 @@ class LinkedStages:
         return [(self.source, deep), (self.links, deep)]
 
     def _first_stage(self, state: State, found: Sequence[State]) -> tuple[State, list[Document]]:
-        """Add the searches to the state, and give the documents that they found, each once."""
+        """Add the searches of the first stage to the state, and collect their documents.
+
+        :param state: The state before the searches.
+        :param found: The states that the sources returned.
+        :returns: The state with the searches, and the documents of the first stage, each once.
+        """
         before = len(state.step.searches)
         state = with_searches(state, found)
         documents = list(_unique(search.documents for search in state.step.searches[before:]).values())
         if self.classifier.selection == "fill":
             return state, documents
-        # What CIS and CFS keep of the first stage must leave room for the second.
+        # CIS and CFS keep the first stage, which must leave room for the second.
         return state, documents[: math.ceil(state.settings.top_k / 2)]
 
     def _second_calls(self, state: State, documents: list[Document]) -> list[_Call]:
-        """List the searches of the second stage, each way for all documents before the next way."""
+        """List the searches of the second stage: one kind for all documents, then the next.
+
+        :param state: The state after the first stage.
+        :param documents: The documents of the first stage.
+        :returns: The source and the state of each search.
+        :raises RunError: When a source is external and a document is local.
+        """
         for source in (self.source, self.links):
             keep_local(state, source, documents)
         deep = _with_depth(state, self.second_stage_depth)
@@ -177,7 +193,13 @@ class LinkedStages:
     def _second_stage(
         self, state: State, documents: Sequence[Document], found: Sequence[State]
     ) -> tuple[State, list[list[Document]]]:
-        """Add the searches to the state, and give what each document leads to, mentioned titles in front."""
+        """Add the searches of the second stage to the state, and collect the candidates of each document.
+
+        :param state: The state before the searches.
+        :param documents: The documents of the first stage.
+        :param found: The states that the sources returned.
+        :returns: The state with the searches, and the candidates of each document, mentioned titles first.
+        """
         before = len(state.step.searches)
         state = with_searches(state, found)
         lists = [search.documents for search in state.step.searches[before:]]
@@ -188,7 +210,7 @@ class LinkedStages:
             candidates.append(list(unique.values()))
         return state, candidates
 
-    def _selected(self, state: State, output: dict[str, Any], started: float) -> State:
+    def _select(self, state: State, output: dict[str, Any], started: float) -> State:
         return with_selection(
             state, self.classifier.selection, output["documents"], output["pairs"], time.perf_counter() - started
         )

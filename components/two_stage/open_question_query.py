@@ -1,4 +1,4 @@
-"""Second-stage queries: what a document leaves open of the question, together with the names that it brings."""
+"""Second-stage queries of what a document leaves open of the question and the names that it contains."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _WORD = re.compile(r"\w+")
 
 @component
 class OpenQuestionQuery:
-    """Leads on from each document: the next hop is about a name that it brings, and holds what it does not.
+    """Make a query for the next hop from each document: its names, and the question's words that it does not contain.
 
-    :class:`QueryDocConcat` searches for what is like question and document, and finds mostly
-    more of the same. Here the words of the question that the document answers to are left out, and so are those of the
-    document that are no names: written without a capital letter or a digit.
+    :class:`QueryDocConcat` searches for what is similar to question and document, and mostly finds more of the same.
+    Here the words of the question that the document contains are left out, and so are the words of the document that
+    are not names, which have no capital letter or digit.
 
     ```python
     from haystack import Document
@@ -29,12 +29,12 @@ class OpenQuestionQuery:
     """
 
     def __init__(self, term_statistics: TermStatistics | None = None, max_names: int | None = 128):
-        """Set what analyses the words.
+        """Set the analysis of words and the length of a query.
 
-        :param term_statistics: Recognises that two words are inflections of one: the embedded store, or the
-            Elasticsearch retriever; without it they have to be spelt alike.
-        :param max_names: Words of a document that go into its query; None for all.
-        :raises ValueError: When it is less than one word.
+        :param term_statistics: The analysis that recognises inflections of a word: the embedded store, or the
+            Elasticsearch retriever; without it only equal words match.
+        :param max_names: The most names of a document in its query; None for all.
+        :raises ValueError: When max_names is under 1.
         """
         if max_names is not None and max_names < 1:
             raise ValueError(f"max_names is {max_names}: set it to at least 1, or to null for all.")
@@ -47,13 +47,13 @@ class OpenQuestionQuery:
 
         :param query: The question.
         :param documents: The documents that it found.
-        :returns: ``queries``, one a document, in their order; the question for one that leaves nothing open.
+        :returns: ``queries``, one a document, in their order; the question itself where nothing is left.
         """
         question, texts = _WORD.findall(query), [passage_text(document) for document in documents]
         terms = [set(found) for found in analyze_texts([*question, *texts], self.term_statistics)]
         queries = []
         for text, held in zip(texts, terms[len(question) :], strict=True):
-            # A word that the analysis leaves out is neither held nor missing: the index does not search for it.
+            # A word without a term, such as a stop word, is not open: the index does not search for it.
             still_open = [word for word, meant in zip(question, terms, strict=False) if meant - held]
             names = [word for word in _WORD.findall(text) if word != word.lower() or word[0].isdigit()]
             queries.append(" ".join([*still_open, *dict.fromkeys(names[: self.max_names])]) or query)
@@ -61,5 +61,10 @@ class OpenQuestionQuery:
 
     @component.output_types(queries=list[str])
     async def run_async(self, query: str, documents: list[Document]) -> dict[str, list[str]]:
-        """Make the queries; the same as :meth:`run`."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param query: The question.
+        :param documents: The documents that it found.
+        :returns: ``queries``, one a document, in their order; the question itself where nothing is left.
+        """
         return self.run(query, documents)

@@ -1,4 +1,4 @@
-"""Second-stage queries: the question together with each document that it found."""
+"""Second-stage queries of the question together with each document that it found."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from haystack import Document, component
 
 @component
 class QueryDocConcat:
-    """Joins the question with each document into one query (Query Document Concatenation, section 2.2.1 of DR-RAG).
+    """Join the question with each document into one query (Query Document Concatenation, section 2.2.1 of DR-RAG).
 
     A passage that shares few words with the question may share many with a passage that the question finds.
 
@@ -25,9 +25,9 @@ class QueryDocConcat:
     def __init__(self, parts: Sequence[str] = ("title", "content"), max_words: int | None = 256):
         """Set the parts of a query.
 
-        :param parts: What of a document goes into its query, in this order: ``content``, or a field of its meta.
-        :param max_words: Words of a document that go into its query; None for all. The question is never cut.
-        :raises ValueError: When there is no part, or less than one word.
+        :param parts: The parts of a document in its query, in this order: ``content``, or a field of its meta.
+        :param max_words: The most words of a document in its query; None for all. The question is never cut.
+        :raises ValueError: When there is no part, or max_words is under 1.
         """
         if isinstance(parts, str) or not parts:
             raise ValueError(f"parts is {parts!r}: give a list of `content` and fields of the meta, such as `title`.")
@@ -42,13 +42,18 @@ class QueryDocConcat:
 
         :param query: The question.
         :param documents: The documents that it found.
-        :returns: ``queries``, one a document, in their order; the bare question for a document without text.
+        :returns: ``queries``, one a document, in their order; only the question for a document without text.
         """
         return {"queries": [" ".join([query.strip(), *self._words(document)]) for document in documents]}
 
     @component.output_types(queries=list[str])
     async def run_async(self, query: str, documents: list[Document]) -> dict[str, list[str]]:
-        """Make the queries; the same as :meth:`run`."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param query: The question.
+        :param documents: The documents that it found.
+        :returns: ``queries``, one a document, in their order; only the question for a document without text.
+        """
         return self.run(query, documents)
 
     def _words(self, document: Document) -> list[str]:

@@ -1,4 +1,4 @@
-"""Retrieves again with what the first retrieval found, and keeps what belongs together."""
+"""The component of DR-RAG's second retrieval stage and its selection."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from prefrag.components.two_stage.query_doc_concat import QueryDocConcat
 
 @component
 class SecondStage:
-    """The second retrieval stage of DR-RAG and its selection (section 2.2, equations 1, 3 and 4).
+    """Retrieve in the second stage of DR-RAG, and select (section 2.2, equations 1, 3 and 4).
 
-    It stands behind the source of the first stage. Each of that stage's first ``k1`` documents makes a query with the
-    question; all are searched at the same time, and the selected documents become the observation. The most documents
-    that are shown, ``k``, are the ``top_k`` of the run.
+    It comes after the source of the first stage. Each of the first ``k1`` documents of that stage makes a query with
+    the question; all are searched in parallel, and the selected documents become the observation. At most ``k``
+    documents are shown, which is the ``top_k`` of the run.
     """
 
     def __init__(
@@ -40,12 +40,13 @@ class SecondStage:
     ):
         """Set the parts and the depths.
 
-        :param source: Where the second stage retrieves: the source of the first stage once more, or another.
-        :param concat: Makes the queries.
-        :param classifier: Selects with CIS or CFS; None fills the context by rank (QDC, equation 1).
-        :param k1: Documents of the first stage, at most ``k``; by default half of ``k``, rounded up.
-        :param second_stage_depth: Documents that each query retrieves.
-        :raises ValueError: When the source is none, or a number is under 1.
+        :param source: The source of the second stage: that of the first stage, or another.
+        :param concat: The maker of the queries.
+        :param classifier: The classifier that selects with CIS or CFS; None fills the context by rank (QDC, equation
+            1).
+        :param k1: The number of documents of the first stage, at most ``k``; by default half of ``k``, rounded up.
+        :param second_stage_depth: The number of documents that each query retrieves.
+        :raises ValueError: When the source is not one, or a number is under 1.
         """
         if not isinstance(source, RetrievalSource):
             raise ValueError("The second stage needs a source: put your retriever into a RetrievalSource.")
@@ -87,43 +88,55 @@ class SecondStage:
             state.
         """
         documents = self._first_stage(state)
-        searching = self._searching(state, documents)
+        searching = self._second_searches(state, documents)
         with ThreadPoolExecutor(max_workers=max(1, len(searching))) as pool:
             found = list(pool.map(lambda one: self.source.run(one)["state"], searching))
-        state, candidates = self._gathered(state, found)
+        state, candidates = self._gather(state, found)
         started = time.perf_counter()
         if self.classifier is None:
-            return {"state": self._selected(state, fill_by_rank(documents, candidates, state.settings.top_k))}
+            return {"state": self._select(state, fill_by_rank(documents, candidates, state.settings.top_k))}
         try:
             candidates = candidates or [[] for _ in documents]
             output = self.classifier.run(state.question, documents, candidates, state.settings.top_k)
         except Exception as error:
-            raise classifier_failed(state, error) from error
-        return {"state": self._selected(state, **output, seconds=time.perf_counter() - started)}
+            raise classifier_error(state, error) from error
+        return {"state": self._select(state, **output, seconds=time.perf_counter() - started)}
 
     @component.output_types(state=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """Retrieve again and select without blocking the event loop; otherwise the same as :meth:`run`."""
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state after the first retrieval.
+        :returns: ``state`` with the second stage's searches and with the selected documents as its observation.
+        :raises RunError: When the classifier is missing or fails, or documents would leave this machine; it holds the
+            state.
+        """
         documents = self._first_stage(state)
-        outputs = await asyncio.gather(*(self.source.run_async(one) for one in self._searching(state, documents)))
-        state, candidates = self._gathered(state, [output["state"] for output in outputs])
+        outputs = await asyncio.gather(*(self.source.run_async(one) for one in self._second_searches(state, documents)))
+        state, candidates = self._gather(state, [output["state"] for output in outputs])
         started = time.perf_counter()
         if self.classifier is None:
-            return {"state": self._selected(state, fill_by_rank(documents, candidates, state.settings.top_k))}
+            return {"state": self._select(state, fill_by_rank(documents, candidates, state.settings.top_k))}
         try:
             candidates = candidates or [[] for _ in documents]
             output = await self.classifier.run_async(state.question, documents, candidates, state.settings.top_k)
         except Exception as error:
-            raise classifier_failed(state, error) from error
-        return {"state": self._selected(state, **output, seconds=time.perf_counter() - started)}
+            raise classifier_error(state, error) from error
+        return {"state": self._select(state, **output, seconds=time.perf_counter() - started)}
 
     def _first_stage(self, state: State) -> list[Document]:
         k = state.settings.top_k
         found = {identity(document): document for search in state.step.searches for document in search.documents}
         return list(found.values())[: min(k, self.k1 or math.ceil(k / 2))]
 
-    def _searching(self, state: State, documents: list[Document]) -> list[State]:
-        """Make for each document the state whose query is the question with it; none when there is no room."""
+    def _second_searches(self, state: State, documents: list[Document]) -> list[State]:
+        """Make the state of each second-stage search.
+
+        :param state: The state after the first stage.
+        :param documents: The documents of the first stage.
+        :returns: For each document the state whose query is the question with it; none when the context is full.
+        :raises RunError: When the source is external and a document is local.
+        """
         if len(documents) >= state.settings.top_k:
             return []
         keep_local(state, self.source, documents)
@@ -131,12 +144,12 @@ class SecondStage:
         queries = self.concat.run(state.question, documents)["queries"]
         return [deep.with_last(query=query) for query in queries]
 
-    def _gathered(self, state: State, found: Sequence[State]) -> tuple[State, list[list[Document]]]:
+    def _gather(self, state: State, found: Sequence[State]) -> tuple[State, list[list[Document]]]:
         before = len(state.step.searches)
         state = with_searches(state, found)
         return state, [list(search.documents) for search in state.step.searches[before:]]
 
-    def _selected(
+    def _select(
         self, state: State, documents: list[Document], pairs: Sequence[dict[str, Any]] = (), seconds: float = 0.0
     ) -> State:
         method = "qdc" if self.classifier is None else self.classifier.selection
@@ -147,9 +160,9 @@ def keep_local(state: State, source: RetrievalSource, documents: Sequence[Docume
     """Refuse to search an external source with the text of local documents.
 
     :param state: The state of the run.
-    :param source: The source that is to be searched.
-    :param documents: The documents whose text is to be searched for.
-    :raises RunError: When the source is external, and a document is neither its own nor another external source's.
+    :param source: The source to search.
+    :param documents: The documents whose texts make the queries.
+    :raises RunError: When the source is external, and a document is neither its own nor from another external source.
     """
     external = {source.name, *state.settings.external}
     local = {str(document.meta.get("source")) for document in documents} - external
@@ -162,10 +175,10 @@ def keep_local(state: State, source: RetrievalSource, documents: Sequence[Docume
 
 
 def with_searches(state: State, found: Sequence[State]) -> State:
-    """Add what several sources, searched at the same time, have found.
+    """Add the searches that several sources made in parallel.
 
     :param state: The state before the searches.
-    :param found: The state that each gave back.
+    :param found: The states that the sources returned.
     :returns: The state with their searches and their traces, in order.
     """
     searches_before, events_before = len(state.step.searches), len(state.events)
@@ -186,7 +199,7 @@ def with_selection(
     :param method: How they were selected, for the trace.
     :param documents: The selected documents, each with its ``source``.
     :param pairs: The verdicts of the classifier.
-    :param seconds: How long it took.
+    :param seconds: How long the selection took.
     :returns: The state with the observation.
     """
     state = state.with_event(
@@ -200,10 +213,10 @@ def with_selection(
     return observe(state, documents, source)
 
 
-def classifier_failed(state: State, error: Exception) -> RunError:
-    """Make the error that ends a run whose classifier has failed.
+def classifier_error(state: State, error: Exception) -> RunError:
+    """Make the error that ends a run whose classifier failed.
 
-    :param state: The state that the run had reached.
+    :param state: The state of the run.
     :param error: The failure.
     :returns: The error, which holds the state.
     """

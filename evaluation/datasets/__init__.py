@@ -1,4 +1,4 @@
-"""The published datasets in the one form of the harness: questions, and the passages that go with them."""
+"""Read the published datasets in the form of the harness: questions and their passages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["FORMATS", "detect", "load_questions", "read_passages", "write_jsonl"
 
 @dataclass(frozen=True)
 class _Format:
-    """A form in which a dataset is published: how to read it, as far as it has questions and passages."""
+    """The functions that read the questions and the passages of one published form."""
 
     questions: Callable[[DatasetFile], Iterator[Question]] | None
     passages: Callable[[DatasetFile], Iterator[Document]] | None
@@ -40,7 +40,7 @@ FORMATS = {
     "beir": _Format(None, beir.passages, beir.recognises),
     "dpr": _Format(None, dpr.passages),
 }
-# Passages come with their questions there, so one comes as often as it has questions.
+# These forms ship passages with their questions, so a passage repeats for each of its questions.
 _REPEATING = ("hotpotqa", "2wikimultihopqa", "musique", "ircot")
 _BIOASQ = re.compile(rb'\s*\{\s*"questions"\s*:')
 _HEAD_BYTES = 4096
@@ -61,12 +61,12 @@ def load_questions(path: str | os.PathLike[str], format: str = "auto", limit: in
         raise ValueError(f"limit must be at least 1, not {limit}.")
     file = DatasetFile(path)
     name = detect(path) if format == "auto" else format
-    read = _format(name).questions
+    read = _find_format(name).questions
     if read is None:
         raise ValueError(f"{file.path} is of the format {name}, which has passages and no questions.")
-    questions = [_on_one_line(question) for question in islice(read(file), limit)]
+    questions = [_join_lines(question) for question in islice(read(file), limit)]
     if not questions:
-        raise ValueError(f"{file.path} holds no question that can be asked.")
+        raise ValueError(f"{file.path} holds no question that can be answered.")
     seen: set[str] = set()
     for question in questions:
         if question.id in seen:
@@ -78,26 +78,26 @@ def load_questions(path: str | os.PathLike[str], format: str = "auto", limit: in
 def read_passages(path: str | os.PathLike[str] | DatasetFile, format: str = "auto") -> Iterator[Document]:
     """Read the passages of a corpus, or those that a file ships with its questions, one after another.
 
-    Their ids are those that the questions of the dataset name. Memory does not grow with a corpus; of a file of
-    questions, whose passages are given once each, some 100 bytes a passage are kept.
+    Their ids are those that the questions of the dataset name. Memory does not grow with a corpus; for a file of
+    questions, whose passages are yielded once each, it grows by some 100 bytes a passage.
 
     :param path: The file, or the folder of files.
     :param format: One of ``FORMATS``, or ``auto``.
-    :returns: The passages, the title in ``meta["title"]``. Where two of them have one id, the first.
+    :returns: The passages, the title in ``meta["title"]``. Of several with one id only the first.
     :raises FileNotFoundError: If there is no such file.
-    :raises ValueError: If the format is unknown or a record is not of that form; the message says which one.
+    :raises ValueError: If the format is unknown or a record is invalid; the message names it.
     """
     file = path if isinstance(path, DatasetFile) else DatasetFile(path)
     name = detect(file.path) if format == "auto" else format
-    read = _format(name).passages
+    read = _find_format(name).passages
     if read is None:
         raise ValueError(f"{file.path} is of the format {name}, which has no passages.")
     passages = read(file)
-    return _distinct(passages) if name in _REPEATING else passages
+    return _drop_repeated(passages) if name in _REPEATING else passages
 
 
 def detect(path: str | os.PathLike[str]) -> str:
-    """Tell the format of a file by its name and its first record.
+    """Detect the format of a file by its name and its first record.
 
     :param path: The file or folder.
     :returns: One of ``FORMATS``.
@@ -123,19 +123,19 @@ def detect(path: str | os.PathLike[str]) -> str:
     raise ValueError(f"{file.path} is in none of the forms that are read ({', '.join(FORMATS)}); name one if it is.")
 
 
-def _format(name: str) -> _Format:
+def _find_format(name: str) -> _Format:
     if name not in FORMATS:
         raise ValueError(f"There is no format '{name}': choose auto or one of {', '.join(FORMATS)}.")
     return FORMATS[name]
 
 
-def _on_one_line(question: Question) -> Question:
-    """Return the question as prompts have it: what stands on a line of its own there is another part of them."""
+def _join_lines(question: Question) -> Question:
+    """Return the question on one line, because further lines of a prompt are other parts of it."""
     lines = [line.strip() for line in question.question.splitlines()]
     return question if len(lines) == 1 else replace(question, question=" ".join(filter(None, lines)))
 
 
-def _distinct(passages: Iterable[Document]) -> Iterator[Document]:
+def _drop_repeated(passages: Iterable[Document]) -> Iterator[Document]:
     seen: set[bytes] = set()
     for passage in passages:
         digest = blake2b(passage.id.encode(), digest_size=8).digest()

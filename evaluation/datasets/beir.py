@@ -12,7 +12,7 @@ from prefrag.evaluation.datasets.passage import passage
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """Tell whether the first record of a file is of this form."""
+    """Check whether the first record of a file is of this form."""
     return {"_id", "text"} <= record.keys()
 
 
@@ -20,10 +20,10 @@ def passages(file: DatasetFile) -> Iterator[Document]:
     """Read the passages.
 
     :param file: The file.
-    :returns: The passages; those without a text are left out, of which some corpora of BEIR have a few.
-    :raises ValueError: If a line has not the published form.
+    :returns: The passages; those without a text, which some corpora of BEIR have, are left out.
+    :raises ValueError: If a line does not have the published form.
     """
-    return file.converted(file.json_lines(), _passage, "line")
+    return file.convert_records(file.json_lines(), _passage, "line")
 
 
 def _passage(record: dict[str, Any]) -> Iterator[Document]:

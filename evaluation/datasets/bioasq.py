@@ -5,7 +5,7 @@ abstracts in PubMed) and ``snippets`` (``text``, ``document``). Questions of oth
 
 The file has no abstracts, only their snippets, so a passage is all snippets of one abstract in the whole file, and its
 id is the abstract's number in PubMed, as in the BioASQ corpus of BEIR. The gold passages of a question are those that
-its snippets are from; without snippets, those it lists. A file has some ten megabytes, and is held as a whole.
+its snippets are from; without snippets, those it lists. A file has some ten megabytes and is read as a whole.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ def questions(file: DatasetFile) -> Iterator[Question]:
 
     :param file: The file.
     :returns: The questions.
-    :raises ValueError: If one has not the published form, or no answer.
+    :raises ValueError: If one does not have the published form, or no answer.
     """
-    return file.converted(_records(file), _question, "question")
+    return file.convert_records(_records(file), _question, "question")
 
 
 def passages(file: DatasetFile) -> Iterator[Document]:
@@ -38,10 +38,10 @@ def passages(file: DatasetFile) -> Iterator[Document]:
 
     :param file: The file.
     :returns: The passages.
-    :raises ValueError: If a question has not the published form.
+    :raises ValueError: If a question does not have the published form.
     """
     texts: dict[str, dict[str, None]] = {}
-    for number, text in file.converted(_records(file), _snippets, "question"):
+    for number, text in file.convert_records(_records(file), _snippets, "question"):
         texts.setdefault(number, {})[text] = None
     for number, snippets in texts.items():
         yield passage(number, f"PMID {number}", " ".join(snippets))

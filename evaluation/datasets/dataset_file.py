@@ -1,4 +1,4 @@
-"""A file of a dataset as it was published: its records one after another, and what is wrong with them."""
+"""Read the records of a published file of a dataset, and report invalid ones."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _BLANK = re.compile(r"\s*")
 
 
 class DatasetFile:
-    """A file of a dataset, a folder or an archive of them, and how much of it has been read.
+    """A file of a dataset, or a folder or archive of them, which counts the bytes that were read.
 
     Files that end in ``.gz`` or ``.bz2`` are unpacked while they are read.
 
     :param path: The file or folder.
-    :param whole: The folder that it is a part of; what is read here counts there.
+    :param whole: The folder that it is a part of, which also counts these bytes.
     :raises FileNotFoundError: If there is nothing of that name.
     """
 
@@ -46,7 +46,7 @@ class DatasetFile:
 
     @property
     def suffix(self) -> str:
-        """The ending of the name that says what is in the file, for example ``.tsv`` of ``x.tsv.gz``."""
+        """The ending of the name without that of a compression, for example ``.tsv`` of ``x.tsv.gz``."""
         return next((suffix.lower() for suffix in reversed(self.path.suffixes) if suffix not in (".gz", ".bz2")), "")
 
     def parts(self) -> list[Path]:
@@ -59,13 +59,13 @@ class DatasetFile:
         return sorted(part for part in self.path.rglob("[!.]*") if part.is_file())
 
     def size(self) -> int:
-        """Return the bytes on disk of all that is read."""
+        """Return the bytes on disk of all files."""
         return sum(part.stat().st_size for part in self.parts())
 
     def members(self) -> Iterator[DatasetFile]:
-        """Go through the files of a folder or of an archive.
+        """Iterate over the files of a folder or of an archive.
 
-        :returns: The files, each to be read before the next is taken; of a plain file itself.
+        :returns: The files, each to be read before the next one; for a plain file only itself.
         :raises ValueError: If an archive cannot be read.
         """
         if self.path.is_dir():
@@ -84,15 +84,15 @@ class DatasetFile:
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """Open the file and count what is read of it.
+        """Open the file and count the bytes that are read.
 
         :returns: A context with its bytes, unpacked.
         :raises ValueError: If it is a folder, or cannot be unpacked.
         """
         if self.path.is_dir():
             raise ValueError(f"{self.path} is a folder: name a file in it.")
-        with self.path.open("rb", buffering=0) as raw, self._explained():
-            yield _unpacked(cast(BinaryIO, io.BufferedReader(_Counted(raw, self))), self.path.name)
+        with self.path.open("rb", buffering=0) as raw, self._explain():
+            yield _unpack(cast(BinaryIO, io.BufferedReader(_Counted(raw, self))), self.path.name)
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
         """Read line by line.
@@ -153,16 +153,16 @@ class DatasetFile:
             except (ValueError, RecursionError) as error:
                 raise ValueError(f"{self.path} is not JSON ({error}).") from error
 
-    def converted(
+    def convert_records(
         self, records: Iterable[tuple[int, Any]], convert: Callable[[Any], Iterable[T]], unit: str
     ) -> Iterator[T]:
-        """Turn records into something else, and say which one could not be turned.
+        """Convert records, and name a record that cannot be converted.
 
         :param records: Number and value of each.
-        :param convert: What each becomes: none, one or several things.
-        :param unit: What the numbers count, for messages: ``line`` or ``record``.
-        :returns: What they became.
-        :raises ValueError: If a record has not the form that it should have.
+        :param convert: Called with each value; returns any number of results.
+        :param unit: The unit of the numbers, for messages: ``line`` or ``record``.
+        :returns: The results.
+        :raises ValueError: If a record is invalid.
         """
         for number, record in records:
             try:
@@ -170,7 +170,7 @@ class DatasetFile:
             except KeyError as error:
                 raise self.error(unit, number, f"it lacks {error}") from error
             except (TypeError, AttributeError, IndexError) as error:
-                raise self.error(unit, number, f"it has not the published form ({error})") from error
+                raise self.error(unit, number, f"it does not have the published form ({error})") from error
             except ValueError as error:
                 raise self.error(unit, number, str(error)) from error
             yield from things
@@ -185,35 +185,35 @@ class DatasetFile:
             self._whole.count(read)
 
     def error(self, unit: str, number: int, reason: str) -> ValueError:
-        """Say what is wrong with a record.
+        """Make the error of an invalid record.
 
         :param unit: ``line`` or ``record``.
-        :param number: Which one, from 1.
-        :param reason: What is wrong.
+        :param number: Its number, from 1.
+        :param reason: The reason.
         :returns: The error to raise.
         """
         return ValueError(f"{self.path}, {unit} {number}: {reason}.")
 
     @contextmanager
-    def _explained(self) -> Iterator[None]:
+    def _explain(self) -> Iterator[None]:
         try:
             yield
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise ValueError(f"{self.path} cannot be unpacked ({error}): fetch it again.") from error
         except OSError as error:
-            # The answer of bz2 to what is not its own.
+            # bz2 raises an OSError without a number for data of another format.
             if error.errno is None:
                 raise ValueError(f"{self.path} cannot be unpacked ({error}): fetch it again.") from error
             raise
 
 
 def text_of(record: Any, key: str) -> str:
-    """Get a text that must be there.
+    """Get a required text.
 
     :param record: The record.
     :param key: The key of the text.
     :returns: The text, without blanks around it.
-    :raises ValueError: If it is no text, empty, or cannot be written down again.
+    :raises ValueError: If it is no text, empty, or cannot be encoded.
     """
     value = record[key]
     if not isinstance(value, str) or not value.strip():
@@ -223,10 +223,10 @@ def text_of(record: Any, key: str) -> str:
 
 
 def check_unicode(text: str, key: str) -> None:
-    """Make sure that a text can be written down again.
+    """Check that a text can be encoded.
 
     :param text: The text.
-    :param key: What it is called, for the message.
+    :param key: Its key, for the message.
     :raises ValueError: If it holds half of a surrogate pair.
     """
     try:
@@ -244,12 +244,12 @@ class _Member(DatasetFile):
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        with self._explained():
-            yield _unpacked(self._packed, self.path.name)
+        with self._explain():
+            yield _unpack(self._packed, self.path.name)
 
 
 class _Counted(io.RawIOBase):
-    """Counts what is read of a file."""
+    """A stream that counts the bytes read from a file."""
 
     def __init__(self, raw: io.FileIO, file: DatasetFile):
         self._raw = raw
@@ -264,7 +264,7 @@ class _Counted(io.RawIOBase):
         return count
 
 
-def _unpacked(stream: BinaryIO, name: str) -> BinaryIO:
+def _unpack(stream: BinaryIO, name: str) -> BinaryIO:
     if name.endswith(".gz"):
         return cast(BinaryIO, gzip.GzipFile(fileobj=stream))
     if name.endswith(".bz2"):
@@ -273,7 +273,7 @@ def _unpacked(stream: BinaryIO, name: str) -> BinaryIO:
 
 
 class _JsonText:
-    """Reads JSON piece by piece."""
+    """Read JSON piece by piece."""
 
     def __init__(self, text: io.TextIOWrapper):
         self._text = text
@@ -282,7 +282,7 @@ class _JsonText:
         self._decoder = json.JSONDecoder()
 
     def next(self) -> str:
-        """Return the next character that is not blank; none at the end."""
+        """Return the next character that is not blank, or an empty text at the end."""
         while True:
             if blank := _BLANK.match(self._buffer, self._position):
                 self._position = blank.end()
@@ -304,7 +304,7 @@ class _JsonText:
                 value, self._position = self._decoder.raw_decode(self._buffer, self._position)
                 return value
             except (ValueError, RecursionError) as error:
-                # What is incomplete cannot be told from what is wrong, but no record is that long.
+                # Incomplete JSON looks like invalid JSON, but no record is longer than the limit.
                 if len(self._buffer) - self._position > MOST_RECORD_BYTES or not self._more():
                     raise ValueError(f"it is not JSON ({getattr(error, 'msg', error)})") from error
 

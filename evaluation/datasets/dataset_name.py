@@ -1,4 +1,4 @@
-"""Which dataset a question is from."""
+"""Find the dataset of a question."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MUSIQUE = "musique"
 BIOASQ = "bioasq"
 DATASETS = (HOTPOTQA, TWO_WIKI, MUSIQUE, BIOASQ)
 
-# HotpotQA and 2WikiMultiHopQA made their ids on few machines, which are part of them.
+# The ids of HotpotQA and 2WikiMultiHopQA contain those of the few machines that made them.
 _QUESTION_IDS = {
     HOTPOTQA: re.compile(r"[0-9a-f]{8}554299[0-9a-f]{10}"),
     TWO_WIKI: re.compile(r"[0-9a-f]{12}11eb[0-9a-f]{16}"),
@@ -22,25 +22,25 @@ _FOLDERS = 2
 
 
 def dataset_name(question_id: str, path: Path) -> str:
-    """Tell a dataset by the ids of its questions, by a word of its file's name, or by the names of the nearest folders.
+    """Find a dataset by the id of a question, a word of its file's name, or the names of the nearest folders.
 
     :param question_id: The id of the question.
     :param path: The file that it is in.
-    :returns: One of ``DATASETS``, or nothing when nothing says it.
+    :returns: One of ``DATASETS``, or an empty text when none fits.
     """
     for name, pattern in _QUESTION_IDS.items():
         if pattern.fullmatch(question_id):
             return name
-    # The whole name of a folder: `hotpotqa_vs_mine` may hold one's own questions.
+    # Compare the whole name of a folder, because `hotpotqa_vs_mine` may hold other questions.
     folders = [folder.name.lower() for folder in path.resolve().parents[:_FOLDERS]]
     parts = (*_WORD.findall(path.stem.lower()), *folders)
     return next((part for part in parts if part in DATASETS), "")
 
 
 def type_of(question_id: str) -> str:
-    """Tell the type of a question of MuSiQue, which its id begins with.
+    """Read the type of a question of MuSiQue from the beginning of its id.
 
     :param question_id: The id of the question.
-    :returns: For example ``2hop`` or ``3hop1``; nothing for other datasets.
+    :returns: For example ``2hop`` or ``3hop1``; an empty text for other datasets.
     """
     return question_id.split("__")[0] if _QUESTION_IDS[MUSIQUE].fullmatch(question_id) else ""

@@ -1,7 +1,7 @@
 """The Wikipedia of DPR as published: ``psgs_w100.tsv`` or ``psgs_w100.tsv.gz``, 21 million passages of 100 words.
 
 A table with ``id``, ``text`` and ``title``, divided by tabs and quoted as CSV is. Corpora of that form with other
-passages, for example the 24 million of newer dumps, are read alike.
+passages, for example the 24 million of newer dumps, are read in the same way.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def passages(file: DatasetFile) -> Iterator[Document]:
     :returns: The passages.
     :raises ValueError: If the file has other columns, or a line other than three.
     """
-    return file.converted(_rows(file), _passage, "line")
+    return file.convert_records(_rows(file), _passage, "line")
 
 
 def _rows(file: DatasetFile) -> Iterator[tuple[int, list[str]]]:

@@ -14,26 +14,25 @@ from haystack import Document
 
 from prefrag.evaluation.datasets.dataset_file import DatasetFile, text_of
 from prefrag.evaluation.datasets.dataset_name import HOTPOTQA
-from prefrag.evaluation.datasets.passage import id_by_title, joined, passage
+from prefrag.evaluation.datasets.passage import id_by_title, join_sentences, passage
 from prefrag.evaluation.question import Question
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """Tell whether the first record of a file is of this form."""
+    """Check whether the first record of a file is of this form."""
     return {"_id", "question", "context"} <= record.keys() and "evidences" not in record
 
 
 def questions(file: DatasetFile) -> Iterator[Question]:
     """Read the questions.
 
-    The gold passages are named by their titles, so in the full-wiki setting they are named also where the context
-    does not hold them.
+    The gold passages are known by their titles, so in the full-wiki setting also where the context lacks them.
 
     :param file: The file.
     :returns: The questions.
-    :raises ValueError: If a record has not the published form.
+    :raises ValueError: If a record does not have the published form.
     """
-    return file.converted(file.json_array(), lambda record: [question(record, HOTPOTQA)], "record")
+    return file.convert_records(file.json_array(), lambda record: [question(record, HOTPOTQA)], "record")
 
 
 def passages(file: DatasetFile) -> Iterator[Document]:
@@ -41,9 +40,9 @@ def passages(file: DatasetFile) -> Iterator[Document]:
 
     :param file: The file.
     :returns: The passages, also those that several questions share.
-    :raises ValueError: If a record has not the published form.
+    :raises ValueError: If a record does not have the published form.
     """
-    return file.converted(file.json_array(), contexts, "record")
+    return file.convert_records(file.json_array(), contexts, "record")
 
 
 def question(record: dict[str, Any], dataset: str) -> Question:
@@ -73,5 +72,5 @@ def contexts(record: dict[str, Any]) -> Iterator[Document]:
     :raises ValueError: If one has no title.
     """
     for title, sentences in record["context"]:
-        if text := joined(sentences):
+        if text := join_sentences(sentences):
             yield passage(id_by_title(title), title, text)

@@ -22,18 +22,18 @@ from prefrag.evaluation.question import Question
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """Tell whether the first record of a file is of this form."""
+    """Check whether the first record of a file is of this form."""
     return {"question_id", "question_text", "answers_objects"} <= record.keys()
 
 
 def questions(file: DatasetFile) -> Iterator[Question]:
     """Read the questions.
 
-    :param file: The file; its folder says which dataset it is where the questions do not.
-    :returns: The questions. They have no decomposition and no evidence triples: those files do not hold them.
-    :raises ValueError: If a line has not the published form.
+    :param file: The file; its folder names the dataset where the questions do not.
+    :returns: The questions. They have no decomposition and no evidence triples, which those files lack.
+    :raises ValueError: If a line does not have the published form.
     """
-    return file.converted(file.json_lines(), partial(_question, file.path), "line")
+    return file.convert_records(file.json_lines(), partial(_question, file.path), "line")
 
 
 def passages(file: DatasetFile) -> Iterator[Document]:
@@ -41,9 +41,9 @@ def passages(file: DatasetFile) -> Iterator[Document]:
 
     :param file: The file.
     :returns: The passages, also those that several questions share.
-    :raises ValueError: If a line has not the published form.
+    :raises ValueError: If a line does not have the published form.
     """
-    return file.converted(file.json_lines(), partial(_contexts, file.path), "line")
+    return file.convert_records(file.json_lines(), partial(_contexts, file.path), "line")
 
 
 def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:

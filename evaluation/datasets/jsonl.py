@@ -2,7 +2,7 @@
 
 A question: ``id``, ``question``, ``answers``, and where it has them ``type``, ``supporting_ids``, ``candidate_ids``,
 ``decomposition`` (``question``, ``answer``, ``supporting_id``), ``evidence_triples`` and ``dataset``.
-A passage: ``id``, ``title``, ``text``, and ``source`` where a corpus says which of two simulated sources holds it.
+A passage: ``id``, ``title``, ``text``, and ``source`` where a corpus names the simulated source that holds it.
 """
 
 from __future__ import annotations
@@ -21,30 +21,34 @@ from prefrag.evaluation.datasets.dataset_file import DatasetFile, check_unicode,
 from prefrag.evaluation.datasets.dataset_name import dataset_name
 from prefrag.evaluation.question import Hop, Question
 
-# What the line of a passage says under `source`, which in a document's metadata is where a search found it.
+# The metadata key for `source` of a line, because `source` in a document is the source that found it.
 SPLIT = "source_split"
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """:returns: Whether the first record of a file is of this form."""
+    """Check whether the first record of a file is of this form.
+
+    :param record: The record.
+    :returns: Whether it is a question or a passage of this form.
+    """
     return {"id", "question", "answers"} <= record.keys() or ("id" in record and isinstance(record.get("text"), str))
 
 
 def questions(file: DatasetFile) -> Iterator[Question]:
     """Read the questions.
 
-    :param file: The file; its folder says which dataset it is where the questions do not.
+    :param file: The file; its folder names the dataset where the questions do not.
     :returns: The questions.
     :raises ValueError: If a line is no question.
     """
-    return file.converted(file.json_lines(), partial(_question, file.path), "line")
+    return file.convert_records(file.json_lines(), partial(_question, file.path), "line")
 
 
 def passages(file: DatasetFile) -> Iterator[Document]:
     """Read the passages.
 
     :param file: The file.
-    :returns: The passages. What a line says under ``source`` is in ``meta["source_split"]``.
+    :returns: The passages. ``source`` of a line is in ``meta["source_split"]``.
     :raises ValueError: If a line is no passage.
     """
     for number, line in file.lines():
@@ -56,11 +60,11 @@ def passages(file: DatasetFile) -> Iterator[Document]:
 
 
 def write_jsonl(items: Iterable[Question | Document], path: str | os.PathLike[str]) -> int:
-    """Write questions or passages, one after another, so that any number of passages can be converted.
+    """Write questions or passages one after another, so that memory does not grow with them.
 
     :param items: The questions or the passages.
-    :param path: The file, which takes the place of an earlier one only when it is whole.
-    :returns: How many were written.
+    :param path: The file, which replaces an earlier one only when it is complete.
+    :returns: The number of written lines.
     :raises OSError: If the file cannot be written.
     """
     path = Path(path).expanduser()
@@ -69,7 +73,7 @@ def write_jsonl(items: Iterable[Question | Document], path: str | os.PathLike[st
     try:
         with part.open("w", encoding="utf-8") as lines:
             for item in items:
-                record = _of_question(item) if isinstance(item, Question) else _of_passage(item)
+                record = _write_question(item) if isinstance(item, Question) else _write_passage(item)
                 lines.write(json.dumps(record, ensure_ascii=False) + "\n")
                 written += 1
         part.replace(path)
@@ -80,7 +84,7 @@ def write_jsonl(items: Iterable[Question | Document], path: str | os.PathLike[st
 
 def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
     question_id = text_of(record, "id")
-    answers = _texts(record["answers"], "answers")
+    answers = _read_texts(record["answers"], "answers")
     if not answers:
         raise ValueError("'answers' is empty")
     yield Question(
@@ -88,8 +92,8 @@ def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
         question=text_of(record, "question"),
         answers=answers,
         type=str(record.get("type") or ""),
-        supporting_ids=_texts(record.get("supporting_ids"), "supporting_ids"),
-        candidate_ids=_texts(record.get("candidate_ids"), "candidate_ids"),
+        supporting_ids=_read_texts(record.get("supporting_ids"), "supporting_ids"),
+        candidate_ids=_read_texts(record.get("candidate_ids"), "candidate_ids"),
         decomposition=tuple(
             Hop(str(hop["question"]), str(hop["answer"]), str(hop.get("supporting_id") or ""))
             for hop in record.get("decomposition") or ()
@@ -102,7 +106,7 @@ def _question(path: Path, record: dict[str, Any]) -> Iterator[Question]:
     )
 
 
-def _texts(values: Any, key: str) -> tuple[str, ...]:
+def _read_texts(values: Any, key: str) -> tuple[str, ...]:
     if values is None:
         return ()
     if not isinstance(values, list) or any(not isinstance(value, str) or not value for value in values):
@@ -112,7 +116,7 @@ def _texts(values: Any, key: str) -> tuple[str, ...]:
     return tuple(values)
 
 
-def _of_question(question: Question) -> dict[str, Any]:
+def _write_question(question: Question) -> dict[str, Any]:
     record = {
         "id": question.id,
         "question": question.question,
@@ -127,7 +131,7 @@ def _of_question(question: Question) -> dict[str, Any]:
     return {key: value for key, value in record.items() if value}
 
 
-def _of_passage(document: Document) -> dict[str, Any]:
+def _write_passage(document: Document) -> dict[str, Any]:
     meta = dict(document.meta)
     title = {"title": meta.pop("title")} if "title" in meta else {}
     split = {"source": meta.pop(SPLIT)} if SPLIT in meta else {}

@@ -20,7 +20,7 @@ from prefrag.evaluation.question import Hop, Question
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """Tell whether the first record of a file is of this form."""
+    """Check whether the first record of a file is of this form."""
     return {"id", "question", "paragraphs"} <= record.keys()
 
 
@@ -29,9 +29,9 @@ def questions(file: DatasetFile) -> Iterator[Question]:
 
     :param file: The file.
     :returns: The questions; the gold passages are in the order of the sub-questions.
-    :raises ValueError: If a line has not the published form.
+    :raises ValueError: If a line does not have the published form.
     """
-    return file.converted(file.json_lines(), _questions, "line")
+    return file.convert_records(file.json_lines(), _questions, "line")
 
 
 def passages(file: DatasetFile) -> Iterator[Document]:
@@ -39,9 +39,9 @@ def passages(file: DatasetFile) -> Iterator[Document]:
 
     :param file: The file.
     :returns: The passages, also those that several questions share.
-    :raises ValueError: If a line has not the published form.
+    :raises ValueError: If a line does not have the published form.
     """
-    return file.converted(file.json_lines(), _paragraphs, "line")
+    return file.convert_records(file.json_lines(), _paragraphs, "line")
 
 
 def _questions(record: dict[str, Any]) -> Iterator[Question]:

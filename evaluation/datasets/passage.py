@@ -15,8 +15,8 @@ from prefrag.components.text.passage_record import PassageRecord
 def id_by_title(title: str) -> str:
     """Name a passage by its title, where the dataset itself does so: HotpotQA and 2WikiMultiHopQA.
 
-    The questions and the dumps of Wikipedia write some titles differently, so entities are resolved, letters composed,
-    and blanks made one.
+    The questions and the dumps of Wikipedia write some titles differently, so entities are resolved, letters composed
+    and blanks collapsed.
 
     :param title: The title.
     :returns: The id.
@@ -28,7 +28,7 @@ def id_by_title(title: str) -> str:
 
 
 def id_by_text(title: str, text: str) -> str:
-    """Name a passage by all that it says, where several may share a title: MuSiQue.
+    """Name a passage by its title and text, where several may share a title: MuSiQue.
 
     :param title: The title.
     :param text: The text.
@@ -37,12 +37,12 @@ def id_by_text(title: str, text: str) -> str:
     """
     if not isinstance(title, str) or not isinstance(text, str):
         raise ValueError("title and text of a passage must be text")
-    said = f"{title.strip()}\n{text.strip()}".encode()
-    return hashlib.blake2b(said, digest_size=8).hexdigest()
+    content = f"{title.strip()}\n{text.strip()}".encode()
+    return hashlib.blake2b(content, digest_size=8).hexdigest()
 
 
-def joined(sentences: Iterable[str]) -> str:
-    """Make a text of its sentences; some datasets begin them with a blank, others do not.
+def join_sentences(sentences: Iterable[str]) -> str:
+    """Join sentences to a text; in some datasets they begin with a blank, in others not.
 
     :param sentences: The sentences.
     :returns: The text.
@@ -56,9 +56,9 @@ def passage(passage_id: str, title: str, text: str, **meta: str) -> Document:
     :param passage_id: Its id.
     :param title: Its title; may be empty.
     :param text: Its text.
-    :param meta: What else is known of it; what is empty is left out.
+    :param meta: Further metadata; empty values are left out.
     :returns: The passage.
-    :raises ValueError: When id or text is empty, the id too long, or something no text.
+    :raises ValueError: When id or text is empty, the id is too long, or a value is no text.
     """
     if not isinstance(title, str) or not isinstance(text, str):
         raise ValueError("title and text of a passage must be text")

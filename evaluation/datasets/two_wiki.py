@@ -22,7 +22,7 @@ ALIASES = "id_aliases.json"
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """Tell whether the first record of a file is of this form."""
+    """Check whether the first record of a file is of this form."""
     return {"_id", "question", "context", "evidences"} <= record.keys()
 
 
@@ -31,10 +31,10 @@ def questions(file: DatasetFile) -> Iterator[Question]:
 
     :param file: The file. The aliases beside it are held in memory.
     :returns: The questions.
-    :raises ValueError: If a record or a line of the aliases has not the published form.
+    :raises ValueError: If a record or a line of the aliases does not have the published form.
     """
     aliases = _aliases(file)
-    return file.converted(file.json_array(), lambda record: [_question(record, aliases)], "record")
+    return file.convert_records(file.json_array(), lambda record: [_question(record, aliases)], "record")
 
 
 def passages(file: DatasetFile) -> Iterator[Document]:
@@ -42,7 +42,7 @@ def passages(file: DatasetFile) -> Iterator[Document]:
 
     :param file: The file.
     :returns: The passages, also those that several questions share.
-    :raises ValueError: If a record has not the published form.
+    :raises ValueError: If a record does not have the published form.
     """
     return hotpotqa.passages(file)
 
@@ -59,7 +59,7 @@ def _aliases(file: DatasetFile) -> dict[str, list[str]]:
     if not path.is_file():
         return {}
     beside = DatasetFile(path)
-    return dict(beside.converted(beside.json_lines(), _names, "line"))
+    return dict(beside.convert_records(beside.json_lines(), _names, "line"))
 
 
 def _names(record: dict[str, Any]) -> Iterator[tuple[str, list[str]]]:

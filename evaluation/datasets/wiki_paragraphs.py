@@ -14,11 +14,11 @@ from typing import Any
 from haystack import Document
 
 from prefrag.evaluation.datasets.dataset_file import DatasetFile, text_of
-from prefrag.evaluation.datasets.passage import id_by_title, joined, passage
+from prefrag.evaluation.datasets.passage import id_by_title, join_sentences, passage
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """Tell whether the first record of a file is of this form."""
+    """Check whether the first record of a file is of this form."""
     return "title" in record and isinstance(record.get("sentences", record.get("text")), list)
 
 
@@ -27,13 +27,13 @@ def passages(file: DatasetFile) -> Iterator[Document]:
 
     :param file: The folder, the archive, or one file of it.
     :returns: The passages; articles without a text are left out.
-    :raises ValueError: If a line has not the published form, or there is no such file in the folder.
+    :raises ValueError: If a line does not have the published form, or there is no such file in the folder.
     """
     found = False
     for member in file.members():
         if member is file or member.path.suffix == ".bz2":
             found = True
-            yield from member.converted(member.json_lines(), _paragraph, "line")
+            yield from member.convert_records(member.json_lines(), _paragraph, "line")
     if not found:
         raise ValueError(f"{file.path} holds no file that ends in .bz2: name the folder above those of the paragraphs.")
 
@@ -44,6 +44,6 @@ def _paragraph(record: dict[str, Any]) -> Iterator[Document]:
         raise ValueError(
             "'text' must be a list of sentences, as in the dump of the abstracts; whole articles are not read"
         )
-    if text := joined(sentences):
+    if text := join_sentences(sentences):
         title = text_of(record, "title")
         yield passage(id_by_title(title), title, text, url=str(record.get("url") or ""))

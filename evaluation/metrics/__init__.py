@@ -1,6 +1,6 @@
-"""How good the answers are, what was found, and what it took. ``METRICS.md`` says what each number is."""
+"""Measure the answers, the retrieved passages and the costs; ``METRICS.md`` defines each number."""
 
 from prefrag.evaluation.metrics.scores import score
-from prefrag.evaluation.metrics.summary import failed, summarise
+from prefrag.evaluation.metrics.summary import has_failed, summarise
 
-__all__ = ["failed", "score", "summarise"]
+__all__ = ["has_failed", "score", "summarise"]

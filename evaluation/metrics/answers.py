@@ -1,4 +1,4 @@
-"""Scores of an answer: ours. The datasets' own are in ``official.py``, the PrefRAG authors' in ``authors.py``.
+"""Score an answer in our way; ``official.py`` has the datasets' own scores, ``authors.py`` those of PrefRAG's code.
 
 Every score is between 0 and 1 and that of the best alias.
 """
@@ -22,8 +22,8 @@ def answer_scores(question: Question, answer: str) -> dict[str, float]:
 
     :param question: The question with its gold answers.
     :param answer: The answer given, without citation marks.
-    :returns: ``acc``, ``acc_word``, ``em`` and ``f1``. The answer to a yes/no question holds the word if it does not
-        hold the other one as well; for BioASQ, where all questions are of that kind, this is ``acc`` too.
+    :returns: ``acc``, ``acc_word``, ``em`` and ``f1``. The answer to a yes/no question contains the word if it does
+        not contain the other one as well; for BioASQ, where all questions are of that kind, this is ``acc`` too.
     """
     golds = question.answers
     word = float(yes_no(answer) == golds[0].strip().lower()) if question.is_yes_no else acc_word(answer, golds)
@@ -36,29 +36,29 @@ def answer_scores(question: Question, answer: str) -> dict[str, float]:
 
 
 def acc(answer: str, golds: Sequence[str]) -> float:
-    """Tell whether an answer holds a right one.
+    """Check whether an answer contains a right one.
 
     :param answer: The answer given.
     :param golds: The answers that count as right.
-    :returns: 1 where one of them stands anywhere in the answer, upper and lower case being the same, else 0, as the
-        code of the PrefRAG authors counts it (section 4.1 names the metric). "no" stands in "Norway".
+    :returns: 1 where one of them is anywhere in the answer, in upper or lower case, else 0, as in the code of the
+        PrefRAG authors (section 4.1 names the metric). "Norway" contains "no".
     """
     return float(any(gold.strip().lower() in answer.lower() for gold in golds if gold.strip()))
 
 
 def acc_word(answer: str, golds: Sequence[str]) -> float:
-    """Tell whether an answer holds a right one as words of their own.
+    """Check whether an answer contains a right one as whole words.
 
     :param answer: The answer given.
     :param golds: The answers that count as right.
-    :returns: As :func:`acc`, but not inside a longer word. In scripts without spaces between words an answer that
-        stands inside a sentence is not found.
+    :returns: As :func:`acc`, but not inside a longer word. In scripts without spaces between words an answer inside a
+        sentence is not found.
     """
     return float(any(_holds_word(answer, gold) for gold in golds if gold.strip()))
 
 
 def em(answer: str, golds: Sequence[str]) -> float:
-    """Tell whether an answer is a right one.
+    """Check whether an answer equals a right one.
 
     :param answer: The answer given.
     :param golds: The answers that count as right.
@@ -68,7 +68,7 @@ def em(answer: str, golds: Sequence[str]) -> float:
 
 
 def f1(answer: str, golds: Sequence[str]) -> float:
-    """Measure how far the words of an answer are those of a right one.
+    """Measure how many words an answer shares with a right one.
 
     :param answer: The answer given.
     :param golds: The answers that count as right.
@@ -79,7 +79,7 @@ def f1(answer: str, golds: Sequence[str]) -> float:
 
 
 def overlap(answer: str, gold: str) -> tuple[float, float, float]:
-    """Count the words that two texts share, as every script in SQuAD's line does.
+    """Count the words that two texts share, as SQuAD's script and its successors do.
 
     :param answer: The answer given.
     :param gold: One right answer.
@@ -97,7 +97,7 @@ def normalise(text: str) -> str:
     """Normalise an answer as SQuAD does.
 
     :param text: An answer.
-    :returns: It in lower case without ASCII punctuation, English articles and superfluous spaces.
+    :returns: The answer in lower case without ASCII punctuation, English articles and superfluous spaces.
     """
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
@@ -106,7 +106,7 @@ def yes_no(answer: str) -> Literal["yes", "no"] | None:
     """Read yes or no from an answer.
 
     :param answer: An answer in words.
-    :returns: The one of the two words that it holds; None when it holds both or neither.
+    :returns: The one of the two words that it contains; None when it contains both or neither.
     """
     yes, no = _holds_word(answer, "yes"), _holds_word(answer, "no")
     if yes == no:
@@ -115,5 +115,5 @@ def yes_no(answer: str) -> Literal["yes", "no"] | None:
 
 
 def _holds_word(text: str, word: str) -> bool:
-    # Lower case on both sides, as in `acc`: IGNORECASE finds letters in one another that lower case keeps apart.
+    # Lower case on both sides, as in `acc`, because IGNORECASE equates letters that lower case keeps apart.
     return re.search(rf"(?<!\w){re.escape(word.strip().lower())}(?!\w)", text.lower()) is not None

@@ -1,4 +1,4 @@
-"""Scores of an answer as the code of the PrefRAG authors gives them: for comparison with the tables of the paper."""
+"""Score an answer as the code of the PrefRAG authors does, for comparison with the tables of the paper."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def authors_scores(question: Question, answer: str) -> dict[str, float]:
     :param question: The question with its gold answers and its dataset.
     :param answer: The answer given, without citation marks.
     :returns: ``authors_acc``, ``authors_em`` and ``authors_f1``. Their EM and F1 are SQuAD 1.1's for every dataset, so
-        a yes/no answer may share a word with a longer one. BioASQ has only ``authors_acc``: the gold word stands in
-        the answer as a word of its own, whatever else does.
+        a yes/no answer may share a word with a longer one. BioASQ has only ``authors_acc``: the answer contains
+        the gold word as a whole word, whatever else it contains.
     """
     if question.dataset == "bioasq":
         found = any(re.search(rf"\b{re.escape(gold.lower())}\b", answer.lower()) for gold in question.answers)

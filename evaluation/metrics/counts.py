@@ -1,4 +1,4 @@
-"""What one run took: documents, calls to the model, retrievals, tokens, and what went wrong on the way."""
+"""Count the documents, model calls, retrievals, tokens and failures of one run."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ _RETRIEVALS = ("total_local", "total_web", "total", "used_local", "used")
 
 
 def counts(result: Mapping[str, Any]) -> dict[str, float]:
-    """Count what a run took.
+    """Count the costs and failures of a run.
 
-    :param result: The result of a pipeline, or what there is of it when the run broke off.
+    :param result: The result of a pipeline, or the part of it that a broken run has.
     :returns: ``documents_per_question`` (given to the model, each once), ``llm_calls``, the five counts of retrievals
         of appendix A.6 of PrefRAG, ``prompt_tokens``, ``completion_tokens``, ``forced`` (1 when the steps ran out),
         ``not_found`` (1 when the pipeline states that the sources do not hold the answer), ``unparsable``,
-        ``unknown_actions`` (actions that do not exist) and ``failed_searches`` (that gave nothing, or less, for an
-        error, and that the run survived).
+        ``unknown_actions`` (actions that do not exist) and ``failed_searches`` (that found nothing, or less,
+        because of an error that the run survived).
     """
     usage, retrievals = result.get("usage") or {}, result.get("counts") or {}
     steps, trace = result.get("steps") or (), result.get("trace") or ()
@@ -28,7 +28,7 @@ def counts(result: Mapping[str, Any]) -> dict[str, float]:
         "completion_tokens": float(usage.get("completion_tokens") or 0),
         "forced": float(bool(result.get("forced"))),
         "not_found": float(bool(result.get("not_found"))),
-        "unparsable": float(unparsable(result)),
+        "unparsable": float(count_unparsable(result)),
         "unknown_actions": float(sum(step.get("action") == "unknown_action" for step in steps)),
         "failed_searches": float(sum(event.get("kind") == "found" and bool(event.get("error")) for event in trace)),
     }
@@ -38,25 +38,24 @@ def calls_by_caller(result: Mapping[str, Any]) -> dict[str, float]:
     """Count the calls to a model by their caller.
 
     :param result: See :func:`counts`.
-    :returns: How many calls each made: ``reasoner``, ``judge``, ``reflector`` and so on.
+    :returns: The number of calls of each: ``reasoner``, ``judge``, ``reflector`` and so on.
     """
     calls = (result.get("usage") or {}).get("calls") or {}
     return {str(caller): float(number) for caller, number in calls.items()}
 
 
-def unparsable(result: Mapping[str, Any]) -> int:
+def count_unparsable(result: Mapping[str, Any]) -> int:
     """Count the replies of a model that could not be read.
 
     :param result: See :func:`counts`.
-    :returns: How many: of the reasoner, from the steps (the trace leaves out the
-        one that ends the loop); of the judge, the reviewer, the reflector and the rewriter of follow-up questions, from
-        the trace.
+    :returns: Their number: those of the reasoner from the steps (the trace leaves out the one that ends the loop),
+        those of the judge, the reviewer, the reflector and the rewriter of follow-up questions from the trace.
     """
     replies = sum(step.get("action") == "unreadable" for step in result.get("steps") or ())
-    return replies + sum(_unread(event) for event in result.get("trace") or ())
+    return replies + sum(_is_unread(event) for event in result.get("trace") or ())
 
 
-def _unread(event: Mapping[str, Any]) -> bool:
+def _is_unread(event: Mapping[str, Any]) -> bool:
     kind = event.get("kind")
     if kind == "unreadable":
         return bool(event.get("caller"))

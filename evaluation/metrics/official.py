@@ -1,7 +1,7 @@
-"""Scores of an answer as the datasets' own evaluation scripts give them.
+"""Score an answer as the datasets' own evaluation scripts do.
 
-The scripts share SQuAD's normalisation and differ in what follows it. They are not packages, so what they do is written
-here and checked in the tests on cases that were worked out with them.
+The scripts share SQuAD's normalisation and differ in what follows it. They are not packages, so their rules are written
+here and checked in the tests on cases that were computed with them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def official_scores(question: Question, answer: str) -> dict[str, float]:
 
 
 def squad(answer: str, golds: Sequence[str]) -> dict[str, float]:
-    """SQuAD 1.1: F1 is 0 where no word is shared, even if normalisation leaves neither side a word.
+    """Score as SQuAD 1.1: F1 is 0 where no word is shared, even if normalisation leaves neither side a word.
 
     :param answer: The answer given.
     :param golds: The answers that count as right.
@@ -47,7 +47,7 @@ def squad(answer: str, golds: Sequence[str]) -> dict[str, float]:
 
 
 def hotpotqa(answer: str, gold: str) -> dict[str, float]:
-    """HotpotQA: as SQuAD 1.1, but yes, no and noanswer are right as a whole or not at all. It knows no aliases.
+    """Score as HotpotQA: as SQuAD 1.1, but yes, no and noanswer must be equal, and there are no aliases.
 
     :param answer: The answer given.
     :param gold: The right answer.
@@ -60,7 +60,7 @@ def hotpotqa(answer: str, gold: str) -> dict[str, float]:
 
 
 def two_wiki(answer: str, golds: Sequence[str]) -> dict[str, float]:
-    """2WikiMultiHopQA 1.1: HotpotQA's, with aliases; each of the four scores is that of its own best alias.
+    """Score as 2WikiMultiHopQA 1.1: as HotpotQA, with aliases; each of the four scores has its own best alias.
 
     :param answer: The answer given.
     :param golds: The answers that count as right.
@@ -71,7 +71,7 @@ def two_wiki(answer: str, golds: Sequence[str]) -> dict[str, float]:
 
 
 def musique(answer: str, golds: Sequence[str]) -> dict[str, float]:
-    """MuSiQue 1.0: as SQuAD 1.1, but F1 is 1 where normalisation leaves neither side a word (as in SQuAD 2.0).
+    """Score as MuSiQue 1.0: as SQuAD 1.1, but F1 is 1 where normalisation leaves neither side a word (as in SQuAD 2.0).
 
     :param answer: The answer given.
     :param golds: The answers that count as right.
@@ -82,7 +82,7 @@ def musique(answer: str, golds: Sequence[str]) -> dict[str, float]:
 
 
 def bioasq(answer: str, gold: str) -> dict[str, float]:
-    """BioASQ, task B, phase B, yes/no: the script compares the words yes and no; ours are read out of the answer.
+    """Score as BioASQ, task B, phase B, yes/no: the script compares yes and no, which are read from the answer here.
 
     :param answer: The answer given; one that holds both words, or neither, is wrong.
     :param gold: ``yes`` or ``no``.
@@ -92,9 +92,9 @@ def bioasq(answer: str, gold: str) -> dict[str, float]:
 
 
 def bioasq_macro_f1(accuracies: Sequence[tuple[str, float]]) -> dict[str, float]:
-    """BioASQ's measure of a whole run: the mean of the F1 of the label yes and that of the label no.
+    """Compute BioASQ's measure of a whole run: the mean of the F1 of the labels yes and no.
 
-    The script knows an answer only as right or wrong, so every wrong one counts against both labels, an unreadable
+    The script treats an answer only as right or wrong, so every wrong one counts against both labels, an unreadable
     one too; a label that is never right has an F1 of 0, also when no question has it.
 
     :param accuracies: The gold answer and the accuracy (see :func:`bioasq`) of every question of the run.

@@ -1,4 +1,4 @@
-"""Scores of what was found: the gold passages among the documents that the model was shown."""
+"""Score the retrieval: the gold passages among the documents that the model was shown."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Collection, Sequence
 
 # The numbers of documents a retrieval that PrefRAG compares (section 4.3).
 RANKS = (3, 5, 7)
-# Some questions of BioASQ have far more gold passages than a model is shown: of these so many are enough.
+# Some questions of BioASQ have far more gold passages than a model is shown, so recall is capped at this many.
 ENOUGH = 5
 
 
 def passage_scores(shown: Sequence[str], gold: Collection[str]) -> dict[str, float]:
     """Score the documents that the model was shown.
 
-    :param shown: The ids of the documents that the model was shown, in the order in which it was shown them.
+    :param shown: The ids of the documents that the model was shown, in their order.
     :param gold: The ids of the gold passages.
     :returns: ``recall``, ``recall_all``, ``recall_capped``, ``precision`` and ``recall_at_3``, ``_5`` and ``_7``; empty
         for a question without gold passages, which stays out of their denominator.
@@ -40,7 +40,7 @@ def recall(shown: Collection[str], gold: Collection[str]) -> float:
 
 
 def recall_all(shown: Collection[str], gold: Collection[str]) -> float:
-    """Tell whether all gold passages were shown.
+    """Check whether all gold passages were shown.
 
     :param shown: The ids of the documents shown.
     :param gold: The ids of the gold passages, at least one.

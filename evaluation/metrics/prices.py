@@ -59,7 +59,9 @@ class Prices:
         :raises ValueError: When the table names several models and none is chosen.
         """
         if model is None and len(self.models) > 1:
-            raise ValueError(f"The prices name several models ({', '.join(sorted(self.models))}): say which was used.")
+            raise ValueError(
+                f"The prices name several models ({', '.join(sorted(self.models))}): name the one that was used."
+            )
         model = model or next(iter(self.models), "the model")
         usage = [result.get("usage") or {} for result in results]
         prompt = sum(int(one.get("prompt_tokens") or 0) for one in usage)

@@ -1,4 +1,4 @@
-"""The metrics of a whole run: what ``metrics.json`` holds."""
+"""Summarise the metrics of a whole run for ``metrics.json``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from prefrag.evaluation.question import Question
 def summarise(
     predictions: Sequence[Mapping[str, Any]], prices: Mapping[str, Any] | None = None, model: str | None = None
 ) -> dict[str, Any]:
-    """Sum up the predictions of a run.
+    """Summarise the predictions of a run.
 
     A question whose run failed (see :func:`failed`) stays in every denominator with scores of 0; what the run had taken
     until then counts. Questions without gold passages are out of the denominators of recall and precision. The
@@ -32,10 +32,10 @@ def summarise(
     if not predictions:
         raise ValueError("There are no predictions to sum up: run the evaluation first.")
     questions = [_question(prediction) for prediction in predictions]
-    summary = _summarised(predictions, questions)
+    summary = _summarise_questions(predictions, questions)
     types = sorted({question.type for question in questions if question.type})
     summary["by_type"] = {
-        kind: _summarised(
+        kind: _summarise_questions(
             [prediction for prediction, question in zip(predictions, questions, strict=True) if question.type == kind],
             [question for question in questions if question.type == kind],
         )
@@ -46,8 +46,8 @@ def summarise(
     return summary
 
 
-def failed(prediction: Mapping[str, Any]) -> bool:
-    """Tell whether a question failed.
+def has_failed(prediction: Mapping[str, Any]) -> bool:
+    """Check whether a question failed.
 
     :param prediction: A line of ``predictions.jsonl``.
     :returns: Whether its run broke off or ended without an answer.
@@ -55,10 +55,10 @@ def failed(prediction: Mapping[str, Any]) -> bool:
     return bool(prediction.get("error")) or not str(_result(prediction).get("answer") or "").strip()
 
 
-def _summarised(predictions: Sequence[Mapping[str, Any]], questions: Sequence[Question]) -> dict[str, Any]:
+def _summarise_questions(predictions: Sequence[Mapping[str, Any]], questions: Sequence[Question]) -> dict[str, Any]:
     n = len(predictions)
     scores = [
-        score(question, {} if failed(prediction) else _result(prediction))
+        score(question, {} if has_failed(prediction) else _result(prediction))
         for prediction, question in zip(predictions, questions, strict=True)
     ]
     results = [_result(prediction) for prediction in predictions]
@@ -66,10 +66,10 @@ def _summarised(predictions: Sequence[Mapping[str, Any]], questions: Sequence[Qu
     taken = [counts(result) for result in results]
     return {
         "n": n,
-        "errors": sum(failed(prediction) for prediction in predictions),
-        **{name: 100 * value for name, value in _means(scores).items()},
+        "errors": sum(has_failed(prediction) for prediction in predictions),
+        **{name: 100 * value for name, value in _average(scores).items()},
         **{name: 100 * value for name, value in macro_f1_of_run(questions, scores).items()},
-        **_means(taken),
+        **_average(taken),
         "llm_calls_by_caller": {
             caller: sum(one.get(caller, 0.0) for one in calls) / n
             for caller in sorted({caller for one in calls for caller in one})
@@ -78,7 +78,7 @@ def _summarised(predictions: Sequence[Mapping[str, Any]], questions: Sequence[Qu
     }
 
 
-def _means(values: Sequence[Mapping[str, float]]) -> dict[str, float]:
+def _average(values: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Return the mean of each value over those that have it."""
     gathered: dict[str, list[float]] = {}
     for one in values:

@@ -1,1 +1,1 @@
-"""The pipeline of an evaluation: what is replaced in it, and what is recorded of it."""
+"""The pipeline of an evaluation: its replaced parts and its description."""

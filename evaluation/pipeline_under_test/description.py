@@ -1,4 +1,4 @@
-"""What `config.json` says of a pipeline and its model."""
+"""Describe a pipeline and its model for `config.json`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
 from prefrag.pipelines.blocks import Block, blocks, class_of, is_block, parameters_of
 
 _SWITCH = "prefrag.components.judge.source_switch_judge.SourceSwitchJudge"
-# What the retriever of the preferred source is called.
+# The names of the retrievers of a preferred source.
 _RETRIEVERS = {
     "HybridRetriever": "hybrid",
     "DenseRetriever": "dense",
@@ -32,22 +32,22 @@ _RETRIEVERS = {
     "LinkedStages": "linked",
     "WebRetriever": "web",
 }
-# Variables that change a run and are written nowhere else: what a pipeline's YAML reads is part of its digest.
+# Variables that change a run and that are recorded nowhere else; those that the YAML reads are part of its digest.
 _MODEL_VARIABLES = tuple(f"PREFRAG_{role}_{name}" for role in ("LLM", "JUDGE") for name in ("CONTEXT", "STRUCTURED"))
 _INDEX_VARIABLES = (INDEX_VARIABLE, WEB_INDEX_VARIABLE, WEB_SWITCH)
 _PART_VARIABLES = ("PREFRAG_PAIR_CLASSIFIER",)
 
 
 def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[str, Any]:
-    """Describe the model that is called, also where the pipeline names one of its own.
+    """Describe the model that a pipeline calls, also where it names one of its own.
 
-    :param pipeline: What its YAML says.
-    :param experiment: What is replaced.
+    :param pipeline: The content of its YAML.
+    :param experiment: The settings of the evaluation.
     :param name: The name of the pipeline.
-    :returns: ``kind`` and what else is known of it.
+    :returns: ``kind`` and the other known settings.
     :raises ValueError: When the experiment sets a model that the pipeline would not call.
     """
-    own = [block for block in _generators(pipeline) if block["type"] != CHAT_MODEL]
+    own = [block for block in _find_generators(pipeline) if block["type"] != CHAT_MODEL]
     only_own = own and not any(block["type"] == CHAT_MODEL for block in blocks(pipeline))
     if own and (experiment.llm == SIMULATED or (only_own and experiment.llm is not None)):
         raise ValueError(
@@ -60,14 +60,14 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
         return {"kind": SIMULATED, **{key: set_there.get(key) or rate for key, rate in experiment.rates.items()}}
     if only_own:
         return {"kind": class_of(own[0]), "model": parameters_of(own[0]).get("model")}
-    llm = _served(experiment)
+    llm = _describe_server(experiment)
     return {**llm, "own": [class_of(block) for block in own]} if own else llm
 
 
-def model_judges(pipeline: Block, llm: Mapping[str, Any]) -> bool:
-    """Tell whether a model judges what was found, so that its errors matter.
+def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:
+    """Check whether a model judges the retrieved passages, so that its errors matter.
 
-    :param pipeline: What its YAML says.
+    :param pipeline: The content of its YAML.
     :param llm: What :func:`describe_model` returns.
     :returns: Whether one does.
     """
@@ -81,7 +81,7 @@ def model_judges(pipeline: Block, llm: Mapping[str, Any]) -> bool:
 def describe_environment(experiment: Experiment, llm: Mapping[str, Any]) -> dict[str, str]:
     """List the variables of the environment that change the run.
 
-    :param experiment: What is replaced.
+    :param experiment: The settings of the evaluation.
     :param llm: What :func:`describe_model` returns.
     :returns: Their values by name.
     """
@@ -94,12 +94,12 @@ def describe_environment(experiment: Experiment, llm: Mapping[str, Any]) -> dict
 
 
 def describe_web(pipeline: Block, experiment: Experiment) -> str | None:
-    """Name what is searched as the web.
+    """Name the corpus or search engine that is searched as the web.
 
-    :param pipeline: What its YAML says.
-    :param experiment: What is replaced.
-    :returns: What an outside source searches, or else a second local one: ``ddgs`` or the file of a corpus; None where
-        there is neither, or it is the pipeline's own affair.
+    :param pipeline: The content of its YAML.
+    :param experiment: The settings of the evaluation.
+    :returns: What an external source searches, or else a second local one: ``ddgs`` or the file of a corpus; None where
+        there is neither, or the pipeline itself decides.
     """
     sources = [parameters_of(block) for block in blocks(pipeline) if block["type"] == SOURCE]
     outside = any(is_outside(source) for source in sources)
@@ -113,7 +113,7 @@ def describe_web(pipeline: Block, experiment: Experiment) -> str | None:
 def describe_retriever(pipeline: Block) -> str | None:
     """Name the retriever of the preferred source.
 
-    :param pipeline: What its YAML says, with what is put in the place of its parts.
+    :param pipeline: The content of its YAML, with the replaced parts.
     :returns: Its kind in a word; None where nothing is retrieved.
     """
     preferred = start_of(pipeline).get("preferred")
@@ -129,8 +129,8 @@ def describe_retriever(pipeline: Block) -> str | None:
     return "bm25" if stands_in else _RETRIEVERS.get(kind, kind)
 
 
-def _generators(pipeline: Block) -> list[Block]:
-    """Return the models that the parts of a pipeline ask."""
+def _find_generators(pipeline: Block) -> list[Block]:
+    """Return the models that the parts of a pipeline call."""
     found: list[Block] = []
     for block in blocks(pipeline):
         generator: Any = parameters_of(block).get("chat_generator")
@@ -139,7 +139,7 @@ def _generators(pipeline: Block) -> list[Block]:
     return found
 
 
-def _served(experiment: Experiment) -> dict[str, Any]:
+def _describe_server(experiment: Experiment) -> dict[str, Any]:
     if experiment.llm == SIMULATED:
         return {"kind": SIMULATED, **experiment.rates}
     url = experiment.server or os.environ.get("PREFRAG_LLM_BASE_URL", "").strip()
@@ -148,14 +148,14 @@ def _served(experiment: Experiment) -> dict[str, Any]:
         llm: dict[str, Any] = {"kind": EMBEDDED}
     else:
         model = experiment.model or os.environ.get("PREFRAG_LLM_MODEL", "").strip()
-        llm = {"kind": "server", "base_url": _address(url), "model": model}
+        llm = {"kind": "server", "base_url": _strip_secrets(url), "model": model}
     if judge and experiment.llm != EMBEDDED:
         model = os.environ.get("PREFRAG_JUDGE_MODEL", "").strip()
-        llm["judge"] = {"base_url": _address(judge), "model": model}
+        llm["judge"] = {"base_url": _strip_secrets(judge), "model": model}
     return llm if experiment.seed is None else {**llm, "seed": experiment.seed}
 
 
-def _address(url: str) -> str:
-    """Return the URL without what may be secret in it."""
+def _strip_secrets(url: str) -> str:
+    """Return the URL without the parts that may be secret."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"

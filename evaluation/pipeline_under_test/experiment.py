@@ -1,4 +1,4 @@
-"""What of a pipeline is replaced for an evaluation."""
+"""The settings of an evaluation."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ SIMULATED, EMBEDDED, DDGS = "simulated", "embedded", "ddgs"
 
 @dataclass(frozen=True)
 class Experiment:
-    """What of a pipeline is replaced for an evaluation; what is not set stays as it is.
+    """The parts of a pipeline that an evaluation replaces; the others stay as they are.
 
     :param corpus: The passages; without it the pipeline searches the indexes that it names.
-    :param web_corpus: The passages that stand in for the web.
+    :param web_corpus: The passages that replace the web.
     :param web: ``ddgs`` for the real web.
-    :param split: Share the corpus out between the sources by the field ``source`` of its passages; by default where a
-        pipeline has a second source and nothing else is given for it.
-    :param store: ``elasticsearch`` puts the corpus there, and lets what finds passages by words or titles, and what
-        weighs words, search it in place of the embedded index; pipelines that search Elasticsearch do so without it.
+    :param split: Whether to divide the corpus between the sources by the field ``source`` of its passages; by default
+        where a pipeline has a second source and nothing else is given for it.
+    :param store: ``elasticsearch`` indexes the corpus there, and makes retrieval by words or titles and the weights of
+        words use it instead of the embedded index; pipelines that search Elasticsearch do so without it.
     :param llm: ``simulated``, ``embedded`` or the URL of an OpenAI-compatible server; by default the environment's.
     :param model: The model of that server; by default ``PREFRAG_LLM_MODEL``.
     :param top_k: Documents a retrieval.
-    :param seed: Of the simulated reader, and of the sampling of models that take one.
+    :param seed: The seed of the simulated reader, and of the sampling of models that accept one.
     :param judge_error: How often the simulated reader judges passages wrongly, 0 to 1.
     :param reflection_error: How often it judges its answer wrongly, 0 to 1.
     :param distraction: How likely one irrelevant passage spoils its answer, 0 to 1.
-    :param record: A file that keeps all replies of models and all finds of outside sources; what it holds already is
-        not called for again.
-    :param replay: Such a file, played in place of models and outside sources.
-    :raises ValueError: When two of them contradict each other.
+    :param record: A file that keeps all replies of models and all results of external sources; a call that it holds is
+        not made again.
+    :param replay: Such a file, replayed instead of calls to models and external sources.
+    :raises ValueError: When a setting is invalid or contradicts another.
     """
 
     corpus: Path | None = None
@@ -70,7 +70,7 @@ class Experiment:
         if self.record is not None and self.replay is not None:
             raise ValueError("A run either records or replays: choose one.")
         if self.replay is not None and (self.llm is not None or self.model is not None):
-            raise ValueError("A replay asks no model: leave llm and model out.")
+            raise ValueError("A replay calls no model: leave llm and model out.")
         if self.llm not in (None, SIMULATED, EMBEDDED) and not _is_url(self.llm):
             raise ValueError(f"llm is '{self.llm}': set it to {SIMULATED}, {EMBEDDED} or the URL of a model server.")
         if self.model is not None and self.llm in (SIMULATED, EMBEDDED):
@@ -87,7 +87,7 @@ class Experiment:
 
     @property
     def rates(self) -> dict[str, Any]:
-        """How the simulated reader errs, and its seed."""
+        """The error rates of the simulated reader, and its seed."""
         rates = {key: getattr(self, key) for key in ("judge_error", "reflection_error", "distraction")}
         return {**rates, "seed": self.seed or 0}
 

@@ -1,4 +1,4 @@
-"""The files that a pipeline reads besides its YAML and its indexes: prompts, trees and small models."""
+"""Digest the files that a pipeline reads besides its YAML and its indexes: prompts, trees and small models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from prefrag.components.pair_classifier.tree_pair_scorer import SHIPPED_TREES as
 from prefrag.components.prompts.render_prompt import PROMPTS
 
 _KEYS = ("model", "prompt", "trees")
-# Of files that are named alone; a language model of some gigabytes is described by its path. A folder is read whole.
+# Only these single files are read, because a language model has gigabytes; a folder is read as a whole.
 _SUFFIXES = (".json", ".jinja")
 
 
@@ -25,8 +25,8 @@ def part_files(pipeline: Mapping[str, Any]) -> dict[str, str]:
     :returns: A digest of all shipped prompts, one of all shipped trees, whichever of them the pipeline uses, and one
         of each prompt, file of trees and folder of a model that the pipeline or `PREFRAG_PAIR_CLASSIFIER` names.
     """
-    named = sorted({*_named(pipeline), os.environ.get(CLASSIFIER_VARIABLE, "").strip()} - {""})
-    own = {name: _files(Path(name).expanduser()) for name in named}
+    named = sorted({*_find_names(pipeline), os.environ.get(CLASSIFIER_VARIABLE, "").strip()} - {""})
+    own = {name: _list_files(Path(name).expanduser()) for name in named}
     return {
         "shipped prompts": _digest(sorted(PROMPTS.glob("*.jinja"))),
         "shipped trees": _digest([PAIR_TREES, SWITCH_TREES]),
@@ -34,20 +34,20 @@ def part_files(pipeline: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _named(value: Any) -> Iterator[str]:
+def _find_names(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
         for key, part in value.items():
             if key in _KEYS and isinstance(part, str):
                 yield part
             else:
-                yield from _named(part)
+                yield from _find_names(part)
     elif isinstance(value, list | tuple):
         for part in value:
-            yield from _named(part)
+            yield from _find_names(part)
 
 
-def _files(path: Path) -> list[Path]:
-    """Return the file, or those of a folder in the order of their names; none where something else is named."""
+def _list_files(path: Path) -> list[Path]:
+    """Return the file, or the files of a folder sorted by name; none for any other path."""
     if path.is_dir():
         return sorted(file for file in path.rglob("[!.]*") if file.is_file())
     return [path] if path.suffix in _SUFFIXES and path.is_file() else []

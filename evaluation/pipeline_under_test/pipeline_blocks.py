@@ -1,4 +1,4 @@
-"""The blocks of a pipeline's YAML that an evaluation knows, and what it reads of them."""
+"""Read the blocks of a pipeline's YAML that an evaluation knows."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def read_pipeline(pipeline: Any) -> Block:
     """Read a pipeline without building it.
 
     :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
-    :returns: What its YAML says.
-    :raises PipelineMissing: When there is no such pipeline, or the file is none's.
+    :returns: The content of its YAML.
+    :raises PipelineMissing: When there is no such pipeline, or the file does not describe one.
     """
     if not isinstance(pipeline, str | Path):
         return dict(pipeline.to_dict())
@@ -35,24 +35,24 @@ def read_pipeline(pipeline: Any) -> Block:
 def digest(block: Block) -> str:
     """Make a fingerprint of a pipeline.
 
-    :param block: What its YAML says.
-    :returns: 16 hexadecimal digits that tell two pipelines apart.
+    :param block: The content of its YAML.
+    :returns: 16 hexadecimal digits that differ between two pipelines.
     """
     text = json.dumps(block, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def start_of(pipeline: Block) -> dict[str, Any]:
-    """Give the settings of a pipeline's beginning.
+    """Get the settings of a pipeline's first component.
 
-    :param pipeline: What its YAML says.
+    :param pipeline: The content of its YAML.
     :returns: The parameters of its component `start`.
     """
     return parameters_of(pipeline.get("components", {}).get("start", {}))
 
 
 def is_outside(source: Mapping[str, Any]) -> bool:
-    """Check whether the queries of a source leave this computer, as :func:`is_web_search` has it.
+    """Check whether the queries of a source are sent out, as :func:`is_web_search` does for a built source.
 
     :param source: The parameters of a :class:`RetrievalSource`.
     :returns: Whether they do.
@@ -76,7 +76,7 @@ def is_second(source: Mapping[str, Any], pipeline: Block) -> bool:
 def searched_indexes(pipeline: Block) -> list[tuple[str, str]]:
     """List the indexes that a pipeline names.
 
-    :param pipeline: What its YAML says.
+    :param pipeline: The content of its YAML.
     :returns: The store and the name of each, once.
     """
     stores = {STORE: "tantivy", WEB: "tantivy", ELASTICSEARCH_STORE: "elasticsearch"}

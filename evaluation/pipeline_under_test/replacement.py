@@ -1,4 +1,4 @@
-"""Put the corpora, the model and the recording of an evaluation in the place of a pipeline's parts."""
+"""Replace parts of a pipeline by the corpora, the model and the recording of an evaluation."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _ELASTICSEARCH = "prefrag.components.retrievers.elasticsearch_multi_match_retrie
 
 @dataclass(frozen=True)
 class Replacement:
-    """What is put in the place of what.
+    """The replaced parts of a pipeline.
 
-    :param pipeline: What the YAML of the pipeline says.
-    :param experiment: What of it is replaced.
-    :param store: ``tantivy`` or ``elasticsearch``: where the corpus is.
-    :param local: The name of the index of the preferred source; None leaves the pipeline its own.
+    :param pipeline: The content of the pipeline's YAML.
+    :param experiment: The settings of the evaluation.
+    :param store: The store of the corpus, ``tantivy`` or ``elasticsearch``.
+    :param local: The name of the index of the preferred source; None keeps the pipeline's own.
     :param second: The name of the index of all other sources.
     :param questions: The file of the questions, for the simulated reader.
     :param format: The form of that file.
@@ -49,18 +49,18 @@ class Replacement:
     questions: Path | None
     format: str
 
-    def applied(self) -> Block:
-        """Put them into the pipeline.
+    def build_block(self) -> Block:
+        """Build the pipeline with its replaced parts.
 
-        :returns: A changed copy of it.
+        :returns: A changed copy of its YAML content.
         """
         return replace_parts(self.pipeline, self._change_block)
 
     def _change_block(self, block: Block) -> Block:
-        """Put what the evaluation has for them in the place of a block's parts.
+        """Replace the parts of one block.
 
         :param block: The block, whose inner blocks are changed already.
-        :returns: What takes its place.
+        :returns: Its replacement.
         """
         kind, parameters = block["type"], dict(parameters_of(block))
         if kind.endswith(".StateBuilder") and self.experiment.top_k is not None:
@@ -69,26 +69,26 @@ class Replacement:
         elif kind in (STORE, ELASTICSEARCH_STORE) and self.local is not None:
             parameters |= {"index": self.local, **({"path": None} if kind == STORE else {})}
         elif kind == _BM25 and self.store == "elasticsearch":
-            return self._elasticsearch()
+            return self._make_elasticsearch_retriever()
         elif kind == _TITLE_LINKS and self.store == "elasticsearch" and parameters["document_store"]["type"] == STORE:
-            parameters["document_store"] = self._elasticsearch_store()
+            parameters["document_store"] = self._make_elasticsearch_store()
         elif kind == SOURCE:
-            parameters = self._source(parameters)
+            parameters = self._change_source(parameters)
         elif kind == CHAT_MODEL:
-            return self._model(block)
+            return self._change_model(block)
         statistics = parameters.get("term_statistics")
         if self.store == "elasticsearch" and isinstance(statistics, dict) and statistics["type"] == STORE:
-            parameters["term_statistics"] = self._elasticsearch()
+            parameters["term_statistics"] = self._make_elasticsearch_retriever()
         generator = parameters.get("chat_generator")
         if self._recording and kind != RECORDED and isinstance(generator, dict) and generator["type"] != RECORDED:
-            parameters["chat_generator"] = self._recorded(_model_name(generator), generator)
+            parameters["chat_generator"] = self._wrap_in_recording(_model_name(generator), generator)
         return {**block, "init_parameters": parameters}
 
-    def _source(self, parameters: Block) -> Block:
+    def _change_source(self, parameters: Block) -> Block:
         experiment = self.experiment
         outside = is_outside(parameters)
         if outside and experiment.corpus is not None and experiment.web is None:
-            # Still an external source by name, so that its passages are cited as such; its queries stay here.
+            # It stays an external source by name, so that its passages are cited as such; its queries stay local.
             search = parameters["retriever"]
             if search["type"] == WEB:
                 search = search["init_parameters"]["search"]
@@ -96,19 +96,19 @@ class Replacement:
             return {**parameters, "retriever": {"type": WEB, "init_parameters": stand_in}}
         if outside:
             if experiment.web is not None:
-                parameters = {**parameters, "retriever": _without_stand_in(parameters["retriever"])}
+                parameters = {**parameters, "retriever": _remove_stand_in(parameters["retriever"])}
             if self._recording:
-                # A replay that finds a gap is none; what failed when it was recorded fails again and is survived.
+                # A replay fails at a call that was not recorded; a recorded failure is survived again.
                 strict = {"strict": True} if experiment.replay is not None else {}
                 return {**parameters, "recording": self._recording, **strict}
         elif self.second is not None and is_second(parameters, self.pipeline):
-            return dict(rewrite(parameters, self._in_second_index))
+            return dict(rewrite(parameters, self._point_to_second_index))
         return parameters
 
-    def _elasticsearch(self) -> Block:
-        return {"type": _ELASTICSEARCH, "init_parameters": {"document_store": self._elasticsearch_store()}}
+    def _make_elasticsearch_retriever(self) -> Block:
+        return {"type": _ELASTICSEARCH, "init_parameters": {"document_store": self._make_elasticsearch_store()}}
 
-    def _elasticsearch_store(self) -> Block:
+    def _make_elasticsearch_store(self) -> Block:
         from prefrag.pipelines.indexing.embedding import elasticsearch_store
         from prefrag.pipelines.indexing.stores import DEFAULT_URL, URL_VARIABLE
 
@@ -117,16 +117,16 @@ class Replacement:
         ).to_dict()
         return store
 
-    def _in_second_index(self, block: Block) -> Block:
+    def _point_to_second_index(self, block: Block) -> Block:
         if block["type"] not in (STORE, ELASTICSEARCH_STORE):
             return block
         return {**block, "init_parameters": {**block["init_parameters"], "index": self.second}}
 
-    def _model(self, block: Block) -> Block:
+    def _change_model(self, block: Block) -> Block:
         experiment = self.experiment
         name = _model_name(block)
         if experiment.replay is not None:
-            return self._recorded(name, None)
+            return self._wrap_in_recording(name, None)
         if experiment.llm == SIMULATED:
             corpora = [experiment.corpus, experiment.web_corpus]
             if self.questions is None or experiment.corpus is None:
@@ -144,7 +144,7 @@ class Replacement:
             parameters = dict(parameters_of(block))
             parameters["generation_kwargs"] = {**(parameters.get("generation_kwargs") or {}), "seed": experiment.seed}
             block = {**block, "init_parameters": parameters}
-        return self._recorded(name, block) if self._recording else block
+        return self._wrap_in_recording(name, block) if self._recording else block
 
     @property
     def _recording(self) -> Block | None:
@@ -152,19 +152,19 @@ class Replacement:
         path = experiment.replay or experiment.record
         if path is None:
             return None
-        # While it records, the first reply to a call stands for all of the run, so that a replay takes the same way.
+        # While recording, the first reply to a call is reused in the whole run, so that a replay takes the same path.
         mode = "replay" if experiment.replay is not None else "reuse"
         return {"type": _RECORDING, "init_parameters": {"path": str(path), "mode": mode}}
 
-    def _recorded(self, name: str, generator: Block | None) -> Block:
+    def _wrap_in_recording(self, name: str, generator: Block | None) -> Block:
         parameters = {"recording": self._recording, "name": name, "chat_generator": generator}
         if self.experiment.replay is not None:
-            # It needs no model, and to build one may take a key that nobody has here.
+            # A replay needs no model, and building one may need a key.
             parameters["chat_generator"] = None
         return {"type": RECORDED, "init_parameters": parameters}
 
 
-def _without_stand_in(retriever: Block) -> Block:
+def _remove_stand_in(retriever: Block) -> Block:
     if retriever["type"] != WEB:
         return retriever
     parameters = {**retriever["init_parameters"], "index": None, "demo_stand_in": False}
@@ -172,7 +172,7 @@ def _without_stand_in(retriever: Block) -> Block:
 
 
 def _model_name(block: Block) -> str:
-    """Name what tells the models of a pipeline apart, the same on every machine.
+    """Name a model so that it differs from the others of a pipeline and is the same on every machine.
 
     :param block: The block of a model.
     :returns: The name.

@@ -1,4 +1,4 @@
-"""The pipeline under test: a pipeline as it is used, with the corpora, the model and the recording of an evaluation."""
+"""Set up a pipeline with the corpora, the model and the recording of an evaluation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from prefrag.evaluation.pipeline_under_test.description import (
     describe_model,
     describe_retriever,
     describe_web,
-    model_judges,
+    has_model_judge,
 )
 from prefrag.evaluation.pipeline_under_test.experiment import EMBEDDED, SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.part_files import part_files
@@ -43,34 +43,36 @@ class Setup:
     """A pipeline ready to be evaluated, and its description.
 
     :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
-    :param experiment: What is replaced.
-    :param questions: The file of the questions, where they come from one; the simulated reader needs it.
+    :param experiment: The settings of the evaluation.
+    :param questions: The file of the questions, if there is one; the simulated reader needs it.
     :param format: The form of that file, see :func:`prefrag.evaluation.datasets.load_questions`.
     :raises FileNotFoundError: When there is no such pipeline, corpus or recording.
-    :raises ValueError: When the pipeline cannot be read, or the recording is of something else.
+    :raises ValueError: When the pipeline cannot be read, or the recording is of another model.
     """
 
     def __init__(self, pipeline: Any, experiment: Experiment, questions: Path | None = None, format: str = "auto"):
         self.experiment = experiment
-        self.name = _name(pipeline)
-        # A loaded pipeline in which nothing is replaced is run as it is.
+        self.name = _find_name(pipeline)
+        # Run a loaded pipeline unchanged when nothing is replaced in it.
         self._as_it_is = pipeline if experiment == Experiment() and not isinstance(pipeline, str | Path) else None
         block = read_pipeline(pipeline)
         self._digest = digest(block)
         self._files = part_files(block)
         self.sources: list[str] = list(start_of(block).get("sources") or [])
-        self.split = self._splits()
+        self.split = self._decide_split()
         inside = any(found["type"] == ELASTICSEARCH_STORE for found in blocks(block))
         self.store = "elasticsearch" if inside else experiment.store or "tantivy"
-        self.local, self.second = self._indexes()
+        self.local, self.second = self._make_indexes()
         self._embed(block)
-        self.block = Replacement(block, experiment, self.store, self.local, self.second, questions, format).applied()
+        self.block = Replacement(
+            block, experiment, self.store, self.local, self.second, questions, format
+        ).build_block()
         self.llm = describe_model(block, experiment, self.name)
         self._prepare_recording()
 
     @property
     def config(self) -> dict[str, Any]:
-        """What `config.json` says of the pipeline."""
+        """The description of the pipeline in `config.json`."""
         experiment = self.experiment
         return {
             "pipeline": self.name,
@@ -85,7 +87,7 @@ class Setup:
             "store": self.store,
             "retriever": describe_retriever(self.block),
             "llm": self.llm,
-            "judged": model_judges(self.block, self.llm),
+            "judged": has_model_judge(self.block, self.llm),
             "environment": describe_environment(experiment, self.llm),
             "simulated": self.llm.get("kind") == SIMULATED,
             "replayed": None if experiment.replay is None else str(experiment.replay),
@@ -95,8 +97,8 @@ class Setup:
         """Count the gold passages that no retrieval can find, because no index holds them.
 
         :param questions: The questions.
-        :returns: ``questions`` that lack one or more, and ``passages``; None where ids say nothing: without a corpus
-            of the run, without a source, and beside the real web.
+        :returns: ``questions`` that lack one or more, and ``passages``; None where ids prove nothing: without a
+            corpus of the run, without a source, and with the real web.
         :raises ValueError: When all of them are missing.
         """
         experiment = self.experiment
@@ -106,7 +108,7 @@ class Setup:
         from prefrag.evaluation.corpora import absent_passages
 
         searched = searched_indexes(self.block)
-        # A part of the corpus that no source searches is on disk.
+        # A part of the corpus that no source searches is in a tantivy index.
         names = {self.local, self.second} - {name for _, name in searched}
         absent = absent_passages(wanted, [*searched, *(("tantivy", name) for name in names if name)])
         corpora = " or ".join(str(corpus) for corpus in (experiment.corpus, experiment.web_corpus) if corpus)
@@ -126,7 +128,7 @@ class Setup:
         """Build the pipeline and warm it up; within :meth:`environment`.
 
         :returns: The Haystack pipeline.
-        :raises ValueError: When it cannot be built, or has no beginning or end.
+        :raises ValueError: When it cannot be built, or has no `start` or `answer`.
         """
         pipeline = self._as_it_is
         if pipeline is None:
@@ -136,7 +138,7 @@ class Setup:
 
     @contextmanager
     def environment(self) -> Iterator[None]:
-        """Set the variables that the model and the sources read, and put them back in the end."""
+        """Set the variables that the model and the sources read, and restore them at the end."""
         experiment = self.experiment
         changes: dict[str, str | None] = {}
         if experiment.llm == EMBEDDED:
@@ -148,16 +150,16 @@ class Setup:
         if experiment.corpus is not None:
             changes |= {INDEX_VARIABLE: self.local, WEB_INDEX_VARIABLE: None}
         if experiment.replay is not None or (experiment.corpus is not None and experiment.web is None):
-            # No query leaves this machine, and a source that the switch closes would not even be replayed.
+            # No query is sent out, and the switch would also disable a replayed source.
             changes[WEB_SWITCH] = None
         before = {name: os.environ.get(name) for name in changes}
-        _set(changes)
+        _set_variables(changes)
         try:
             yield
         finally:
-            _set(before)
+            _set_variables(before)
 
-    def _splits(self) -> bool | None:
+    def _decide_split(self) -> bool | None:
         experiment = self.experiment
         if experiment.corpus is None or not self.sources:
             return None
@@ -165,8 +167,8 @@ class Setup:
             return experiment.split
         return len(self.sources) > 1 and experiment.web_corpus is None and experiment.web is None
 
-    def _indexes(self) -> tuple[str | None, str | None]:
-        """Return the names of the index of the preferred source and of the one of all others, in every store."""
+    def _make_indexes(self) -> tuple[str | None, str | None]:
+        """Make the indexes of the preferred source and of all others in every store, and return their names."""
         experiment = self.experiment
         if experiment.corpus is None:
             return None, None
@@ -176,7 +178,7 @@ class Setup:
         from prefrag.pipelines.indexing.progress_bar import indexing_bar
 
         with indexing_bar(Console(stderr=True)) as on_progress:
-            # What stands in for the web is searched on disk, whatever the store of the local sources.
+            # The corpus that replaces the web is in tantivy, whatever the store of the local sources.
             for store in dict.fromkeys(("tantivy", self.store)):
                 made = evaluation_indexes(
                     experiment.corpus,
@@ -197,7 +199,7 @@ class Setup:
             embed_index(self.local, model=model)
 
     def _prepare_recording(self) -> None:
-        """Let a recording know the model that it is of, or learn it from there."""
+        """Write the description of the model to the recording, or read it from there."""
         experiment = self.experiment
         if experiment.replay is not None:
             if not experiment.replay.is_file():
@@ -217,13 +219,13 @@ class Setup:
                 )
 
 
-def _name(pipeline: Any) -> str:
+def _find_name(pipeline: Any) -> str:
     if isinstance(pipeline, str | Path):
         return str(pipeline)
     return str((getattr(pipeline, "metadata", None) or {}).get("name") or "pipeline")
 
 
-def _set(variables: Mapping[str, str | None]) -> None:
+def _set_variables(variables: Mapping[str, str | None]) -> None:
     for name, value in variables.items():
         if value is None:
             os.environ.pop(name, None)

@@ -1,4 +1,4 @@
-"""The report: one page and one Markdown file from any number of run folders."""
+"""Write a report from any number of run folders: one page and one Markdown file."""
 
 from prefrag.evaluation.report.page import write_report
 

@@ -1,4 +1,4 @@
-"""Intervals on scores and on their differences, by the bootstrap."""
+"""Compute intervals of scores and of their differences by the bootstrap."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ import numpy as np
 
 from prefrag.evaluation.report.measures import ACC, EM, F1, MEASURES, RECALL, TOTAL, Measure
 from prefrag.evaluation.report.runs import Run
-from prefrag.evaluation.report.settings import Setting, differing
+from prefrag.evaluation.report.settings import Setting, list_differences
 
 RESAMPLES = 10_000
 SEED = 20_250_101
 CONFIDENCE = 95
-# With fewer pairs the percentiles of the bootstrap are too narrow: over 10 pairs that spread normally, 1 interval in 10
-# leaves out the truth, over 30 1 in 16, where it should be 1 in 20.
+# With fewer pairs the bootstrap's percentiles are too narrow: with 10 normally distributed pairs 1 interval in 10
+# misses the true mean, with 30 pairs 1 in 16, where it should be 1 in 20.
 FEWEST = 30
 COMPARED = (ACC, F1, EM, RECALL, TOTAL)
-# Resamples drawn at once: what fits a cache rather than the whole memory.
+# Resamples drawn at once, so that a block fits the cache.
 _BLOCK = 250
-# Of a resampled mean: far below what is shown, far above what rounding leaves.
+# Decimals of a resampled mean: more than are shown, fewer than rounding errors reach.
 _DECIMALS = 9
-# What may differ between methods besides the method; it is named.
+# What may differ between compared methods besides the method; the report names it.
 _NAMED = {"method", "retriever", "split of the corpus"}
 
 Verdict = Literal["better", "worse", "no difference shown", "too few questions"]
@@ -54,11 +54,11 @@ Intervals = Mapping[tuple[str, str], Interval]
 
 @dataclass(frozen=True)
 class Difference:
-    """What one run has more of than another.
+    """The difference of two runs in one measure.
 
     :param measure: The measure.
     :param interval: The difference of the means over the paired questions.
-    :param p: Of the exact test of the same, at accuracy; see :func:`mcnemar`.
+    :param p: The p-value of the exact test of accuracy, see :func:`mcnemar`; None for other measures.
     """
 
     measure: Measure
@@ -69,7 +69,7 @@ class Difference:
     def verdict(self) -> Verdict:
         """Better or worse when zero is outside the interval and p, if there is one, is not above 0.05.
 
-        Over few questions that differ the interval alone is too sure. Fewer retrievals are better.
+        With few differing questions the interval alone is too narrow. Fewer retrievals are better.
         """
         if self.interval.n < FEWEST:
             return "too few questions"
@@ -80,7 +80,7 @@ class Difference:
 
     @property
     def words(self) -> str:
-        """The verdict, and for counts which way it goes."""
+        """The verdict, and for counts its direction."""
         if self.measure.higher_is_better or self.verdict not in ("better", "worse"):
             return self.verdict
         return f"{self.verdict}: {'fewer' if self.verdict == 'better' else 'more'}"
@@ -91,13 +91,13 @@ class Comparison:
     """Two runs over the questions that both have answered.
 
     :param run: A run.
-    :param other: The one that it is compared with.
-    :param n: The questions that both have.
+    :param other: The run that it is compared with.
+    :param n: The number of shared questions.
     :param only_run: The ids that only the first has, in order.
     :param only_other: The ids that only the other has.
-    :param unlike: The ids under which the two have other questions, or other gold answers.
-    :param differing: The things in which the two differ.
-    :param differences: First minus other, by the key of the measure; without those that one of the two has not.
+    :param unlike: The shared ids with different questions or gold answers.
+    :param differing: The names of the settings in which the two differ.
+    :param differences: First minus other, by the key of the measure; only for measures that both have.
     """
 
     run: Run
@@ -111,12 +111,12 @@ class Comparison:
 
 
 def intervals(columns: np.ndarray, resamples: int = RESAMPLES, seed: int = SEED) -> list[Interval]:
-    """Percentile bootstrap of means, the same resamples of the questions for every column.
+    """Bootstrap the percentile intervals of means, with the same resamples of the questions for every column.
 
     :param columns: One row a question, one column a quantity; NaN where a question has none.
     :param resamples: How often to draw as many questions as there are, with replacement.
-    :param seed: Of the draws, so that the same runs give the same report.
-    :returns: One interval a column; NaN throughout where a column has no value.
+    :param seed: The seed of the draws, so that the same runs give the same report.
+    :returns: One interval per column; NaN where a column has no value.
     """
     questions, quantities = columns.shape
     present = ~np.isnan(columns)
@@ -130,17 +130,17 @@ def intervals(columns: np.ndarray, resamples: int = RESAMPLES, seed: int = SEED)
         drawn = random.integers(questions, size=(size, questions)) + questions * np.arange(size)[:, None]
         weights = np.bincount(drawn.ravel(), minlength=size * questions).reshape(size, questions).astype(float)
         for column in range(quantities):
-            # One column at a time: a product of several may add up in another order, and so may another processor.
+            # One column at a time, because a product of several may add up in another order on another processor.
             number = questions if complete else weights @ counted[column]
             with np.errstate(invalid="ignore"):
                 means[start : start + size, column] = (weights @ filled[column]) / number
-    # What cancels out is zero, not the rounding error of some processor on one side of it: a verdict hangs on the sign.
+    # Round differences that cancel out to zero, because the verdict depends on the sign of a rounding error.
     means = np.round(means, _DECIMALS)
     tail = (100 - CONFIDENCE) / 2
     found = []
     for column in range(quantities):
         n = int(present[:, column].sum())
-        # A rare value may be in none of the questions of a resample.
+        # A resample may hold no question with a rare value.
         drawn_means = means[~np.isnan(means[:, column]), column]
         if not n:
             found.append(Interval(math.nan, math.nan, math.nan, 0))
@@ -151,7 +151,7 @@ def intervals(columns: np.ndarray, resamples: int = RESAMPLES, seed: int = SEED)
 
 
 def score_intervals(runs: Iterable[Run]) -> dict[tuple[str, str], Interval]:
-    """Work out the interval of each single score.
+    """Compute the interval of each score.
 
     :param runs: Runs.
     :returns: The intervals by the run's name and the key of the measure. Of a share that is 0 or
@@ -159,7 +159,7 @@ def score_intervals(runs: Iterable[Run]) -> dict[tuple[str, str], Interval]:
     """
     found: dict[tuple[str, str], Interval] = {}
     for run in runs:
-        of_run = intervals(_values(run, list(run.predictions), MEASURES))
+        of_run = intervals(_collect_values(run, list(run.predictions), MEASURES))
         for measure, one in zip(MEASURES, of_run, strict=True):
             if one.n:
                 certain = measure.kind == "share" and one.low == one.high and one.mean in (0.0, 100.0)
@@ -168,24 +168,24 @@ def score_intervals(runs: Iterable[Run]) -> dict[tuple[str, str], Interval]:
 
 
 def wilson(percent: float, n: int) -> Interval:
-    """Wilson's interval of a proportion (E. B. Wilson, 1927), which is not empty at its ends.
+    """Compute Wilson's interval of a proportion (E. B. Wilson, 1927), which is not empty at its ends.
 
     :param percent: The proportion, in percent.
-    :param n: Of how many.
+    :param n: The number of questions.
     :returns: The interval, in percent.
     """
     share, z = percent / 100, NormalDist().inv_cdf(0.5 + CONFIDENCE / 200)
     middle = (share + z * z / (2 * n)) / (1 + z * z / n)
     reach = z / (1 + z * z / n) * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
-    # Rounding may leave a trifle beyond the ends.
+    # Rounding errors may exceed the ends slightly.
     return Interval(percent, 100 * max(0.0, middle - reach), 100 * min(1.0, middle + reach), n)
 
 
 def mcnemar(only_run: int, only_other: int) -> float:
-    """McNemar's exact test (Q. McNemar, 1947): how likely so uneven a share of the questions is where none is better.
+    """Compute McNemar's exact test (Q. McNemar, 1947): the chance of so uneven a share if no run is better.
 
-    :param only_run: How many questions only the first of two runs has right.
-    :param only_other: How many only the other.
+    :param only_run: The number of questions that only the first of two runs has right.
+    :param only_other: The number that only the other has right.
     :returns: p, two-sided, 0 to 1.
     """
     n = only_run + only_other
@@ -199,7 +199,7 @@ def compare(settings: Mapping[Setting, Sequence[Run]]) -> list[Comparison]:
     that differ in one thing.
 
     :param settings: The runs by setting.
-    :returns: One comparison a pair, in the order of the runs.
+    :returns: One comparison per pair, in the order of the runs.
     """
     of_run = {run.name: setting for setting, held in settings.items() for run in held}
     runs = sorted((run for held in settings.values() for run in held), key=lambda run: run.order)
@@ -207,9 +207,9 @@ def compare(settings: Mapping[Setting, Sequence[Run]]) -> list[Comparison]:
         (run, other)
         for run, other in itertools.combinations(runs, 2)
         if run.dataset == other.dataset
-        and (of_run[run.name] == of_run[other.name] or _comparable(differing(run, other)))
+        and (of_run[run.name] == of_run[other.name] or _is_comparable(list_differences(run, other)))
     ]
-    # Pairs over the same questions share their resamples, which take most of the time.
+    # Pairs with the same questions share their resamples, which take most of the time.
     by_ids: dict[tuple[str, ...], list[tuple[Run, Run]]] = {}
     for run, other in pairs:
         by_ids.setdefault(paired_ids(run, other), []).append((run, other))
@@ -226,13 +226,13 @@ def paired_ids(run: Run, other: Run) -> tuple[str, ...]:
 
     :param run: A run.
     :param other: Another one.
-    :returns: The ids under which both have the same question with the same gold answers, in the order of the first.
+    :returns: The ids with the same question and gold answers in both, in the order of the first.
     """
     contents = {id: prediction.content for id, prediction in other.predictions.items()}
     return tuple(id for id, prediction in run.predictions.items() if contents.get(id) == prediction.content)
 
 
-def turned(comparison: Comparison) -> Comparison:
+def turn_around(comparison: Comparison) -> Comparison:
     """Return the comparison seen from the other run."""
     return Comparison(
         comparison.other,
@@ -250,12 +250,12 @@ def turned(comparison: Comparison) -> Comparison:
     )
 
 
-def _comparable(differences: tuple[str, ...]) -> bool:
+def _is_comparable(differences: tuple[str, ...]) -> bool:
     return len(differences) <= 1 or ("method" in differences and set(differences) <= _NAMED)
 
 
 def _compare(pairs: Sequence[tuple[Run, Run]], ids: tuple[str, ...]) -> list[Comparison]:
-    columns = [_values(run, ids, COMPARED) - _values(other, ids, COMPARED) for run, other in pairs]
+    columns = [_collect_values(run, ids, COMPARED) - _collect_values(other, ids, COMPARED) for run, other in pairs]
     every = iter(intervals(np.hstack(columns)))
     common = set(ids)
     return [
@@ -266,9 +266,9 @@ def _compare(pairs: Sequence[tuple[Run, Run]], ids: tuple[str, ...]) -> list[Com
             tuple(id for id in run.predictions if id not in other.predictions),
             tuple(id for id in other.predictions if id not in run.predictions),
             tuple(id for id in run.predictions if id in other.predictions and id not in common),
-            differing(run, other),
+            list_differences(run, other),
             {
-                measure.key: Difference(measure, one, _p(run, other, ids) if measure is ACC else None)
+                measure.key: Difference(measure, one, _test_accuracy(run, other, ids) if measure is ACC else None)
                 for measure in COMPARED
                 for one in (next(every),)
                 if one.n
@@ -278,13 +278,13 @@ def _compare(pairs: Sequence[tuple[Run, Run]], ids: tuple[str, ...]) -> list[Com
     ]
 
 
-def _p(run: Run, other: Run, ids: Sequence[str]) -> float:
+def _test_accuracy(run: Run, other: Run, ids: Sequence[str]) -> float:
     rights = [(bool(run.predictions[id].right), bool(other.predictions[id].right)) for id in ids]
     return mcnemar(rights.count((True, False)), rights.count((False, True)))
 
 
-def _values(run: Run, ids: Sequence[str], measures: Sequence[Measure]) -> np.ndarray:
-    """Return one row an id, one column a measure."""
+def _collect_values(run: Run, ids: Sequence[str], measures: Sequence[Measure]) -> np.ndarray:
+    """Return one row per id and one column per measure."""
     return np.array(
         [[run.predictions[id].values.get(measure.key, math.nan) for measure in measures] for id in ids], dtype=float
     ).reshape(len(ids), len(measures))

@@ -1,4 +1,4 @@
-"""The questions on which two runs differ, with both traces."""
+"""Collect the questions on which two runs differ, with both traces."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from prefrag.pipelines.trace_text import trace_text
 
 # Bytes of JSON for all traces together, so that a browser opens the page without delay.
 LIMIT = 6_000_000
-# Characters of a thought, an analysis or an answer: enough to see what went wrong.
+# Characters of a thought, an analysis or an answer: enough to see a mistake.
 _LONGEST = 600
-# Where a question stands among those of its dataset, by its content.
+# The position of a question among those of its dataset, by its content.
 _Numbers = dict[tuple[str, str, tuple[str, ...]], int]
 
 
 def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: int = LIMIT) -> dict[str, Any]:
-    """Gather what the page needs to set two runs side by side.
+    """Collect the data with which the page shows two runs side by side.
 
     :param runs: The runs.
     :param comparisons: The pairs, the most important first: their traces are kept first.
@@ -39,7 +39,7 @@ def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: in
                 numbers[prediction.content] = len(listed)
                 listed.append({"id": prediction.id, "q": prediction.question, "gold": list(prediction.answers)})
     of_run = {run.name: number for number, run in enumerate(runs)}
-    traces, left_out = _traces(comparisons, of_run, datasets, limit)
+    traces, left_out = _collect_traces(comparisons, of_run, datasets, limit)
     return {
         "datasets": questions,
         "runs": [
@@ -47,7 +47,7 @@ def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: in
                 "name": run.name,
                 "method": run.method,
                 "dataset": run.dataset,
-                "right": _right(run, datasets[run.dataset]),
+                "right": _mark_right(run, datasets[run.dataset]),
             }
             for run in runs
         ],
@@ -68,7 +68,7 @@ def differing_ids(comparison: Comparison) -> list[str]:
     return [id for id in ids if {run[id].right, other[id].right} == {True, False}]
 
 
-def _right(run: Run, numbers: _Numbers) -> str:
+def _mark_right(run: Run, numbers: _Numbers) -> str:
     marks = ["-"] * len(numbers)
     for prediction in run.predictions.values():
         if prediction.right is not None:
@@ -76,7 +76,7 @@ def _right(run: Run, numbers: _Numbers) -> str:
     return "".join(marks)
 
 
-def _traces(
+def _collect_traces(
     comparisons: Sequence[Comparison],
     of_run: Mapping[str, int],
     datasets: Mapping[str, _Numbers],
@@ -84,13 +84,13 @@ def _traces(
 ) -> tuple[dict[int, dict[int, Any]], int]:
     found: dict[int, dict[int, Any]] = {}
     room, left_out = limit, set[tuple[str, str]]()
-    for pair, id in _in_turn(comparisons):
+    for pair, id in _take_turns(comparisons):
         number = datasets[pair.run.dataset][pair.run.predictions[id].content]
         wanted = [run for run in (pair.run, pair.other) if number not in found.get(of_run[run.name], {})]
         traces = [(run, _trace(next(run.full([id])))) for run in wanted] if room > 0 else []
         size = sum(len(json.dumps(trace, ensure_ascii=False).encode()) for _, trace in traces)
         if not room or size > room:
-            # Half a pair is of no use, and what follows is less important.
+            # Stop here, because half a pair is useless and the rest is less important.
             room = 0
             left_out.update((run.name, id) for run in wanted)
             continue
@@ -100,8 +100,8 @@ def _traces(
     return found, len(left_out)
 
 
-def _in_turn(comparisons: Sequence[Comparison]) -> Iterator[tuple[Comparison, str]]:
-    """Yield one question of each pair, then the next of each, so that every pair gets a share of the room."""
+def _take_turns(comparisons: Sequence[Comparison]) -> Iterator[tuple[Comparison, str]]:
+    """Yield one question of each pair, then the next of each, so that every pair gets a share of the space."""
     ids: Iterable[list[str]] = [differing_ids(one) for one in comparisons]
     for row in itertools.zip_longest(*ids):
         for comparison, id in zip(comparisons, row, strict=True):
@@ -115,12 +115,12 @@ def _trace(prediction: Mapping[str, Any]) -> dict[str, Any]:
     documents = {document["id"]: document for document in result.get("documents") or ()}
     shown = [_step(step, documents, gold) for step in result.get("steps") or ()]
     trace = {
-        "answer": _short(result.get("answer")),
+        "answer": _shorten(result.get("answer")),
         "label": result.get("label") or "",
         "forced": bool(result.get("forced")),
         "gold": [len(gold & set(documents)), len(gold)],
         "steps": shown,
-        "errors": [_short(error) for error in (prediction.get("error"), *(result.get("errors") or ())) if error],
+        "errors": [_shorten(error) for error in (prediction.get("error"), *(result.get("errors") or ())) if error],
     }
     return {key: value for key, value in trace.items() if value}
 
@@ -128,23 +128,23 @@ def _trace(prediction: Mapping[str, Any]) -> dict[str, Any]:
 def _step(step: Mapping[str, Any], documents: Mapping[str, Mapping[str, Any]], gold: set[str]) -> dict[str, Any]:
     verdict = step.get("verdict")
     parts = {
-        "thought": _short(step.get("thought")),
+        "thought": _shorten(step.get("thought")),
         "action": step.get("action") if step.get("action") in ("unknown_action", "unreadable") else "",
-        "query": _short(step.get("query")),
+        "query": _shorten(step.get("query")),
         "searched": ", ".join(step.get("searched") or ()),
         "kept": step.get("source") or "",
-        "verdict": _short(trace_text(Event("verdict", 0, verdict)).removeprefix("Verdict: ")) if verdict else "",
+        "verdict": _shorten(trace_text(Event("verdict", 0, verdict)).removeprefix("Verdict: ")) if verdict else "",
         "documents": [
-            [_short(documents.get(id, {}).get("title") or id, 90), int(id in gold)]
+            [_shorten(documents.get(id, {}).get("title") or id, 90), int(id in gold)]
             for id in step.get("documents") or ()
         ],
-        "answer": _short(step.get("answer")),
+        "answer": _shorten(step.get("answer")),
         "label": step.get("label") or "",
         "forced": bool(step.get("forced")),
     }
     return {key: value for key, value in parts.items() if value}
 
 
-def _short(text: Any, longest: int = _LONGEST) -> str:
+def _shorten(text: Any, longest: int = _LONGEST) -> str:
     words = " ".join(str(text or "").split())
     return words if len(words) <= longest else words[: longest - 1].rstrip() + "…"

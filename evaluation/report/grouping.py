@@ -1,4 +1,4 @@
-"""The groups of runs that can be compared: those of one setting, and those that differ in one thing alone."""
+"""Group the runs that can be compared: those of one setting, and those that differ in one setting only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Settings = Mapping[Setting, Sequence[Run]]
 
 
 def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
-    """Sort runs by their setting.
+    """Group runs by their setting.
 
     :param runs: Runs.
     :returns: The runs of each setting, the one with most runs first. A run that has no judge, no top-k or no retriever
@@ -34,7 +34,7 @@ def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
     shared = frozenset.intersection(*(frozenset(setting.parts) for setting in found))
     several = {f"k {run.top_k}" for run in runs if run.top_k is not None}
     if len(several) > 1:
-        # Methods with a top-k of their own are among them.
+        # Includes methods with a top-k of their own.
         shared -= several
     return {
         replace(setting, known=shared): found[setting] for setting in sorted(found, key=lambda one: -len(found[one]))
@@ -50,12 +50,12 @@ def group_varied(
     value: Callable[[Run], float | str | None],
     rest: Callable[[Run], tuple[object, ...]],
 ) -> list[list[Run]]:
-    """Group the runs that differ in one thing alone.
+    """Group the runs that differ in one setting only.
 
     :param runs: Runs.
-    :param value: What varies.
-    :param rest: What must be the same.
-    :returns: The runs on one dataset that are the same but for two values or more of what varies, sorted by it.
+    :param value: Gives the value of a run that varies.
+    :param rest: Gives the values of a run that must be equal.
+    :returns: The groups of runs on one dataset that differ only in two or more of these values, sorted by them.
     """
     groups: dict[Hashable, list[Run]] = {}
     for run in runs:
@@ -69,9 +69,9 @@ def group_varied(
 
 
 def sort_key(value: float | str | None) -> tuple[float, str]:
-    """Make values comparable.
+    """Make values of several types comparable.
 
     :param value: A number, a word or nothing.
-    :returns: What sorts numbers by size and words by alphabet; nothing counts as zero.
+    :returns: A key that sorts numbers by size and words by alphabet; None counts as zero.
     """
     return (0.0, value) if isinstance(value, str) else (value or 0.0, "")

@@ -1,4 +1,4 @@
-"""What the report shows of a run, under the keys of ``metrics.json``."""
+"""The measures that the report shows of a run, by the keys of ``metrics.json``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-# What stands where there is no value.
+# Shown where there is no value.
 DASH = "\N{EN DASH}"
 
 
@@ -17,8 +17,8 @@ class Measure:
 
     :param key: Its key in ``metrics.json``.
     :param title: Its name in a table.
-    :param kind: ``share`` is a score, 0 to 1 a question and in percent everywhere else; ``count`` is a mean a question.
-    :param decimals: Digits behind the point.
+    :param kind: ``share`` is a score, 0 to 1 per question and in percent elsewhere; ``count`` is a mean per question.
+    :param decimals: Digits after the point.
     """
 
     key: str
@@ -32,10 +32,10 @@ class Measure:
         return self.kind == "share"
 
     def of(self, scores: Mapping[str, float], counted: Mapping[str, float]) -> float:
-        """Work out the value of one question.
+        """Compute the value of one question.
 
         :param scores: The scores of one question, 0 to 1.
-        :param counted: What its run took.
+        :param counted: The counts of its run.
         :returns: The value, scores in percent; NaN where it has none.
         """
         if self.kind == "share":
@@ -52,7 +52,7 @@ class Measure:
         if value is None or math.isnan(value):
             return DASH
         digits = f"{value:{'+' if sign else ''}.{self.decimals}f}"
-        # Nothing is neither more nor less.
+        # A zero gets no sign.
         return digits.replace("-", "\N{MINUS SIGN}") if float(digits) else digits.lstrip("+-")
 
 

@@ -1,4 +1,4 @@
-"""Writing the report."""
+"""Write the report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from prefrag.evaluation.report.comparison import (
     compare,
     mcnemar,
     score_intervals,
-    turned,
+    turn_around,
 )
 from prefrag.evaluation.report.drill_down import differing_ids, drill_down
 from prefrag.evaluation.report.grouping import group_by_setting
@@ -59,7 +59,7 @@ class Against:
 
     @property
     def brief(self) -> str:
-        """What comes of it for accuracy, as the end of a sentence that begins with the reference."""
+        """The result for accuracy, as the end of a sentence that begins with the reference."""
         parts = []
         by_construction = [one.other.method for one in self.comparisons if _answers_nothing(one.other)]
         for verdict, words in _BRIEF.items():
@@ -93,7 +93,7 @@ def write_report(run_folders: Sequence[Path], output: Path) -> Path:
     settings = group_by_setting(runs)
     intervals = score_intervals(runs)
     comparisons = compare(settings)
-    against = _against(settings, comparisons)
+    against = _compare_with_reference(settings, comparisons)
     first = [comparison for one in against for comparison in one.comparisons]
     known = {frozenset((one.run.name, one.other.name)) for one in first}
     others = [one for one in comparisons if frozenset((one.run.name, one.other.name)) not in known]
@@ -115,24 +115,28 @@ def write_report(run_folders: Sequence[Path], output: Path) -> Path:
     }
     output = Path(output).expanduser()
     output.mkdir(parents=True, exist_ok=True)
-    (output / MARKDOWN).write_text(_environment(html=False).get_template("report.md.jinja").render(values), "utf-8")
+    (output / MARKDOWN).write_text(
+        _make_environment(html=False).get_template("report.md.jinja").render(values), "utf-8"
+    )
     page = output / HTML
-    page.write_text(_environment(html=True).get_template("report.html.jinja").render(values), "utf-8")
+    page.write_text(_make_environment(html=True).get_template("report.html.jinja").render(values), "utf-8")
     return page
 
 
-def _against(settings: Mapping[Setting, Sequence[Run]], comparisons: Sequence[Comparison]) -> list[Against]:
+def _compare_with_reference(
+    settings: Mapping[Setting, Sequence[Run]], comparisons: Sequence[Comparison]
+) -> list[Against]:
     """Set each method against the reference, for every setting and dataset with two methods.
 
     A method without a judge is in the tables of one setting, and here under every error of the others' judge.
     """
     by_pair = {(one.run.name, one.other.name): one for one in comparisons}
-    by_pair |= {(one.other.name, one.run.name): turned(one) for one in comparisons}
+    by_pair |= {(one.other.name, one.run.name): turn_around(one) for one in comparisons}
     found: list[Against] = []
     for setting, runs in settings.items():
         for dataset in sorted({run.dataset for run in runs}):
             held = [run for run in runs if run.dataset == dataset]
-            reference = _reference(held)
+            reference = _choose_reference(held)
             if setting.judge_error is not None:
                 held += [
                     run
@@ -149,18 +153,18 @@ def _against(settings: Mapping[Setting, Sequence[Run]], comparisons: Sequence[Co
 
 
 def _answers_nothing(run: Run) -> bool:
-    """Tell whether its accuracy is 0 by construction: the simulated reader knows nothing that it is not shown."""
+    """Check whether its accuracy is 0 by construction: the simulated reader knows nothing that it is not shown."""
     return run.simulated and run.family == "no_retrieval"
 
 
-def _reference(runs: Sequence[Run]) -> Run:
-    """Return PrefRAG, where it is there; else the last of the tables."""
+def _choose_reference(runs: Sequence[Run]) -> Run:
+    """Return PrefRAG if there is a run of it, otherwise the last run of the tables."""
     named = [run for run in runs if run.method == REFERENCE]
     family = [run for run in runs if run.family == REFERENCE]
     return next(iter([*named, *family, runs[-1]]))
 
 
-def _environment(html: bool) -> Environment:
+def _make_environment(html: bool) -> Environment:
     environment = Environment(
         loader=FileSystemLoader(_FOLDER),
         autoescape=html,
@@ -169,15 +173,15 @@ def _environment(html: bool) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    # `tojson` writes what is safe inside a script.
+    # `tojson` escapes its text for a script element.
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     environment.filters["markdown"] = _markdown
-    environment.filters["some"] = _some
+    environment.filters["some"] = _name_some
     environment.globals["file"] = lambda name: Markup((_FOLDER / name).read_text(encoding="utf-8"))
     environment.globals["safe_svg"] = Markup
     environment.globals["config_text"] = lambda run: json.dumps(run.config, indent=2, ensure_ascii=False, default=str)
     environment.globals["config_name"] = CONFIG
-    environment.globals["only"] = _only
+    environment.globals["only"] = _count_only
     environment.globals["facts"] = facts
     return environment
 
@@ -186,7 +190,7 @@ def facts(run: Run) -> dict[str, str]:
     """Describe what was run.
 
     :param run: A run.
-    :returns: A few words by heading.
+    :returns: Short texts by heading.
     """
     config = run.config
     web = config.get("web")
@@ -211,11 +215,11 @@ def facts(run: Run) -> dict[str, str]:
 
 
 def _file(path: object) -> str:
-    """Return a file with its folder, which is what tells corpora apart; the whole path stands in the config."""
+    """Return a file with its folder, which distinguishes corpora; the config holds the whole path."""
     return "/".join(Path(str(path)).parts[-2:]) if path else DASH
 
 
-def _only(comparison: Comparison) -> tuple[int, int, str]:
+def _count_only(comparison: Comparison) -> tuple[int, int, str]:
     """Return how many questions only the first run has right, how many only the other, and McNemar's p of these."""
     ids = differing_ids(comparison)
     first = sum(bool(comparison.run.predictions[id].right) for id in ids)
@@ -223,13 +227,13 @@ def _only(comparison: Comparison) -> tuple[int, int, str]:
     return first, len(ids) - first, "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _some(ids: Sequence[str]) -> str:
+def _name_some(ids: Sequence[str]) -> str:
     more = len(ids) - _IDS_NAMED
     return ", ".join(ids[:_IDS_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _markdown(value: object) -> str:
-    """Return a text that a Markdown table takes as text."""
+    """Escape a text for a Markdown table."""
     text = " ".join(str(value).split())
     for character in "\\`*[]<>|":
         text = text.replace(character, f"\\{character}")

@@ -1,4 +1,4 @@
-"""The tables of the papers, filled from the runs that there are."""
+"""Fill the tables of the papers from the available runs."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from prefrag.evaluation.report.table import Column, Lines, Table, fill_table
 
 REFERENCE = "prefrag"
 ABLATIONS = ("prefrag_without_preference", "prefrag_without_reflection", "prefrag_direct")
-# The single retrieval that calls and time are relative to, best match first.
+# The single-retrieval methods to which calls and time are relative, best match first.
 SINGLE_STEP = ("vanilla_local", "vanilla_mix", "vanilla_web")
 AVERAGE = Measure("average", "Avg")
-# Yes or no: F1 and EM say nothing that accuracy does not (PrefRAG, table 1).
+# For yes/no questions F1 and EM add nothing to accuracy (PrefRAG, table 1).
 _ACCURACY_ALONE = ("bioasq",)
 
 
 def paper_tables(settings: Settings, intervals: Intervals) -> list[Table]:
-    """Fill every table that there are runs for.
+    """Fill every table for which there are runs.
 
     :param settings: The runs by setting.
     :param intervals: The interval of each score.
@@ -134,7 +134,7 @@ def _recall(settings: Settings, intervals: Intervals) -> Table | None:
 
 
 def _cost(settings: Settings, intervals: Intervals) -> Table | None:
-    """Set calls and time against those of one retrieval and one call, as table 2 of DR-RAG has them."""
+    """Show calls and time relative to one retrieval and one call, as table 2 of DR-RAG does."""
     runs = [run for held in settings.values() for run in held]
     if not any(run.method in SINGLE_STEP for run in runs):
         return None
@@ -142,7 +142,7 @@ def _cost(settings: Settings, intervals: Intervals) -> Table | None:
 
     def relative(run: Run) -> float | None:
         own, single = run.value(SECONDS), find_single_step(run, runs)
-        # A question's seconds hold its wait for those that run at the same time.
+        # The seconds of a question include its wait for concurrent questions.
         base = single.value(SECONDS) if single and single.concurrency == run.concurrency else None
         return own / base if own is not None and base else None
 
@@ -176,7 +176,7 @@ def find_single_step(run: Run, runs: Sequence[Run]) -> Run | None:
         where there is none.
     """
     same = [other for other in runs if (other.dataset, other.model) == (run.dataset, run.model)]
-    # With as many documents, and as many questions at once, if there is one.
+    # Prefer one with the same top-k and concurrency.
     same.sort(key=lambda other: (run.top_k not in (None, other.top_k), other.concurrency != run.concurrency))
     return next((other for name in SINGLE_STEP for other in same if other.method == name), None)
 

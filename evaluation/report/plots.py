@@ -1,4 +1,4 @@
-"""The plots, as SVG that takes its colours from the page around it."""
+"""Draw the plots as SVG, with the colours of the page around them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from prefrag.evaluation.report.measures import ACC, DOCUMENTS, RECALL, SECONDS, 
 from prefrag.evaluation.report.runs import Run
 from prefrag.evaluation.report.settings import Setting
 
-# Colours that stand for those of the page, which differ between light and dark: rewritten in the SVG.
+# Placeholders that are replaced in the SVG by the page's colours, which differ between light and dark.
 _TEXT, _GRID = "#010101", "#010102"
 _SERIES = tuple(f"#0200{number:02x}" for number in range(1, 7))
 _COLOURS = {
@@ -30,7 +30,7 @@ _COLOURS = {
     _GRID: "var(--grid)",
     **{sentinel: f"var(--series-{number})" for number, sentinel in enumerate(_SERIES, start=1)},
 }
-# A family of methods has one colour and one mark; the label says which method it is.
+# A family of methods has one colour and one mark; the label names the method.
 _FAMILIES = ("prefrag", "vanilla", "react", "mspr", "dr_rag")
 _STROKES = ("solid", "dashed", "dashdot", "dotted")
 _MARKS = ("o", "s", "^", "D", "v", "P")
@@ -42,10 +42,10 @@ _SIZE = 9.5
 class Plot:
     """A plot.
 
-    :param dataset: Of which dataset.
-    :param note: Under which settings.
-    :param svg: The picture, safe to stand in HTML as it is.
-    :param main: Whether it is shown at once, rather than unfolded.
+    :param dataset: The dataset.
+    :param note: The settings.
+    :param svg: The picture, safe to embed in HTML.
+    :param main: Whether it is shown at once, not folded.
     """
 
     dataset: str
@@ -55,14 +55,14 @@ class Plot:
 
 
 def draw_all(settings: Settings, intervals: Intervals) -> list[tuple[str, list[Plot]]]:
-    """Draw what there are runs for.
+    """Draw every plot for which there are runs.
 
     :param settings: The runs by setting, the most important first.
     :param intervals: The interval of each score.
     :returns: The plots by heading; a heading without a plot is left out.
     """
     runs = [run for held in settings.values() for run in held]
-    # A dollar in a name is no formula.
+    # A dollar in a name must not start a formula.
     with matplotlib.rc_context({"text.parse_math": False, "font.size": _SIZE - 1, "text.color": _TEXT}):
         sections = [
             ("Accuracy against retrievals", list(_scatter_of_methods(settings, intervals))),
@@ -74,7 +74,7 @@ def draw_all(settings: Settings, intervals: Intervals) -> list[tuple[str, list[P
 
 
 def _methods(settings: Settings) -> Iterator[tuple[str, Setting, bool, list[Run]]]:
-    """Yield dataset, setting, whether it is the dataset's first, and runs, wherever there are several methods."""
+    """Yield dataset, setting, whether it is the dataset's first, and runs, where there are several methods."""
     seen: set[str] = set()
     for setting, held in settings.items():
         for dataset in sorted({run.dataset for run in held}):
@@ -97,7 +97,7 @@ def _recall(runs: Sequence[Run], intervals: Intervals) -> Iterator[Plot]:
     groups: dict[tuple[str, str, float | None], list[Run]] = {}
     for run in known:
         same = {other.judge_error for other in known if (other.dataset, other.model) == (run.dataset, run.model)}
-        # A method without a judge belongs beside the others, whatever the error of theirs.
+        # A method without a judge is compared with the others at every judge error.
         errors = same - {None} if run.judge_error is None and same != {None} else {run.judge_error}
         for error in errors:
             groups.setdefault((run.dataset, run.model, error), []).append(run)
@@ -151,7 +151,7 @@ def _judge_error(runs: Sequence[Run], intervals: Intervals) -> Iterator[Plot]:
         ends = []
         drawn: Counter[int] = Counter()
         for line in shown:
-            # Methods of one family have one colour, so the stroke tells them apart.
+            # Methods of one family share a colour, so the stroke distinguishes them.
             stroke = _STROKES[drawn[_number(line[0])] % len(_STROKES)]
             drawn[_number(line[0])] += 1
             xs, ys = [100 * (run.judge_error or 0.0) for run in line], [run.value(ACC) or 0.0 for run in line]
@@ -190,7 +190,7 @@ def _scatter(
     for line in lines:
         values = [(run.value(across) or 0.0, run.value(up) or 0.0) for run in line]
         axes.plot(*zip(*values, strict=True), color=_colour(line[0]), linewidth=1, alpha=0.6, zorder=1)
-    # Along a line its last point has the name.
+    # The last point of a line has its name.
     short = {run.name for line in lines for run in line[:-1]}
     points = []
     for run, label in zip(runs, _labels(runs), strict=True):
@@ -208,7 +208,7 @@ def _scatter(
 
 
 def _labels(runs: Sequence[Run]) -> list[str]:
-    """Return the method of each run, and what tells it from the other runs of that method."""
+    """Return the method of each run, and what distinguishes it from the other runs of that method."""
     methods = [run.method for run in runs]
     usual = Counter(run.top_k for run in runs if run.top_k is not None).most_common(1)
     labels = []
@@ -241,7 +241,7 @@ def _figure(height: float) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-# Where a label may stand, in points from its mark: beside it, above, below, then further and further out.
+# Positions of a label, in points from its mark: beside it, above, below, then further out.
 _DIRECTIONS = (
     *((1, 0), (-1, 0), (0, 1), (0, -1), (0.9, 0.5), (0.9, -0.5), (-0.9, 0.5), (-0.9, -0.5)),
     *((0.5, 0.9), (0.5, -0.9), (-0.5, 0.9), (-0.5, -0.9)),
@@ -251,12 +251,12 @@ _NEAR = 10
 
 
 def _label_points(figure: Figure, axes: Axes, points: Sequence[tuple[float, float, str, str]]) -> None:
-    """Write each label where it covers no mark, no other label and nothing outside the plot."""
+    """Write each label where it covers no mark and no other label and stays inside the plot."""
     figure.draw_without_rendering()
     canvas = figure.canvas
     assert isinstance(canvas, FigureCanvasAgg)
     renderer = canvas.get_renderer()
-    # The layout is settled: from here on the labels must not move it.
+    # Freeze the layout, because the labels must not change it.
     figure.set_layout_engine("none")
     inside = axes.get_window_extent(renderer)
     scale = figure.dpi / 72
@@ -288,7 +288,7 @@ def _label_points(figure: Figure, axes: Axes, points: Sequence[tuple[float, floa
 
 
 def _leader(axes: Axes, mark: tuple[float, float], place: Bbox, colour: str) -> None:
-    """Join a label that had to move away with its mark."""
+    """Connect a label that was moved away with its mark."""
     end = (min(max(mark[0], place.x0), place.x1), min(max(mark[1], place.y0), place.y1))
     (x0, y0), (x1, y1) = axes.transData.inverted().transform([mark, end])
     axes.plot([x0, x1], [y0, y1], color=colour, linewidth=0.6, alpha=0.8, zorder=1, scalex=False, scaley=False)
@@ -314,7 +314,7 @@ def _label_ends(figure: Figure, axes: Axes, ends: Sequence[tuple[float, float, s
     gap = _SIZE * 1.25
     longest = max(len(label) for _, _, label, _ in ends)
     left, right = axes.get_xlim()
-    # Room for the names: 0.6 of the letters' size is the mean width of a letter, the axes take most of the figure.
+    # Space for the names: a letter is 0.6 of its size wide on average, and the axes take most of the figure.
     share = min(0.6, 0.6 * _SIZE * longest / (0.84 * _WIDTH * 72) + 0.03)
     axes.set_xlim(left, left + (right - left) / (1 - share))
     ticks = [tick for tick in axes.get_xticks() if left <= tick <= right]
@@ -357,7 +357,7 @@ def _digits(value: float) -> str:
 
 
 def _describe(runs: Sequence[Run], measure: Measure, across: Measure | None = None) -> str:
-    """Return the plot in words, for those who do not see it."""
+    """Describe the plot in words, for screen readers."""
     return "; ".join(
         f"{label}: {measure.title} {measure.text(run.value(measure))}"
         + (f" at {across.title} {across.text(run.value(across))}" if across else "")
@@ -366,16 +366,16 @@ def _describe(runs: Sequence[Run], measure: Measure, across: Measure | None = No
 
 
 def _svg(figure: Figure, name: str, words: str) -> str:
-    """Return the figure as an SVG element for HTML, with ids of its own and the colours of the page."""
+    """Return the figure as an SVG element for HTML, with unique ids and the colours of the page."""
     buffer = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "path", "svg.hashsalt": name}):
         figure.savefig(buffer, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]
-    # Its style would hold for the whole page.
+    # Remove its style element, which would apply to the whole page.
     svg = re.sub(r"<(metadata|style)\b.*?</\1>", "", svg, flags=re.DOTALL)
     svg = re.sub(r' xmlns(:\w+)?="[^"]*"', "", svg).replace("xlink:href", "href")
-    # Comments hold the text of the labels, of which a method's name is one.
+    # Remove the comments, which hold the text of the labels and so the names of methods.
     svg = re.sub(r"<!--.*?-->", "", svg, flags=re.DOTALL)
     prefix = f"p{zlib.crc32(name.encode())}-"
     svg = re.sub(r'(\bid=")', rf"\1{prefix}", svg)

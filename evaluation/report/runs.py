@@ -1,4 +1,4 @@
-"""Reading the folders of runs."""
+"""Read the folders of runs."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from prefrag.evaluation.metrics import failed, score, summarise
+from prefrag.evaluation.metrics import has_failed, score, summarise
 from prefrag.evaluation.metrics.counts import counts
 from prefrag.evaluation.question import Question
 from prefrag.evaluation.report.measures import ACC, DASH, MEASURES, SECONDS, Measure
 from prefrag.evaluation.runs.run_folder import CONFIG, METRICS, PREDICTIONS
 
-# In the order of the tables: baselines first, as in the papers.
+# The order of the tables: baselines first, as in the papers.
 _ORDER = ("no_retrieval", "vanilla", "react", "dr_rag", "mspr", "prefrag")
-# What the name of a pipeline says of its retriever alone.
+# The part of a pipeline's name that only names its retriever.
 _RETRIEVERS = ("_elasticsearch_dense", "_elasticsearch", "_dense", "_hybrid")
-# How far a score of metrics.json may lie from the mean of its predictions: both are rounded.
+# The allowed difference between a score of metrics.json and the mean of its predictions, which are both rounded.
 _ROUNDING = 0.06
 
 
@@ -31,7 +31,7 @@ class Prediction:
     :param id: The question's id.
     :param question: The question.
     :param answers: The gold answers.
-    :param values: The value of each measure by key, scores in percent; those that were not measured are left out.
+    :param values: The value of each measure by key, scores in percent; missing ones are left out.
     :param offset: Where its line starts in ``predictions.jsonl``, in bytes.
     """
 
@@ -43,7 +43,7 @@ class Prediction:
 
     @property
     def content(self) -> tuple[str, str, tuple[str, ...]]:
-        """The question and what counts as right; an id alone does not tell the questions of two files apart."""
+        """The question and its gold answers, because two files may use one id for different questions."""
         return self.id, self.question, self.answers
 
     @property
@@ -58,11 +58,11 @@ class Run:
     """One method on one dataset.
 
     :param folder: Its folder.
-    :param name: A short name that no other run of the report has.
+    :param name: A short name, unique in the report.
     :param config: Its ``config.json``.
     :param metrics: Its ``metrics.json``: scores in percent, counts as means a question.
     :param predictions: Its questions by id.
-    :param warnings: What a reader must know of it.
+    :param warnings: Warnings for the reader.
     """
 
     folder: Path
@@ -92,7 +92,7 @@ class Run:
 
     @property
     def llm(self) -> Mapping[str, Any]:
-        """What config.json says of its model."""
+        """The description of its model in config.json."""
         llm = self.config.get("llm")
         return llm if isinstance(llm, Mapping) else {"kind": llm} if llm else {}
 
@@ -124,37 +124,37 @@ class Run:
 
     @property
     def top_k(self) -> int | None:
-        """Documents a retrieval; None where config.json does not say, or nothing is retrieved."""
+        """Documents per retrieval; None where config.json lacks it, or nothing is retrieved."""
         return None if self.config.get("top_k") is None or self.family == "no_retrieval" else int(self.config["top_k"])
 
     @property
     def retriever(self) -> str | None:
-        """The kind of its retriever; None where config.json does not say, or nothing is retrieved."""
+        """The kind of its retriever; None where config.json lacks it, or nothing is retrieved."""
         retriever = self.config.get("retriever")
         return None if not retriever or self.family == "no_retrieval" else str(retriever)
 
     @property
     def concurrency(self) -> int | None:
-        """Questions that run at the same time; None where config.json does not say."""
+        """Questions that run at the same time; None where config.json lacks it."""
         return None if self.config.get("concurrency") is None else int(self.config["concurrency"])
 
     @property
     def corpus(self) -> str:
-        """How the corpus was shared out: split between the sources, or whole."""
+        """How the corpus was used: split between the sources, or whole."""
         split = self.config.get("split")
         return DASH if split is None else "split by source" if split else "whole"
 
     @property
     def passages(self) -> tuple[str, str]:
-        """What it searched, and what stood in for the web beside it; empty where config.json does not say."""
-        # Without a corpus of the run, the names of the indexes alone say what was searched.
+        """The corpus that it searched and the one that replaced the web; empty where config.json lacks them."""
+        # Without a corpus of the run, only the names of the indexes identify what was searched.
         indexes = ", ".join(str(index) for index in self.config.get("indexes") or () if index)
         corpus = str(self.config.get("corpus") or indexes)
         return corpus, "" if self.config.get("split") else str(self.config.get("web") or "")
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """Where it stands in a table."""
+        """Its position in a table."""
         group = next((number for number, name in enumerate(_ORDER) if self.method.startswith(name)), len(_ORDER))
         return (group, self.method, self.dataset, self.name)
 
@@ -168,7 +168,7 @@ class Run:
         return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
     def full(self, ids: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """Read whole lines of ``predictions.jsonl`` again, which are too large to be kept.
+        """Read whole lines of ``predictions.jsonl`` again, which are too large to keep in memory.
 
         :param ids: Ids of questions.
         :returns: Their predictions, in that order.
@@ -188,7 +188,7 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
     :param folders: Run folders, or folders that hold run folders at any depth.
     :returns: The runs, in the order of the tables.
     :raises FileNotFoundError: When a folder is not there.
-    :raises ValueError: When there is no run in a folder, or a run cannot be read; the message says what to do.
+    :raises ValueError: When there is no run in a folder, or a run cannot be read; the message advises what to do.
     """
     found = dict.fromkeys(run for folder in folders for run in _run_folders(Path(folder)))
     if not found:
@@ -213,7 +213,7 @@ def _read_run(folder: Path, name: str) -> Run:
     if config is None:
         raise ValueError(f"The run {folder} has no {CONFIG}, so nobody knows what was run: run `evaluate` again.")
     if missing := [key for key in ("pipeline", "dataset") if not config.get(key)]:
-        raise ValueError(f"{folder / CONFIG} does not say its {' and '.join(missing)}: run `evaluate` again.")
+        raise ValueError(f"{folder / CONFIG} lacks its {' and '.join(missing)}: run `evaluate` again.")
     predictions, warnings = _read_predictions(folder / PREDICTIONS)
     metrics = _object(folder / METRICS)
     run = Run(folder, name, config, metrics or {}, predictions)
@@ -258,7 +258,7 @@ def _read_predictions(path: Path) -> tuple[dict[str, Prediction], list[str]]:
             except ValueError:
                 if line.endswith(b"\n"):
                     raise
-                # A run that is killed while it writes leaves this, and cuts it off when it goes on.
+                # A killed run leaves an unfinished line, and cuts it off when it continues.
                 warnings.append("the last line was never finished and is left out")
                 continue
             lines += 1
@@ -281,20 +281,20 @@ def _prediction(line: bytes, offset: int, where: str) -> Prediction:
             dataset=str(data.get("dataset") or ""),
         )
         result = data.get("result") or {}
-        scores = data.get("scores") or score(question, {} if failed(data) else result)
+        scores = data.get("scores") or score(question, {} if has_failed(data) else result)
         counted = {**counts(result), SECONDS.key: float(data.get("seconds") or 0.0)}
         values = {measure.key: measure.of(scores, counted) for measure in MEASURES}
     except (ValueError, TypeError, AttributeError, KeyError) as error:
         raise ValueError(
             f"{where}: not a prediction ({type(error).__name__}: {error}). Remove the line and run `evaluate` again: "
-            "it goes on with the questions that are missing."
+            "it continues with the questions that are missing."
         ) from error
     known = {key: value for key, value in values.items() if not math.isnan(value)}
     return Prediction(question.id, question.question, question.answers, known, offset)
 
 
 def _contradictions(run: Run) -> Iterator[str]:
-    """Yield where metrics.json is not the mean of the predictions, as when one of the two was edited."""
+    """Yield the scores of metrics.json that are not the mean of the predictions, because a file was edited."""
     for measure in MEASURES:
         stated = run.value(measure)
         values = [prediction.values.get(measure.key) for prediction in run.predictions.values()]
@@ -302,4 +302,4 @@ def _contradictions(run: Run) -> Iterator[str]:
         if measure.kind == "share" and stated is not None and len(known) == len(values):
             mean = sum(known) / len(known)
             if abs(mean - stated) > _ROUNDING:
-                yield f"{METRICS} says {measure.key} {stated:g}, its predictions say {mean:.1f}"
+                yield f"{METRICS} states {measure.key} {stated:g}, its predictions give {mean:.1f}"

@@ -1,4 +1,4 @@
-"""What runs must share so that their methods can be compared, and what they differ in."""
+"""The settings that compared runs must share, and those in which they differ."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from prefrag.evaluation.report.runs import Run
 
 @dataclass(frozen=True)
 class Setting:
-    """Everything that a table holds fixed while methods and datasets vary.
+    """The settings that a table keeps fixed while methods and datasets vary.
 
     :param model: The model in words.
     :param judge_error: The error rate of a simulated judge, 0 to 1.
-    :param top_k: Documents a retrieval.
+    :param top_k: Documents per retrieval.
     :param retriever: The kind of retriever.
-    :param known: What is not repeated in :attr:`text`.
+    :param known: The parts that :attr:`text` leaves out.
     """
 
     model: str
@@ -39,11 +39,11 @@ class Setting:
 
     @property
     def text(self) -> str:
-        """What sets it apart from other settings, in words; all of it where nothing does."""
+        """The parts that differ from other settings, in words; all parts where none differ."""
         return ", ".join([part for part in self.parts if part not in self.known] or self.parts)
 
     def holds(self, run: Run) -> bool:
-        """Tell whether a run has this setting; what a run has not, such as top-k without retrieval, agrees."""
+        """Check whether a run has this setting; a value that a run lacks, such as top-k, agrees."""
         return self.model == run.model and all(
             own in (None, held)
             for own, held in (
@@ -54,8 +54,8 @@ class Setting:
         )
 
 
-def differing(run: Run, other: Run) -> tuple[str, ...]:
-    """List the things in which two runs differ.
+def list_differences(run: Run, other: Run) -> tuple[str, ...]:
+    """List the settings in which two runs differ.
 
     :param run: A run.
     :param other: Another one.
@@ -64,7 +64,7 @@ def differing(run: Run, other: Run) -> tuple[str, ...]:
     found = {
         "method": run.family != other.family,
         "model": run.model != other.model,
-        # A real model's is not known; a method without a judge has none.
+        # The error of a real model is unknown, and a method without a judge has none.
         "judge error": run.simulated != other.simulated
         or (None not in (run.judge_error, other.judge_error) and run.judge_error != other.judge_error),
         "top-k": None not in (run.top_k, other.top_k) and run.top_k != other.top_k,
@@ -80,5 +80,5 @@ def differing(run: Run, other: Run) -> tuple[str, ...]:
 
 
 def _differ(one: object, another: object) -> bool:
-    """Tell whether both are known and are not the same."""
+    """Check whether both values are known and differ."""
     return bool(one and another) and one != another

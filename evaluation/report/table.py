@@ -1,4 +1,4 @@
-"""A table of runs: its lines, its cells, and how they are filled."""
+"""Fill a table of runs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from prefrag.evaluation.report.runs import Run
 class Cell:
     """One number of a table.
 
-    :param text: It in digits, or a dash.
+    :param text: The number in digits, or a dash.
     :param interval: Its 95% interval in digits, where there is one.
-    :param best: Whether it is the best of its column under its setting.
+    :param best: Whether it is the best of its column in its setting.
     """
 
     text: str
@@ -28,8 +28,8 @@ class Cell:
 class Row:
     """One line of a table.
 
-    :param label: What it is of.
-    :param cells: One a column; none for a line that heads those below it.
+    :param label: Its label.
+    :param cells: One cell per column; none for a heading of the lines below.
     """
 
     label: str
@@ -42,9 +42,9 @@ class Table:
 
     :param id: Its anchor.
     :param title: Its title.
-    :param note: What a reader must know.
-    :param groups: The upper heads, each with the number of columns below it.
-    :param columns: The lower heads.
+    :param note: A note for the reader.
+    :param groups: The upper headings, each with its number of columns.
+    :param columns: The lower headings.
     :param rows: Its lines.
     """
 
@@ -62,7 +62,7 @@ class Table:
 
     @property
     def flat_columns(self) -> list[str]:
-        """Both heads in one, for a format with a single line of them."""
+        """Both headings in one, for a format with one line of them."""
         upper = [name for name, width in self.groups for _ in range(width)]
         return [f"{name} {column}".strip() for name, column in zip(upper, self.columns, strict=True)]
 
@@ -71,8 +71,8 @@ class Table:
 class Column:
     """A column under one dataset.
 
-    :param measure: What it shows.
-    :param value: Gives its value of a run; None where there is none.
+    :param measure: The measure that it shows.
+    :param value: Gives the value of a run; None where there is none.
     :param ranked: Whether its best value is marked.
     """
 
@@ -83,7 +83,7 @@ class Column:
 
 @dataclass
 class Lines:
-    """Runs by line and dataset, in the order in which they came.
+    """Runs by line and dataset, in the order in which they were added.
 
     :param lines: The label of each line and its run on each dataset.
     """
@@ -91,15 +91,15 @@ class Lines:
     lines: dict[Hashable, tuple[str, dict[str, Run]]] = field(default_factory=dict)
 
     def add(self, key: Hashable, label: str, run: Run) -> None:
-        """Add a run to a line, or as a line of its own where the line has one of that dataset.
+        """Add a run to a line, or to a new line where the line already has a run of that dataset.
 
-        :param key: What the runs of a line share.
-        :param label: What the line is called.
+        :param key: The value that the runs of a line share.
+        :param label: The label of the line.
         :param run: The run.
         """
         held = self.lines.setdefault(key, (label, {}))[1]
         if run.dataset in held:
-            # Two runs of one method under one setting: the folder tells them apart.
+            # The folder distinguishes two runs of one method in one setting.
             self.lines[key, run.name] = (f"{label} ({run.name})", {run.dataset: run})
         else:
             held[run.dataset] = run
@@ -118,7 +118,7 @@ def fill_table(
 
     :param id: Its anchor.
     :param title: Its title.
-    :param note: What a reader must know; what makes its lines less than comparable is added.
+    :param note: A note for the reader, to which the differences between the lines are added.
     :param blocks: The lines under each heading.
     :param runs: All runs in them.
     :param intervals: The interval of each score.
@@ -151,7 +151,7 @@ def fill_table(
 
 
 def _list_unlike(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield what makes the lines of a table less than comparable, in sentences."""
+    """Yield sentences about the differences that make the lines of a table less comparable."""
     of_dataset: dict[str, list[Run]] = {}
     for run in runs:
         of_dataset.setdefault(run.dataset, []).append(run)

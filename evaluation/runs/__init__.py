@@ -1,1 +1,1 @@
-"""Running an evaluation and keeping its results."""
+"""Run an evaluation and keep its results."""

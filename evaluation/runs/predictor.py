@@ -1,4 +1,4 @@
-"""The predictions of a pipeline, several questions at a time."""
+"""Run a pipeline on several questions at a time."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from prefrag.components.recording import NotRecorded
 from prefrag.evaluation.question import Question
 from prefrag.pipelines.asking import RunFailed, ask_async
 
-# Beyond those that run at once: so many questions that reach no server are enough to know that there is none.
+# After the concurrent questions and this many more, a server that none of them reached counts as absent.
 _FURTHER_UNREACHED = 5
 
 
 class Predictor:
-    """A pipeline under test and how each question is put to it.
+    """Run the pipeline under test on each question.
 
     :param pipeline: The pipeline under test; None where no question is left.
     :param retries: Further attempts at a question whose run breaks off.
@@ -39,8 +39,7 @@ class Predictor:
     ) -> None:
         """Run every question; the next one starts whenever one is done.
 
-        After an error the questions under way still end: if they were cancelled, their tasks would complain on the
-        console.
+        After an error the running questions still end, because cancelled tasks would log complaints.
 
         :param questions: The questions.
         :param concurrency: Questions that run at the same time.
@@ -66,16 +65,16 @@ class Predictor:
             for _ in range(concurrency):
                 workers.create_task(work())
         if stopped:
-            # One of them is enough to say what is wrong.
+            # The first error is enough to report.
             raise stopped[0]
 
     def _check_reached(self, prediction: Mapping[str, Any], enough: int) -> None:
-        """Raise ConnectionError when enough questions have failed for want of a server, and none has not."""
+        """Raise ConnectionError when enough questions have failed without a server, and none has reached one."""
         self._unreached += not self._reached
         if not self._reached and self._unreached >= enough:
             raise ConnectionError(
                 f"The first {self._unreached} questions all failed because a server could not be reached. The last "
-                f"one: {prediction['error']} They are kept as failed: --retry-failed asks them again."
+                f"one: {prediction['error']} They are kept as failed: --retry-failed runs them again."
             )
 
     async def _predict(self, question: Question) -> dict[str, Any]:
@@ -108,7 +107,7 @@ class Predictor:
         }
 
     async def _attempt(self, question: Question) -> tuple[dict[str, Any], str | None]:
-        """Return the result of one run, and what it failed of."""
+        """Return the result of one run, and its error if it failed."""
         try:
             result = await ask_async(self.pipeline, question.question, deadline=self.deadline)
             self._reached = True
@@ -125,7 +124,7 @@ class Predictor:
 
 
 def _is_unreached(error: BaseException) -> bool:
-    """Tell whether a server that cannot be reached is behind an error."""
+    """Check whether a server that cannot be reached is behind an error."""
     import openai
 
     return _find_cause(error, (ConnectionError, openai.APIConnectionError)) is not None

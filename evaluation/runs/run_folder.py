@@ -1,4 +1,4 @@
-"""The folder of a run: its predictions, one a line as they come, its settings and its metrics."""
+"""The folder of a run: its predictions, one a line in the order in which they end, its settings and its metrics."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from typing import Any
 from prefrag.pipelines.file_lock import take_lock
 
 PREDICTIONS, METRICS, CONFIG = "predictions.jsonl", "metrics.json", "config.json"
-# Settings that may be files: however one is written, it is the same file.
+# Settings that may be paths, which are compared as files.
 PATHS = ("corpus", "pipeline", "questions", "replayed", "web")
-# What a run may go on with where it was stopped with another value.
+# Settings that may change when a stopped run is continued.
 FREE = ("concurrency", "deadline", "gold_missing", "haystack_version", "limit", "retries", "started")
 
 
 class RunFolder:
-    """Where a run is kept, so that it can be stopped at any moment and continued.
+    """The folder of a run, which can be stopped at any moment and continued.
 
-    :param path: The folder; made when it is not there.
+    :param path: The folder; made when it is missing.
     """
 
     def __init__(self, path: Path):
         self.path = path
 
     def check(self, config: Mapping[str, Any]) -> None:
-        """Make sure that the folder is a run's, or may become one; nothing is written.
+        """Check that the folder holds this run, or no run; nothing is written.
 
         :param config: The settings of the run.
         :raises ValueError: When the folder holds a run with other settings; the message names them.
         """
         before = self.config()
         if before is not None:
-            # What only one of them names, another version of the project does not write or writes otherwise.
+            # Only settings that both have are compared, because other versions of the project write others.
             differing = [
                 f"{key} was {_as_json(before[key])} and is now {_as_json(config[key])}"
                 for key in sorted(before.keys() & config.keys())
@@ -44,7 +44,7 @@ class RunFolder:
             if differing:
                 raise ValueError(
                     f"{self.path} holds a run with other settings: {'; '.join(differing)}. Choose another output "
-                    "folder, or the settings of that run to go on with it."
+                    "folder, or the settings of that run to continue it."
                 )
         elif (self.path / PREDICTIONS).exists():
             raise ValueError(f"{self.path} holds predictions without a {CONFIG}: choose another output folder.")
@@ -68,13 +68,13 @@ class RunFolder:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Make the folder, and keep other processes from running into it meanwhile.
+        """Make the folder and lock it against other processes.
 
         :raises ValueError: When there can be no such folder, or another process holds it.
         """
         with _explain(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
-            # The folder itself: a file in it would stay. Windows opens none, and has no such locks either.
+            # Lock the folder itself, because a lock file would stay; Windows cannot open folders and has no such locks.
             folder = None if os.name == "nt" else os.open(self.path, os.O_RDONLY)
         try:
             if folder is not None and not take_lock(folder):
@@ -88,7 +88,7 @@ class RunFolder:
                 os.close(folder)
 
     def open(self, config: Mapping[str, Any]) -> None:
-        """Make the folder a run's.
+        """Write the settings of a run to the folder.
 
         :param config: The settings of the run.
         :raises ValueError: When nothing can be written there.
@@ -97,7 +97,7 @@ class RunFolder:
             self._write(CONFIG, config)
 
     def predictions(self, ids: Collection[str]) -> list[dict[str, Any]]:
-        """Read what is done; a last line that was never finished is cut off.
+        """Read the finished predictions; an unfinished last line is cut off.
 
         :param ids: The questions of the run.
         :returns: The predictions, the last one of each question.
@@ -119,37 +119,37 @@ class RunFolder:
                 _check(prediction)
             except (ValueError, TypeError, KeyError) as error:
                 raise ValueError(
-                    f"{path}, line {number}, is no prediction ({error}): delete the line; its question is asked again."
+                    f"{path}, line {number}, is no prediction ({error}): delete the line; its question is run again."
                 ) from error
             if prediction["id"] not in ids:
                 raise ValueError(
-                    f"{path}, line {number}, is of the question '{prediction['id']}', which is not asked now: raise "
+                    f"{path}, line {number}, is of the question '{prediction['id']}', which is not in this run: raise "
                     "the limit, give the questions of that run, or choose another output folder."
                 )
         return list(done.values())
 
     def rewrite(self, predictions: Iterable[Mapping[str, Any]]) -> None:
-        """Keep only some predictions.
+        """Keep only the given predictions.
 
         :param predictions: Those to keep.
         """
         _replace(self.path / PREDICTIONS, "".join(map(_line, predictions)))
 
     def add(self, prediction: Mapping[str, Any]) -> None:
-        """Keep one more prediction; it survives the end of the process.
+        """Append a prediction, which survives the end of the process.
 
         :param prediction: The prediction.
         """
-        # One unbuffered write: a kill leaves at most the last line unfinished.
+        # With one unbuffered write a kill leaves at most the last line unfinished.
         with (self.path / PREDICTIONS).open("ab", buffering=0) as file:
             file.write(_line(prediction).encode("utf-8", "replace"))
 
     def begin(self) -> None:
-        """Take away the metrics of an earlier call, which are not those of what follows."""
+        """Delete the metrics of an earlier call, which the next predictions would contradict."""
         (self.path / METRICS).unlink(missing_ok=True)
 
     def finish(self, metrics: Mapping[str, Any]) -> None:
-        """Keep the metrics, all of them or none.
+        """Write the metrics, all of them or none.
 
         :param metrics: The metrics of the whole run.
         """
@@ -178,14 +178,14 @@ def _line(prediction: Mapping[str, Any]) -> str:
 
 
 def _check(prediction: Mapping[str, Any]) -> None:
-    """Raise ValueError when a part is missing or is not of its kind."""
+    """Raise ValueError when a part is missing or has the wrong type."""
     for key, kind in (("question", str), ("answers", list), ("scores", dict), ("result", dict)):
         if not isinstance(prediction.get(key), kind):
             raise ValueError(f"its '{key}' is no {kind.__name__}")
 
 
 def _plain(value: Any) -> Any:
-    """Return the value as it comes back from the file."""
+    """Return the value as it would be read from the file."""
     return json.loads(json.dumps(value, default=str))
 
 

@@ -1,4 +1,4 @@
-"""The evaluation of a pipeline over the questions of a benchmark."""
+"""Evaluate a pipeline on the questions of a benchmark."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ DEADLINE_SECONDS = 600.0
 
 @dataclass(frozen=True)
 class Run:
-    """An evaluation that is over.
+    """The results of an evaluation.
 
     :param predictions: One a question, in the order of the questions.
     :param metrics: Scores in percent and counts as means a question, as in ``metrics.json``.
     :param config: The settings, as in ``config.json``.
-    :param output: The folder, if one was given.
+    :param output: The folder, if there is one.
     """
 
     predictions: list[dict[str, Any]]
@@ -57,7 +57,7 @@ def run(
     progress: bool = True,
     **replaced: Any,
 ) -> Run:
-    """Run a pipeline over all questions, score its answers and sum them up; also from a notebook.
+    """Run a pipeline on all questions and score its answers; this also works in a notebook.
 
     ```python
     from prefrag import evaluation
@@ -66,18 +66,18 @@ def run(
     print(run.metrics["acc"], run.metrics["recall"])
     ```
 
-    With an ``output`` folder, every prediction is kept as soon as it is there, and the same call continues a run that
-    was stopped. Nothing but the order of the predictions depends on the concurrency.
+    With an ``output`` folder, every prediction is written at once, and the same call continues a run that was stopped.
+    Only the order of the predictions depends on the concurrency.
 
     :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
     :param questions: A file of questions, or questions.
-    :param experiment: What of the pipeline is replaced.
+    :param experiment: The settings of the evaluation.
     :param output: The folder for ``predictions.jsonl``, ``metrics.json`` and ``config.json``.
     :param format: The format of the file, see :func:`prefrag.evaluation.datasets.load_questions`.
     :param limit: Only the first questions; it may grow from call to call.
     :param concurrency: Questions that run at the same time.
     :param retries: Further attempts at a question whose run breaks off; then it is kept as failed and scores 0.
-    :param retry_failed: Run again what an earlier call has kept as failed, also for want of an answer.
+    :param retry_failed: Run the questions again that an earlier call kept as failed or without an answer.
     :param deadline: Seconds that one attempt at a question may take.
     :param contents: Keep the text of the documents in the predictions.
     :param prices: A table of prices, see :func:`prefrag.evaluation.metrics.summarise`.
@@ -85,8 +85,8 @@ def run(
     :param replaced: Fields of :class:`Experiment`; they win over those of ``experiment``.
     :returns: The predictions, the metrics and the settings.
     :raises FileNotFoundError: When a file is absent.
-    :raises ValueError: When a setting makes no sense, the folder holds a run with others, another process is running
-        into it, or the corpus is not that of the questions.
+    :raises ValueError: When a setting is invalid, the folder is in use or holds a run with other settings, or the
+        corpus is not that of the questions.
     :raises ConnectionError: When the first questions all fail because a server cannot be reached.
     """
     if concurrency < 1 or retries < 0 or deadline <= 0 or (limit is not None and limit < 1):
@@ -97,7 +97,7 @@ def run(
         setup = Setup(pipeline, replace(experiment or Experiment(), **replaced), file, format)
         gold_missing = setup.gold_missing(chosen)
     if prices is not None:
-        # What is wrong with them is better known before the first question than after the last.
+        # Report invalid prices before the first question, not after the last.
         _check_prices(prices, setup.config)
     config = {
         **setup.config,
@@ -117,7 +117,7 @@ def run(
         pending = [question for question in chosen if question.id not in {prediction["id"] for prediction in done}]
         kept = config
         if folder is not None and pending:
-            # Only now: a call that is refused or runs nothing leaves the settings of the run as they are.
+            # Written only now, because a call that is refused or runs nothing must not change the settings of the run.
             folder.open(config)
             if retry_failed:
                 folder.rewrite(done)
@@ -154,7 +154,7 @@ def _read_questions(given: Any, format: str, limit: int | None) -> list[Question
     else:
         chosen = list(given)[:limit]
     if not chosen:
-        raise ValueError("There is no question to ask: give a file that holds some.")
+        raise ValueError("There is no question to run: give a file that holds some.")
     seen: set[str] = set()
     for question in chosen:
         if question.id in seen:
@@ -166,8 +166,8 @@ def _read_questions(given: Any, format: str, limit: int | None) -> list[Question
 def _read_done(
     folder: RunFolder, config: Mapping[str, Any], chosen: Sequence[Question], retry_failed: bool
 ) -> list[dict[str, Any]]:
-    """Return what earlier calls have done and this one need not."""
-    from prefrag.evaluation.metrics import failed
+    """Return the predictions of earlier calls that need no new run."""
+    from prefrag.evaluation.metrics import has_failed
 
     folder.check(config)
     by_id = {question.id: question for question in chosen}
@@ -182,9 +182,9 @@ def _read_done(
         if [prediction["answers"], prediction.get("supporting_ids") or []] != gold:
             raise ValueError(
                 f"In {folder.path} the question '{question.id}' has other gold answers or passages: choose another "
-                "output folder, or the questions of that run to go on with it."
+                "output folder, or the questions of that run to continue it."
             )
-    return [prediction for prediction in done if not failed(prediction)] if retry_failed else done
+    return [prediction for prediction in done if not has_failed(prediction)] if retry_failed else done
 
 
 def _summarise(

@@ -1,4 +1,4 @@
-"""The progress bar of an evaluation."""
+"""Show the progress of an evaluation."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class ScoreBar:
     """A progress bar with the scores so far.
 
     :param bar: The bar of rich.
-    :param total: How many questions there are.
+    :param total: The number of questions.
     :param done: The predictions of earlier calls.
     """
 
@@ -28,7 +28,7 @@ class ScoreBar:
             self._count(prediction)
 
     def show(self, prediction: Mapping[str, Any]) -> None:
-        """Count one more prediction, and print what the first one failed of.
+        """Count one more prediction, and print the first error.
 
         :param prediction: The prediction.
         """
@@ -39,14 +39,14 @@ class ScoreBar:
         self._count(prediction)
 
     def _count(self, prediction: Mapping[str, Any]) -> None:
-        from prefrag.evaluation.metrics import failed
+        from prefrag.evaluation.metrics import has_failed
 
         scores = prediction.get("scores") or {}
         counts = (prediction.get("result") or {}).get("counts") or {}
         shown = {name: 100 * scores[name] for name in ("acc", "f1", "recall") if name in scores}
         for name, value in {**shown, "retrievals": counts.get("total", 0)}.items():
             self._values.setdefault(name, []).append(value)
-        self._errors += failed(prediction)
+        self._errors += has_failed(prediction)
         means = [f"{name} {sum(values) / len(values):.1f}" for name, values in self._values.items()]
         text = ", ".join([*means, *([f"errors {self._errors}"] if self._errors else [])])
         self._bar.update(self._task, advance=1, scores=text)
@@ -56,9 +56,9 @@ class ScoreBar:
 def open_score_bar(total: int, done: Sequence[Mapping[str, Any]], shown: bool) -> Iterator[ScoreBar]:
     """Open a progress bar on the error stream.
 
-    :param total: How many questions there are.
+    :param total: The number of questions.
     :param done: The predictions of earlier calls.
-    :param shown: False hides it.
+    :param shown: Whether to show it.
     :returns: A context with the bar.
     """
     columns = (

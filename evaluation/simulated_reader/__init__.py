@@ -1,4 +1,4 @@
-"""A reader that knows the gold passages, so that a retrieval policy is measured apart from a language model."""
+"""A reader that knows the gold passages, to measure a retrieval policy without a language model."""
 
 from prefrag.evaluation.simulated_reader.reader import SimulatedReader
 

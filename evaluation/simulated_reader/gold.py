@@ -1,4 +1,4 @@
-"""What the simulated reader knows and a pipeline does not: the gold passages of each question."""
+"""Read the gold passages of each question, which the simulated reader knows and a pipeline does not."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from prefrag.evaluation.question import Question
 logger = logging.getLogger(__name__)
 
 _WORD = re.compile(r"\w+")
-# Before the first passage of a search, text and JSON transcripts have a word on the same line.
+# Text and JSON transcripts have a word before the first passage of a search.
 _HEADER = re.compile(r"^(?:Observation: |Passages: )?\[(?P<mark>W?\d+)\] (?P<title>.*)$", re.MULTILINE)
-# Between a title and its text stand the name of the source, a plus in the published code's layout, and a line break.
+# The most characters between a title and its text: the name of the source, a line break.
 _BETWEEN = 80
 
 
 def one_line(text: str) -> str:
-    """Write a text with single blanks, so that two forms of one question are equal."""
+    """Collapse the blanks of a text, so that two forms of one question are equal."""
     return " ".join(text.split())
 
 
-def spoken(text: str) -> str:
-    """Return the words of a text in lower case, with a blank around each: ``' a '`` is in it as a word."""
+def fold_words(text: str) -> str:
+    """Return the words of a text in lower case with a blank around each, to look up whole words in it."""
     return f" {' '.join(_WORD.findall(text.casefold()))} "
 
 
 def headers(text: str) -> list[tuple[str, str]]:
-    """Yield the mark and the title line of every passage that a prompt lays out."""
+    """Return the mark and the title line of every passage of a prompt."""
     return [(match["mark"], match["title"]) for match in _HEADER.finditer(text)]
 
 
@@ -54,10 +54,10 @@ class Passage:
 
 @dataclass(frozen=True)
 class Shown:
-    """What of a question's passages a prompt shows.
+    """The passages that a prompt shows.
 
-    :param gold: The gold passages whose text is there, by id, with the mark of each; empty in a summary.
-    :param irrelevant: How many other passages there are.
+    :param gold: The mark of each shown gold passage by its id; an empty mark in a summary.
+    :param irrelevant: The number of other passages.
     """
 
     gold: Mapping[str, str]
@@ -69,17 +69,17 @@ class GoldQuestion:
     """A question with its gold passages.
 
     :param question: The question.
-    :param passages: Those of its gold passages that the corpus holds.
+    :param passages: Its gold passages that the corpus holds.
     """
 
     question: Question
     passages: tuple[Passage, ...]
 
-    def shown(self, text: str) -> Shown:
-        """Return which gold passages stand in a text, each with its title above it, and how many others."""
+    def find_shown(self, text: str) -> Shown:
+        """Find the gold passages in a text, each below its title, and count the others."""
         gold: dict[str, str] = {}
         relevant = set()
-        # As the gold passages are: an index may write them otherwise than the corpus does.
+        # In the Unicode form of the gold passages, because an index may write them differently from the corpus.
         text = one_form(text)
         for passage in self.passages:
             for mark in _places(passage, text):
@@ -88,14 +88,14 @@ class GoldQuestion:
         return Shown(gold, len({mark for mark, _ in headers(text)} - relevant))
 
     def is_enough(self, shown: Shown) -> bool:
-        """Tell whether the passages shown hold the answer: one for yes or no, all of them otherwise."""
+        """Check whether the shown passages suffice: one for yes or no, all of them otherwise."""
         if self.question.is_yes_no:
             return bool(shown.gold)
         return bool(shown.gold) and shown.gold.keys() >= set(self.question.supporting_ids)
 
 
 def _places(passage: Passage, text: str) -> Iterator[str]:
-    """Return the mark of the passage at each place where its text stands below its title; empty without one."""
+    """Yield the mark of the passage at each position of its text below its title; empty without a mark."""
     place = text.find(passage.text)
     while place >= 0:
         if passage.title in text[max(0, place - len(passage.title) - _BETWEEN) : place]:
@@ -106,7 +106,7 @@ def _places(passage: Passage, text: str) -> Iterator[str]:
 
 
 def load_gold(questions: Sequence[str], corpus: Sequence[str], format: str = "auto") -> Mapping[str, GoldQuestion]:
-    """Read the questions, and of the corpus their gold passages; files that have not changed are read once.
+    """Read the questions and their gold passages; unchanged files are read once.
 
     :param questions: Files of questions.
     :param corpus: Files of passages.
@@ -118,11 +118,11 @@ def load_gold(questions: Sequence[str], corpus: Sequence[str], format: str = "au
     paths = [Path(file).expanduser() for file in (*questions, *corpus)]
     if absent := next((path for path in paths if not path.exists()), None):
         raise FileNotFoundError(f"There is no file {absent}: the simulated reader needs the questions and the corpus.")
-    return _loaded(tuple(questions), tuple(corpus), format, tuple(path.stat().st_mtime_ns for path in paths))
+    return _load(tuple(questions), tuple(corpus), format, tuple(path.stat().st_mtime_ns for path in paths))
 
 
 @lru_cache(maxsize=4)
-def _loaded(
+def _load(
     questions: tuple[str, ...], corpus: tuple[str, ...], format: str, changed: tuple[int, ...]
 ) -> Mapping[str, GoldQuestion]:
     read = [question for file in questions for question in load_questions(file, format=format)]
@@ -130,18 +130,18 @@ def _loaded(
     passages: dict[str, Passage] = {}
     for document in chain.from_iterable(map(read_passages, corpus)):
         if document.id in wanted:
-            # Of two with one id the first, as the index has it.
+            # Keep the first of two passages with one id, as the index does.
             title, text = (one_form(each or "") for each in (document.meta.get("title"), document.content))
             passages.setdefault(document.id, Passage(document.id, title, text))
             if len(passages) == len(wanted):
-                # A corpus may hold millions of others.
+                # Stop early, because a corpus may hold millions of others.
                 break
     if wanted and not passages:
         raise ValueError(
             f"None of the {len(wanted)} gold passages is in {', '.join(corpus)}: give the corpus of these questions."
         )
     if absent := wanted - set(passages):
-        # An evaluation has warned of those of its own questions.
+        # Logged as info, because an evaluation has warned of those of its own questions.
         logger.info("%s of %s gold passages are not in the corpus: they cannot be found.", len(absent), len(wanted))
     gold: dict[str, GoldQuestion] = {}
     for question in read:

@@ -1,4 +1,4 @@
-"""What the simulated reader asks for, and what it answers."""
+"""Choose the queries and the answers of the simulated reader."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from itertools import islice
 
 from prefrag.components.agent.reply_formats.fields import plain_query
 from prefrag.evaluation.question import Question
-from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage, spoken
+from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage, fold_words
 
 _REFERENCE = re.compile(r"#(\d+)")
-# Words that a search engine passes over anyway.
+# Words that a search engine ignores.
 _SMALL_WORDS = frozenset(
     (
         *("a", "an", "and", "are", "as", "at", "be", "been", "by", "did", "do", "does", "for", "from", "had", "has"),
@@ -27,7 +27,7 @@ _WORD_LETTERS = 9
 
 
 def draw(seed: int, *situation: object) -> float:
-    """Draw a number without a generator: the same for the same situation, whoever comes to it and in whatever order.
+    """Draw a number that depends only on the seed and the situation, not on the order of the calls.
 
     :param seed: The seed of the run.
     :param situation: The question, the kind of decision, and what else it depends on.
@@ -57,36 +57,36 @@ def wrong_answer(question: Question, seed: int) -> str:
 
 
 def is_right(question: Question, answer: str) -> bool:
-    """Tell whether an answer names one of the right ones, and of yes and no only that."""
-    words = spoken(answer)
+    """Check whether an answer names a right one, and not both yes and no."""
+    words = fold_words(answer)
     if question.is_yes_no and " yes " in words and " no " in words:
         return False
-    # An answer of signs alone has no words to look for.
-    names = [spoken(right) for right in question.answers if spoken(right).strip()]
+    # A gold answer without letters or digits has no words to look for.
+    names = [fold_words(right) for right in question.answers if fold_words(right).strip()]
     return answer.strip() in question.answers or any(name in words for name in names)
 
 
 def queries(gold: GoldQuestion, shown: Collection[str], seen: str) -> Iterator[str]:
-    """List what may be searched next, best first; nothing names a gold title or an answer that has not been read.
+    """Yield the possible next queries, best first, without gold titles and answers that have not been shown.
 
     First the sub-questions or facts whose passages are missing and whose names are known, then the same in other words,
-    then the question with the title of a gold passage that has been shown, the question, titles that have been read
-    of, and the words of the question.
+    then the question with the title of a shown gold passage, the question, titles that were mentioned, and the words
+    of the question.
 
     :param gold: The question.
     :param shown: The gold passages that have been shown.
-    :param seen: All that has been shown.
+    :param seen: All text that has been shown.
     :returns: The queries.
     """
     question = gold.question
-    known = spoken(f"{question.question} {seen}")
-    question_words = spoken(question.question)
-    secrets = {spoken(text) for text in _secrets(gold)} - {spoken("")}
+    known = fold_words(f"{question.question} {seen}")
+    question_words = fold_words(question.question)
+    secrets = {fold_words(text) for text in _secrets(gold)} - {fold_words("")}
     secrets = {secret for secret in secrets if secret not in question_words and secret not in known}
     offered = set()
     for open_query in _open_queries(gold, shown, known):
         query = plain_query(open_query)
-        words = spoken(query)
+        words = fold_words(query)
         if not words.strip() or words in offered or any(secret in words for secret in secrets):
             continue
         offered.add(words)
@@ -119,7 +119,7 @@ def _open_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> Ite
 
 
 def _hops(question: Question, shown: Collection[str]) -> Iterator[str]:
-    """Yield the sub-questions still open, earliest first, without those that hang on an answer not yet known."""
+    """Yield the open sub-questions, earliest first, without those that need an unknown answer."""
     answers = {
         str(number): hop.answer
         for number, hop in enumerate(question.decomposition, start=1)
@@ -131,19 +131,19 @@ def _hops(question: Question, shown: Collection[str]) -> Iterator[str]:
 
 
 def _facts(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[str]:
-    """Yield the facts still open whose subject is known, as "subject relation"."""
+    """Yield the open facts whose subject is known, as "subject relation"."""
     for subject, relation, value in gold.question.evidence_triples:
         passage = _about(subject, gold.passages)
-        is_open = passage.id not in shown if passage else spoken(value) not in known
-        if is_open and spoken(subject) in known:
+        is_open = passage.id not in shown if passage else fold_words(value) not in known
+        if is_open and fold_words(subject) in known:
             yield f"{subject} {relation}"
 
 
 def _about(subject: str, passages: tuple[Passage, ...]) -> Passage | None:
-    """Return the passage whose title is the subject, or else has it as a part."""
-    name = spoken(subject)
-    same = (passage for passage in passages if spoken(passage.title) == name)
-    part = (passage for passage in passages if name in spoken(passage.title) or spoken(passage.title) in name)
+    """Return the passage whose title is the subject, or else one whose title shares a part with it."""
+    name = fold_words(subject)
+    same = (passage for passage in passages if fold_words(passage.title) == name)
+    part = (passage for passage in passages if name in fold_words(passage.title) or fold_words(passage.title) in name)
     return next(same, None) or next(part, None)
 
 

@@ -1,4 +1,4 @@
-"""Reading what a pipeline asks its model: the other side of the prompts in ``components``."""
+"""Read the model calls of a pipeline, whose prompts are in ``components``."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ _ANSWER = "\nAnswer: "
 
 @dataclass(frozen=True)
 class Call:
-    """One call to the model, and what it wants.
+    """One call to the model.
 
-    :param kind: What is wanted: a ``step`` of the reasoner, the judge's ``verdict``, a ``reflection`` or a
+    :param kind: The expected reply: a ``step`` of the reasoner, the judge's ``verdict``, a ``reflection`` or a
         ``review`` of an answer, a ``summary`` of passages, or a ``question`` that stands alone.
     :param question: The question, on one line.
-    :param text: All that the prompt shows; passages are looked for in it.
-    :param transcript: What follows the question.
-    :param new: The passages that a verdict is on.
+    :param text: The text of the prompt with the passages.
+    :param transcript: The text after the question.
+    :param new: The passages that a verdict judges.
     :param answer: The answer that is reflected upon or reviewed.
     :param form: The format of a step.
     :param tools: The names of the actions.
     :param searches: The searches so far, as (action, query).
-    :param most: How many searches the prompt allows; None where it does not say.
+    :param most: The number of searches that the prompt allows; None where it gives none.
     :param may_search: Whether a step may search.
     :param may_answer: Whether a step may answer.
     :param choices: The only queries that a step may use, where there is such a list.
-    :param evaluates: Whether an answer is to come with a label.
+    :param evaluates: Whether an answer needs a label.
     :param tags: The tags around thought, search and answer.
     """
 
@@ -72,22 +72,22 @@ def read_call(
 ) -> Call:
     """Read a call.
 
-    Its parameters say what is wanted, its messages what there is to know.
+    Its parameters determine the expected reply, its messages hold the question and the passages.
 
     :param messages: The conversation.
     :param generation_kwargs: The parameters.
     :param tools: What the model may call.
     :param questions: The known questions, on one line each.
     :returns: The call.
-    :raises ValueError: When it asks an unknown question, or is none of the calls that the pipelines make.
+    :raises ValueError: When it has an unknown question, or is none of the calls that the pipelines make.
     """
     kwargs = generation_kwargs or {}
-    text = "\n\n".join(_written(message) for message in messages)
+    text = "\n\n".join(_read_content(message) for message in messages)
     matches = [match for match in _QUESTION.finditer(text) if one_line(match["question"]) in questions]
     if not matches:
         raise ValueError(
             "The simulated reader does not know the question of this prompt: it answers only those in its `questions` "
-            f"files, as they stand there. The prompt ends: {text[-200:]!r}"
+            f"files, in the same words. The prompt ends: {text[-200:]!r}"
         )
     question, head, transcript = one_line(matches[0]["question"]), text[: matches[0].start()], text[matches[0].end() :]
     schema = (kwargs.get("response_format") or {}).get("json_schema") or {}
@@ -138,7 +138,7 @@ def read_call(
         return _tagged_step(question, text, transcript, limit, [tag[2:-1] for tag in stop])
     if not schema and "Passages:\n" in transcript:
         return Call("summary", question, text, transcript)
-    raise ValueError(f"The simulated reader does not know what this prompt asks for. It begins: {text[:200]!r}")
+    raise ValueError(f"The simulated reader does not know the task of this prompt. It begins: {text[:200]!r}")
 
 
 def _json_step(question: str, text: str, transcript: str, most: int | None, schema: Mapping[str, Any]) -> Call:
@@ -168,7 +168,7 @@ def _json_searches(transcript: str) -> list[tuple[str, str]]:
             try:
                 reply = json.loads(line)
             except ValueError:
-                # A line of a passage.
+                # The line belongs to a passage.
                 continue
             if reply.get("query"):
                 found.append((str(reply.get("action", "")), str(reply["query"])))
@@ -176,7 +176,7 @@ def _json_searches(transcript: str) -> list[tuple[str, str]]:
 
 
 def _tagged_step(question: str, text: str, transcript: str, most: int | None, names: list[str]) -> Call:
-    # The closing tags: of the search, of each tool where there are several, and of the answer.
+    # The closing tags of the search, of each tool where there are several, and of the answer.
     search, *tools, answer = names
     searching = "|".join(re.escape(name) for name in (search, *tools))
     think = _THINK.search(text)
@@ -194,6 +194,6 @@ def _tagged_step(question: str, text: str, transcript: str, most: int | None, na
     )
 
 
-def _written(message: ChatMessage) -> str:
-    """Return what a message says; the calls in it are read apart."""
+def _read_content(message: ChatMessage) -> str:
+    """Return the text of a message without its tool calls, which are read separately."""
     return "\n".join([*message.texts, *(str(result.result) for result in message.tool_call_results)])

@@ -16,7 +16,7 @@ from haystack.tools import Tool
 from prefrag.components.generators.token_budget import estimate_tokens
 from prefrag.components.state.state import Label
 from prefrag.evaluation.simulated_reader import replies
-from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Shown, headers, load_gold, spoken
+from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Shown, fold_words, headers, load_gold
 from prefrag.evaluation.simulated_reader.policy import draw, is_right, queries, wrong_answer
 from prefrag.evaluation.simulated_reader.prompts import Call, read_call
 
@@ -31,7 +31,7 @@ class SimulatedReader:
     alone. It knows which passages a question needs, and uses that in three ways only. It asks for what is missing, and
     names no title and no answer that does not stand in the question or in a passage that it has been shown. It answers
     rightly exactly when all gold passages have been shown, one for a yes-or-no question, and otherwise so that no
-    metric gives a point. As judge or reviewer it says what is true. Answers, verdicts and labels can be made
+    metric gives a point. As judge or reviewer it states the truth. Answers, verdicts and labels can be made
     worse: ``distraction``, ``judge_error``, ``reflection_error``.
 
     A passage has been shown where its whole text stands below its title: the live web, or passages cut in parts, never
@@ -40,7 +40,7 @@ class SimulatedReader:
     It searches until nothing is missing or the prompt's limit ("at most N times") is reached, and answers then, as the
     papers' agents do; a prompt without a limit is searched for until there is nothing left to ask. Where actions name
     sources, each query goes to the first one offered and, when that brought nothing missing, to the next. It gives no
-    citations and never says PARTIALLY CORRECT.
+    citations and never answers PARTIALLY CORRECT.
 
     Every decision is drawn from the seed and the question, a verdict or a label also from what has been shown, so that
     runs side by side, in whatever order, and different methods in the same situation all see the same luck. For the
@@ -69,7 +69,7 @@ class SimulatedReader:
         """Check the settings; the files are read when the reader warms up.
 
         :param questions: The file of the questions, or several.
-        :param corpus: The file of the passages, or several; all that any source holds.
+        :param corpus: The file of the passages, or several, for all sources together.
         :param judge_error: The chance, 0 to 1, that a verdict on new passages is the wrong one.
         :param reflection_error: The chance, 0 to 1, that the label of an answer is the wrong one.
         :param distraction: The chance, 0 to 1, that one irrelevant passage shown spoils a right answer: with so many of
@@ -88,8 +88,8 @@ class SimulatedReader:
             raise ValueError(
                 f"context_window is {context_window} and latency {latency}: set them above 0, and to 0 or more."
             )
-        self.questions = _paths(questions)
-        self.corpus = _paths(corpus)
+        self.questions = _list_paths(questions)
+        self.corpus = _list_paths(corpus)
         if not self.questions or not self.corpus:
             raise ValueError("`questions` and `corpus` each need a file: the reader must know the gold passages.")
         self.judge_error = judge_error
@@ -133,10 +133,10 @@ class SimulatedReader:
         """Reply as the gold passages allow.
 
         :param messages: The conversation, as the components of the pipelines write it.
-        :param generation_kwargs: Parameters by their OpenAI names; they say what is wanted.
-        :param tools: What may be called.
+        :param generation_kwargs: Parameters by their OpenAI names, which determine the expected reply.
+        :param tools: The tools that may be called.
         :returns: ``replies``, one message; its ``meta`` has ``usage`` as estimated, ``model`` and ``simulated``.
-        :raises ValueError: When the prompt asks an unknown question, or is of no pipeline.
+        :raises ValueError: When the prompt has an unknown question, or is of no pipeline.
         """
         if self.latency:
             time.sleep(self.latency)
@@ -149,7 +149,7 @@ class SimulatedReader:
         generation_kwargs: dict[str, Any] | None = None,
         tools: list[Tool] | None = None,
     ) -> dict[str, list[ChatMessage]]:
-        """Do as :meth:`run` does, without blocking the event loop for the latency."""
+        """Reply as :meth:`run` does, without blocking the event loop for the latency."""
         if self.latency:
             await asyncio.sleep(self.latency)
         return {"replies": [self._reply(messages, generation_kwargs, tools)]}
@@ -163,7 +163,7 @@ class SimulatedReader:
         known = self._gold()
         call = read_call(messages, generation_kwargs, tools, known)
         gold = known[call.question]
-        shown = gold.shown(call.text)
+        shown = gold.find_shown(call.text)
         match call.kind:
             case "verdict":
                 reply = replies.verdict(self._verdict(call, gold, shown))
@@ -174,11 +174,11 @@ class SimulatedReader:
             case "question":
                 reply = replies.question(call.question)
             case "summary":
-                reply = replies.summary(_summary(gold, shown))
+                reply = replies.summary(_write_summary(gold, shown))
             case _:
                 reply = self._step(call, gold, shown)
-        prompt = sum(estimate_tokens("\n".join(_texts(message))) for message in messages)
-        written = estimate_tokens("\n".join(_texts(reply)))
+        prompt = sum(estimate_tokens("\n".join(_list_texts(message))) for message in messages)
+        written = estimate_tokens("\n".join(_list_texts(reply)))
         usage = {"prompt_tokens": prompt, "completion_tokens": written, "total_tokens": prompt + written}
         finish = "tool_calls" if reply.tool_calls else "stop"
         meta = {"model": "simulated", "simulated": True, "finish_reason": finish, "usage": usage}
@@ -194,7 +194,7 @@ class SimulatedReader:
         return replies.answer(call, text, self._label(gold, shown, text))
 
     def _answer(self, gold: GoldQuestion, shown: Shown) -> str:
-        # A question that came without an answer has none to give.
+        # A question of a dataset without answers has none to give.
         enough = bool(gold.question.answers) and gold.is_enough(shown)
         clear = (1 - self.distraction) ** shown.irrelevant
         if enough and draw(self.seed, gold.question.id, "answer") < clear:
@@ -209,37 +209,37 @@ class SimulatedReader:
         return Label.CORRECT if right else Label.INCORRECT
 
     def _verdict(self, call: Call, gold: GoldQuestion, shown: Shown) -> bool:
-        status = bool(gold.shown(call.new).gold.keys() - shown.gold.keys())
+        status = bool(gold.find_shown(call.new).gold.keys() - shown.gold.keys())
         titles = sorted(title for _, title in headers(call.new))
         wrong = draw(self.seed, gold.question.id, "verdict", sorted(shown.gold), titles) < self.judge_error
         return status != wrong
 
 
 def _choose_query(call: Call, gold: GoldQuestion, shown: Shown) -> tuple[str, str] | None:
-    """Return the first action and query that have not been tried; None when there is nothing new to ask."""
-    tried = {(tool, spoken(query)) for tool, query in call.searches}
+    """Return the first action and query that were not tried yet; None when there is no new query."""
+    tried = {(tool, fold_words(query)) for tool, query in call.searches}
     possible = list(queries(gold, shown.gold, call.transcript))
     if call.choices:
-        wanted = {spoken(query) for query in possible}
-        possible = sorted(call.choices, key=lambda choice: spoken(choice) not in wanted)
+        wanted = {fold_words(query) for query in possible}
+        possible = sorted(call.choices, key=lambda choice: fold_words(choice) not in wanted)
     return next(
-        ((tool, query) for query in possible for tool in call.tools if (tool, spoken(query)) not in tried), None
+        ((tool, query) for query in possible for tool in call.tools if (tool, fold_words(query)) not in tried), None
     )
 
 
-def _summary(gold: GoldQuestion, shown: Shown) -> str:
-    """Return the passages that matter, each with its number behind it."""
+def _write_summary(gold: GoldQuestion, shown: Shown) -> str:
+    """Return the shown gold passages, each followed by its number."""
     marks = {passage: f" [{mark}]" if mark else "" for passage, mark in shown.gold.items()}
     kept = [passage for passage in gold.passages if passage.id in marks]
     return "\n\n".join(f"{passage.title}\n{passage.text}{marks[passage.id]}" for passage in kept)
 
 
-def _paths(files: str | Sequence[str]) -> list[str]:
+def _list_paths(files: str | Sequence[str]) -> list[str]:
     return [files] if isinstance(files, str | Path) else [str(file) for file in files]
 
 
-def _texts(message: ChatMessage) -> list[str]:
-    """Return all that a model reads or writes of a message."""
+def _list_texts(message: ChatMessage) -> list[str]:
+    """Return all texts of a message that a model reads or writes."""
     calls = [f"{call.tool_name} {json.dumps(call.arguments, ensure_ascii=False)}" for call in message.tool_calls]
     results = [str(result.result) for result in message.tool_call_results]
     return [*message.texts, *calls, *results]

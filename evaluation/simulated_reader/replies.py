@@ -1,4 +1,4 @@
-"""Writing a step in the format that a prompt asks for."""
+"""Write the replies of the simulated reader in the format of each prompt."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REASONS = {
 
 
 def search(call: Call, tool: str, query: str) -> ChatMessage:
-    """Return the reply that asks for a search."""
+    """Write the reply that requests a search."""
     match call.form:
         case "json":
             return _say(json.dumps({"thought": SEARCHING, "action": tool, "query": query}, ensure_ascii=False))
@@ -32,7 +32,7 @@ def search(call: Call, tool: str, query: str) -> ChatMessage:
 
 
 def answer(call: Call, text: str, label: Label) -> ChatMessage:
-    """Return the reply that answers; one that is forced goes on where the prompt ends."""
+    """Write the reply that answers; a forced answer continues the end of the prompt."""
     forced = not call.may_search
     trailer = f"\nSelf-Evaluation: {label.value}\nExplanation: {_REASONS[label]}" if call.evaluates else ""
     match call.form:
@@ -51,29 +51,29 @@ def answer(call: Call, text: str, label: Label) -> ChatMessage:
 
 
 def verdict(status: bool) -> ChatMessage:
-    """Return the judge's reply."""
+    """Write the judge's reply."""
     analysis = "The new passages say something that was missing." if status else "The new passages say nothing new."
     return _object(analysis=analysis, status=str(status))
 
 
 def reflection(label: Label) -> ChatMessage:
-    """Return the reply of a separate reflection."""
+    """Write the reply of a separate reflection."""
     return _object(explanation=_REASONS[label], label=label.value, suggestions="")
 
 
 def review(label: Label) -> ChatMessage:
-    """Return the reply of MSPR's review."""
+    """Write the reply of MSPR's review."""
     reason = _REASONS[label]
     return _object(effectiveness=reason, completeness=reason, correctness=reason, label=str(label is Label.CORRECT))
 
 
 def question(text: str) -> ChatMessage:
-    """Return the reply of the rewriter."""
+    """Write the reply of the rewriter."""
     return _object(question=text)
 
 
 def summary(text: str) -> ChatMessage:
-    """Return the reply of MSPR's refiner."""
+    """Write the reply of MSPR's refiner."""
     return _say(text or "Nothing in these passages bears on the question.")
 
 

@@ -29,27 +29,27 @@ import yaml
 from rich.console import Console
 from rich.progress import track
 
-from prefrag.evaluation.pipeline_under_test.description import model_judges
+from prefrag.evaluation.pipeline_under_test.description import has_model_judge
 from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.pipeline_blocks import read_pipeline
 from prefrag.pipelines.loading import find, names, read_block
 from prefrag.pipelines.replacing import replace_parts
 
-# Those that need a server, an embedding model or a third source.
+# Pipelines that need a server, an embedding model or a third source.
 _LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources")
 _COLUMNS = (
     *("acc", "f1", "em", "recall", "recall_all", "documents_per_question", "llm_calls"),
     *("total_local", "total_web", "total", "used_local", "used", "forced", "seconds_per_question"),
 )
 _CASCADE = "prefrag.components.judge.cascade_judge.CascadeJudge"
-# Which judge of `prefrag.yaml` stands alone, or both in a cascade, and with which settings.
+# One judge of `prefrag.yaml` alone, or both in a cascade, with their settings.
 JUDGES: dict[str, tuple[str, dict[str, float]]] = {
     "model": ("model_judge", {}),
     "classifier": ("tree_judge", {}),
     "cascade_40_60": ("cascade", {"unsure_from": 0.4, "unsure_to": 0.6}),
     "cascade_20_80": ("cascade", {"unsure_from": 0.2, "unsure_to": 0.8}),
     "cascade_10_90": ("cascade", {"unsure_from": 0.1, "unsure_to": 0.9}),
-    # A probability that nothing falls short of, and one that nothing reaches.
+    # Every probability reaches the one threshold, and none the other.
     "always_true": ("tree_judge", {"threshold": 0.0}),
     "always_false": ("tree_judge", {"threshold": 1.0}),
 }
@@ -62,7 +62,7 @@ class Cell:
     :param pipeline: The name of the pipeline, or its YAML file.
     :param dataset: The folder of the dataset.
     :param questions: The file of questions there, without its ending.
-    :param experiment: What of the pipeline is replaced.
+    :param experiment: The settings of the evaluation.
     """
 
     pipeline: str
@@ -72,17 +72,17 @@ class Cell:
 
     @property
     def folder(self) -> str:
-        """Where its results lie under the output folder."""
+        """The folder of its results below the output folder."""
         one = self.experiment
         sources = {None: "", True: "-split", False: "-whole"}[one.split]
         settings = f"k{one.top_k}-judge{one.judge_error:g}-distraction{one.distraction:g}-seed{one.seed}{sources}"
         return f"{self.dataset.name}-{self.questions}/{Path(self.pipeline).stem}/{settings}"
 
 
-def cells(
+def combine_cells(
     datasets: Sequence[Path], pipelines: Sequence[str], questions: str, settings: Mapping[str, Sequence[Any]]
 ) -> Iterator[Cell]:
-    """Combine everything with everything, but errors of the judge only where a model judges.
+    """Combine all values, but errors of the judge only where a model judges.
 
     :param datasets: The folders of the datasets.
     :param pipelines: The names or YAML files of the pipelines.
@@ -91,7 +91,7 @@ def cells(
     :returns: Every combination that can differ from the others.
     """
     for pipeline in pipelines:
-        judged = model_judges(read_pipeline(pipeline), {"kind": SIMULATED})
+        judged = has_model_judge(read_pipeline(pipeline), {"kind": SIMULATED})
         varied = settings if judged else {**settings, "judge_error": settings["judge_error"][:1]}
         for dataset, *values in itertools.product(datasets, *varied.values()):
             replaced = dict(zip(varied, values, strict=True))
@@ -102,7 +102,7 @@ def cells(
 def write_judge_pipelines(folder: Path) -> dict[str, str]:
     """Write PrefRAG under each judge.
 
-    :param folder: Where to.
+    :param folder: The folder for the files.
     :returns: The YAML file of each judge, by the judge's name.
     """
     folder.mkdir(parents=True, exist_ok=True)
@@ -120,10 +120,10 @@ def write_judge_pipelines(folder: Path) -> dict[str, str]:
 
 
 def evaluate(cell: Cell, output: Path, concurrency: int) -> dict[str, Any]:
-    """Make one evaluation; one that is there already is only read, and refused if the pipeline has changed since.
+    """Make one evaluation; a finished one is only read, and refused if its pipeline has changed.
 
-    :param cell: Which.
-    :param output: The folder of all.
+    :param cell: The evaluation.
+    :param output: The folder of all evaluations.
     :param concurrency: Questions that run at the same time.
     :returns: Its metrics.
     """
@@ -140,7 +140,7 @@ def evaluate(cell: Cell, output: Path, concurrency: int) -> dict[str, Any]:
     ).metrics
 
 
-def dataset_folders(given: list[Path], questions: str) -> list[Path]:
+def find_dataset_folders(given: list[Path], questions: str) -> list[Path]:
     """Find datasets.
 
     :param given: Folders of datasets, or folders that hold some.
@@ -164,16 +164,16 @@ def evaluate_all(
 ) -> dict[Cell, dict[str, Any]]:
     """Make evaluations in several processes.
 
-    :param wanted: Which.
-    :param output: The folder of all.
+    :param wanted: The evaluations.
+    :param output: The folder of all evaluations.
     :param processes: Evaluations made at the same time.
     :param concurrency: Questions of one evaluation at the same time.
     :returns: The metrics of each, in the order given.
-    :raises RuntimeError: When some could not be made, after all others were.
+    :raises RuntimeError: When some failed, after all others were made.
     """
     done: dict[Cell, dict[str, Any]] = {}
     failed: list[str] = []
-    # Not forked: the store and the event loop have threads.
+    # Spawned, not forked, because the store and the event loop have threads.
     with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
         running = {pool.submit(evaluate, cell, output, concurrency): cell for cell in wanted}
         bar = track(as_completed(running), total=len(running), description="Evaluating", console=Console(stderr=True))
@@ -188,10 +188,10 @@ def evaluate_all(
 
 
 def print_table(done: dict[Cell, dict[str, Any]], file: Path | None = None) -> None:
-    """Print one line an evaluation, as a Markdown table, and on the error stream which of them have failed questions.
+    """Print one line per evaluation as a Markdown table, and on stderr those with failed questions.
 
     :param done: The metrics of each.
-    :param file: Where to write the same as CSV as well.
+    :param file: A CSV file for the same lines.
     """
     print("SIMULATED: these numbers compare ways of retrieving; no language model has answered.\n")
     head = ("reader", "dataset", "pipeline", "k", "judge error", "distraction", "seed", "n", "errors", *_COLUMNS)
@@ -217,7 +217,7 @@ def print_table(done: dict[Cell, dict[str, Any]], file: Path | None = None) -> N
     for cell, metrics in done.items():
         if metrics["errors"]:
             counted = f"{metrics['errors']} of {metrics['n']} questions failed and score 0"
-            print(f"{cell.folder}: {counted}; `error` in its predictions.jsonl says why.", file=sys.stderr)
+            print(f"{cell.folder}: {counted}; `error` in its predictions.jsonl gives the reason.", file=sys.stderr)
     if file is not None:
         with file.open("w", newline="", encoding="utf-8") as lines:
             csv.writer(lines).writerows([head, *rows])
@@ -253,7 +253,7 @@ def main(
         "seed": seed or [0],
         "split": [split],
     }
-    wanted = list(cells(dataset_folders(datasets, questions), pipelines, questions, settings))
+    wanted = list(combine_cells(find_dataset_folders(datasets, questions), pipelines, questions, settings))
     print_table(evaluate_all(wanted, output, processes=processes, concurrency=concurrency), table)
 
 

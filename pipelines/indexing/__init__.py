@@ -1,4 +1,4 @@
-"""Bringing corpora and people's own files into an index, and keeping it in step with them."""
+"""Index corpora and users' own files, and keep the index in step with them."""
 
 from __future__ import annotations
 
@@ -48,28 +48,28 @@ def index(
     prune: bool = False,
     on_progress: OnProgress | None = None,
 ) -> IndexReport:
-    """Bring corpora, files and folders into an index.
+    """Index corpora, files and folders.
 
-    A JSONL corpus gives a passage a line, known by its `id`: a line that is new or changed is written, lines that
-    left the corpus stay until they are pruned, and one whose id an earlier line or another corpus has is reported and
-    passed over. A text, Markdown, HTML or PDF file is cut into passages when it is new or changed, and they take the
-    place of its earlier ones. A file is known by its real path, however it was reached. Hidden files are left out,
-    and what cannot be read is reported and passed over; its earlier passages stay.
+    Each line of a JSONL corpus is a passage, identified by its `id`: new and changed lines are written, lines that left
+    the corpus stay until they are pruned, and a line whose id an earlier line or another corpus has is reported and
+    skipped. A text, Markdown, HTML or PDF file is split into passages when it is new or changed, and they replace its
+    earlier ones. A file is identified by its real path, however it was reached. Hidden files are left out, and what
+    cannot be read is reported and skipped; its earlier passages stay.
 
-    The index itself says what is there already, so a second call, also after a crash, only does what is missing. New
-    passages are written before old ones are deleted: at no time is something lost that was there.
+    The index itself records what it holds, so a second call, also after a crash, only does what is missing. New
+    passages are written before old ones are deleted, so nothing is lost at any time.
 
     :param paths: Corpora, files, and folders of them.
     :param index: The name of the index; a missing one is made.
-    :param store: `tantivy`, `elasticsearch` (at `PREFRAG_ELASTICSEARCH_URL`), or any document store of Haystack's.
+    :param store: `tantivy`, `elasticsearch` (at `PREFRAG_ELASTICSEARCH_URL`), or any Haystack document store.
     :param language: The language of stemmer and stop words for a new index; None is English.
     :param split_sources: Keep the simulated sources of a corpus apart: lines whose `source` is `local` or `both` go
         to the index, `web` or `both` to a second one of the same name with `-web`. Files go to the first.
-    :param prune: When done, also do what `prune` does.
+    :param prune: Whether to call `prune` at the end.
     :param on_progress: Called after every write and every file.
-    :returns: What was done and what was passed over.
+    :returns: What was done and what was skipped.
     :raises FileNotFoundError: When a path does not exist; nothing was indexed then.
-    :raises ValueError: When store, language or name cannot be.
+    :raises ValueError: When the store, the language or the name is invalid.
     :raises DocumentStoreError: When the store fails. What was reported as written is there.
     """
     started = time.perf_counter()
@@ -99,7 +99,7 @@ def index(
 
 
 def list_documents(index: str = DEFAULT_INDEX, store: str | DocumentStore = "tantivy") -> list[IndexedFile]:
-    """List what an index holds, a file or corpus an entry.
+    """List the files and corpora of an index.
 
     :param index: The name of the index.
     :param store: As for `index`.
@@ -120,13 +120,13 @@ def list_documents(index: str = DEFAULT_INDEX, store: str | DocumentStore = "tan
 def delete_documents(
     targets: Iterable[str], *, index: str = DEFAULT_INDEX, store: str | DocumentStore = "tantivy"
 ) -> Deletion:
-    """Take passages out of an index; the files themselves stay where they are.
+    """Delete passages from an index; the files themselves stay.
 
     :param targets: Ids of passages, files, corpora, or folders with everything that was indexed below them. They
         need not exist any more.
     :param index: The name of the index.
     :param store: As for `index`.
-    :returns: How much went, and what was not there.
+    :returns: The number of deleted passages, and the targets that the index does not hold.
     :raises FileNotFoundError: When there is no such index.
     :raises DocumentStoreError: When the store fails.
     """
@@ -139,14 +139,14 @@ def delete_documents(
 
 
 def prune(index: str = DEFAULT_INDEX, *, store: str | DocumentStore = "tantivy") -> IndexReport:
-    """Take out what has lost its origin: passages of files that do not exist any more, and of lines that left a corpus.
+    """Delete the passages of files that no longer exist and of lines that left a corpus.
 
-    A corpus with a line that cannot be read keeps all its passages, for that line may be one of theirs. Where the
-    folder that held all files of the index is gone, nothing is taken out: more likely a drive is not mounted.
+    A corpus with an unreadable line keeps all its passages, because that line may be one of them. Nothing is deleted
+    when the folder of all files of the index is missing, because then a drive is probably not mounted.
 
     :param index: The name of the index.
     :param store: As for `index`.
-    :returns: What went (`deleted`, `pruned`) and what could not be checked (`skipped`).
+    :returns: What was deleted (`deleted`, `pruned`) and what could not be checked (`skipped`).
     :raises FileNotFoundError: When there is no such index.
     :raises DocumentStoreError: When the store fails.
     """

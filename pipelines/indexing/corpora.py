@@ -1,4 +1,4 @@
-"""Bringing a JSONL corpus into an index."""
+"""Index a JSONL corpus."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SOURCES = ("local", "web", "both")
 
 
 def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None, tally: Tally) -> None:
-    """Write the lines of a corpus that are new or changed, and report those that are no passages.
+    """Write the new and changed lines of a corpus, and report those that are no passages.
 
     :param file: The corpus.
     :param local: The index; where sources are split, that of the lines whose `source` is `local` or `both`.
@@ -57,7 +57,7 @@ def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None,
         report.files += 1
         report.unchanged_files += report.written == written
     elif report.skipped_lines > skipped_lines:
-        # No corpus at all: one word about the file instead of many about its lines.
+        # Not a corpus at all: report the file once instead of each of its lines.
         first = report.skipped[skipped]
         del report.skipped[skipped:]
         report.skipped_lines = skipped_lines

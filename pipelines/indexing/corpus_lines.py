@@ -1,4 +1,4 @@
-"""The lines of a corpus that are written together."""
+"""Collect lines of a corpus that are written together."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class _Line(NamedTuple):
 
 
 class CorpusLines:
-    """Lines of one corpus on their way into its indexes: a batch at a time, because every write costs a commit.
+    """A batch of lines of one corpus, written together because every write costs a commit.
 
     :param file: The corpus.
     :param local: The index; where sources are split, that of the lines whose `source` is `local` or `both`.
@@ -37,27 +37,27 @@ class CorpusLines:
         self._tally = tally
         self._lines: dict[str, _Line] = {}
         self._bytes = 0
-        # The ids of other corpora, as far as they were needed; None for a corpus that cannot be read.
+        # The ids of the other corpora that were needed so far; None for a corpus that cannot be read.
         self._others: dict[str, np.ndarray | None] = {}
 
     @property
     def are_enough(self) -> bool:
-        """Tell whether it is time to write."""
+        """Whether there are enough lines for a write."""
         return len(self._lines) >= self._local.batch or self._bytes >= MOST_BATCH_BYTES
 
     def add(self, number: int, record: PassageRecord, size: int) -> None:
         """Add a line.
 
         :param number: Its number, from 1.
-        :param record: The passage on it; its id is none of the lines added before.
-        :param size: Its bytes.
+        :param record: The passage on it, whose id no earlier line has.
+        :param size: Its size in bytes.
         """
         passage = record.document(corpus=str(self._file.path))
         self._lines[record.id] = _Line(number, passage, record.source)
         self._bytes += size
 
     def write(self) -> None:
-        """Write what is new or changed, and report what an index has already or another corpus has of that id."""
+        """Write the new and changed lines, and count or report the others."""
         for store, own in ((self._local, ("local", "both")), (self._web, ("web", "both"))):
             if store is not None:
                 self._write_to(store, own)
@@ -77,7 +77,7 @@ class CorpusLines:
             elif there is not None and (there.content, there.meta) == (passage.content, passage.meta):
                 report.unchanged += 1
             elif there is not None and self._is_of_another(there):
-                # Where it says the same, nothing is lost.
+                # An equal passage of another corpus loses nothing.
                 if (there.content, {**there.meta, "corpus": corpus}) == (passage.content, passage.meta):
                     report.unchanged += 1
                     continue
@@ -100,7 +100,7 @@ class CorpusLines:
         report.deleted += len(moved)
 
     def _is_of_another(self, passage: Document) -> bool:
-        """Tell whether another corpus holds a passage still, so that this one may not take its place."""
+        """Check whether another corpus still holds a passage, which must then not be overwritten."""
         other = passage.meta.get("corpus")
         if not other or other == str(self._file.path) or not is_there(other):
             return False

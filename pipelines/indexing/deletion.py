@@ -1,4 +1,4 @@
-"""Finding the passages that a user wants deleted."""
+"""Find the passages that a user wants to delete."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def find_passages(store: PassageStore, targets: Sequence[str]) -> dict[str, set[
 
     :param store: The index.
     :param targets: Ids and paths, each once.
-    :returns: For each target the ids of its passages; none where the index does not have it.
+    :returns: The ids of the passages of each target; an empty set where the index does not have it.
     """
     found: dict[str, set[str]] = {target: set() for target in targets}
     for passage_id in store.by_id(list(targets)):

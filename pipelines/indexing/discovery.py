@@ -1,4 +1,4 @@
-"""Finding the files to index: each once, by its real path."""
+"""Find the files to index, each once, by its real path."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class FoundFile:
     """A file to index.
 
     :param path: Its real path.
-    :param size: Its bytes.
+    :param size: Its size in bytes.
     """
 
     path: Path
@@ -27,7 +27,7 @@ class FoundFile:
 
     @property
     def is_corpus(self) -> bool:
-        """Tell whether it is a JSONL corpus."""
+        """Whether it is a JSONL corpus."""
         return self.path.suffix.lower() == CORPUS_SUFFIX
 
 
@@ -35,7 +35,7 @@ def find_files(paths: Iterable[str | os.PathLike[str]], report: IndexReport) -> 
     """Find the files to read, each once.
 
     :param paths: Files and folders.
-    :param report: Where to report what is passed over.
+    :param report: The report to which skipped files are added.
     :returns: The files, in the order of the paths and of the names in a folder.
     :raises FileNotFoundError: When a path does not exist.
     """
@@ -69,7 +69,7 @@ def find_files(paths: Iterable[str | os.PathLike[str]], report: IndexReport) -> 
 
 
 def real_path(path: str | os.PathLike[str]) -> Path:
-    """Resolve a path: the one name by which the index knows a file.
+    """Resolve a path to the one by which the index identifies a file.
 
     :param path: A path; the file need not exist.
     :returns: The absolute path without links.

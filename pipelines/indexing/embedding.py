@@ -1,4 +1,4 @@
-"""Embedding the passages of an index, so that they can be retrieved by their vectors."""
+"""Embed the passages of an index for retrieval by vectors."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from prefrag.pipelines.indexing.lock import index_lock
 from prefrag.pipelines.indexing.stores import DEFAULT_URL, URL_VARIABLE, open_passages
 
 DEFAULT_MODEL = "BAAI/bge-large-en-v1.5"
-# One write a batch: so many passages at most are embedded again after a crash.
+# Each batch is one write, so at most this many passages are embedded again after a crash.
 _BATCH = 256
 
 
 class DocumentEmbedder(Protocol):
-    """Any component with ``documents`` -> ``documents`` that gives each an embedding."""
+    """Any component with ``documents`` -> ``documents`` that adds an embedding to each."""
 
     def run(self, documents: list[Document]) -> dict[str, Any]:
         """Embed documents.
@@ -43,12 +43,12 @@ class DocumentEmbedder(Protocol):
 
 @dataclass
 class EmbeddingReport:
-    """What an embedding did.
+    """The counts of one embedding of an index.
 
     :param embedded: Passages embedded, because they were new or changed.
-    :param unchanged: Passages whose vectors were there already.
-    :param deleted: Vectors of passages that are gone.
-    :param seconds: How long it took.
+    :param unchanged: Passages whose vectors existed already.
+    :param deleted: Deleted vectors, of passages that no longer exist.
+    :param seconds: The duration.
     """
 
     embedded: int = 0
@@ -58,7 +58,7 @@ class EmbeddingReport:
 
 
 def document_embedder(model: str = DEFAULT_MODEL, **settings: Any) -> Any:
-    """Make the embedder of passages: title and text, vectors of length 1.
+    """Make the embedder of passages, which embeds title and text as vectors of length 1.
 
     :param model: A Sentence Transformers model, by its name on Hugging Face or as a folder.
     :param settings: Further parameters of `SentenceTransformersDocumentEmbedder`, for example `batch_size`.
@@ -75,7 +75,7 @@ def document_embedder(model: str = DEFAULT_MODEL, **settings: Any) -> Any:
 
 
 def elasticsearch_store(url: str = "http://127.0.0.1:9200", index: str = "default") -> ElasticsearchDocumentStore:
-    """Open the passages of an Elasticsearch index, as `prefrag index` and `embed_index` have filled it.
+    """Open the passages of an Elasticsearch index that `prefrag index` and `embed_index` have filled.
 
     :param url: Where the server is.
     :param index: The name of the index.
@@ -101,28 +101,28 @@ def embed_index(
 ) -> EmbeddingReport:
     """Bring the vectors of an index in step with its passages.
 
-    Passages that are new or changed are embedded and the vectors of those that are gone deleted; the rest is left
-    alone. Every 256 passages are on disk before the next are embedded, so a call that was stopped is taken up by the
-    next one. Of an on-disk index the vectors lie in a folder beside the texts, a table a model; in Elasticsearch they
-    are a `dense_vector` named `embedding` in the passages themselves, and of one model. Two processes that embed the
-    same index do so one after the other.
+    New and changed passages are embedded, the vectors of deleted passages are deleted, and the rest stays as it is.
+    Every 256 passages are on disk before the next are embedded, so the next call continues one that was stopped. An
+    on-disk index has its vectors in a folder beside the texts, one table per model; Elasticsearch has those of one
+    model as a `dense_vector` named `embedding` in the passages themselves. Two processes that embed the same index take
+    turns.
 
     :param index: The name of the index, filled by :func:`prefrag.pipelines.indexing.index`; `demo` can be embedded too.
     :param store: `tantivy`, `elasticsearch` (at `PREFRAG_ELASTICSEARCH_URL`), or an opened store in place of the name.
     :param model: The name of the embedding model; retrieval must use the same.
     :param embedder: The embedder of documents; by default :func:`document_embedder` of the model.
-    :param on_progress: Called after every write with the passages that are done and all passages.
-    :returns: What was done.
+    :param on_progress: Called after every write with the number of finished passages and of all passages.
+    :returns: The counts.
     :raises ImportError: When the extra `dense` is not installed.
     :raises FileNotFoundError: When there is no such index.
     :raises ValueError: When there is no such store, Elasticsearch holds vectors of another model, or another process
-        takes hours to embed the index.
+        embeds the index for hours.
     :raises DocumentStoreError: When the store fails. What was reported as done is there.
     """
     started = time.perf_counter()
     if isinstance(store, str):
         store = _open(store, index)
-    # What is embedded already is looked up behind the lock: another process may have done it while this one waited.
+    # Look up what is embedded already inside the lock: another process may have done it while this one waited.
     with _lock(store, model):
         report = _bring_in_step(store, model, embedder, on_progress)
     report.seconds = time.perf_counter() - started
@@ -151,8 +151,8 @@ def _bring_in_step(
     )
     report = EmbeddingReport()
     total = store.count_documents()
-    # A long corpus is gone through one batch at a time: only the fingerprints are held.
-    waiting = target.waiting(report)
+    # Only the fingerprints are held in memory: a long corpus is read one batch at a time.
+    waiting = target.find_unembedded(report)
     while batch := list(islice(waiting, _BATCH)):
         if embedder is None:
             embedder = document_embedder(model)
@@ -170,7 +170,7 @@ def _bring_in_step(
 
 
 def _open(store: str, index: str) -> TantivyDocumentStore | ElasticsearchDocumentStore:
-    # Reports what is wrong with the name, the index or the server.
+    # Raises when the name, the index or the server is invalid.
     open_passages(store, index)
     if store == "tantivy":
         return TantivyDocumentStore(path=str(resolve_index(index)))
@@ -191,7 +191,7 @@ class _TantivyVectors:
         self._known = self._vectors.fingerprints()
         self._gone = set(self._known)
 
-    def waiting(self, report: EmbeddingReport) -> Iterator[Document]:
+    def find_unembedded(self, report: EmbeddingReport) -> Iterator[Document]:
         for passage in self._store.iterate_documents():
             self._gone.discard(passage.id)
             if self._known.get(passage.id) == _fingerprint(passage):
@@ -211,7 +211,7 @@ class _TantivyVectors:
 
 
 class _ElasticsearchVectors:
-    """The vectors in the passages of an Elasticsearch index: writing a passage anew drops its vector."""
+    """The vectors in the passages of an Elasticsearch index, where rewriting a passage drops its vector."""
 
     def __init__(self, store: ElasticsearchDocumentStore, model: str) -> None:
         self._client = store.client
@@ -227,13 +227,13 @@ class _ElasticsearchVectors:
                 "index."
             )
 
-    def waiting(self, report: EmbeddingReport) -> Iterator[Document]:
+    def find_unembedded(self, report: EmbeddingReport) -> Iterator[Document]:
         has_vector = {"exists": {"field": "embedding"}}
         if self._mapped:
             self._client.indices.refresh(index=self._index)
             report.unchanged = int(self._client.count(index=self._index, query=has_vector)["count"])
         lacking = {"query": {"bool": {"must_not": [has_vector]}}, "_source": ["id", "title", "content"]}
-        # The model may take minutes over a batch, and the scroll must live that long.
+        # The model may take minutes for a batch, and the scroll must live that long.
         for hit in helpers.scan(self._client, index=self._index, query=lacking, size=_BATCH, scroll="30m"):
             source = hit["_source"]
             if (source.get("content") or "").strip():
@@ -251,7 +251,7 @@ class _ElasticsearchVectors:
             for passage, vector in zip(passages, vectors, strict=True)
         )
         _, refused = helpers.bulk(self._client, changes, index=self._index, raise_on_error=False)
-        # A passage that was deleted meanwhile needs no vector.
+        # A passage that was deleted in the meantime needs no vector.
         lost = [item for item in refused if item["update"].get("status") != 404] if isinstance(refused, list) else []
         if lost:
             raise DocumentStoreError(f"Elasticsearch refused {len(lost)} vectors: {lost[0]['update'].get('error')}")

@@ -1,4 +1,4 @@
-"""People's own files as passages: text, Markdown, HTML and PDF through Haystack's converters and splitter."""
+"""Convert users' own files into passages: text, Markdown, HTML and PDF, with Haystack's converters and splitter."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ FORMATS = {
 }
 MOST_BYTES = 200_000_000
 
-# Part of every fingerprint: a new way of making passages makes every file a changed one.
+# Part of every fingerprint, so that a new way of making passages marks every file as changed.
 _RECIPE = 2
 _CONVERTERS: dict[str, Callable[[], Any]] = {
     TEXT: TextFileToDocument,
     MARKDOWN: lambda: MarkdownToDocument(progress_bar=False, extract_frontmatter=True),
-    # The extraction is made for news pages; notes and wikis need it to keep more.
+    # The extraction is tuned for news pages; notes and wikis need it to keep more.
     HTML: lambda: HTMLToDocument(extraction_kwargs={"favor_recall": True, "include_comments": False}),
     PDF: PyPDFToDocument,
 }
@@ -54,7 +54,7 @@ _LOGGERS = ("haystack.components.converters", "pypdf", "trafilatura", "htmldate"
 
 
 class CannotRead(PrefragError):
-    """A file that cannot become passages; the message is the reason and what to do."""
+    """A file that cannot be converted; the message gives the reason and what to do."""
 
 
 class FileConverter:
@@ -77,12 +77,12 @@ class FileConverter:
     def passages(self, path: Path, data: bytes) -> list[Document]:
         """Convert one file.
 
-        :param path: The file, absolute, its name in UTF-8. Its suffix, one of `FORMATS`, says what it is.
+        :param path: The file, absolute, its name in UTF-8. Its suffix, one of `FORMATS`, determines its format.
         :param data: Its content.
         :returns: Its passages in order. Their metadata: `title`, `file_path`, `file_hash`, `split_id` (position in
             the file, from 0), `split_count` (passages of the file), for a PDF `page_number` (where the passage
             begins, from 1), and the simple values of a Markdown file's front matter.
-        :raises CannotRead: When nothing can be got out of it.
+        :raises CannotRead: When no passage can be extracted.
         """
         mime_type = FORMATS[path.suffix.lower()]
         if mime_type in self._missing:
@@ -105,7 +105,7 @@ class FileConverter:
             try:
                 result = self.pipeline.run({"by_type": {"sources": [source]}})
             except PipelineRuntimeError as error:
-                # What the HTML converter gives for a page without text is refused by the splitter.
+                # The splitter refuses the output of the HTML converter for a page without text.
                 if mime_type == HTML and isinstance(error.__cause__, ValueError):
                     raise CannotRead(_reason(complaints, mime_type)) from error
                 raise CannotRead(f"it cannot be converted ({error.__cause__ or error})") from error
@@ -140,7 +140,7 @@ class FileConverter:
 
 
 def fingerprint(data: bytes) -> str:
-    """Compute what differs between a changed file and an unchanged one.
+    """Compute a digest that differs between a changed file and an unchanged one.
 
     :param data: The content of the file.
     :returns: A digest of the content and of the way passages are made from it.
@@ -152,9 +152,9 @@ def _build() -> tuple[Pipeline, set[str]]:
     """Build the pipeline, and list the types for which a package is missing."""
     pipeline = Pipeline()
     pipeline.add_component("by_type", FileTypeRouter(mime_types=list(_CONVERTERS)))
-    # With one file a run the joiner only passes on what the one converter gave.
+    # With one file per run the joiner only passes on the output of its converter.
     pipeline.add_component("joiner", DocumentJoiner())
-    # The splitter's own ways of finding sentences need a model that is downloaded at first use.
+    # The splitter's own sentence detection needs a model that is downloaded at first use.
     pipeline.add_component("splitter", DocumentSplitter(split_by="function", splitting_function=split_into_passages))
     pipeline.connect("joiner.documents", "splitter.documents")
     missing = set()
@@ -172,14 +172,14 @@ def _build() -> tuple[Pipeline, set[str]]:
 
 
 def _with_pages(parts: list[str], is_pdf: bool) -> Iterator[tuple[str, int | None]]:
-    """Bring every passage into one shape of white space, with the page of its first letter."""
+    """Normalise the white space of every passage and find the page of its first letter."""
     page = 1
     for part in parts:
         leading = len(part) - len(part.lstrip())
         first_page = page + part.count("\f", 0, leading)
         page += part.count("\f")
         if is_pdf:
-            # Lines of a PDF end where the paper does: words are put together again, and lines.
+            # A PDF has a line break at the end of each printed line: join the split words and the lines.
             part = re.sub(r"(?<=[a-z])-\n(?=[a-z])", "", part)
             yield " ".join(part.split()), first_page
         else:
@@ -261,7 +261,7 @@ def _reason(complaints: list[logging.LogRecord], mime_type: str) -> str:
     return "there is no text in it" + (" (a scanned PDF needs text recognition first)" if mime_type == PDF else "")
 
 
-# Names that belong to the converters, to Haystack's documents, or to what is written below.
+# Names that belong to the converters, to Haystack's documents, or to the metadata written below.
 _NOT_FOR_META = {
     "encoding",
     "source_id",
@@ -280,7 +280,7 @@ def _is_simple(value: Any) -> bool:
 
 @contextmanager
 def _collect_warnings() -> Iterator[list[logging.LogRecord]]:
-    """Collect what converters and their libraries log: only there do they give the reason why a file gave nothing."""
+    """Collect the log of the converters and their libraries, the only place that states why a file gave nothing."""
     records: list[logging.LogRecord] = []
 
     class Listener(logging.Handler):

@@ -1,4 +1,4 @@
-"""Bringing text, Markdown, HTML and PDF files into an index."""
+"""Index text, Markdown, HTML and PDF files."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from prefrag.pipelines.indexing.file_conversion import MOST_BYTES, CannotRead, F
 from prefrag.pipelines.indexing.stores import MOST_BATCH_BYTES, PassageStore
 from prefrag.pipelines.indexing.tally import Tally
 
-# A lookup brings whole passages into memory, and a book has a thousand.
+# A lookup loads whole passages into memory, and a book has a thousand.
 _FILES_A_LOOKUP = 50
-# So that little work is lost when a long conversion is stopped.
+# Limits the work that is lost when a long conversion is stopped.
 _MOST_SECONDS_UNSAVED = 5.0
 
 
 def index_files(files: Sequence[FoundFile], store: PassageStore, tally: Tally) -> None:
-    """Convert the files that are new or changed, and write their passages over their earlier ones.
+    """Convert the new and changed files, and replace their earlier passages.
 
     :param files: The files.
     :param store: The index.
@@ -90,7 +90,7 @@ class _FileBatch:
         if passages is None:
             report.unchanged_files += 1
             report.unchanged += unchanged
-            # Left by a crash between writing and deleting.
+            # A crash between writing and deleting left these passages.
             self._outdated += outdated
             report.deleted += len(outdated)
         else:
@@ -116,7 +116,7 @@ class _FileBatch:
             report.written += len(passages)
             report.replaced += len(passages) if outdated else 0
             self._outdated += outdated
-        # Only now that the new ones are safe.
+        # Delete the old passages only after the new ones are safe.
         self._store.delete_in_batches(self._outdated)
         self._tally.advance(self._last.path)
         self._clear()

@@ -1,4 +1,4 @@
-"""One process at a time makes or embeds an index."""
+"""Let one process at a time make or embed an index."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ _POLL_SECONDS = 0.2
 
 @contextmanager
 def index_lock(name: str, wait: float = WAIT_SECONDS, work: str | None = None) -> Iterator[None]:
-    """Hold the right to make or embed an index; whoever else wants it waits.
+    """Hold the lock for making or embedding an index, while other processes wait for it.
 
-    It ends with the process that holds it, however that ends. Where the system locks no files (Windows), nobody waits:
-    two processes must not work on one index at the same time there. Processes with other data directories, or on other
-    machines, know nothing of it.
+    The lock ends with the process that holds it, however that ends. Where the system locks no files (Windows), nobody
+    waits, and two processes must not work on one index at the same time. The lock does not reach processes with other
+    data directories or on other machines.
 
-    :param name: The name of the lock: that of the index, or one that stands for it and the work on it.
+    :param name: The name of the lock: that of the index, or one for the index and the work on it.
     :param wait: Seconds to wait for another process.
-    :param work: What is done, for the messages; by default that the index of this name is made.
-    :raises ValueError: When another process is still at it after that time.
+    :param work: The work, for the messages; by default making the index of this name.
+    :raises ValueError: When another process still holds the lock after that time.
     """
     work = work or f"making the index {name}"
     path = data_directory() / "locks" / f"{name}.lock"
     path.parent.mkdir(parents=True, exist_ok=True)
-    # The file stays: were it deleted, one could wait for the old file while another locks a new one.
+    # Keep the file: if it were deleted, one process could wait for the old file while another locks a new one.
     with path.open("ab") as file:
         if not take_lock(file):
             logger.warning("Another process is %s: waiting until it is done.", work)
@@ -42,7 +42,7 @@ def index_lock(name: str, wait: float = WAIT_SECONDS, work: str | None = None) -
                 if time.monotonic() >= deadline:
                     raise ValueError(
                         f"Another process is still {work} after {wait:g} seconds. Wait for it to end, or stop it, and "
-                        "run this again: it goes on from there."
+                        "run this again: it continues from there."
                     )
                 time.sleep(_POLL_SECONDS)
         yield

@@ -1,4 +1,4 @@
-"""Where the passages of an index come from."""
+"""Find out where the passages of an index come from."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from haystack import Document
 
 
 def origin_of(passage: Document) -> tuple[str, str | None]:
-    """Tell where a passage comes from.
+    """Find the origin of a passage.
 
     :param passage: A passage of an index.
-    :returns: `file` or `corpus` with its path, or `other` with None for what indexing did not bring.
+    :returns: `file` or `corpus` with its path, or `other` with None for passages that indexing did not write.
     """
     if path := passage.meta.get("file_path"):
         return "file", str(path)
@@ -21,7 +21,7 @@ def origin_of(passage: Document) -> tuple[str, str | None]:
 
 
 def is_there(path: str) -> bool:
-    """Tell whether a file or folder exists.
+    """Check whether a file or folder exists.
 
     :param path: Its path.
     :returns: False only when it is certain that it does not.
@@ -31,6 +31,6 @@ def is_there(path: str) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:
-        # A folder that may not be entered, or a server that does not answer, says nothing about the file.
+        # An unreadable folder or an unreachable server does not show that the file is gone.
         return True
     return True

@@ -1,4 +1,4 @@
-"""The ids of a corpus as digests of eight bytes each, because corpora have millions."""
+"""Hold the ids of a corpus as digests of eight bytes each, because corpora have millions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from prefrag.pipelines.indexing.report import IndexReport, Skipped
 
 
 class PassageIds:
-    """The ids that a corpus has had while it is read."""
+    """The ids that were read from a corpus so far."""
 
     _MOST_UNSORTED = 500_000
 
@@ -25,7 +25,7 @@ class PassageIds:
         """Add an id.
 
         :param passage_id: The id.
-        :returns: Whether it is a new one.
+        :returns: Whether it is new.
         """
         digest = _digest(passage_id)
         if digest in self._unsorted or _contains(self._sorted, digest):
@@ -42,7 +42,7 @@ def read_ids(corpus: str, report: IndexReport | None = None) -> np.ndarray | Non
     """Read the ids of a corpus.
 
     :param corpus: Its path.
-    :param report: Where to report a corpus that cannot be read.
+    :param report: The report to which an unreadable corpus is added.
     :returns: The digests of its ids, sorted, shape (passages,); None when not all of the corpus can be read.
     """
     digests = array("Q")
@@ -59,9 +59,9 @@ def read_ids(corpus: str, report: IndexReport | None = None) -> np.ndarray | Non
 
 
 def contains_id(ids: np.ndarray, passage_id: str) -> bool:
-    """Tell whether an id is among those of a corpus.
+    """Check whether an id is among those of a corpus.
 
-    :param ids: What `read_ids` gave.
+    :param ids: The digests that `read_ids` returned.
     :param passage_id: The id.
     :returns: Whether it is among them.
     """

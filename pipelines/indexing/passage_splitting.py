@@ -1,4 +1,4 @@
-"""Cutting a text into passages of whole sentences, about a paragraph each."""
+"""Split a text into passages of whole sentences, about a paragraph each."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _ABBREVIATION = re.compile(
 
 
 def split_into_passages(text: str) -> list[str]:
-    """Cut a text into passages that end where a sentence ends, without overlap.
+    """Split a text into passages that end where a sentence ends, without overlap.
 
-    A passage closes at the first end of a paragraph after 100 words, or before the sentence that would bring it over
-    140. A heading stays with what follows it. Only a sentence longer than a whole passage, such as a table, is cut:
-    at its lines, else between words.
+    A passage ends at the first end of a paragraph after 100 words, or before the sentence that would bring it over
+    140. A heading stays with the text after it. Only a sentence longer than a whole passage, such as a table, is split:
+    at its lines, or between words.
 
     :param text: Any text; pages may be separated by form feeds.
-    :returns: The passages; joined they are the text, white space included.
+    :returns: The passages, which join to the whole text, white space included.
     """
     passages: list[str] = []
     current, words = "", 0
@@ -60,7 +60,7 @@ def split_into_passages(text: str) -> list[str]:
 
 
 def _units(text: str) -> Iterator[str]:
-    """Sentences with the space after them; lines or runs of words of what is too long for a passage."""
+    """Yield sentences with the space after them, and lines or runs of words of a sentence longer than a passage."""
     for sentence in _sentences(text):
         if _fits(sentence):
             yield sentence
@@ -77,7 +77,7 @@ def _sentences(text: str) -> Iterator[str]:
     for boundary in _BOUNDARY.finditer(text):
         if boundary["blank"] is not None:
             paragraph = text[start : boundary.start()]
-            # A short paragraph that does not end like a sentence is the heading of the next.
+            # A short paragraph that does not end like a sentence is the heading of the next one.
             if not _ENDED.search(paragraph[-20:]) and len(paragraph.split()) < _HEADING_WORDS:
                 continue
         elif boundary["sentence"] is not None:

@@ -1,4 +1,4 @@
-"""A progress bar of an indexing on a terminal."""
+"""Show the progress of an indexing on a terminal."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from prefrag.pipelines.indexing.report import OnProgress, Progress
 
 @contextmanager
 def indexing_bar(console: Console) -> Iterator[OnProgress]:
-    """Show a progress bar as long as an indexing runs; it goes when that is done.
+    """Show a progress bar while an indexing runs.
 
     :param console: Where to show it.
-    :returns: A context with the function that the indexing is to call with its progress.
+    :returns: A context with the function to which the indexing passes its progress.
     """
     columns = (
         bars.TextColumn("{task.fields[name]}"),

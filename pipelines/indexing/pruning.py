@@ -1,4 +1,4 @@
-"""Taking out of an index what has lost its origin."""
+"""Delete passages whose origin is gone from an index."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from prefrag.pipelines.indexing.stores import PassageStore
 
 
 def prune_passages(store: PassageStore, report: IndexReport) -> None:
-    """Delete passages of files that do not exist any more, and of lines that left a corpus.
+    """Delete the passages of files that no longer exist and of lines that left a corpus.
 
     :param store: The index.
-    :param report: Where to report what went and what could not be checked.
+    :param report: The report to which deleted passages and unreadable corpora are added.
     """
     gone: list[str] = []
     pruned: set[str] = set()
-    # For a file whether it is there; for a corpus the ids it holds, None when they cannot be read.
+    # Whether each file exists; the ids of each corpus, None when they cannot be read.
     files: dict[str, bool] = {}
     corpora: dict[str, np.ndarray | None] = {}
     for passage in store.all():
@@ -41,7 +41,7 @@ def prune_passages(store: PassageStore, report: IndexReport) -> None:
     if pruned and (missing := _missing_root(files)):
         reason = (
             "nothing is pruned, because the folder of all indexed files is not there: is a drive not mounted? If the "
-            "files are gone for good, delete this folder from the index"
+            "files are gone permanently, delete this folder from the index"
         )
         report.skipped.append(Skipped(missing, reason))
         return
@@ -51,12 +51,12 @@ def prune_passages(store: PassageStore, report: IndexReport) -> None:
 
 
 def _missing_root(files: dict[str, bool]) -> str | None:
-    """Find the folder that held all files, where it is gone too."""
+    """Find the common folder of all files when it is missing too."""
     if any(files.values()):
         return None
     try:
         root = os.path.commonpath([os.path.dirname(path) for path in files])
     except ValueError:
-        # On several drives of Windows.
+        # The files are on several Windows drives.
         return None
     return None if is_there(root) else root

@@ -1,4 +1,4 @@
-"""What an indexing, a listing or a deletion reports."""
+"""The reports of an indexing, a listing and a deletion."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Progress:
-    """How far an indexing is. What it counts as written is safe on disk.
+    """The progress of an indexing; passages counted as written are safe on disk.
 
-    :param path: The file that was worked on last.
-    :param bytes_done: Bytes of the files that are done.
+    :param path: The file that was processed last.
+    :param bytes_done: Bytes of the finished files.
     :param bytes_total: Bytes of all files.
-    :param written: Passages written so far, those in the place of earlier ones included.
-    :param unchanged: Passages that were there already.
+    :param written: Passages written so far, replacements included.
+    :param unchanged: Passages that existed already.
     """
 
     path: str
@@ -29,7 +29,7 @@ OnProgress = Callable[[Progress], None]
 
 @dataclass(frozen=True)
 class Skipped:
-    """Something that was passed over.
+    """A file or line that was skipped.
 
     :param path: The file.
     :param reason: Why, and what to do.
@@ -41,24 +41,24 @@ class Skipped:
     line: int | None = None
 
     def __str__(self) -> str:
-        """Give where and why in one line."""
+        """Write the place and the reason in one line."""
         return f"{self.path}{'' if self.line is None else f', line {self.line}'}: {self.reason}"
 
 
 @dataclass
 class IndexReport:
-    """What an indexing did.
+    """The counts of one indexing.
 
-    :param files: Files and corpora that were read, the unchanged ones included.
+    :param files: Files and corpora that were read, unchanged ones included.
     :param unchanged_files: Those of them that gave nothing new.
-    :param written: Passages written, those in the place of earlier ones included.
-    :param replaced: Those of the written that took the place of earlier ones.
-    :param unchanged: Passages that were there already.
-    :param deleted: Passages that went without another in their place.
-    :param pruned: Files that are gone, and whose passages went with them.
-    :param skipped: What was passed over, with the reason; of one corpus the first 20 lines.
-    :param skipped_lines: All lines of corpora that were passed over.
-    :param seconds: How long it took.
+    :param written: Passages written, replacements included.
+    :param replaced: Written passages that replaced earlier ones.
+    :param unchanged: Passages that existed already.
+    :param deleted: Passages that were deleted without a replacement.
+    :param pruned: Files that no longer exist, whose passages were deleted.
+    :param skipped: What was skipped, with the reason; at most the first 20 lines of each corpus.
+    :param skipped_lines: The number of all lines that were skipped.
+    :param seconds: The duration.
     """
 
     files: int = 0
@@ -75,12 +75,12 @@ class IndexReport:
 
 @dataclass
 class IndexedFile:
-    """What an index holds of one file.
+    """The entry of one file in the list of an index.
 
-    :param path: The file; None for passages that were not brought by `index`.
+    :param path: The file; None for passages that `index` did not write.
     :param kind: `file`, `corpus` or `other`.
     :param title: The title of a file, the name of a corpus.
-    :param passages: How many passages it has.
+    :param passages: The number of its passages.
     """
 
     path: str | None
@@ -91,10 +91,10 @@ class IndexedFile:
 
 @dataclass(frozen=True)
 class Deletion:
-    """What a deletion did.
+    """The result of a deletion.
 
-    :param passages: How many passages went.
-    :param unknown: What was to be deleted and is not there.
+    :param passages: The number of deleted passages.
+    :param unknown: The targets that the index does not hold.
     """
 
     passages: int

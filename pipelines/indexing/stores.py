@@ -1,4 +1,4 @@
-"""What indexing needs of a document store: any of Haystack's, and Elasticsearch in bulk."""
+"""Read and write the passages of any Haystack document store, and those of Elasticsearch in bulk."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _REQUEST_SECONDS = 60.0
 
 
 class PassageStore:
-    """Reads and writes passages through Haystack's DocumentStore protocol."""
+    """Read and write passages through Haystack's DocumentStore protocol."""
 
-    # Passages a call: what is written in one call is on disk when it returns, and commits cost time.
+    # Passages per call: each call commits before it returns, and commits cost time.
     batch = 10_000
 
     def __init__(self, store: DocumentStore) -> None:
@@ -67,22 +67,22 @@ class PassageStore:
 
         :param field: The name of the metadata.
         :param values: The values it may have.
-        :returns: The passages; of their content and other metadata nothing is promised.
+        :returns: The passages, whose content and other metadata may be missing.
         """
         if values:
             yield from self._store.filter_documents({"field": f"meta.{field}", "operator": "in", "value": values})
 
     def all(self) -> Iterator[Document]:
-        """Go through every passage.
+        """Iterate over every passage.
 
-        :returns: The passages; their content is not promised.
+        :returns: The passages, whose content may be missing.
         """
         # A store that can stream its documents keeps memory small.
         stream: Callable[[], Iterable[Document]] | None = getattr(self._store, "iterate_documents", None)
         yield from stream() if stream else self._store.filter_documents()
 
     def write(self, passages: list[Document]) -> dict[str, str]:
-        """Write passages over those of the same id. They are safe when this returns.
+        """Write passages, replacing those of the same id; they are safe when this returns.
 
         :param passages: The passages, each id once.
         :returns: The ids that the store refused, each with the reason.
@@ -94,7 +94,7 @@ class PassageStore:
     def delete(self, ids: list[str]) -> None:
         """Delete passages.
 
-        :param ids: Their ids; those that do not exist are passed over.
+        :param ids: Their ids; those that do not exist are skipped.
         """
         if ids:
             self._store.delete_documents(ids)
@@ -102,24 +102,24 @@ class PassageStore:
     def delete_in_batches(self, ids: Iterable[str]) -> None:
         """Delete any number of passages.
 
-        :param ids: Their ids; those that do not exist are passed over.
+        :param ids: Their ids; those that do not exist are skipped.
         """
         listed = list(ids)
         for start in range(0, len(listed), self.batch):
             self.delete(listed[start : start + self.batch])
 
     def finish(self) -> None:
-        """Let searches see everything that was written and deleted."""
+        """Make everything written and deleted visible to searches."""
 
 
 class ElasticsearchPassageStore(PassageStore):
-    """Reads and writes the passages of an `ElasticsearchDocumentStore` over its client.
+    """Read and write the passages of an `ElasticsearchDocumentStore` over its client.
 
     Through the protocol, the packaged store waits for a refresh at every request, lists ten documents a request, and
     fails as a whole when one document does not fit the mapping.
     """
 
-    # An acknowledged request is safe, so more at once would only cost memory.
+    # An acknowledged request is safe, so larger batches would only cost memory.
     batch = 2_000
     _LISTED = ("title", "file_path", "file_hash", "split_count", "corpus")
 
@@ -136,7 +136,7 @@ class ElasticsearchPassageStore(PassageStore):
         with _explain_failures(url):
             self._client = store.client
             [description] = self._client.indices.get_mapping(index=index).values()
-        # An index of an earlier version would take the key for one more text of the metadata.
+        # Without this mapping the server would treat the key as one more text of the metadata.
         self._keeps_titles = TITLE_KEY_FIELD in description["mappings"].get("properties", {})
         self.finish()
 
@@ -168,14 +168,14 @@ class ElasticsearchPassageStore(PassageStore):
             yield from self._scan({"terms": {field: values}})
 
     def all(self) -> Iterator[Document]:
-        """Go through every passage.
+        """Iterate over every passage.
 
         :returns: The passages, without content and with the metadata of indexing only.
         """
         yield from self._scan({"match_all": {}})
 
     def write(self, passages: list[Document]) -> dict[str, str]:
-        """Write passages over those of the same id. They are safe when this returns; `finish` makes them findable.
+        """Write passages, replacing those of the same id; they are safe when this returns, and found after `finish`.
 
         :param passages: The passages, each id once.
         :returns: The ids that the server refused, each with the reason.
@@ -192,7 +192,7 @@ class ElasticsearchPassageStore(PassageStore):
     def delete(self, ids: list[str]) -> None:
         """Delete passages.
 
-        :param ids: Their ids; those that do not exist are passed over.
+        :param ids: Their ids; those that do not exist are skipped.
         :raises DocumentStoreError: When the server refuses.
         """
         if refused := self._bulk([{"_op_type": "delete", "_id": passage_id} for passage_id in ids]):
@@ -202,7 +202,7 @@ class ElasticsearchPassageStore(PassageStore):
             )
 
     def finish(self) -> None:
-        """Let searches see everything that was written and deleted."""
+        """Make everything written and deleted visible to searches."""
         with _explain_failures(self._url):
             self._client.indices.refresh(index=self._index)
 
@@ -210,7 +210,7 @@ class ElasticsearchPassageStore(PassageStore):
         refused = {}
         with _explain_failures(self._url):
             replies = helpers.streaming_bulk(
-                # A loaded server turns requests away with 429 for a while.
+                # A busy server refuses requests with 429 for a while.
                 self._client,
                 actions,
                 index=self._index,
@@ -247,17 +247,17 @@ def open_passages(
 ) -> PassageStore:
     """Open an index to read or change it.
 
-    :param store: One of `STORES`, or a document store of Haystack's that is used as it is.
+    :param store: One of `STORES`, or a Haystack document store.
     :param index: The name of the index.
     :param language: The language of stemmer and stop words, for a new index; None is English. An existing index of
         another language is refused.
-    :param change: Whether it will be written to; the demo is not.
-    :param make: Whether a missing index is made.
+    :param change: Whether it will be changed, which the demo does not allow.
+    :param make: Whether to make a missing index.
     :returns: The opened index.
-    :raises FileNotFoundError: When the index is missing and not to be made.
-    :raises ValueError: When the store or the language is unknown, the index cannot have this name, or is of another
+    :raises FileNotFoundError: When the index is missing and `make` is false.
+    :raises ValueError: When the store or the language is unknown, the name is invalid, or the index is of another
         language.
-    :raises DocumentStoreError: When the index cannot be opened, or the server not be reached.
+    :raises DocumentStoreError: When the index cannot be opened, or the server cannot be reached.
     """
     if not isinstance(store, str):
         return PassageStore(store)
@@ -268,7 +268,7 @@ def open_passages(
             path = resolve_index(index)
         opened = TantivyDocumentStore(path=str(path), language=language)
         if index_exists(path):
-            # Reports now, rather than at the first write, that the language differs or that files are damaged.
+            # Raises now, not at the first write, when the language differs or files are damaged.
             opened.count_documents()
         return PassageStore(opened)
     if store == "elasticsearch":
@@ -311,7 +311,7 @@ def _open_elasticsearch(index: str, language: str | None, make: bool) -> Elastic
 
 
 def _check_mapping(index: str, properties: dict[str, Any], language: str | None) -> None:
-    """Refuse an index that something else made: little or nothing would be found in it."""
+    """Refuse an index that another program made, because searches would find little or nothing in it."""
     analyzers = {field: properties.get(field, {}).get("analyzer", "none") for field in ("title", "content")}
     if "none" in analyzers.values():
         raise ValueError(
@@ -333,7 +333,7 @@ def _source(passage: Document) -> dict[str, Any]:
 
 @contextmanager
 def _explain_failures(url: str) -> Iterator[None]:
-    """Add to the failures of a server what to do about them."""
+    """Turn the failures of a server into errors that state what to do."""
     try:
         yield
     except ConnectionTimeout as error:

@@ -1,4 +1,4 @@
-"""Keeps the report of an indexing while it runs, and reports its progress."""
+"""Keep the report of an indexing while it runs, and report its progress."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 
 from prefrag.pipelines.indexing.report import IndexReport, OnProgress, Progress, Skipped
 
-# Where a corpus is that broken, one line after another says no more.
+# In a corpus with more broken lines, naming each adds nothing.
 MOST_NAMED_LINES = 20
 
 
 class Tally:
-    """Keeps the report of an indexing and reports its progress.
+    """Keep the report of an indexing and report its progress.
 
     :param report: The report to fill.
     :param bytes_total: Bytes of all files.
@@ -27,10 +27,10 @@ class Tally:
         self._lines: Counter[str] = Counter()
 
     def advance(self, path: Path, bytes_done: int = 0) -> None:
-        """Report that more is done.
+        """Report progress.
 
-        :param path: The file that was worked on.
-        :param bytes_done: Bytes of it that are done since the last call.
+        :param path: The file that is processed.
+        :param bytes_done: Bytes of it that were finished since the last call.
         """
         self.bytes_done += bytes_done
         if self._on_progress is not None:
@@ -39,7 +39,7 @@ class Tally:
             self._on_progress(Progress(str(path), done, self._bytes_total, report.written, report.unchanged))
 
     def skip(self, path: Path, reason: str) -> None:
-        """Report a file that is passed over.
+        """Report a file that is skipped.
 
         :param path: The file.
         :param reason: Why, and what to do.
@@ -47,7 +47,7 @@ class Tally:
         self.report.skipped.append(Skipped(str(path), reason))
 
     def skip_line(self, path: Path, line: int, reason: str) -> None:
-        """Report a line that is passed over; after the first lines of a corpus they are only counted.
+        """Report a line that is skipped; after the first lines of a corpus they are only counted.
 
         :param path: The corpus.
         :param line: The line, from 1.

@@ -36,10 +36,10 @@ def ask(
         str, typer.Option(metavar="NAME|FILE.yaml", help="A pipeline by its name, or a YAML file.")
     ] = "prefrag",
     corpus: Annotated[
-        Path | None, typer.Option(metavar="FILE.jsonl", help="Ask this corpus in place of an index.")
+        Path | None, typer.Option(metavar="FILE.jsonl", help="Search this corpus instead of an index.")
     ] = None,
     web_corpus: Annotated[
-        Path | None, typer.Option(metavar="FILE.jsonl", help="A corpus that stands in for the web.")
+        Path | None, typer.Option(metavar="FILE.jsonl", help="A corpus that replaces the web.")
     ] = None,
     index: IndexOption = None,
     source: Annotated[
@@ -75,7 +75,7 @@ def ask(
         os.environ["PREFRAG_INDEX"] = _index_corpus(corpus)
     if web_corpus is not None:
         os.environ["PREFRAG_WEB_INDEX"] = _index_corpus(web_corpus)
-    question = question if question is not None else _demo_question()
+    question = question if question is not None else _read_demo_question()
     loaded = _load(pipeline)
     printer = RunPrinter(console(stderr=as_json))
     printer.print_question(question, _is_embedded(loaded))
@@ -99,14 +99,14 @@ async def _run(
 ) -> tuple[dict[str, Any], RunFailed | None]:
     """Run the pipeline and print each step.
 
-    :returns: The result, as far as the run came, and why it broke off if it did.
+    :returns: The result, as far as the run got, and the error if it broke off.
     """
     from prefrag.components.state.state import Event
     from prefrag.pipelines import RunFailed, stream
 
     result: dict[str, Any] = {}
     try:
-        # The spinner turns only on a terminal.
+        # The spinner shows only on a terminal.
         with printer.console.status("thinking"):
             async for output in stream(pipeline, question, **options):
                 if isinstance(output, Event):
@@ -126,7 +126,7 @@ def _await_or_exit(run: Coroutine[Any, Any, T]) -> T:
     except KeyboardInterrupt:
         console(stderr=True).print("Interrupted.")
         sys.stdout.flush()
-        # The interpreter would wait for the thread in which the model still thinks.
+        # A normal exit would wait for the thread in which the model still runs.
         os._exit(INTERRUPTED)
     except BaseException:
         runner.close()
@@ -143,7 +143,7 @@ def _load(name: str) -> Any:
     for _, part in pipeline.walk():
         store: Any = getattr(getattr(part, "retriever", None), "document_store", None)
         if type(store).__name__ == "TantivyDocumentStore":
-            # A source survives a missing index, but at a terminal it is better reported at once.
+            # A source survives a missing index, but a terminal user wants the error at once.
             store.count_documents()
     return pipeline
 
@@ -165,15 +165,13 @@ def _read_filters(text: str | None) -> dict[str, Any] | None:
     return filters
 
 
-def _demo_question() -> str:
+def _read_demo_question() -> str:
     from prefrag.components.document_stores.tantivy.index import index_exists
     from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, INDEX_VARIABLE, index_path
 
     chosen = os.environ.get(INDEX_VARIABLE) or None
     if chosen not in (None, "demo") or (chosen is None and index_exists(index_path(DEFAULT_INDEX))):
-        raise BadInput(
-            'Give a question: prefrag ask "QUESTION". The default one is for the demo, which --index demo still asks.'
-        )
+        raise BadInput('Give a question: prefrag ask "QUESTION". The default one needs the demo: --index demo.')
     with DEMO_QUESTIONS.open(encoding="utf-8") as lines:
         return str(json.loads(next(lines))["question"])
 

@@ -1,4 +1,4 @@
-"""The terminal."""
+"""Open the terminal for printing."""
 
 from __future__ import annotations
 

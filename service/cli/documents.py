@@ -1,4 +1,4 @@
-"""`prefrag index` and `prefrag documents`: what an index holds."""
+"""`prefrag index` and `prefrag documents`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Store(StrEnum):
-    """Name where passages are kept."""
+    """The stores of passages."""
 
     tantivy = "tantivy"
     elasticsearch = "elasticsearch"
@@ -48,13 +48,13 @@ def index_documents(
     split_sources: Annotated[
         bool, typer.Option("--split-sources", help="Lines whose `source` is `web` go to a second index, NAME-web.")
     ] = False,
-    prune: Annotated[bool, typer.Option("--prune", help="Then take out what has lost its file or its line.")] = False,
+    prune: Annotated[bool, typer.Option("--prune", help="Then delete passages whose file or line is gone.")] = False,
     dense: Annotated[
         bool, typer.Option("--dense", help="Then embed what is new, for dense and hybrid retrieval (extra `dense`).")
     ] = False,
     model: Annotated[str | None, typer.Option(help="With --dense, the embedding model of the pipeline.")] = None,
 ) -> None:
-    """Bring documents into an index; a second call only does what is new."""
+    """Index documents; a second call only adds what is new or changed."""
     from prefrag.pipelines import indexing
     from prefrag.pipelines.indexing.progress_bar import indexing_bar
 
@@ -102,7 +102,7 @@ def delete_documents(
     index: IndexOption = None,
     store: StoreOption = Store.tantivy,
 ) -> None:
-    """Take passages out of an index; the files themselves stay."""
+    """Delete passages from an index; the files themselves stay."""
     from prefrag.pipelines import indexing
 
     deletion = indexing.delete_documents(targets, index=_index_name(index), store=store.value)
@@ -112,7 +112,7 @@ def delete_documents(
 
 
 def prune_documents(index: IndexOption = None, store: StoreOption = Store.tantivy) -> None:
-    """Take out the passages of files that are gone and of lines that left their corpus."""
+    """Delete the passages of files that are gone and of lines that left their corpus."""
     from prefrag.pipelines import indexing
 
     name = _index_name(index)

@@ -1,4 +1,4 @@
-"""How a command ends: its exit codes, and one line on stderr for what went wrong."""
+"""End a command with its exit code, and with one line on stderr for an error."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DEBUG_VARIABLE = "PREFRAG_DEBUG"
 
 @contextmanager
 def report_errors() -> Iterator[None]:
-    """Turn what goes wrong into one line and an exit code; with ``PREFRAG_DEBUG=1`` it keeps its traceback."""
+    """Turn an error into one line and an exit code; with ``PREFRAG_DEBUG=1`` raise it with its traceback."""
     try:
         yield
     except (typer.Exit, typer.Abort):

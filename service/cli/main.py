@@ -15,7 +15,7 @@ from prefrag.service.cli.serve import serve
 from prefrag.training.commands import judge, pairs
 
 
-def _group(name: str, description: str, commands: dict[str, Callable[..., None]]) -> typer.Typer:
+def _make_group(name: str, description: str, commands: dict[str, Callable[..., None]]) -> typer.Typer:
     group = typer.Typer(
         name=name,
         help=description,
@@ -29,15 +29,15 @@ def _group(name: str, description: str, commands: dict[str, Callable[..., None]]
     return group
 
 
-documents = _group(
+documents = _make_group(
     "documents",
     "List and delete what an index holds.",
     {"list": list_documents, "delete": delete_documents, "prune": prune_documents},
 )
-train = _group(
+train = _make_group(
     "train", "Train the small learned parts on questions with their gold passages.", {"pairs": pairs, "judge": judge}
 )
-app = _group(
+app = _make_group(
     "prefrag",
     "Answers multi-hop questions from your own documents first, and from the web when a judge says so.",
     {

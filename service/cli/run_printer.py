@@ -1,4 +1,4 @@
-"""What `prefrag ask` prints of a run."""
+"""Print a run for `prefrag ask`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class RunPrinter:
         """Print the beginning of a run.
 
         :param question: The question.
-        :param embedded: Whether the small embedded model answers, which is worth a word.
+        :param embedded: Whether the small embedded model answers, which gets a notice.
         """
         self._print(f"Question: {one_line(question)}", "bold")
         if embedded:
@@ -60,14 +60,14 @@ class RunPrinter:
             self._step = event.step
             self.console.print()
             self._print(f"Step {event.step}", "bold blue")
-        self._print(trace_text(event), self._style(event), indent=2)
+        self._print(trace_text(event), self._choose_style(event), indent=2)
 
     def print_result(self, result: dict[str, Any], trace: bool, failure: str | None) -> None:
         """Print the end of a run: the answer, its documents, what failed on the way, and the counts.
 
         :param result: The result, as far as the run came.
         :param trace: Whether to print the whole trace as well.
-        :param failure: Why the run broke off, which is left out of the problems: it is the last line of all.
+        :param failure: Why the run broke off; it is left out of the problems, because it is printed last.
         """
         self.console.print()
         self._print_answer(result)
@@ -76,8 +76,8 @@ class RunPrinter:
             self._print(f"Problem: {one_line(error)}", "yellow")
         self.console.print()
         if "counts" in result:
-            self._print(_counts(result), "dim")
-            self._print(_queries_sent_out(result), "dim")
+            self._print(_write_counts(result), "dim")
+            self._print(_write_queries_sent_out(result), "dim")
         if trace:
             self._print_heading("Trace")
             for event in result.get("trace") or ():
@@ -102,7 +102,7 @@ class RunPrinter:
             if result.get("uncited"):
                 self._print("The answer cites no passage.", "dim", indent=2)
 
-    def _style(self, event: Event) -> str:
+    def _choose_style(self, event: Event) -> str:
         if event.kind == "verdict":
             return "green" if event.data.get("status") else "yellow"
         if event.kind == "reflection":
@@ -120,11 +120,11 @@ class RunPrinter:
         if self.console.soft_wrap:
             self.console.print(Text(" " * indent) + line)
         else:
-            # A second line is indented a little more, so that the beginnings stand out.
+            # Padding indents every line that is wrapped.
             self.console.print(Padding(line, (0, 0, 0, indent), expand=False))
 
 
-def _counts(result: dict[str, Any]) -> str:
+def _write_counts(result: dict[str, Any]) -> str:
     counts, usage = result["counts"], result["usage"]
     searches = ", ".join(f"{number['total']} {source}" for source, number in counts["sources"].items())
     return (
@@ -133,6 +133,6 @@ def _counts(result: dict[str, Any]) -> str:
     )
 
 
-def _queries_sent_out(result: dict[str, Any]) -> str:
+def _write_queries_sent_out(result: dict[str, Any]) -> str:
     sent = [f"{query['source']}: {one_line(query['query'])}" for query in result.get("queries_sent_out") or ()]
-    return f"Queries that left the house: {'; '.join(sent)}" if sent else "No query left the house."
+    return f"Queries sent to the web: {'; '.join(sent)}" if sent else "No query was sent to the web."

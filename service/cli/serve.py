@@ -33,9 +33,9 @@ def serve(
 
     from prefrag.pipelines.loading import PIPELINES_VARIABLE
     from prefrag.service.server.security import KEYS_VARIABLE, api_keys, is_loopback
-    from prefrag.service.server.served_pipelines import SERVE_VARIABLE, served_pipelines
+    from prefrag.service.server.served_pipelines import SERVE_VARIABLE, choose_pipelines
 
-    # The application reads the same file; the decision below must not differ from its own.
+    # The application reads the same file, so the decision below must use it too.
     load_dotenv(find_dotenv(usecwd=True))
     keys = api_keys()
     if not keys and not is_loopback(host):
@@ -47,7 +47,7 @@ def serve(
         os.environ[PIPELINES_VARIABLE] = str(pipelines_dir.resolve())
     if pipeline:
         os.environ[SERVE_VARIABLE] = ",".join(pipeline)
-    served_pipelines()
+    choose_pipelines()
     try:
         uvicorn.run(
             "prefrag.service.server.app:create_app",

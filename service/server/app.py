@@ -26,7 +26,7 @@ from starlette.middleware import Middleware
 
 from prefrag.pipelines.trace_text import one_line
 from prefrag.service.server.openai_protocol import ErrorForm, StreamEnd
-from prefrag.service.server.readiness import outages
+from prefrag.service.server.readiness import find_outages
 from prefrag.service.server.security import (
     ApiKeys,
     BodyLimit,
@@ -37,10 +37,10 @@ from prefrag.service.server.security import (
     is_open,
 )
 from prefrag.service.server.served_pipelines import (
+    choose_pipelines,
     keep_modules_apart,
     leaves_out,
     prepare_pipeline,
-    served_pipelines,
 )
 from prefrag.service.server.wrapper import Refusal
 
@@ -55,9 +55,9 @@ def create_app() -> FastAPI:
     :raises Missing: When a pipeline that is to be served does not exist.
     """
     keys, open_deploy = api_keys(), deploy_is_open()
-    files, lenient = served_pipelines(), leaves_out()
-    # Hayhooks loads the wrappers in this folder itself and only logs what fails: it begins empty, for those that are
-    # deployed later.
+    files, lenient = choose_pipelines(), leaves_out()
+    # Hayhooks itself loads the wrappers in this folder and only logs failures, so it gets an empty folder, for those
+    # that are deployed later.
     deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
     _configure_hayhooks(deployed_later.name)
     _configure_log()
@@ -66,7 +66,7 @@ def create_app() -> FastAPI:
 
     app = create_hayhooks()
     app.title, app.description = "prefrag", "Answers multi-hop questions, your own documents first."
-    # Innermost, so that their refusals still carry the headers of CORS and the id of the request.
+    # The innermost middleware, so that refusals still carry the CORS headers and the request id.
     app.user_middleware += [
         Middleware(ErrorForm),
         Middleware(OpenRoutes, open_deploy=open_deploy),
@@ -82,12 +82,12 @@ def create_app() -> FastAPI:
     left_out: set[str] = set()
     down: set[str] = set()
 
-    async def unreachable() -> dict[str, str]:
+    async def find_unreachable() -> dict[str, str]:
         """Find the pipelines whose server does not answer, and log when that changes.
 
         :returns: What to do about each, by name.
         """
-        found = await outages(_haystack_pipelines({name: registry.get(name) for name in registry.get_names()}))
+        found = await find_outages(_haystack_pipelines({name: registry.get(name) for name in registry.get_names()}))
         for name in sorted(found.keys() - down):
             log.error("Not ready: {}. {}", name, one_line(found[name].details))
         for name in sorted(down - found.keys()):
@@ -105,7 +105,7 @@ def create_app() -> FastAPI:
                     left_out.update(failed)
                 for name, reason in sorted(failed.items()):
                     log.error("{}: {}. {}", "Left out" if lenient else "Not ready", name, one_line(reason))
-                await unreachable()
+                await find_unreachable()
                 if open_deploy:
                     log.warning("The routes that deploy are open: whoever may call them can run any code here.")
                 yield
@@ -119,8 +119,11 @@ def create_app() -> FastAPI:
     @app.get("/ready", tags=["status"], summary="Whether every pipeline has loaded and its servers answer")
     async def ready() -> JSONResponse:
         missing = sorted(files.keys() - set(registry.get_names()))
-        # Without addresses and paths, because this route requires no key: the log has them.
-        lacks = {"not_loaded": [name for name in missing if name not in left_out], "unreachable": await unreachable()}
+        # This route requires no key, so addresses and paths appear only in the log.
+        lacks = {
+            "not_loaded": [name for name in missing if name not in left_out],
+            "unreachable": await find_unreachable(),
+        }
         nothing_left = bool(left_out) and not registry.get_names()
         is_ready = not any(lacks.values()) and not nothing_left
         parts = lacks | {"left_out": [name for name in missing if name in left_out]}
@@ -139,7 +142,7 @@ def _configure_hayhooks(pipelines_dir: str) -> None:
     settings.cors_allow_origins = [
         origin.strip() for origin in os.environ.get(CORS_VARIABLE, "").split(",") if origin.strip()
     ]
-    # Nobody reads the traces that Hayhooks would keep: a result holds its own.
+    # Each result holds its own trace, so nobody reads those of Hayhooks.
     settings.tracing_enabled = False
     settings.tracing_include_haystack_spans = False
     settings.tracing_buffer_capacity = 1
@@ -147,10 +150,10 @@ def _configure_hayhooks(pipelines_dir: str) -> None:
 
 
 def _refuse_unknown_fields() -> None:
-    """Make the request models that Hayhooks builds refuse what they do not know.
+    """Make the request models that Hayhooks builds refuse unknown fields.
 
-    An option that is misspelt, such as ``source`` for ``sources``, would otherwise be ignored silently, and the
-    question sent to the web. Hayhooks has no setting for it.
+    A misspelt option, such as ``source`` for ``sources``, would otherwise be ignored silently, and the question sent to
+    the web. Hayhooks has no setting for it.
     """
     models.create_model = partial(create_model, __config__=ConfigDict(extra="forbid"))
 
@@ -164,7 +167,7 @@ def _configure_log() -> None:
     level = os.environ.get("HAYHOOKS_LOG_LEVEL") or "INFO"
     log.configure(patcher=without_request)
     log.remove()
-    # Hayhooks' format leaves the traceback of an error out.
+    # Hayhooks' format leaves out the traceback.
     log.add(sys.stderr, level=level.upper(), format=lambda record: formatter(record) + "{exception}", diagnose=False)
 
 
@@ -186,15 +189,15 @@ async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dic
         except PipelineModeError:
             raise
         except Exception as error:
-            # Hayhooks reports at which of its steps; the cause is what is wrong.
+            # Hayhooks reports which of its steps failed; the cause states why.
             failed[name] = str(error.__cause__ or error) or type(error).__name__
 
-    # One after the other: in parallel, one wrapper's imports can disturb another's.
+    # Load one after the other, because the imports of one wrapper can disturb another's.
     for name, path in files.items():
         with record_failure(name):
             prepared[name] = prepare_pipeline(name, path)
     if lenient:
-        found = await outages(_haystack_pipelines({name: each.wrapper for name, each in prepared.items()}))
+        found = await find_outages(_haystack_pipelines({name: each.wrapper for name, each in prepared.items()}))
         failed |= {name: outage.details for name, outage in found.items()}
     for name in [name for name in prepared if name not in failed]:
         with record_failure(name):

@@ -1,4 +1,4 @@
-"""The end of a stream and errors in the form of the OpenAI protocol, which Hayhooks does not send."""
+"""End streams and write errors in the form of the OpenAI protocol, which Hayhooks does not do."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class StreamEnd:
         streams = False
         tail = b""
 
-        async def ended(message: Message) -> None:
+        async def send_end(message: Message) -> None:
             nonlocal streams, tail
             if message["type"] == "http.response.start":
                 streams = Headers(raw=message["headers"]).get("content-type", "").startswith("text/event-stream")
             elif streams and message["type"] == "http.response.body":
                 body = message.get("body", b"")
-                # A piece may be cut anywhere.
+                # A chunk can end anywhere.
                 tail = (tail + body)[-2 * len(DONE) :]
                 if not message.get("more_body"):
                     streams = False
@@ -49,11 +49,11 @@ class StreamEnd:
             await send(message)
 
         try:
-            await self.app(scope, receive, ended)
+            await self.app(scope, receive, send_end)
         except Exception:
             if streams:
-                event = json.dumps(_error("The stream broke off. Ask again.", 500, None))
-                await ended({"type": "http.response.body", "body": f"data: {event}\n\n".encode()})
+                event = json.dumps(_describe_error("The stream broke off. Ask again.", 500, None))
+                await send_end({"type": "http.response.body", "body": f"data: {event}\n\n".encode()})
             raise
 
 
@@ -75,12 +75,12 @@ class ErrorForm:
         begun = False
         body = b""
 
-        async def written(message: Message) -> None:
+        async def send_rewritten(message: Message) -> None:
             nonlocal start, begun, body
             if message["type"] == "http.response.start":
                 begun = True
                 if message["status"] >= 400:
-                    # Its length is known only when the whole body is.
+                    # The length is known only after the whole body.
                     start = message
                     return
             elif start is not None and message["type"] == "http.response.body":
@@ -92,7 +92,7 @@ class ErrorForm:
             await send(message)
 
         try:
-            await self.app(scope, receive, written)
+            await self.app(scope, receive, send_rewritten)
         except Exception:
             if not begun:
                 await _send_error({"type": "http.response.start", "status": 500, "headers": []}, b"", scope, send)
@@ -108,7 +108,7 @@ async def _send_error(start: Message, body: bytes, scope: Scope, send: Send) -> 
         content = {"detail": body.decode(errors="replace") or "Internal Server Error"}
     if not isinstance(content.get("error"), Mapping):
         # A later version of the library may write the form itself.
-        content = {**_error(content.get("detail"), start["status"], path_of(scope)), **content}
+        content = {**_describe_error(content.get("detail"), start["status"], path_of(scope)), **content}
     text = json.dumps(content, ensure_ascii=False).encode()
     headers = MutableHeaders(raw=list(start["headers"]))
     headers["content-type"] = "application/json"
@@ -117,7 +117,7 @@ async def _send_error(start: Message, body: bytes, scope: Scope, send: Send) -> 
     await send({"type": "http.response.body", "body": text})
 
 
-def _error(detail: Any, status: int, path: str | None) -> dict[str, Any]:
+def _describe_error(detail: Any, status: int, path: str | None) -> dict[str, Any]:
     message, param, code = str(detail), None, None
     if isinstance(detail, list):
         # A body of the wrong shape: the place and the message of each problem.

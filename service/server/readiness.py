@@ -17,7 +17,7 @@ _ADVICE = {
 class Outage(NamedTuple):
     """The reason why a pipeline cannot answer.
 
-    :param advice: What to do, in words that anybody may read: without addresses, names and paths.
+    :param advice: What to do, without addresses, names and paths, because anybody may read it.
     :param details: What happened, for the log.
     """
 
@@ -25,19 +25,19 @@ class Outage(NamedTuple):
     details: str
 
 
-async def outages(pipelines: Mapping[str, Any]) -> dict[str, Outage]:
+async def find_outages(pipelines: Mapping[str, Any]) -> dict[str, Outage]:
     """Send an empty search to every Elasticsearch of some pipelines; it has :data:`DEADLINE_SECONDS` to answer.
 
     :param pipelines: The loaded pipelines, by name.
     :returns: The outages of those whose index cannot be searched, by name.
     """
-    stores = {name: {_place(store): store for store in _stores(pipeline)} for name, pipeline in pipelines.items()}
+    stores = {name: {_locate(store): store for store in _find_stores(pipeline)} for name, pipeline in pipelines.items()}
     places = {place: store for own in stores.values() for place, store in own.items()}
-    found = dict(zip(places, await asyncio.gather(*map(_outage, places.values())), strict=True))
+    found = dict(zip(places, await asyncio.gather(*map(_find_outage, places.values())), strict=True))
     return {name: outage for name, own in stores.items() for place in own if (outage := found[place]) is not None}
 
 
-def _stores(pipeline: Any) -> Iterator[Any]:
+def _find_stores(pipeline: Any) -> Iterator[Any]:
     """Find the Elasticsearch stores of a pipeline, however deep they lie in its components."""
     waiting = [part for _, part in pipeline.walk()]
     seen: set[int] = set()
@@ -53,19 +53,19 @@ def _stores(pipeline: Any) -> Iterator[Any]:
             waiting.extend(getattr(part, "__dict__", {}).values())
 
 
-def _place(store: Any) -> tuple[str, str]:
+def _locate(store: Any) -> tuple[str, str]:
     return str(store._hosts), store._index
 
 
-async def _outage(store: Any) -> Outage | None:
+async def _find_outage(store: Any) -> Outage | None:
     from elasticsearch import ApiError, NotFoundError
     from haystack.document_stores.errors import DocumentStoreError
 
-    from prefrag.components.document_stores.elasticsearch.requests import explained
+    from prefrag.components.document_stores.elasticsearch.requests import explain_failures
 
     try:
-        with explained(store):
-            # Not the pipeline's client: nothing would close it in this event loop.
+        with explain_failures(store):
+            # A client of its own, because nothing would close the pipeline's in this event loop.
             async with asyncio.timeout(DEADLINE_SECONDS), store._create_async_client() as client:
                 once = client.options(request_timeout=DEADLINE_SECONDS, max_retries=0)
                 # A search, because a key may be limited to searching.
@@ -77,6 +77,6 @@ async def _outage(store: Any) -> Outage | None:
         kind = "no_index" if isinstance(cause, NotFoundError) else "refused" if isinstance(cause, ApiError) else ""
         return Outage(_ADVICE[kind or "unreachable"], str(error))
     except Exception as error:
-        # Whatever is wrong with the settings, a probe gets an answer.
+        # A probe gets an answer even when the settings are broken.
         return Outage(_ADVICE["unreachable"], str(error) or type(error).__name__)
     return None

@@ -34,7 +34,7 @@ def api_keys() -> tuple[str, ...]:
     """Read the keys of ``PREFRAG_API_KEYS``.
 
     :returns: The keys; none when the variable is unset or empty.
-    :raises ValueError: When it is set but holds no key, which must not mean that none is needed.
+    :raises ValueError: When it is set but holds no key, which must not open the service.
     """
     value = os.environ.get(KEYS_VARIABLE, "")
     keys = tuple(key.strip() for key in value.split(",") if key.strip())
@@ -123,13 +123,13 @@ class ApiKeys:
     def _has_key(self, scope: Scope) -> bool:
         scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
         given = token.strip().encode()
-        # Every key is compared, so that the time does not reveal which one nearly matched.
+        # Compare every key, so that the time does not reveal a partial match.
         fits = [hmac.compare_digest(given, key) for key in self.keys]
         return scheme.lower() == "bearer" and any(fits)
 
 
 class BodyLimit:
-    """Stops reading a request that is too large, whether or not it says so beforehand.
+    """Stop reading a request that is too large, with or without a declared length.
 
     :param app: The application behind.
     :param limit: Bytes.
@@ -151,16 +151,16 @@ class BodyLimit:
             return
         read = 0
 
-        async def limited() -> Message:
+        async def receive_limited() -> Message:
             nonlocal read
             part = await receive()
             read += len(part.get("body", b""))
             if read > self.limit:
-                # Raised where the body is read; the framework makes the response of it.
+                # The framework turns the exception into a response where the body is read.
                 raise HTTPException(413, message)
             return part
 
-        await self.app(scope, limited, send)
+        await self.app(scope, receive_limited, send)
 
 
 class CancelWhenGone:
@@ -179,7 +179,7 @@ class CancelWhenGone:
             return
         body_read, gone = asyncio.Event(), asyncio.Event()
 
-        async def read() -> Message:
+        async def receive_body() -> Message:
             if body_read.is_set():
                 await gone.wait()
                 return {"type": "http.disconnect"}
@@ -190,14 +190,14 @@ class CancelWhenGone:
                 body_read.set()
             return message
 
-        async def watch() -> None:
+        async def watch_connection() -> None:
             await body_read.wait()
             while not gone.is_set() and (await receive())["type"] != "http.disconnect":
                 pass
             gone.set()
 
-        work = asyncio.ensure_future(self.app(scope, read, send))
-        watcher = asyncio.ensure_future(watch())
+        work = asyncio.ensure_future(self.app(scope, receive_body, send))
+        watcher = asyncio.ensure_future(watch_connection())
         try:
             await asyncio.wait((work, watcher), return_when=asyncio.FIRST_COMPLETED)
         finally:

@@ -1,4 +1,4 @@
-"""Which pipelines are served, and how each is prepared for Hayhooks."""
+"""Choose the pipelines to serve and prepare each for Hayhooks."""
 
 from __future__ import annotations
 
@@ -11,35 +11,42 @@ from hayhooks.server.utils.deploy_utils import prepare_pipeline_files, read_pipe
 from hayhooks.server.utils.models import PreparedPipeline
 from hayhooks.server.utils.module_loader import create_pipeline_wrapper_instance
 
-from prefrag.components.errors import Missing
+from prefrag.components.errors import BadInput, Missing
 from prefrag.pipelines.loading import find, folders, names
 from prefrag.service.server.wrapper import ServedPipeline
 
 SERVE_VARIABLE = "PREFRAG_SERVE"
 ALL = "all"
-# The other methods are there to be compared with, and some need more than the core.
+# The other methods serve comparisons, and some need more than the core.
 DEFAULT = "prefrag"
 WRAPPERS_VARIABLE = "HAYHOOKS_PIPELINES_DIR"
 
 
-def served_pipelines() -> dict[str, Path]:
+def choose_pipelines() -> dict[str, Path]:
     """Choose the pipelines to serve.
 
     ``PREFRAG_SERVE`` names them, separated by commas: the name of a pipeline, the path of a YAML file, or ``all``.
-    Without it these are ``prefrag`` and the wrappers of Hayhooks in ``HAYHOOKS_PIPELINES_DIR``, if that is set.
+    Without it these are the wrappers of Hayhooks in ``HAYHOOKS_PIPELINES_DIR``, if that is set, else ``prefrag``.
 
     :returns: The YAML file of each by the name under which it is served; for a wrapper, its folder.
     :raises Missing: When one of them does not exist.
+    :raises BadInput: When two of them have one name.
     """
-    wrappers = _wrappers()
+    wrappers = _find_wrappers()
     chosen = [name.strip() for name in os.environ.get(SERVE_VARIABLE, "").split(",") if name.strip()]
     for folder in folders():
-        if not folder.is_dir():
-            raise Missing(f"There is no folder of pipelines {folder}: set PREFRAG_PIPELINES_DIR to one.")
+        if not any(folder.glob("*.yaml")):
+            raise Missing(f"There is no folder with YAML pipelines {folder}: set PREFRAG_PIPELINES_DIR to one.")
     if chosen == [ALL]:
         return {name: find(name) for name in names()} | wrappers
-    files = {name: wrappers.get(name) or find(name) for name in chosen or [DEFAULT, *wrappers]}
-    return {name if path.is_dir() else path.stem: path for name, path in files.items()}
+    served: dict[str, Path] = {}
+    for chosen_name in dict.fromkeys(chosen or wrappers or [DEFAULT]):
+        path = wrappers.get(chosen_name) or find(chosen_name)
+        name = chosen_name if path.is_dir() else path.stem
+        if name in served:
+            raise BadInput(f"{served[name]} and {path} would both be served as {name}: rename one of them.")
+        served[name] = path
+    return served
 
 
 def leaves_out() -> bool:
@@ -55,8 +62,8 @@ def prepare_pipeline(name: str, path: Path) -> PreparedPipeline:
 
     :param name: The name under which it is served.
     :param path: Its YAML file, or the folder of a wrapper of Hayhooks.
-    :returns: The pipeline, which no route leads to yet.
-    :raises Exception: When it cannot be loaded; the cause is what is wrong.
+    :returns: The pipeline, which has no route yet.
+    :raises Exception: When it cannot be loaded; the cause states why.
     """
     if path.is_dir():
         return prepare_pipeline_files(name, files=read_pipeline_files_from_dir(path), save_files=False)
@@ -82,11 +89,13 @@ def keep_modules_apart() -> None:
     deploy_utils.unload_pipeline_modules = lambda name: module_loader.unload_pipeline_modules(package(name))
 
 
-def _wrappers() -> dict[str, Path]:
+def _find_wrappers() -> dict[str, Path]:
     folder = os.environ.get(WRAPPERS_VARIABLE)
     if not folder:
         return {}
     path = Path(folder).expanduser()
     if not path.is_dir():
         raise Missing(f"There is no folder of wrappers {path}: set {WRAPPERS_VARIABLE} to one, or unset it.")
-    return {wrapper.parent.name: wrapper.parent for wrapper in sorted(path.glob("*/pipeline_wrapper.py"))}
+    found = (wrapper.parent for wrapper in sorted(path.glob("*/pipeline_wrapper.py")))
+    # Editors keep copies in hidden folders, which must not be run.
+    return {wrapper.name: wrapper for wrapper in found if not wrapper.name.startswith((".", "__"))}

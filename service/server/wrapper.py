@@ -1,11 +1,13 @@
-"""The wrapper in which Hayhooks serves a pipeline."""
+"""Serve a pipeline through Hayhooks."""
 
 from __future__ import annotations
 
+import logging
 import time
 import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from http import HTTPStatus
 from typing import Any, Literal
 
 from fastapi import HTTPException
@@ -21,6 +23,8 @@ from prefrag.components.state.state import Event
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.references import HEADING, references_text
 from prefrag.pipelines.trace_text import trace_text
+
+logger = logging.getLogger(__name__)
 
 
 class Turn(BaseModel):
@@ -55,24 +59,28 @@ class Refusal(HTTPException):
 
 @contextmanager
 def refuse_errors() -> Iterator[None]:
-    """Turn the failures that clients are to know of into HTTP statuses."""
+    """Turn the failures that concern clients into HTTP statuses."""
     try:
         yield
     except (PrefragError, ValueError) as error:
-        raise Refusal(error) from error
+        refusal = Refusal(error)
+        if refusal.status_code == HTTPStatus.INTERNAL_SERVER_ERROR:
+            # Hayhooks logs no exception that has a status already.
+            logger.exception("A run failed.")
+        raise refusal from error
 
 
 class ServedPipeline(BasePipelineWrapper):
     """Serve one pipeline over REST, MCP and the OpenAI chat protocol.
 
-    ``hayhooks/documents_first/`` shows a wrapper for plain Hayhooks, which is a class with a name and no more.
+    ``hayhooks/documents_first/`` shows a wrapper for plain Hayhooks, which only needs a name.
     """
 
     name: str
     """The name of a pipeline, or the path of a YAML file."""
 
     def setup(self) -> None:
-        """Load the pipeline and warm it up, so that the first request waits for neither."""
+        """Load the pipeline and warm it up, so that the first request does not wait."""
         self.pipeline = pipelines.load(self.name)
         self.pipeline.warm_up()
 
@@ -121,18 +129,18 @@ class ServedPipeline(BasePipelineWrapper):
         :raises Refusal: With 422 when the question or an option cannot be used, with 502 when the run breaks off.
         """
         with refuse_errors():
-            question, history = conversation(messages)
-            options = {"history": history, **_options(body)}
+            question, history = split_conversation(messages)
+            options = {"history": history, **_read_options(body)}
             if body.get("stream"):
                 # A bad request is refused before the stream begins, because a stream has sent its status code by then.
                 self.pipeline.get_component("start").run(question=question, **options)
                 return self._stream(model, question, options, _includes_usage(body))
         result = await self.run_api_async(question, **options)
-        return _completion(
+        return _make_completion(
             model,
             "chat.completion",
-            [Choice(index=0, message=Message(role="assistant", content=_content(result)), finish_reason="stop")],
-            usage=_usage(result),
+            [Choice(index=0, message=Message(role="assistant", content=_write_content(result)), finish_reason="stop")],
+            usage=_count_usage(result),
             prefrag=result,
         )
 
@@ -147,16 +155,16 @@ class ServedPipeline(BasePipelineWrapper):
                     yield StreamingChunk("", index=0, reasoning=ReasoningContent(f"{trace_text(output)}\n"))
                 else:
                     result = output
-            yield StreamingChunk(_content(result), finish_reason="stop")
+            yield StreamingChunk(_write_content(result), finish_reason="stop")
         except RunFailed as error:
             result = error.result
             # "error" is not in the protocol, but "stop" would present the message as an answer.
             yield StreamingChunk(f"The run broke off. {error}", finish_reason="error")  # type: ignore[arg-type]
         if include_usage:
-            yield _completion(model, "chat.completion.chunk", [], usage=_usage(result))
+            yield _make_completion(model, "chat.completion.chunk", [], usage=_count_usage(result))
 
 
-def conversation(messages: Sequence[Mapping[str, Any]]) -> tuple[str, list[dict[str, str]]]:
+def split_conversation(messages: Sequence[Mapping[str, Any]]) -> tuple[str, list[dict[str, str]]]:
     """Split a conversation into its question and what came before.
 
     :param messages: The messages of an OpenAI chat request.
@@ -170,12 +178,12 @@ def conversation(messages: Sequence[Mapping[str, Any]]) -> tuple[str, list[dict[
     turns = [
         {"role": str(message["role"]), "content": read_citations(text.partition(f"\n\n{HEADING}\n")[0])[0]}
         for message in messages[:last]
-        if message.get("role") in ("user", "assistant") and (text := _text(message))
+        if message.get("role") in ("user", "assistant") and (text := _read_text(message))
     ]
-    return _text(messages[last]), turns
+    return _read_text(messages[last]), turns
 
 
-def _text(message: Mapping[str, Any]) -> str:
+def _read_text(message: Mapping[str, Any]) -> str:
     """Get the text of a message, whose content may be a list of parts."""
     content = message.get("content")
     if isinstance(content, list):
@@ -184,7 +192,7 @@ def _text(message: Mapping[str, Any]) -> str:
     return content if isinstance(content, str) else ""
 
 
-def _options(body: Mapping[str, Any]) -> dict[str, Any]:
+def _read_options(body: Mapping[str, Any]) -> dict[str, Any]:
     given = {name: body[name] for name in ChatOptions.model_fields if body.get(name) is not None}
     own = body.get("prefrag") or {}
     try:
@@ -204,19 +212,19 @@ def _includes_usage(body: Mapping[str, Any]) -> bool:
     return bool(options.get("include_usage"))
 
 
-def _content(result: Mapping[str, Any]) -> str:
+def _write_content(result: Mapping[str, Any]) -> str:
     answer = result.get("answer_with_citations") or result.get("answer") or "No answer was found."
     sources = references_text(result)
     return f"{answer}\n\n{sources}" if sources else answer
 
 
-def _usage(result: Mapping[str, Any]) -> dict[str, int]:
+def _count_usage(result: Mapping[str, Any]) -> dict[str, int]:
     usage = result.get("usage") or {}
     read, written = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
     return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
 
 
-def _completion(
+def _make_completion(
     model: str, kind: Literal["chat.completion", "chat.completion.chunk"], choices: list[Choice], **fields: Any
 ) -> ChatCompletion:
     return ChatCompletion(

@@ -117,7 +117,7 @@ class TestPlaying:
             ("reply", "web", "a", 5, {}),
         ],
     )
-    def test_tells_requests_apart(self, path: Path, other: tuple[Any, ...]):
+    def test_distinguishes_requests(self, path: Path, other: tuple[Any, ...]):
         keep(recording(path), document("a"))
 
         assert recording(path).play(*other) is None
@@ -191,16 +191,16 @@ class TestRecording:
     def test_keeps_any_text(self, text: str):
         search, call = ("search", "web", text, 5, {}), ("reply", "llm", text)
         one = found(Document(id="a", content=text, meta={"title": text}))
-        said = Entry(replies=(ChatMessage.from_assistant(text, tool_calls=[ToolCall("t", {"q": text})]),))
+        reply = Entry(replies=(ChatMessage.from_assistant(text, tool_calls=[ToolCall("t", {"q": text})]),))
         with TemporaryDirectory() as folder:
             path = Path(folder, "kept.jsonl")
             recording(path).record(one, *search)  # type: ignore[arg-type]
-            recording(path).record(said, *call)  # type: ignore[arg-type]
+            recording(path).record(reply, *call)  # type: ignore[arg-type]
             # Under a name that no recording of this process has read.
             again = path.rename(path.with_name("again.jsonl"))
 
             assert recording(again).play(*search) == one  # type: ignore[arg-type]
-            assert recording(again).play(*call) == said  # type: ignore[arg-type]
+            assert recording(again).play(*call) == reply  # type: ignore[arg-type]
 
     def test_keeps_the_line_separators_of_web_pages(self, path: Path):
         one = found(document("a", content="1\u20282\u20293\x854\x0c5\r6\r\n7"))

@@ -20,7 +20,7 @@ PASSAGES = {passage["id"]: passage for passage in LOCAL + WEB}
 
 
 def holds(passage: dict[str, Any], answer: str) -> bool:
-    """Whether the passage contains the answer as whole words, whatever the case."""
+    """Check whether a passage contains the answer as whole words, whatever the case."""
     content = f"{passage['title']} {passage['text']}"
     return re.search(rf"(?<!\w){re.escape(answer)}(?!\w)", content, re.IGNORECASE) is not None
 
@@ -52,7 +52,7 @@ def test_about_half_of_the_questions_stay_local_and_the_defaults_show_both_ways(
     assert [question["where"] for question in QUESTIONS[:2]] == ["both", "local"]
 
 
-def test_gold_passages_exist_and_lie_where_the_question_says():
+def test_gold_passages_exist_in_the_source_that_the_question_names():
     for question in QUESTIONS:
         gold = question["supporting_ids"]
         assert 2 <= len(gold) == len(set(gold)) <= 4, question["id"]

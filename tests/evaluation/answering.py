@@ -1,4 +1,4 @@
-"""A pipeline without retrieval whose model knows the answers, fails where it is told to, and may hang."""
+"""A pipeline without retrieval whose model knows the answers, fails where the script requires it, and may hang."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HANG_AFTER = "PREFRAG_TEST_HANG_AFTER"
 
 @component
 class AnsweringChatGenerator:
-    """Answers the question that the prompt holds.
+    """Answer the question that the prompt holds.
 
     :param answers: By question.
     :param failures: How often the call for a question fails before it is answered.
@@ -45,8 +45,8 @@ class AnsweringChatGenerator:
     @component.output_types(replies=list[ChatMessage])
     def run(self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None) -> dict[str, Any]:
         question = next(one for one in self.answers if one in (messages[-1].text or ""))
-        CALLS.setdefault("asked", []).append(question)
-        if CALLS["asked"].count(question) <= self.failures.get(question, 0):
+        CALLS.setdefault("questions", []).append(question)
+        if CALLS["questions"].count(question) <= self.failures.get(question, 0):
             raise ConnectionError("the server is down")
         meta = {"usage": {"prompt_tokens": 10, "completion_tokens": 2}}
         return {"replies": [ChatMessage.from_assistant(answer(self.answers[question], label=None), meta=meta)]}
@@ -57,7 +57,7 @@ class AnsweringChatGenerator:
     ) -> dict[str, Any]:
         CALLS.setdefault("running", []).append(1)
         CALLS.setdefault("at once", []).append(len(CALLS["running"]))
-        if (after := os.environ.get(HANG_AFTER)) and len(CALLS.get("asked", [])) >= int(after):
+        if (after := os.environ.get(HANG_AFTER)) and len(CALLS.get("questions", [])) >= int(after):
             print("hanging", flush=True)
             await asyncio.Event().wait()
         await asyncio.sleep(0)
@@ -75,15 +75,15 @@ def questions(count: int) -> list[Question]:
     ]
 
 
-def questions_file(path: Path, asked: Sequence[Question]) -> Path:
-    """:returns: The file, in the project's own form."""
-    lines = [{"id": one.id, "question": one.question, "answers": list(one.answers), "type": one.type} for one in asked]
+def questions_file(path: Path, items: Sequence[Question]) -> Path:
+    """Write questions to a file in the project's own form."""
+    lines = [{"id": one.id, "question": one.question, "answers": list(one.answers), "type": one.type} for one in items]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
 
 
 def pipeline(
-    folder: Path, asked: Sequence[Question], failures: Mapping[str, int] | None = None, wrong: Sequence[str] = ()
+    folder: Path, items: Sequence[Question], failures: Mapping[str, int] | None = None, wrong: Sequence[str] = ()
 ) -> Path:
     """Write the pipeline.
 
@@ -91,8 +91,8 @@ def pipeline(
     :param wrong: The ids of the questions that are answered wrongly.
     :returns: Its YAML.
     """
-    answers = {one.question: "something else" if one.id in wrong else one.answers[0] for one in asked}
-    by_question = {one.question: (failures or {}).get(one.id, 0) for one in asked}
+    answers = {one.question: "something else" if one.id in wrong else one.answers[0] for one in items}
+    by_question = {one.question: (failures or {}).get(one.id, 0) for one in items}
     block = replace_parts(read_block(find("no_retrieval")), {"ChatModel": AnsweringChatGenerator(answers, by_question)})
     file = folder / "boxes.yaml"
     file.write_text(write_yaml(block), encoding="utf-8")

@@ -14,13 +14,13 @@ from tests.pipelines.scripted import answer, scripted_yaml
 from tests.python_process import start_python
 from tests.service.cli.running import prefrag
 
-ASKED = questions(6)
+QUESTIONS = questions(6)
 ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    return questions_file(tmp_path / "dev.jsonl", ASKED)
+    return questions_file(tmp_path / "dev.jsonl", QUESTIONS)
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def output(tmp_path: Path) -> Path:
 
 class TestEvaluate:
     def evaluate(self, tmp_path: Path, file: Path, output: Path, *more: object, **settings: Any) -> Any:
-        boxes = pipeline(tmp_path, ASKED, **settings)
+        boxes = pipeline(tmp_path, QUESTIONS, **settings)
         return prefrag("evaluate", "--pipeline", boxes, "--questions", file, "--output", output, *more)
 
     def test_prints_the_scores_and_writes_the_three_files(self, tmp_path: Path, file: Path, output: Path):
@@ -43,7 +43,7 @@ class TestEvaluate:
         assert {path.name for path in output.iterdir()} == {"predictions.jsonl", "metrics.json", "config.json"}
         assert json.loads((output / "metrics.json").read_text())["acc"] == pytest.approx(100 * 4 / 6)
 
-    def test_says_that_no_model_took_part_and_how_the_corpus_was_shared_out(self, tmp_path: Path, output: Path):
+    def test_reports_that_no_model_took_part_and_how_the_corpus_was_divided(self, tmp_path: Path, output: Path):
         corpus, dev = tmp_path / "corpus.jsonl", tmp_path / "dev.jsonl"
         passages = [
             {"id": f"p{number}", "title": f"Box {number}", "text": f"Thing {number} is there.", "source": source}
@@ -70,7 +70,7 @@ class TestEvaluate:
         assert result.exit_code == 2
         assert "top_k was null and is now 3" in result.stderr
 
-    def test_tells_failed_questions_and_ends_with_1_when_all_have_failed(
+    def test_reports_failed_questions_and_ends_with_1_when_all_have_failed(
         self, tmp_path: Path, file: Path, output: Path
     ):
         one = self.evaluate(tmp_path, file, output, "--retries", 0, failures={"q0": 9})
@@ -79,7 +79,7 @@ class TestEvaluate:
         )
 
         assert (one.exit_code, every.exit_code) == (0, 1)
-        assert "1 questions failed and score 0; --retry-failed asks them again" in one.stderr
+        assert "1 questions failed and score 0; --retry-failed runs them again" in one.stderr
 
     @pytest.mark.parametrize(("errors", "code"), [({"local": "the disk is gone"}, 1), ({}, 0)])
     def test_ends_with_1_when_no_question_could_search_anything(
@@ -141,14 +141,14 @@ class TestEvaluate:
             (("--judge-error", "2"), 2, "judge-error"),
         ],
     )
-    def test_says_what_is_wrong(self, file: Path, output: Path, arguments: tuple[str, ...], code: int, message: str):
+    def test_reports_what_is_wrong(self, file: Path, output: Path, arguments: tuple[str, ...], code: int, message: str):
         result = prefrag("evaluate", "--questions", file, "--output", output, *arguments)
 
         assert result.exit_code == code
         assert message in " ".join(result.stderr.split())
 
     @pytest.mark.parametrize("text", ["{", "[]"])
-    def test_prices_that_cannot_be_read_are_said(self, tmp_path: Path, file: Path, output: Path, text: str):
+    def test_prices_that_cannot_be_read_are_reported(self, tmp_path: Path, file: Path, output: Path, text: str):
         prices = tmp_path / "prices.json"
         prices.write_text(text)
 
@@ -159,7 +159,7 @@ class TestEvaluate:
 
     @pytest.mark.slow
     def test_interrupted_ends_with_130_and_goes_on_the_next_time(self, tmp_path: Path, file: Path, output: Path):
-        boxes = pipeline(tmp_path, ASKED)
+        boxes = pipeline(tmp_path, QUESTIONS)
         arguments = ["evaluate", "--pipeline", boxes, "--questions", file, "--output", output, "--concurrency", "1"]
         with start_python("-m", "prefrag.service.cli.main", *arguments, **{HANG_AFTER: "2"}) as process:
             assert process.stdout is not None
@@ -167,7 +167,7 @@ class TestEvaluate:
             process.send_signal(signal.SIGINT)
             _, errors = process.communicate(timeout=30)
         assert process.returncode == 130
-        assert "the same command goes on from there" in errors
+        assert "the same command continues from there" in errors
         assert len((output / "predictions.jsonl").read_text().splitlines()) == 2
 
         result = prefrag(*arguments)

@@ -40,7 +40,7 @@ def indexes() -> set[str]:
 
 
 def table(path: Path, numbers: range, word: str = "text") -> Path:
-    """Writes a corpus in the form of DPR's."""
+    """Write a corpus in the form of DPR's."""
     rows = "".join(f"{number}\tThe {word} of passage {number}.\tTitle {number}\n" for number in numbers)
     path.write_text(f"id\ttext\ttitle\n{rows}")
     return path
@@ -108,11 +108,11 @@ import sys
 from prefrag.evaluation.corpora import evaluation_indexes
 from prefrag.pipelines.indexing.stores import PassageStore
 PassageStore.batch = 10
-def say(progress):
+def show(progress):
     print(progress.written, flush=True)
     if len(sys.argv) > 2:
         sys.stdin.readline()
-evaluation_indexes(sys.argv[1], split=False, on_progress=say)
+evaluation_indexes(sys.argv[1], split=False, on_progress=show)
 """
         with start_python("-c", want, corpus, "slowly") as first:
             assert first.stdout is not None
@@ -121,8 +121,8 @@ evaluation_indexes(sys.argv[1], split=False, on_progress=say)
                 assert second.stderr is not None
                 assert "is making the index" in second.stderr.readline()
                 assert len(first.communicate("\n" * 10, timeout=60)[0].split()) == 5
-                told, _ = second.communicate(timeout=60)
-        assert (first.returncode, second.returncode, told) == (0, 0, "")
+                printed, _ = second.communicate(timeout=60)
+        assert (first.returncode, second.returncode, printed) == (0, 0, "")
         [name] = indexes()
         assert len(stored(name)) == 60
 
@@ -165,11 +165,11 @@ evaluation_indexes(sys.argv[1], split=False, on_progress=say)
         with pytest.raises(ValueError, match=f"no passage whose source is {missing} or both: do not split it"):
             evaluation_indexes(tmp_path / "c.jsonl", split=True)
 
-    def test_a_corpus_that_says_nothing_of_sources_is_not_split(self, tmp_path: Path) -> None:
+    def test_a_corpus_without_sources_is_not_split(self, tmp_path: Path) -> None:
         (tmp_path / "c.jsonl").write_text(json.dumps({"id": "a", "text": "T"}))
         with pytest.raises(ValueError, match="'source' must be local, web or both"):
             evaluation_indexes(tmp_path / "c.jsonl", split=True)
-        with pytest.raises(ValueError, match="format dpr and does not say which of two sources"):
+        with pytest.raises(ValueError, match="format dpr and does not name the source"):
             evaluation_indexes(DPR, split=True)
 
     def test_a_corpus_without_a_passage_is_named(self, tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ evaluation_indexes(sys.argv[1], split=False, on_progress=say)
         with pytest.raises(ValueError, match="no line of it was taken"):
             evaluation_indexes(PUBLISHED / "own" / "musique" / "dev.jsonl", split=False)
 
-    def test_what_is_passed_over_is_told_once(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def test_what_is_skipped_is_reported_once(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         (tmp_path / "c.jsonl").write_text(OWN.read_text() + "broken\n")
         skipped: list[Any] = []
         with caplog.at_level(logging.WARNING):
@@ -244,7 +244,7 @@ class TestACorpusInAPublishedForm:
         assert (report.written, report.replaced) == (3, 3)
         assert stored("test")["0"].content == "The new text of passage 0."
 
-    def test_its_texts_are_stored_in_the_form_in_which_they_are_asked_for(self, tmp_path: Path) -> None:
+    def test_its_texts_are_stored_in_the_form_of_the_queries(self, tmp_path: Path) -> None:
         corpus = tmp_path / "c.tsv"
         corpus.write_text("id\ttext\ttitle\nBru\u0308cke\tThe \ufb01nance house.\tKo\u0308penick\n", encoding="utf-8")
         index_corpus(corpus, index="i")
@@ -254,7 +254,7 @@ class TestACorpusInAPublishedForm:
         assert index_corpus(corpus, index="i").unchanged == 1
 
     @pytest.mark.usefixtures("small_batches")
-    def test_progress_tells_what_is_safe(self, tmp_path: Path) -> None:
+    def test_progress_counts_what_is_safe(self, tmp_path: Path) -> None:
         seen: list[Progress] = []
         written: list[int] = []
 

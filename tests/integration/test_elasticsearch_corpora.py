@@ -1,4 +1,4 @@
-"""An evaluation's corpora in a real Elasticsearch; PREFRAG_TEST_ELASTICSEARCH_URL says where one is."""
+"""An evaluation's corpora in a real Elasticsearch; PREFRAG_TEST_ELASTICSEARCH_URL is its address."""
 
 from __future__ import annotations
 

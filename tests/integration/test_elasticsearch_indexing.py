@@ -1,4 +1,4 @@
-"""Indexing into a real Elasticsearch; PREFRAG_TEST_ELASTICSEARCH_URL says where one is."""
+"""Indexing into a real Elasticsearch; PREFRAG_TEST_ELASTICSEARCH_URL is its address."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ pytestmark = pytest.mark.skipif(not SERVER, reason="PREFRAG_TEST_ELASTICSEARCH_U
 
 @pytest.fixture
 def new_store() -> Iterator[Callable[[], ElasticsearchDocumentStore]]:
-    """Makes stores on one index of their own, which is deleted afterwards."""
+    """Make stores on one index of their own, which is deleted afterwards."""
     index = f"prefrag-test-{uuid.uuid4().hex}"
     stores = []
 
@@ -139,7 +139,7 @@ def test_many_texts_are_analysed_as_each_alone(towns):
     assert len(alone[10]) == 3_000
 
 
-def test_a_server_that_analyses_little_at_once_is_asked_more_often(towns):
+def test_a_server_that_analyses_little_at_once_gets_more_requests(towns):
     retriever = ElasticsearchMultiMatchRetriever(towns)
     alone = [retriever.analyze(text) for text in TEXTS[:6]]
     settings = {"index.analyze.max_token_count": 5}
@@ -148,7 +148,7 @@ def test_a_server_that_analyses_little_at_once_is_asked_more_often(towns):
 
 
 class OneByOne:
-    """The words of an index, each text asked for alone."""
+    """Count the words of an index, with a request for each text."""
 
     def __init__(self, retriever: ElasticsearchMultiMatchRetriever) -> None:
         self.analyze = retriever.analyze
@@ -189,7 +189,9 @@ async def test_a_missing_index_is_named(new_store):
     await retriever.close_async()
 
 
-@pytest.mark.skipif(not HOTPOTQA.is_dir(), reason=f"HotpotQA is not in {HOTPOTQA}; PREFRAG_TEST_SHARED can say where")
+@pytest.mark.skipif(
+    not HOTPOTQA.is_dir(), reason=f"HotpotQA is not in {HOTPOTQA}; set PREFRAG_TEST_SHARED to its folder"
+)
 def test_finds_gold_passages_as_the_embedded_index_does(new_store, tmp_path):
     passages = list(read_passages(HOTPOTQA / "corpus.jsonl"))
     with (HOTPOTQA / "dev.jsonl").open(encoding="utf-8") as lines:

@@ -41,14 +41,14 @@ def store(elasticsearch_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[E
 
 async def test_what_an_observed_document_names_is_found_on_both_ways(store: ElasticsearchDocumentStore):
     retriever = LinkedRetriever(ElasticsearchMultiMatchRetriever(store), TitleMentionRetriever(store))
-    asked = {
+    inputs = {
         "query": "trophy",
         "question": "Who built the Aurora?",
         "observed": [document("Aurora", PASSAGES["Aurora"])],
     }
 
-    output = retriever.run(**asked)
-    again = await retriever.run_async(**asked)
+    output = retriever.run(**inputs)
+    again = await retriever.run_async(**inputs)
     await store.close_async()
 
     assert {one.id for one in output["documents"]} == {"Sea Trophy", "Holm"}

@@ -16,7 +16,7 @@ from prefrag import pipelines
 from prefrag.pipelines import indexing
 from tests.pipelines.scripted import MODEL_JUDGE, answer, model, search, verdict
 
-QUESTIONS_ASKED = 100
+QUESTION_COUNT = 100
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ async def test_answers_from_a_real_server():
 @pytest.mark.usefixtures("index")
 async def test_finds_as_much_gold_as_the_embedded_index(hotpotqa: Path):
     with (hotpotqa / "dev.jsonl").open(encoding="utf-8") as lines:
-        questions = [json.loads(line) for line in lines][:QUESTIONS_ASKED]
+        questions = [json.loads(line) for line in lines][:QUESTION_COUNT]
 
     async def recall(name: str) -> float:
         source = pipelines.load(name).get_component("local")

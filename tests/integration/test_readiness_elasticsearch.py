@@ -10,7 +10,7 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from prefrag.pipelines import indexing, load
-from prefrag.service.server.readiness import outages
+from prefrag.service.server.readiness import find_outages
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def index(elasticsearch_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[s
 async def test_an_index_is_searched_for_and_not_made(index: str, elasticsearch_url: str, tmp_path: Path):
     pipelines = {name: load(name) for name in ("prefrag_elasticsearch", "prefrag_classifier")}
 
-    missing = await outages(pipelines)
+    missing = await find_outages(pipelines)
     with Elasticsearch(elasticsearch_url) as client:
         made = bool(client.indices.exists(index=index))
     (tmp_path / "note.txt").write_text("A note on buoys.", encoding="utf-8")
@@ -36,4 +36,4 @@ async def test_an_index_is_searched_for_and_not_made(index: str, elasticsearch_u
     assert missing.keys() == {"prefrag_elasticsearch"}
     assert "prefrag index" in missing["prefrag_elasticsearch"].advice
     assert not made
-    assert await outages(pipelines) == {}
+    assert await find_outages(pipelines) == {}

@@ -124,8 +124,8 @@ def test_finds_what_the_embedded_index_finds(index, store, hotpotqa: Path, tmp_p
     lines = (hotpotqa / "train.jsonl").read_text(encoding="utf-8").splitlines()
     found = 0
     for question in [json.loads(line)["question"] for line in lines]:
-        asked = {"query": question, "documents": embedded.search(question, top_k=3), "top_k": 50}
-        expected = set(ids(TitleMentionRetriever(embedded, per_title=10).run(**asked)))
-        assert set(ids(TitleMentionRetriever(store, per_title=10).run(**asked))) == expected
+        inputs = {"query": question, "documents": embedded.search(question, top_k=3), "top_k": 50}
+        expected = set(ids(TitleMentionRetriever(embedded, per_title=10).run(**inputs)))
+        assert set(ids(TitleMentionRetriever(store, per_title=10).run(**inputs))) == expected
         found += len(expected)
     assert found > len(lines)

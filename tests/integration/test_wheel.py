@@ -5,11 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
-import socket
 import subprocess
 import sys
-import time
 import venv
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,9 +15,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.server_process import server_process
+
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 300.0
-# How pip says that it reaches no package index.
+# The message with which pip reports that it reaches no package index.
 OFFLINE = ("NewConnectionError", "Temporary failure in name resolution", "No matching distribution", "Read timed out")
 
 # One environment for all, and so one worker.
@@ -131,34 +130,12 @@ def test_evaluates_and_writes_a_report(installed: Installed, demo: Path) -> None
 
 @pytest.fixture
 def server(installed: Installed) -> Iterator[httpx.Client]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [str(installed.bin / "prefrag"), "serve", "--port", str(port)]
-    log = installed.folder / "server.log"
-    with (
-        log.open("wb") as output,
-        subprocess.Popen(
-            command, cwd=installed.folder, env=installed.environment, stdout=output, stderr=output
-        ) as process,
-        httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=SECONDS) as client,
-    ):
-        try:
-            deadline = time.monotonic() + SECONDS
-            while True:
-                assert process.poll() is None, log.read_text()
-                assert time.monotonic() < deadline, log.read_text()
-                try:
-                    ready = client.get("/ready")
-                except httpx.ConnectError:
-                    time.sleep(0.1)
-                    continue
-                assert ready.status_code == 200, ready.text + log.read_text()
-                break
-            yield client
-        finally:
-            process.send_signal(signal.SIGTERM)
-            process.wait(30)
+    command = ("-m", "prefrag.service.cli.main", "serve")
+    own = {"PYTHONPATH": "", "PREFRAG_DATA_DIR": str(installed.folder / "data"), "PREFRAG_WEB": "off"}
+    with server_process(
+        *command, folder=installed.folder, python=installed.bin / "python", cwd=installed.folder, **own
+    ) as client:
+        yield client
 
 
 def test_serves(server: httpx.Client) -> None:

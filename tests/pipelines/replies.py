@@ -18,7 +18,7 @@ FORMATS = ("text", "json", "tools", "tags")
 
 @component
 class ReplyingChatGenerator:
-    """Replies from a script of messages, tool calls and reasoning included, and keeps whole conversations.
+    """Reply from a script of messages, tool calls and reasoning included, and record whole conversations.
 
     :param script: Of each reply the text, the calls as (name, arguments), and the reasoning; the last one is repeated.
     """
@@ -69,63 +69,63 @@ class Answer:
 
 @dataclass(frozen=True)
 class Forced:
-    """What a model says that may do nothing else but answer."""
+    """The reply of a model that may only answer."""
 
     text: str = "1974"
 
 
-def written(said: Search | Answer | Forced, form: str) -> dict[str, Any]:
-    """:returns: One reply, as a model of this format gives it."""
-    return {"text": _text, "json": _json, "tools": _tools, "tags": _tags}[form](said)
+def write_reply(reply: Search | Answer | Forced, form: str) -> dict[str, Any]:
+    """Write one reply as a model of this format gives it."""
+    return {"text": _text, "json": _json, "tools": _tools, "tags": _tags}[form](reply)
 
 
-def _text(said: Search | Answer | Forced) -> dict[str, Any]:
-    if isinstance(said, Search):
-        return {"text": scripted.search(said.query, said.tool, said.thought)}
-    if isinstance(said, Answer):
-        trailer = f"\nSelf-Evaluation: {said.label}\nExplanation: As the passages say." if said.label else ""
-        return {"text": f"Thought: {said.thought}\nFinal Answer: {said.text}{trailer}"}
-    return {"text": said.text}
+def _text(reply: Search | Answer | Forced) -> dict[str, Any]:
+    if isinstance(reply, Search):
+        return {"text": scripted.search(reply.query, reply.tool, reply.thought)}
+    if isinstance(reply, Answer):
+        trailer = f"\nSelf-Evaluation: {reply.label}\nExplanation: As the passages say." if reply.label else ""
+        return {"text": f"Thought: {reply.thought}\nFinal Answer: {reply.text}{trailer}"}
+    return {"text": reply.text}
 
 
-def _json(said: Search | Answer | Forced) -> dict[str, Any]:
-    if isinstance(said, Search):
-        values = {"thought": said.thought, "action": said.tool, "query": said.query}
+def _json(reply: Search | Answer | Forced) -> dict[str, Any]:
+    if isinstance(reply, Search):
+        values = {"thought": reply.thought, "action": reply.tool, "query": reply.query}
     else:
-        values = {"thought": getattr(said, "thought", ""), "action": "Final_Answer", "answer": said.text}
-        if label := getattr(said, "label", None):
+        values = {"thought": getattr(reply, "thought", ""), "action": "Final_Answer", "answer": reply.text}
+        if label := getattr(reply, "label", None):
             values |= {"label": label, "explanation": "As the passages say."}
     return {"text": json.dumps(values)}
 
 
-def _tools(said: Search | Answer | Forced) -> dict[str, Any]:
-    if isinstance(said, Search):
-        return {"text": said.thought, "calls": [(said.tool, {"query": said.query})]}
-    return _text(said)
+def _tools(reply: Search | Answer | Forced) -> dict[str, Any]:
+    if isinstance(reply, Search):
+        return {"text": reply.thought, "calls": [(reply.tool, {"query": reply.query})]}
+    return _text(reply)
 
 
-def _tags(said: Search | Answer | Forced) -> dict[str, Any]:
-    # As servers give it: without the tag that they stop at.
-    if isinstance(said, Search):
-        name = "search" if said.tool == "Search_Engine" else said.tool
+def _tags(reply: Search | Answer | Forced) -> dict[str, Any]:
+    # Servers leave out the tag at which they stop.
+    if isinstance(reply, Search):
+        name = "search" if reply.tool == "Search_Engine" else reply.tool
         closing = "" if name == "search" else f"</{name}>"
-        return {"text": f"<think>{said.thought}</think>\n<{name}> {said.query} {closing}"}
-    if isinstance(said, Answer):
-        return {"text": f"<think>{said.thought}</think>\n<answer> {said.text}"}
-    return {"text": said.text}
+        return {"text": f"<think>{reply.thought}</think>\n<{name}> {reply.query} {closing}"}
+    if isinstance(reply, Answer):
+        return {"text": f"<think>{reply.thought}</think>\n<answer> {reply.text}"}
+    return {"text": reply.text}
 
 
 def replying(
     *script: Search | Answer | Forced, form: str, prefix: dict[str, str] | None = None, **settings: Any
 ) -> Any:
-    """Load the shipped pipeline whose reasoner replies so.
+    """Load a shipped pipeline whose reasoner replies from a script.
 
-    :param script: What the model says.
+    :param script: The replies of the model.
     :param form: The reply format.
-    :param prefix: Of every reply, what stands before its text, or beside it as ``reasoning``.
-    :param settings: Those of :func:`tests.pipelines.scripted.scripted`; ``replace`` is joined.
+    :param prefix: The ``text`` before that of every reply, or the ``reasoning`` beside it.
+    :param settings: Those of :func:`tests.pipelines.scripted.scripted`; ``replace`` is merged.
     """
-    replies = [written(said, form) for said in script]
+    replies = [write_reply(reply, form) for reply in script]
     if prefix:
         replies = [{**reply, **prefix, "text": prefix.get("text", "") + (reply.get("text") or "")} for reply in replies]
     window = settings.pop("context_window", 8_192)

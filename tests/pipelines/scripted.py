@@ -54,7 +54,7 @@ def retry_policy(**settings: Any) -> dict[str, Any]:
 
 
 def judge(shipped: dict[str, Any], verdicts: tuple[str, ...]) -> dict[str, Any]:
-    """The shipped model judge with its verdicts; without verdicts trees that keep everything."""
+    """Write the shipped model judge with scripted verdicts; without verdicts, trees that keep everything."""
     if not verdicts:
         return {"type": TREE_JUDGE, "init_parameters": {"threshold": 0.0}}
     settings = shipped["init_parameters"].get("model_judge", {}).get("init_parameters", {})
@@ -93,16 +93,16 @@ def script(
     model_settings: dict[str, Any] | None = None,
     together: bool = False,
 ) -> dict[str, Any]:
-    """Write the scripts that take the place of the model and of the sources, for `load`.
+    """Write the scripts that replace the model and the sources, for `load`.
 
-    :param replies: What the reasoner's model says, in order.
-    :param verdicts: What the judge's model says; without, trees keep everything.
+    :param replies: The replies of the reasoner's model, in order.
+    :param verdicts: The replies of the judge's model; without them trees keep everything.
     :param pipeline: The shipped pipeline.
     :param documents: The documents of each source.
-    :param errors: The sources that fail, and how.
+    :param errors: The errors of the sources that fail, by name.
     :param replace: Further parts to replace.
     :param model_settings: Further settings of the reasoner's model.
-    :param together: A source fails that is not asked at the same time as all others.
+    :param together: Whether a source fails that is not searched at the same time as all others.
     """
     found = {"local": LOCAL, "web": WEB} if documents is None else documents
     components = read_block(YAML_PIPELINES / f"{pipeline}.yaml")["components"]

@@ -21,7 +21,7 @@ from tests.pipelines.scripted import model, retriever, retry_policy
 
 NAMES = ("dr_rag_qdc", "dr_rag_cis", "dr_rag_cfs")
 QUESTION = "Who led the yard that built alpha, beta and chi?"
-# The scripted retriever finds what a query names, so that the text of a document says where it leads.
+# The scripted retriever finds what a query names, so the text of a document determines what it leads to.
 DOCUMENTS = {
     "alpha": "Built with dust and echo.",
     "beta": "Built by fern.",
@@ -34,7 +34,7 @@ DOCUMENTS = {
 
 
 class KnownPairs:
-    """A pair classifier that finds needed together the pairs that it is told, as titles."""
+    """Accept the given pairs of titles."""
 
     def __init__(self, positive: list[list[str]]):
         self.positive = positive
@@ -60,7 +60,7 @@ def scripted(
     second_error: str | None = None,
     replace: dict[str, Any] | None = None,
 ) -> Any:
-    """A shipped pipeline with a model, a retriever and a classifier that reply from a script."""
+    """Load a shipped pipeline with a model, a retriever and a classifier that reply from a script."""
     parts: dict[str, Any] = {
         "ChatModel": model(*replies),
         # The second stage repeats the first in the YAML; here they fail apart.
@@ -168,7 +168,7 @@ async def test_no_documents_still_give_one_call_and_an_answer():
         assert len(CALLS["model"]) == 1
 
 
-async def test_a_first_stage_that_fails_is_survived_and_told():
+async def test_a_failure_of_the_first_stage_is_survived_and_reported():
     result = await pipelines.ask_async(scripted("dr_rag_qdc", "Unknown", first_error="index gone"), QUESTION)
 
     assert result["answer"] == "Unknown"
@@ -184,7 +184,7 @@ async def test_a_second_stage_that_fails_leaves_the_first():
 
 
 @pytest.mark.parametrize("name", ["dr_rag_cis", "dr_rag_cfs"])
-async def test_without_a_trained_transformer_the_pipeline_says_so_and_offers_qdc(name: str):
+async def test_without_a_trained_transformer_the_error_names_qdc(name: str):
     pipeline = scripted(name, "Ada", replace={"TreePairScorer": TransformerPairScorer()})
 
     with pytest.raises(ClassifierMissing, match=r"PREFRAG_PAIR_CLASSIFIER.*dr_rag_qdc"):
@@ -210,7 +210,7 @@ async def test_a_follow_up_is_made_to_stand_alone_first():
     assert len(result["documents"]) == 6
 
 
-async def test_every_event_can_be_told_in_a_line():
+async def test_every_event_can_be_written_in_a_line():
     outputs = [one async for one in pipelines.stream(scripted("dr_rag_cfs", "Ada", positive=[]), QUESTION)]
 
     lines = [trace_text(event) for event in outputs if isinstance(event, Event)]
@@ -264,7 +264,7 @@ PASSAGES = {
 
 
 def linked(tmp_path: Path, *replies: str, **settings: Any) -> Any:
-    """The shipped pipeline over an index of its own, with a model that replies from a script."""
+    """Load the shipped pipeline over an index of its own, with a model that replies from a script."""
     store = TantivyDocumentStore(path=str(tmp_path / "index"))
     store.write_documents([Document(id=key, content=text, meta={"title": key}) for key, text in PASSAGES.items()])
     parts = {"ChatModel": model(*replies), "TantivyDocumentStore": store}
@@ -285,7 +285,7 @@ async def test_a_link_leads_to_what_no_word_of_the_question_does(tmp_path: Path,
     assert result["usage"]["calls"] == {"reasoner": 1}
 
 
-async def test_the_linked_pipeline_tells_its_searches_and_its_selection(tmp_path: Path):
+async def test_the_linked_pipeline_reports_its_searches_and_its_selection(tmp_path: Path):
     outputs = [one async for one in pipelines.stream(linked(tmp_path, "Ada"), "Who sank the Aurora?")]
 
     events = [event for event in outputs if isinstance(event, Event)]

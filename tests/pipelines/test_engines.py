@@ -20,7 +20,7 @@ QUESTION = "alpha, beta, epsilon or delta?"
 
 
 def run_long(name: str, folder: Path, **settings: Any) -> Any:
-    """A pipeline with a script that takes a loop through a correction, a switch, a supplement and a forced answer."""
+    """Load a pipeline with a script that takes a loop through a correction, a switch, a supplement and a forced answer."""
     components = read_block(find(name))["components"]
     tools = components["reasoner"]["init_parameters"].get("tools")
     tool = tools[0]["name"] if tools else "Search_Engine"
@@ -46,7 +46,7 @@ def run_long(name: str, folder: Path, **settings: Any) -> Any:
 
 
 def comparable(result: dict[str, Any]) -> dict[str, Any]:
-    """:returns: The result without the clock, and without the order of sources that are asked at the same time."""
+    """Drop the times from a result, and the order of sources that are searched at the same time."""
     events = [str({key: value for key, value in event.items() if key != "seconds"}) for event in result["trace"]]
     usage = {key: value for key, value in result["usage"].items() if key != "seconds"}
     return {**result, "trace": sorted(events), "usage": usage}

@@ -63,7 +63,7 @@ def test_a_pipeline_that_is_not_there_is_named(name: str):
         ("connections:", "connections: [", "cannot be loaded"),
     ],
 )
-def test_a_mistake_in_the_yaml_is_told_in_words(tmp_path: Path, old: str, new: str, message: str):
+def test_a_mistake_in_the_yaml_is_reported_in_words(tmp_path: Path, old: str, new: str, message: str):
     text = Path("yaml_pipelines/prefrag.yaml").read_text(encoding="utf-8")
     assert old in text
     file = tmp_path / "own.yaml"
@@ -81,7 +81,7 @@ def test_a_mistake_in_the_yaml_is_told_in_words(tmp_path: Path, old: str, new: s
         ("components: {}\nconnections: []", "no component answer"),
     ],
 )
-def test_a_file_that_is_no_pipeline_is_told_in_words(tmp_path: Path, text: str, message: str):
+def test_a_file_that_is_no_pipeline_is_reported_in_words(tmp_path: Path, text: str, message: str):
     file = tmp_path / "own.yaml"
     file.write_text(text)
 

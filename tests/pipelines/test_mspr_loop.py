@@ -16,7 +16,7 @@ from tests.pipelines.scripted import answer, model, scripted, verdict
 from tests.pipelines.scripted import search as search_with
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
-# Of this question the sources know something themselves.
+# The sources themselves know something about this question.
 KNOWN = "What have alpha and delta in common?"
 LONG = "Alpha was built by Beta. " + "It is a very long story. " * 400
 SUMMARY = "Beta built Alpha [1]."
@@ -30,7 +30,7 @@ def web(query: str) -> str:
     return search_with(query, tool="Search_Web")
 
 
-def said(text: str = "1974") -> str:
+def final(text: str = "1974") -> str:
     return answer(text, label=None)
 
 
@@ -47,7 +47,7 @@ def mspr(
     replace: dict[str, Any] | None = None,
     **settings: Any,
 ) -> Any:
-    """The pipeline with a script for each who asks a model."""
+    """Load the pipeline with a script for each component that calls a model."""
     own = {
         "reviewer.chat_generator": model(*reviews, name="reviewer"),
         "refiner.chat_generator": model(*summaries, name="refiner"),
@@ -55,8 +55,8 @@ def mspr(
     return scripted(*replies, verdicts=verdicts, pipeline="mspr", replace=own | (replace or {}), **settings)
 
 
-async def ask(pipeline: Any, question: str = QUESTION, **wishes: Any) -> dict[str, Any]:
-    return await pipelines.ask_async(pipeline, question, **wishes)
+async def ask(pipeline: Any, question: str = QUESTION, **options: Any) -> dict[str, Any]:
+    return await pipelines.ask_async(pipeline, question, **options)
 
 
 def events(result: dict[str, Any], kind: str) -> list[dict[str, Any]]:
@@ -85,14 +85,14 @@ def test_one_word_of_the_yaml_is_the_ablation_without_prs(tmp_path: Path):
 
 class TestAgent:
     async def test_answers_at_once_without_a_search(self):
-        result = await ask(mspr(said()))
+        result = await ask(mspr(final()))
 
         assert (result["answer"], result["label"], result["forced"]) == ("1974", "CORRECT", False)
         assert result["usage"]["calls"] == {"reasoner": 1, "reviewer": 1}
         assert result["counts"]["total"] == 0
 
     async def test_searches_where_the_preferred_documents_are_whatever_it_names_first(self):
-        result = await ask(mspr(web("alpha"), said()))
+        result = await ask(mspr(web("alpha"), final()))
 
         assert sources(result) == ["local", None]
         assert CALLS.get("web") is None
@@ -100,16 +100,16 @@ class TestAgent:
             ("local", "web", "first_search")
         ]
 
-    async def test_is_offered_both_actions_and_is_not_asked_to_judge_its_answer(self):
-        await ask(mspr(local("alpha"), said()))
+    async def test_is_offered_both_actions_and_does_not_label_its_answer(self):
+        await ask(mspr(local("alpha"), final()))
 
         prompt = CALLS["model"][0]["prompt"]
         assert "Search_Local or Search_Web" in prompt
         assert "at most 4 times" in prompt
         assert "Self-Evaluation" not in prompt
 
-    async def test_is_told_of_a_reply_that_cannot_be_used(self):
-        result = await ask(mspr("hm", search_with("alpha", tool="Telephone"), local("alpha"), said()))
+    async def test_gets_a_correction_of_a_reply_that_cannot_be_used(self):
+        result = await ask(mspr("hm", search_with("alpha", tool="Telephone"), local("alpha"), final()))
 
         assert sources(result) == [None, None, "local", None]
         assert "There is no action 'Telephone'" in CALLS["model"][2]["prompt"]
@@ -117,13 +117,13 @@ class TestAgent:
 
 class TestPreference:
     async def test_a_true_leaves_the_choice_and_keeps_what_was_found(self):
-        result = await ask(mspr(local("alpha"), local("beta"), web("delta"), said()))
+        result = await ask(mspr(local("alpha"), local("beta"), web("delta"), final()))
 
         assert sources(result) == ["local", "local", "web", None]
         assert events(result, "steered") == []
 
     async def test_a_false_keeps_what_was_found_and_sends_the_next_search_to_the_web(self):
-        result = await ask(mspr(local("alpha"), local("delta"), said(), verdicts=(verdict(False),)))
+        result = await ask(mspr(local("alpha"), local("delta"), final(), verdicts=(verdict(False),)))
 
         assert sources(result) == ["local", "web", None]
         assert result["steps"][0]["verdict"]["status"] is False
@@ -132,13 +132,13 @@ class TestPreference:
         assert [(e["source"], e["reason"]) for e in events(result, "steered")] == [("web", "verdict")]
 
     async def test_a_false_still_stands_after_a_reply_that_cannot_be_used(self):
-        result = await ask(mspr(local("alpha"), "hm", local("delta"), said(), verdicts=(verdict(False),)))
+        result = await ask(mspr(local("alpha"), "hm", local("delta"), final(), verdicts=(verdict(False),)))
 
         assert sources(result) == ["local", None, "web", None]
 
     @pytest.mark.parametrize(("choice", "source"), [(local, "local"), (web, "web")])
     async def test_after_a_search_of_the_web_the_choice_is_free(self, choice: Any, source: str):
-        script = (local("alpha"), local("delta"), choice("alpha"), said())
+        script = (local("alpha"), local("delta"), choice("alpha"), final())
 
         result = await ask(mspr(*script, verdicts=(verdict(False), verdict(True))))
 
@@ -146,7 +146,7 @@ class TestPreference:
         assert result["steps"][1]["verdict"] is None, "what the web found steers nothing, so it is not judged"
 
     async def test_the_first_passages_are_compared_with_nothing_and_later_ones_with_the_context(self):
-        await ask(mspr(local("alpha"), local("beta"), said()))
+        await ask(mspr(local("alpha"), local("beta"), final()))
 
         first, second = (call["prompt"] for call in CALLS["judge"])
         assert "(nothing yet)" in first
@@ -155,27 +155,27 @@ class TestPreference:
         assert "Beta is a yard" in new
 
     async def test_a_label_that_cannot_be_read_steers_nothing_and_is_marked(self):
-        result = await ask(mspr(local("alpha"), local("beta"), said(), verdicts=("Perhaps.",)))
+        result = await ask(mspr(local("alpha"), local("beta"), final(), verdicts=("Perhaps.",)))
 
         assert sources(result) == ["local", "local", None]
         assert result["steps"][0]["verdict"]["parsed"] is False
 
-    async def test_a_label_that_cannot_be_read_steers_where_the_setting_says_so(self):
+    async def test_a_label_that_cannot_be_read_steers_with_that_setting(self):
         replace = {"judge.judge.on_unparsable": "switch"}
 
-        result = await ask(mspr(local("alpha"), local("delta"), said(), verdicts=("Perhaps.",), replace=replace))
+        result = await ask(mspr(local("alpha"), local("delta"), final(), verdicts=("Perhaps.",), replace=replace))
 
         assert sources(result) == ["local", "web", None]
 
     async def test_trees_give_the_label_for_a_model_too_small_to_judge(self):
-        result = await ask(mspr(local("alpha"), local("delta"), said(), verdicts=()))
+        result = await ask(mspr(local("alpha"), local("delta"), final(), verdicts=()))
 
         assert result["steps"][0]["verdict"]["judged_by"] == "classifier"
         assert "judge" not in result["usage"]["calls"]
 
     @pytest.mark.parametrize("errors", [{}, {"local": "the disk is gone"}])
     async def test_local_documents_that_give_nothing_send_the_next_search_to_the_web(self, errors: dict[str, str]):
-        result = await ask(mspr(local("nothing"), local("delta"), said(), errors=errors))
+        result = await ask(mspr(local("nothing"), local("delta"), final(), errors=errors))
 
         assert sources(result) == [None, "web", None]
         assert result["steps"][0]["verdict"]["judged_by"] == "nothing_found"
@@ -183,8 +183,8 @@ class TestPreference:
         assert len(result["errors"]) == len(errors)
         assert "judge" not in CALLS
 
-    async def test_a_web_that_fails_is_recorded_and_the_run_goes_on(self):
-        script = (local("alpha"), local("delta"), local("beta"), said())
+    async def test_a_failure_of_the_web_is_recorded_and_the_run_continues(self):
+        script = (local("alpha"), local("delta"), local("beta"), final())
 
         result = await ask(mspr(*script, verdicts=(verdict(False), verdict(True)), errors={"web": "rate limit"}))
 
@@ -192,9 +192,9 @@ class TestPreference:
         assert any("rate limit" in error for error in result["errors"])
 
 
-class TestWhereTheWebMayNotBeAsked:
+class TestWithoutTheWeb:
     async def test_a_request_has_every_search_answered_by_the_local_documents(self):
-        script = (local("alpha"), web("beta"), said("1812"), said("1974"))
+        script = (local("alpha"), web("beta"), final("1812"), final("1974"))
 
         result = await ask(
             mspr(*script, verdicts=(verdict(False),), reviews=(review(False), review(True))),
@@ -210,7 +210,7 @@ class TestWhereTheWebMayNotBeAsked:
 
     async def test_the_administrators_switch_closes_it_too(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_WEB", "off")
-        script = (local("alpha"), web("beta"), said("1812"), said("1974"))
+        script = (local("alpha"), web("beta"), final("1812"), final("1974"))
 
         result = await ask(mspr(*script, verdicts=(verdict(False),), reviews=(review(False), review(True))), KNOWN)
 
@@ -220,18 +220,18 @@ class TestWhereTheWebMayNotBeAsked:
     async def test_the_ablation_without_prs_falls_back_as_well(self):
         replace = {"selector.enabled": False, "judge.enabled": False}
 
-        result = await ask(mspr(web("alpha"), said(), replace=replace), sources=["local"])
+        result = await ask(mspr(web("alpha"), final(), replace=replace), sources=["local"])
 
         assert sources(result) == ["local", None]
 
     async def test_a_request_for_the_web_alone_is_answered_by_it(self):
-        result = await ask(mspr(local("alpha"), local("delta"), said()), sources=["web"])
+        result = await ask(mspr(local("alpha"), local("delta"), final()), sources=["web"])
 
         assert sources(result) == ["web", "web", None]
         assert CALLS.get("local") is None
 
-    async def test_a_request_that_prefers_the_web_starts_there_and_is_steered_home(self):
-        result = await ask(mspr(local("alpha"), web("beta"), said(), verdicts=(verdict(False),)), preferred="web")
+    async def test_a_request_that_prefers_the_web_starts_there_and_is_steered_to_the_local_documents(self):
+        result = await ask(mspr(local("alpha"), web("beta"), final(), verdicts=(verdict(False),)), preferred="web")
 
         assert sources(result) == ["web", "local", None]
 
@@ -243,7 +243,7 @@ class TestRefinement:
     }
 
     async def test_refines_the_previous_observation_never_the_current_one(self):
-        result = await ask(mspr(local("alpha"), local("beta"), said(), documents=self.DOCUMENTS))
+        result = await ask(mspr(local("alpha"), local("beta"), final(), documents=self.DOCUMENTS))
 
         assert LONG.strip() in CALLS["model"][1]["prompt"], "it was the current one"
         last = CALLS["model"][2]["prompt"]
@@ -256,14 +256,14 @@ class TestRefinement:
         assert result["usage"]["calls"]["refiner"] == 1
 
     async def test_the_result_keeps_the_documents_as_they_were_found(self):
-        result = await ask(mspr(local("alpha"), local("gamma"), said(), documents=self.DOCUMENTS))
+        result = await ask(mspr(local("alpha"), local("gamma"), final(), documents=self.DOCUMENTS))
 
         assert [document["id"] for document in result["documents"]] == ["local-alpha", "local-gamma"]
         assert result["documents"][0]["content"] == LONG
         assert result["steps"][0]["documents"] == ["local-alpha"]
 
-    async def test_is_asked_with_the_question_and_the_query_of_now(self):
-        await ask(mspr(local("alpha"), local("gamma"), said(), documents=self.DOCUMENTS))
+    async def test_is_called_with_the_question_and_the_current_query(self):
+        await ask(mspr(local("alpha"), local("gamma"), final(), documents=self.DOCUMENTS))
 
         prompt = CALLS["refiner"][0]["prompt"]
         assert f"Question: {QUESTION}" in prompt
@@ -272,14 +272,14 @@ class TestRefinement:
         assert "Gamma is a town" not in prompt
 
     async def test_each_observation_is_refined_once_when_it_has_become_the_previous_one(self):
-        script = (local("alpha"), local("beta"), local("gamma"), local("gamma"), said())
+        script = (local("alpha"), local("beta"), local("gamma"), local("gamma"), final())
 
         result = await ask(mspr(*script, documents=self.DOCUMENTS, model_settings={"context_window": 32_000}))
 
         assert [(event["of_step"], event["step"]) for event in events(result, "refined")] == [(1, 2), (2, 3)]
 
     async def test_the_label_and_the_review_are_given_with_the_refined_observation(self):
-        await ask(mspr(local("alpha"), local("gamma"), said(), documents=self.DOCUMENTS))
+        await ask(mspr(local("alpha"), local("gamma"), final(), documents=self.DOCUMENTS))
 
         for prompt in (CALLS["judge"][1]["prompt"], CALLS["reviewer"][0]["prompt"]):
             assert SUMMARY in prompt
@@ -287,26 +287,26 @@ class TestRefinement:
             assert "Gamma is a town" in prompt
 
     async def test_a_supplement_has_the_observation_before_it_refined(self):
-        pipeline = mspr(local("alpha"), said(), reviews=(review(False), review(True)), documents=self.DOCUMENTS)
+        pipeline = mspr(local("alpha"), final(), reviews=(review(False), review(True)), documents=self.DOCUMENTS)
 
         result = await ask(pipeline, KNOWN)
 
         assert [(event["of_step"], event["step"]) for event in events(result, "refined")] == [(1, 2)]
-        assert "New query" not in CALLS["refiner"][0]["prompt"], "the query of now is the question"
+        assert "New query" not in CALLS["refiner"][0]["prompt"], "the current query is the question"
 
     @pytest.mark.parametrize("summary", ["", LONG * 2])
     async def test_a_summary_that_saves_nothing_is_not_used(self, summary: str):
         documents = {**self.DOCUMENTS, "local": {**self.DOCUMENTS["local"], "gamma": "Gamma is a town."}}
 
         result = await ask(
-            mspr(local("alpha"), local("gamma"), said(), summaries=(summary,), documents=documents),
+            mspr(local("alpha"), local("gamma"), final(), summaries=(summary,), documents=documents),
         )
 
         assert events(result, "refined")[0]["used"] is False
         assert LONG.strip() in CALLS["model"][2]["prompt"]
 
     async def test_short_observations_are_left_as_they_are(self):
-        result = await ask(mspr(local("alpha"), local("beta"), said()))
+        result = await ask(mspr(local("alpha"), local("beta"), final()))
 
         assert events(result, "refined") == []
         assert "refiner" not in CALLS
@@ -315,14 +315,14 @@ class TestRefinement:
         replace = {"refiner.threshold": 5}
         documents = {"local": {"alpha": "Alpha was built by Beta. " * 5, "beta": "Beta."}, "web": {}}
 
-        result = await ask(mspr(local("alpha"), local("beta"), said(), replace=replace, documents=documents))
+        result = await ask(mspr(local("alpha"), local("beta"), final(), replace=replace, documents=documents))
 
         assert len(events(result, "refined")) == 1
 
 
 class TestReview:
     async def test_an_answer_that_passes_ends_the_run(self):
-        result = await ask(mspr(local("alpha"), said()))
+        result = await ask(mspr(local("alpha"), final()))
 
         assert (result["answer"], result["label"]) == ("1974", Label.CORRECT)
         assert result["explanation"] == "It answers. Nothing lacks. As passage 1 says."
@@ -331,8 +331,8 @@ class TestReview:
         assert "Alpha was built by Beta." in prompt
         assert "Answer: 1974" in prompt
 
-    async def test_one_that_fails_has_the_web_searched_with_the_question_and_the_loop_goes_on(self):
-        script = (local("alpha"), said("1812"), local("beta"), said("1974"))
+    async def test_one_that_fails_searches_the_web_with_the_question_and_the_loop_continues(self):
+        script = (local("alpha"), final("1812"), local("beta"), final("1974"))
 
         result = await ask(mspr(*script, reviews=(review(False), review(True))), KNOWN)
 
@@ -349,14 +349,14 @@ class TestReview:
         ]
 
     async def test_a_second_failure_ends_the_run_with_its_answer(self):
-        result = await ask(mspr(said("1812"), said("1974"), reviews=(review(False),)), KNOWN)
+        result = await ask(mspr(final("1812"), final("1974"), reviews=(review(False),)), KNOWN)
 
         assert (result["answer"], result["label"], result["forced"]) == ("1974", "INCORRECT", False)
         assert len(CALLS["web"]) == 1
         assert result["usage"]["calls"] == {"reasoner": 2, "reviewer": 2}
 
     async def test_a_supplement_is_a_search_of_the_web_after_which_the_choice_is_free(self):
-        script = (local("alpha"), said("1812"), local("beta"), said("1974"))
+        script = (local("alpha"), final("1812"), local("beta"), final("1974"))
         verdicts = (verdict(False), verdict(True))
 
         result = await ask(mspr(*script, verdicts=verdicts, reviews=(review(False), review(True))), KNOWN)
@@ -365,7 +365,7 @@ class TestReview:
         assert events(result, "steered") == []
 
     async def test_after_a_supplement_before_any_search_the_choice_is_free_too(self):
-        script = (said("1812"), web("delta"), said("1974"))
+        script = (final("1812"), web("delta"), final("1974"))
 
         result = await ask(mspr(*script, reviews=(review(False), review(True))), KNOWN)
 
@@ -373,7 +373,7 @@ class TestReview:
 
     async def test_a_supplement_survives_a_web_that_fails(self):
         pipeline = mspr(
-            local("alpha"), said("1812"), said("1974"), reviews=(review(False),), errors={"web": "rate limit"}
+            local("alpha"), final("1812"), final("1974"), reviews=(review(False),), errors={"web": "rate limit"}
         )
 
         result = await ask(pipeline, KNOWN)
@@ -381,17 +381,17 @@ class TestReview:
         assert result["answer"] == "1974"
         assert any("rate limit" in error for error in result["errors"])
 
-    async def test_one_that_cannot_be_read_stops_the_run_as_only_a_false_goes_on(self):
-        result = await ask(mspr(said(), reviews=("I cannot say.",)))
+    async def test_one_that_cannot_be_read_ends_the_run(self):
+        result = await ask(mspr(final(), reviews=("I cannot say.",)))
 
         assert (result["answer"], result["label"]) == ("1974", None)
         assert events(result, "review")[0]["parsed"] is False
 
-    async def test_one_that_cannot_be_read_goes_on_where_the_setting_says_so(self):
+    async def test_one_that_cannot_be_read_causes_a_supplement_with_that_setting(self):
         replace = {"reviewer.on_unparsable": "supplement"}
 
         result = await ask(
-            mspr(said("1812"), said("1974"), reviews=("I cannot say.", review(True)), replace=replace), KNOWN
+            mspr(final("1812"), final("1974"), reviews=("I cannot say.", review(True)), replace=replace), KNOWN
         )
 
         assert result["answer"] == "1974"
@@ -404,7 +404,7 @@ class TestLimits:
 
         assert (result["answer"], result["forced"], result["label"]) == ("1974", True, None)
         assert result["usage"]["calls"] == {"reasoner": 6, "judge": 4}
-        assert result["counts"]["total"] == 4, "the search asked for in the fifth iteration is not run"
+        assert result["counts"]["total"] == 4, "the search requested in the fifth iteration is not run"
         assert "alpha 4" in CALLS["model"][-1]["prompt"]
 
     async def test_unreadable_replies_alone_also_end(self):
@@ -419,14 +419,14 @@ class TestLimits:
             # Five iterations, one more for the supplement, and a forced answer, which is not reviewed.
             ([local("alpha"), "1974"], {"reasoner": 7, "judge": 4, "refiner": 4, "reviewer": 1}),
             # The reply that the supplement grants is an answer, which is.
-            ([said("1974")], {"reasoner": 6, "judge": 4, "refiner": 4, "reviewer": 2}),
+            ([final("1974")], {"reasoner": 6, "judge": 4, "refiner": 4, "reviewer": 2}),
         ],
     )
     async def test_no_run_makes_more_than_sixteen_calls_and_five_retrievals(
         self, late: list[str], calls: dict[str, int]
     ):
         documents = {"local": {"alpha": LONG}, "web": {"alpha": LONG}}
-        script = (*[local("alpha")] * 4, said("1812"), *late)
+        script = (*[local("alpha")] * 4, final("1812"), *late)
 
         result = await ask(mspr(*script, reviews=(review(False),), documents=documents), KNOWN)
 
@@ -435,7 +435,7 @@ class TestLimits:
         assert result["usage"]["llm_calls"] == 16
         assert (result["counts"]["total_local"], result["counts"]["total_web"]) == (4, 1)
 
-    async def test_a_request_may_ask_for_fewer_iterations(self):
+    async def test_a_request_may_lower_the_number_of_iterations(self):
         result = await ask(mspr(local("alpha"), local("alpha"), "1974"), max_steps=1)
 
         assert result["forced"]
@@ -445,7 +445,7 @@ class TestLimits:
 class TestAblations:
     async def test_without_prs_the_model_chooses_every_source(self):
         replace = {"selector.enabled": False, "judge.enabled": False}
-        script = (web("alpha"), local("alpha"), local("beta"), said())
+        script = (web("alpha"), local("alpha"), local("beta"), final())
 
         result = await ask(mspr(*script, verdicts=(verdict(False),), replace=replace))
 
@@ -456,13 +456,13 @@ class TestAblations:
     async def test_without_ors_long_observations_stay(self):
         replace = {"refiner.enabled": False}
 
-        await ask(mspr(local("alpha"), local("beta"), said(), replace=replace, documents=TestRefinement.DOCUMENTS))
+        await ask(mspr(local("alpha"), local("beta"), final(), replace=replace, documents=TestRefinement.DOCUMENTS))
 
         assert "refiner" not in CALLS
         assert LONG.strip() in CALLS["model"][2]["prompt"]
 
     async def test_without_car_the_first_answer_is_final(self):
-        result = await ask(mspr(said("1812"), reviews=(review(False),), replace={"reviewer.enabled": False}))
+        result = await ask(mspr(final("1812"), reviews=(review(False),), replace={"reviewer.enabled": False}))
 
         assert (result["answer"], result["label"]) == ("1812", None)
         assert result["usage"]["calls"] == {"reasoner": 1}
@@ -477,7 +477,7 @@ class TestAblations:
     ],
 )
 async def test_a_model_that_fails_ends_the_run_with_the_trace_so_far(failing: dict[str, Any], message: str):
-    pipeline = mspr(local("alpha"), local("beta"), said(), documents=TestRefinement.DOCUMENTS, **failing)
+    pipeline = mspr(local("alpha"), local("beta"), final(), documents=TestRefinement.DOCUMENTS, **failing)
 
     with pytest.raises(RunFailed, match=message) as failure:
         await ask(pipeline)

@@ -26,7 +26,7 @@ from haystack import Document, component
 
 @component
 class Shelf:
-    """Gives one passage of its own, whatever the question."""
+    """Give one passage of its own, whatever the question."""
 
     @component.output_types(documents=list[Document])
     def run(self, query: str):
@@ -37,7 +37,7 @@ Own = Callable[..., Path]
 
 @pytest.fixture(autouse=True)
 def _imports(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    """Forgets afterwards what was imported and trusted."""
+    """Forget afterwards what was imported and trusted."""
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setenv(ALLOWLIST_VARIABLE, os.environ[ALLOWLIST_VARIABLE])
     yield
@@ -47,7 +47,7 @@ def _imports(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
 
 @pytest.fixture
 def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Own:
-    """Writes a folder with the pipeline `mine`, whose retriever is in a module of the folder."""
+    """Write a folder with the pipeline `mine`, whose retriever is in a module of the folder."""
     folder = tmp_path / "own"
     folder.mkdir()
     monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(folder))
@@ -104,6 +104,8 @@ class TestAreTrusted:
         folder = own()
         (folder / "statistics.py").touch()
         (folder / "notes").mkdir()
+        for no_module in ("my_shelf.test.py", "absent.test.py", "__init__.py"):
+            (folder / no_module).write_text("raise ImportError('no module')")
         before = os.environ[ALLOWLIST_VARIABLE].split(",")
 
         pipelines.load("mine")

@@ -22,8 +22,8 @@ def web(query: str) -> str:
     return search(query, tool="Search_Web")
 
 
-async def run(pipeline: str, *replies: str, wishes: dict[str, Any] | None = None, **settings: Any) -> dict[str, Any]:
-    return await pipelines.ask_async(scripted(*replies, pipeline=pipeline, **settings), QUESTION, **(wishes or {}))
+async def run(pipeline: str, *replies: str, options: dict[str, Any] | None = None, **settings: Any) -> dict[str, Any]:
+    return await pipelines.ask_async(scripted(*replies, pipeline=pipeline, **settings), QUESTION, **(options or {}))
 
 
 def kinds(result: dict[str, Any]) -> list[str]:
@@ -59,7 +59,7 @@ class TestTheModelNamesTheSource:
         assert result["steps"][1]["source"] == "local+web"
         assert (result["answer"], result["label"]) == ("1974", "CORRECT")
 
-    async def test_and_the_sources_of_a_supplement_are_asked_at_the_same_time(self, pipeline: str):
+    async def test_and_the_sources_of_a_supplement_are_searched_at_the_same_time(self, pipeline: str):
         result = await run(pipeline, answer("1812", "INCORRECT"), answer("1974"), together=True)
 
         assert result["errors"] == []
@@ -81,7 +81,9 @@ class TestTheModelNamesTheSource:
         assert result["steps"][1]["source"] == "local"
 
     async def test_but_not_one_that_the_request_forbids(self, pipeline: str):
-        result = await run(pipeline, web("delta"), answer("1812", "INCORRECT"), answer(), wishes={"sources": ["local"]})
+        result = await run(
+            pipeline, web("delta"), answer("1812", "INCORRECT"), answer(), options={"sources": ["local"]}
+        )
 
         assert CALLS.get("web") is None
         assert "Search_Web: " not in CALLS["model"][0]["prompt"]
@@ -97,7 +99,7 @@ class TestTheModelNamesTheSource:
         assert result["queries_sent_out"] == []
 
 
-async def test_direct_tells_the_model_which_source_is_preferred_and_the_ablation_does_not():
+async def test_direct_states_the_preferred_source_in_the_prompt_and_the_ablation_does_not():
     await run("prefrag_direct", answer())
     await run("prefrag_without_preference", answer())
 
@@ -109,7 +111,7 @@ async def test_direct_tells_the_model_which_source_is_preferred_and_the_ablation
 class TestWithoutReflection:
     PIPELINE = "prefrag_without_reflection"
 
-    async def test_the_first_answer_is_final_and_the_model_is_not_asked_to_evaluate_it(self):
+    async def test_the_first_answer_is_final_and_the_model_does_not_evaluate_it(self):
         result = await run(self.PIPELINE, search("alpha"), answer("1812", "INCORRECT"), answer("1974"))
 
         assert (result["answer"], result["label"]) == ("1812", None)
@@ -155,7 +157,7 @@ class TestWithoutReflection:
             search("beta"),
             answer(),
             verdicts=(verdict(False),),
-            wishes={"sources": ["local"]},
+            options={"sources": ["local"]},
         )
 
         assert CALLS.get("web") is None

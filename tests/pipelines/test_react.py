@@ -23,12 +23,12 @@ def web(query: str) -> str:
     return search(query, tool="Search_Web")
 
 
-async def react(*replies: str, wishes: dict[str, Any] | None = None, **settings: Any) -> dict[str, Any]:
-    return await pipelines.ask_async(scripted(*replies, pipeline="react", **settings), QUESTION, **(wishes or {}))
+async def react(*replies: str, options: dict[str, Any] | None = None, **settings: Any) -> dict[str, Any]:
+    return await pipelines.ask_async(scripted(*replies, pipeline="react", **settings), QUESTION, **(options or {}))
 
 
-async def mix(*replies: str, wishes: dict[str, Any] | None = None, **settings: Any) -> dict[str, Any]:
-    return await pipelines.ask_async(scripted(*replies, pipeline="react_mix", **settings), QUESTION, **(wishes or {}))
+async def mix(*replies: str, options: dict[str, Any] | None = None, **settings: Any) -> dict[str, Any]:
+    return await pipelines.ask_async(scripted(*replies, pipeline="react_mix", **settings), QUESTION, **(options or {}))
 
 
 def kinds(result: dict[str, Any]) -> list[str]:
@@ -65,7 +65,7 @@ class TestReact:
         assert CALLS.get("web") is None, "a source that finds nothing is not left for the other"
         assert "No passages were found. Try other words." in CALLS["model"][1]["prompt"]
 
-    async def test_the_first_answer_is_final_whatever_it_says_of_itself(self):
+    async def test_the_first_answer_is_final_whatever_its_label(self):
         result = await react(answer("1812", "INCORRECT"), answer("1974"))
 
         assert (result["answer"], result["label"]) == ("1812", None)
@@ -77,7 +77,7 @@ class TestReact:
 
         assert (result["answer"], result["forced"]) == ("1974", True)
         assert result["usage"]["calls"] == {"reasoner": 5}
-        assert result["counts"]["total"] == 3, "the search asked for in the last reply is not run"
+        assert result["counts"]["total"] == 3, "the search requested in the last reply is not run"
 
     async def test_a_tool_that_there_is_not_is_corrected(self):
         result = await react(search("alpha"), local("alpha"), answer())
@@ -85,7 +85,7 @@ class TestReact:
         assert "There is no action 'Search_Engine'" in CALLS["model"][1]["prompt"]
         assert result["counts"]["total"] == 1
 
-    async def test_a_source_that_fails_is_recorded_and_told_to_the_model(self):
+    async def test_a_failure_of_a_source_is_recorded_and_shown_to_the_model(self):
         result = await react(web("delta"), local("alpha"), answer(), errors={"web": "rate limit"})
 
         assert result["errors"] == ["web: ScriptedRetriever: rate limit"]
@@ -98,15 +98,15 @@ class TestReact:
 
         assert failure.value.result["steps"][0]["documents"] == ["local-alpha"]
 
-    @pytest.mark.parametrize(("wish", "offered"), [(["local"], "Search_Local"), (["web"], "Search_Web")])
-    async def test_a_request_narrows_what_is_offered(self, wish: list[str], offered: str):
-        await react(answer(), wishes={"sources": wish})
+    @pytest.mark.parametrize(("source", "offered"), [(["local"], "Search_Local"), (["web"], "Search_Web")])
+    async def test_a_request_narrows_what_is_offered(self, source: list[str], offered: str):
+        await react(answer(), options={"sources": source})
 
         prompt = CALLS["model"][0]["prompt"]
         assert [tool for tool in ("Search_Local", "Search_Web") if tool in prompt] == [offered]
 
-    async def test_a_source_that_the_request_forbids_is_not_asked_even_when_named(self):
-        result = await react(web("delta"), local("alpha"), answer(), wishes={"sources": ["local"]})
+    async def test_a_source_that_the_request_forbids_is_not_searched_even_when_named(self):
+        result = await react(web("delta"), local("alpha"), answer(), options={"sources": ["local"]})
 
         assert CALLS.get("web") is None
         assert "Search_Web may not be used" in CALLS["model"][1]["prompt"]
@@ -131,10 +131,10 @@ class TestReactMix:
         assert "Search_Local" not in prompt
         assert "Self-Evaluation" not in prompt
 
-    async def test_every_search_goes_to_both_sources_at_the_same_time_before_the_model_is_asked_again(self):
+    async def test_every_search_goes_to_both_sources_at_the_same_time_before_the_next_model_call(self):
         result = await mix(search("alpha"), search("beta delta"), search("alpha beta"), answer(), together=True)
 
-        assert result["errors"] == [], "a source that was asked in turn would have failed"
+        assert result["errors"] == [], "a source that was searched in turn would have failed"
         assert [sorted(step["searched"]) for step in result["steps"][:3]] == [["local", "web"]] * 3
         assert [step["source"] for step in result["steps"]] == ["local+web"] * 3 + [None]
         assert result["usage"]["calls"] == {"reasoner": 4}
@@ -179,13 +179,13 @@ class TestReactMix:
         assert "No passages were found" in CALLS["model"][1]["prompt"]
         assert len(result["errors"]) == 2
 
-    @pytest.mark.parametrize("wish", ["local", "web"])
-    async def test_a_request_narrows_it_to_one_source(self, wish: str):
-        result = await mix(search("alpha"), search("alpha"), answer(), wishes={"sources": [wish]})
+    @pytest.mark.parametrize("source", ["local", "web"])
+    async def test_a_request_narrows_it_to_one_source(self, source: str):
+        result = await mix(search("alpha"), search("alpha"), answer(), options={"sources": [source]})
 
-        assert [name for name in ("local", "web") if name in CALLS] == [wish]
-        assert [step["source"] for step in result["steps"]] == [wish, wish, None]
-        assert [event["source"] for event in result["trace"] if event["kind"] == "search"] == [wish, wish]
+        assert [name for name in ("local", "web") if name in CALLS] == [source]
+        assert [step["source"] for step in result["steps"]] == [source, source, None]
+        assert [event["source"] for event in result["trace"] if event["kind"] == "search"] == [source, source]
 
     async def test_web_off_closes_the_web(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_WEB", "off")
@@ -205,7 +205,7 @@ class TestReactMix:
             assert result["question"] == question
             assert (len(result["steps"]), result["counts"]["total"]) == (5, 6)
 
-    async def test_the_trace_is_told_in_full_while_it_happens(self):
+    async def test_the_trace_is_streamed_in_full_while_it_happens(self):
         pipeline = scripted(search("alpha"), search("beta"), answer(), pipeline="react_mix")
 
         *events, result = [output async for output in pipelines.stream(pipeline, QUESTION)]

@@ -13,7 +13,7 @@ def test_documents_carry_the_marks_of_the_result():
     assert [mark for mark, _ in references({"documents": [LOCAL, WEB, FILED]})] == ["1", "W1", "2"]
 
 
-def test_each_says_where_it_is_from():
+def test_each_names_its_source():
     assert references_text({"documents": [LOCAL, FILED, WEB]}) == (
         "Sources:\n[1] Alpha (local)\n[2] Beta (local, yards.pdf, page 3)\n[W1] Gamma (web) https://gamma.example"
     )

@@ -35,13 +35,13 @@ REASONER = {
 
 
 def parameters(replace: Any, name: str = "prefrag") -> dict[str, Any]:
-    """:returns: The parameters of each component, as the loaded pipeline is saved."""
+    """Get the parameters of each component, as the loaded pipeline is saved."""
     saved = pipelines.load(name, replace=replace).to_dict()
     return {part: block["init_parameters"] for part, block in saved["components"].items()}
 
 
 def found(name: str, kind: str, replace: Any) -> list[dict[str, Any]]:
-    """:returns: The parameters of every block of a class."""
+    """Get the parameters of every block of a class."""
     return [block["init_parameters"] for block in blocks(parameters(replace, name)) if class_of(block) == kind]
 
 
@@ -241,7 +241,7 @@ def test_a_component_without_to_dict_is_saved_as_haystack_saves_it():
         ("start.topk", 3, "StateBuilder has no parameter 'topk', but sources, preferred, .*top_k"),
         ("local.retriever.document_store.name", "x", "TantivyDocumentStore has no parameter 'name', but .*index"),
         ("start.top_k.most", 3, "there is no 'most' in 5, which has no parts"),
-        ("start.sources.2", "x", "'2' is no place in a list of 2: count from 0"),
+        ("start.sources.2", "x", "'2' is no position in a list of 2: count from 0"),
         ("local.retriever", object(), "'local.retriever' in `replace` cannot be written as YAML: .*no `to_dict`"),
         ("local.retriever", ScriptedRetriever, "is no plain value and no component"),
         ("start.sources", [{"local"}], "cannot be written as YAML"),
@@ -253,6 +253,6 @@ def test_a_component_without_to_dict_is_saved_as_haystack_saves_it():
         ("judge.judge", "oracle", "judge is 'oracle'"),
     ],
 )
-def test_a_mistake_is_told_in_words_that_name_what_there_is(key: str, value: Any, message: str):
+def test_a_mistake_is_reported_with_the_choices(key: str, value: Any, message: str):
     with pytest.raises(ValueError, match=message):
         pipelines.load("prefrag", {key: value})

@@ -17,7 +17,7 @@ from tests.pipelines.scripted import verdict
 QUESTION = "In which year did the yard that built alpha win the prize?"
 every_format = pytest.mark.parametrize("form", FORMATS)
 
-# Each way through the loop: what the model says, and how the rest of the pipeline answers.
+# Each path through the loop: the replies of the model, and how the rest of the pipeline answers.
 PATHS: dict[str, tuple[list[Any], dict[str, Any]]] = {
     "keep local": ([Search("alpha"), Search("beta"), Answer()], {"verdicts": (verdict(True),)}),
     "switch": ([Search("alpha"), Search("beta delta"), Answer()], {"verdicts": (verdict(False),)}),
@@ -44,7 +44,7 @@ async def run(form: str, *script: Any, question: str = QUESTION, **settings: Any
 
 
 def timeless(value: Any) -> Any:
-    """:returns: The result without what no two runs have in common."""
+    """Drop from a result what differs between any two runs."""
     if isinstance(value, dict):
         return {key: timeless(part) for key, part in value.items() if key != "seconds"}
     return [timeless(part) for part in value] if isinstance(value, list) else value
@@ -74,7 +74,7 @@ async def test_the_same_script_gives_the_same_trace(form: str, path: str):
 
 
 def with_own_model(settings: dict[str, Any]) -> dict[str, Any]:
-    """:returns: The settings with a script of its own for the reflector, which is asked in another format."""
+    """Add to the settings a script for the reflector, which replies in another format."""
     if "others" not in settings:
         return settings
     model = {
@@ -126,16 +126,16 @@ async def test_every_document_reaches_the_model_and_every_query_comes_before_it(
 
 @every_format
 @pytest.mark.parametrize("too_long", ["question", "replies"])
-async def test_what_is_too_long_without_any_document_ends_the_run_and_says_what_to_do(form: str, too_long: str):
+async def test_what_is_too_long_without_any_document_ends_the_run_with_advice(form: str, too_long: str):
     words = "alpha " * 600
     question, query = (words.strip(), "alpha") if too_long == "question" else (QUESTION, words)
 
-    with pytest.raises(RunFailed, match="reasoner cannot ask its model: .*PREFRAG_LLM_CONTEXT.*max_steps") as failure:
+    with pytest.raises(RunFailed, match="reasoner cannot call its model: .*PREFRAG_LLM_CONTEXT.*max_steps") as failure:
         await run(form, *[Search(query)] * 3, Answer(), question=question, context_window=1_700)
 
     result = failure.value.result
     assert bool(result["steps"]) is (too_long == "replies"), "what was done is kept"
-    assert "reasoner cannot ask" in result["errors"][-1]
+    assert "reasoner cannot call" in result["errors"][-1]
 
 
 @every_format

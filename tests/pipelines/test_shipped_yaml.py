@@ -1,4 +1,4 @@
-"""What the shipped YAML says: the settings of the papers, and how the pipelines differ from each other."""
+"""The shipped YAML: the settings of the papers, and how the pipelines differ from each other."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ DENSE = ["prefrag_dense", "prefrag_hybrid", "prefrag_elasticsearch_dense", "pref
 
 @cache
 def shipped(name: str) -> Any:
-    """:returns: The pipeline of a name, loaded once, which tests only read."""
+    """Load a pipeline once for all tests, which only read it."""
     return load(name)
 
 
 def graph(pipeline: Any) -> dict[str, Any]:
-    """:returns: A pipeline, or that of a name, as it is saved, whatever the order of its connections."""
+    """Save a pipeline, or that of a name, in a form that does not depend on the order of its connections."""
     data = deepcopy((shipped(pipeline) if isinstance(pipeline, str) else pipeline).to_dict())
     data["connections"] = sorted((line["sender"], line["receiver"]) for line in data["connections"])
     return data
 
 
 def parameters(name: str) -> dict[str, Any]:
-    """:returns: The parameters of each component."""
+    """Get the parameters of each component."""
     return {part: block["init_parameters"] for part, block in shipped(name).to_dict()["components"].items()}
 
 
@@ -128,12 +128,12 @@ def test_direct_and_without_preference_differ_in_words_alone():
 
 
 @pytest.mark.parametrize(
-    ("name", "says"), [("prefrag_direct", True), ("prefrag_without_preference", False), ("react", False)]
+    ("name", "is_stated"), [("prefrag_direct", True), ("prefrag_without_preference", False), ("react", False)]
 )
-def test_only_direct_says_which_source_is_preferred(name: str, says: bool):
+def test_only_direct_states_which_source_is_preferred(name: str, is_stated: bool):
     tools = parameters(name)["reasoner"]["tools"]
 
-    assert any("prefer" in tool["description"].lower() for tool in tools) is says
+    assert any("prefer" in tool["description"].lower() for tool in tools) is is_stated
 
 
 def test_the_classifier_takes_the_place_of_the_judges_model_and_of_nothing_else():

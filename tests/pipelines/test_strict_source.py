@@ -16,7 +16,7 @@ METHODS = {"prefrag": "Search_Engine", "prefrag_elasticsearch": "Search_Engine",
 
 
 def broken(method: str, **settings: Any) -> Any:
-    """A pipeline whose local index is gone, and whose model asks twice before it answers."""
+    """Load a pipeline whose local index is gone, and whose model searches twice before it answers."""
     queries = (search("alpha", tool=METHODS[method]), search("delta", tool=METHODS[method]))
     replace = {f"local.{name}": value for name, value in settings.items()}
     if method == "mspr":
@@ -26,7 +26,7 @@ def broken(method: str, **settings: Any) -> Any:
 
 @pytest.mark.parametrize("method", METHODS)
 class TestPreferredSourceThatFails:
-    async def test_ends_the_run_before_anything_leaves_the_house_where_it_is_strict(self, method: str):
+    async def test_ends_the_run_before_anything_is_sent_out_where_it_is_strict(self, method: str):
         pipeline = broken(method, strict=True)
 
         with pytest.raises(RunFailed, match="The source 'local' failed: .*the index is gone.* It is strict") as failure:

@@ -19,13 +19,13 @@ from prefrag.pipelines.trace_text import trace_text
         ("search", {"source": "local", "query": "alpha"}, "Search local: alpha"),
         (
             "found",
-            {"source": "local", "titles": ["A", "B"], "seconds": 0.0004, "left_house": False, "error": None},
+            {"source": "local", "titles": ["A", "B"], "seconds": 0.0004, "sent_out": False, "error": None},
             "Found in local (2 in 0.4 ms): A · B",
         ),
         (
             "found",
-            {"source": "web", "titles": [], "seconds": 1.25, "left_house": True, "error": None},
-            "Found in web (0 in 1.2 s, the query left the house): nothing",
+            {"source": "web", "titles": [], "seconds": 1.25, "sent_out": True, "error": None},
+            "Found in web (0 in 1.2 s, the query was sent out): nothing",
         ),
         ("found", {"source": "web", "titles": [], "error": "no reply within 20 s"}, "Failed web: no reply within 20 s"),
         (
@@ -49,12 +49,12 @@ from prefrag.pipelines.trace_text import trace_text
         (
             "reflection",
             {"label": "INCORRECT", "explanation": "No year.", "supplement": True},
-            "Reflection: the answer is labelled INCORRECT, so every source is asked once more. No year.",
+            "Reflection: the answer is labelled INCORRECT, so every source is searched once more. No year.",
         ),
         ("reflection", {"label": None, "explanation": "", "supplement": False}, "Reflection: the answer has no label"),
         ("exhausted", {"replies": 4}, "Steps used up: the model must answer now (4 replies)"),
-        ("unknown_action", {"tool": "Dance"}, "Unknown action: 'Dance', the model is told so"),
-        ("unreadable", {"tool": ""}, "Unreadable reply: the model is told so"),
+        ("unknown_action", {"tool": "Dance"}, "Unknown action: 'Dance', the model gets a correction"),
+        ("unreadable", {"tool": ""}, "Unreadable reply: the model gets a correction"),
         ("rewritten", {"question": "When did Beta win?"}, "Follow-up understood as: When did Beta win?"),
         ("rewritten", {"question": None}, "Follow-up: could not be made to stand alone, taken as it is"),
         (
@@ -66,7 +66,7 @@ from prefrag.pipelines.trace_text import trace_text
         ("some later kind", {"a": 1}, 'some later kind: {"a": 1}'),
     ],
 )
-def test_says_each_kind_of_event_in_one_line(kind: str, data: dict[str, Any], line: str):
+def test_writes_each_kind_of_event_in_one_line(kind: str, data: dict[str, Any], line: str):
     assert trace_text(Event(kind, 1, data)) == line
 
 
@@ -102,5 +102,5 @@ def test_holds_nothing_that_a_terminal_would_obey(text: str, titles: list[str]):
         ),
     ],
 )
-def test_the_decisions_of_the_other_methods_are_told_in_words(kind: str, data: dict, line: str):
+def test_the_decisions_of_the_other_methods_are_written_in_words(kind: str, data: dict, line: str):
     assert trace_text(Event(kind, 1, data)) == line

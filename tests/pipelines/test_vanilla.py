@@ -18,10 +18,10 @@ ALL = {"no_retrieval": [], **RETRIEVING}
 
 
 async def run(
-    pipeline: str, *replies: str, question: str = QUESTION, wishes: dict[str, Any] | None = None, **settings: Any
+    pipeline: str, *replies: str, question: str = QUESTION, options: dict[str, Any] | None = None, **settings: Any
 ):
     made = scripted(*(replies or ("1974",)), pipeline=pipeline, **settings)
-    return await pipelines.ask_async(made, question, **(wishes or {}))
+    return await pipelines.ask_async(made, question, **(options or {}))
 
 
 @pytest.mark.parametrize(("pipeline", "sources"), ALL.items())
@@ -77,7 +77,7 @@ async def test_the_prompt_holds_the_question_and_what_was_retrieved_and_offers_n
 
 
 @pytest.mark.parametrize(("pipeline", "sources"), ALL.items())
-async def test_an_embedded_model_is_asked_for_json_and_read(pipeline: str, sources: list[str]):
+async def test_json_is_requested_of_an_embedded_model_and_read(pipeline: str, sources: list[str]):
     reply = '{"thought": "The passages say so.", "action": "Final_Answer", "answer": "1974", "label": "CORRECT", "explanation": "x"}'
 
     result = await run(pipeline, reply, model_settings={"is_embedded": True})
@@ -87,7 +87,7 @@ async def test_an_embedded_model_is_asked_for_json_and_read(pipeline: str, sourc
     assert "response_format" in CALLS["model"][0]["generation_kwargs"]
 
 
-async def test_both_sources_of_the_mix_are_asked_at_the_same_time():
+async def test_both_sources_of_the_mix_are_searched_at_the_same_time():
     result = await run("vanilla_mix", together=True)
 
     assert result["errors"] == []
@@ -120,18 +120,18 @@ async def test_a_model_that_fails_gives_a_clear_error_and_what_was_found():
     assert [document["id"] for document in failure.value.result["documents"]] == ["local-alpha"]
 
 
-@pytest.mark.parametrize(("wish", "asked"), [(["local"], "local"), (["web"], "web")])
-async def test_a_request_narrows_the_mix(wish: list[str], asked: str):
-    result = await run("vanilla_mix", wishes={"sources": wish})
+@pytest.mark.parametrize(("sources", "searched"), [(["local"], "local"), (["web"], "web")])
+async def test_a_request_narrows_the_mix(sources: list[str], searched: str):
+    result = await run("vanilla_mix", options={"sources": sources})
 
-    assert [name for name in ("local", "web") if name in CALLS] == [asked]
-    assert result["steps"][0]["source"] == asked
+    assert [name for name in ("local", "web") if name in CALLS] == [searched]
+    assert result["steps"][0]["source"] == searched
 
 
-async def test_the_request_says_how_many_documents_and_which():
+async def test_the_request_sets_the_number_of_documents_and_the_filters():
     filters = {"field": "meta.year", "operator": ">", "value": 2000}
 
-    await run("vanilla_local", wishes={"top_k": 2, "filters": filters})
+    await run("vanilla_local", options={"top_k": 2, "filters": filters})
 
     assert CALLS["local"][0]["filters"] == filters
 
@@ -149,7 +149,7 @@ async def test_the_administrator_closes_the_web_of_the_mix_and_all_of_the_web_al
 
 
 @pytest.mark.parametrize("pipeline", ["vanilla_web", "vanilla_mix"])
-async def test_a_query_that_is_out_when_the_run_is_given_up_is_told(pipeline: str):
+async def test_a_query_without_a_reply_when_the_run_is_given_up_is_reported(pipeline: str):
     made = scripted("1974", pipeline=pipeline)
     out = asyncio.Event()
 
@@ -168,10 +168,10 @@ async def test_a_query_that_is_out_when_the_run_is_given_up_is_told(pipeline: st
     assert failure.value.result["queries_sent_out"] == [{"source": "web", "query": QUESTION, "provider": "unknown"}]
 
 
-@pytest.mark.parametrize("wishes", [{"sources": ["local"]}, {"preferred": "web"}])
-async def test_who_retrieves_nothing_can_be_told_no_source(wishes: dict[str, Any]):
+@pytest.mark.parametrize("options", [{"sources": ["local"]}, {"preferred": "web"}])
+async def test_no_source_can_be_named_without_retrieval(options: dict[str, Any]):
     with pytest.raises(ValueError, match="this pipeline retrieves nothing"):
-        await run("no_retrieval", wishes=wishes)
+        await run("no_retrieval", options=options)
 
 
 @pytest.mark.parametrize("pipeline", ALL)
@@ -183,7 +183,7 @@ async def test_a_follow_up_is_rewritten_before_anything_else(pipeline: str):
         '{"question": "What did delta win?"}',
         "1974",
         question="And what did it win?",
-        wishes={"history": history},
+        options={"history": history},
     )
 
     assert result["answer"] == "1974"

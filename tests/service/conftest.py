@@ -13,7 +13,7 @@ from tests.pipelines.scripted import answer, scripted_yaml, search, verdict
 
 @pytest.fixture
 def script_pipeline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
-    """Puts a scripted pipeline in the place of the shipped one; by default one that switches to the web."""
+    """Put a scripted pipeline in the place of the shipped one; by default one that switches to the web."""
 
     def write(*replies: str, name: str = "prefrag", **settings: Any) -> None:
         if not replies:

@@ -10,10 +10,10 @@ from haystack import Document, component
 
 @component
 class WaitingRetriever:
-    """Blocks its thread for as long as a test may take."""
+    """Block its thread for as long as a test may take."""
 
     def __init__(self, **scripted: Any):
-        """Takes the parameters of the retriever whose place it takes."""
+        """Take the parameters of the retriever whose place it takes."""
 
     @component.output_types(documents=list[Document])
     def run(self, query: str) -> dict[str, Any]:

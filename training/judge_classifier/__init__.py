@@ -1,4 +1,4 @@
-"""Training of the trees behind the judge."""
+"""Train the trees behind the judge."""
 
 from prefrag.training.judge_classifier.training import JudgeTraining, train_judge
 

@@ -1,4 +1,4 @@
-"""The words of an index, each text analysed and each word counted once."""
+"""Cache the terms and the counts of an index, because simulated runs see the same passages again and again."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from prefrag.components.text.term_statistics import TermStatistics, analyze_text
 
 
 class RememberedTerms:
-    """What a store tells about its words, kept: simulated runs see the same passages again and again.
+    """A cache of the term statistics of a store, which analyses each text and counts each word once.
 
-    :param statistics: The store; nothing may be written to it meanwhile.
+    :param statistics: The store, which must not be written to in the meantime.
     """
 
     def __init__(self, statistics: TermStatistics):
@@ -30,7 +30,7 @@ class RememberedTerms:
         return [self._analysed[text] for text in texts]
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, Mapping[str, int]]:
-        """Return the number of documents, and of those that hold each term."""
+        """Return the number of documents, and of those that contain each term."""
         words = list(words)
         unknown = [word for word in words if word not in self._frequencies]
         if unknown or not self._total:

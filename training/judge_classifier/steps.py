@@ -1,4 +1,4 @@
-"""The steps of runs with a perfect judge: what the trees learn from, and what they are measured on."""
+"""Simulate runs with a perfect judge, whose steps train and measure the trees."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from prefrag.components.sources.retry_policy import RetryPolicy
 from prefrag.components.text.term_statistics import passage_text
 from prefrag.evaluation.datasets.jsonl import SPLIT
 from prefrag.evaluation.question import Question
-from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage, spoken
+from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage, fold_words
 from prefrag.evaluation.simulated_reader.policy import queries
 from prefrag.training.judge_classifier.remembered_terms import RememberedTerms
 
-# How a corpus that does not say which source holds a passage is shared out, by weight.
+# The weights with which a corpus without a field `source` is divided between the sources.
 _SHARES = {"local": 2, "web": 1, "both": 1}
 
 
 @dataclass(frozen=True)
 class JudgedStep:
-    """A search of the preferred source, and whether it was worth keeping.
+    """A search of the preferred source, and whether its result was worth keeping.
 
     :param question_id: The question of the run.
     :param question: Its text.
-    :param step: How many searches went before.
-    :param query: What was searched for.
-    :param found: The passages that this gave, best first.
+    :param step: The number of earlier searches.
+    :param query: The query.
+    :param found: The passages that it found, best first.
     :param observed: The passages that had been shown.
-    :param features: What :func:`switch_features` counts of each passage not yet shown.
-    :param needed: Of each of these passages, whether it is a gold one.
+    :param features: The :func:`switch_features` of each passage not yet shown.
+    :param needed: Whether each of these passages is a gold one.
     """
 
     question_id: str
@@ -53,7 +53,7 @@ class JudgedStep:
 
     @property
     def keep(self) -> bool:
-        """Whether it was worth keeping: a gold passage that had not been shown is among those found."""
+        """Whether the result was worth keeping: it has a gold passage that had not been shown."""
         return any(self.needed)
 
 
@@ -61,15 +61,15 @@ class JudgedStep:
 class TwoSources:
     """The indexes of the two sources of a corpus.
 
-    :param local: The preferred one.
-    :param web: The one to which the judge switches.
+    :param local: The index of the preferred source.
+    :param web: The index of the source to which the judge switches.
     """
 
     local: TantivyDocumentStore
     web: TantivyDocumentStore
 
-    def swapped(self) -> TwoSources:
-        """Return the same with the web as the preferred source."""
+    def swap(self) -> TwoSources:
+        """Return the sources with the web as the preferred one."""
         return TwoSources(self.web, self.local)
 
 
@@ -77,10 +77,10 @@ class TwoSources:
 def two_sources(passages: Sequence[Document], seed: int, *, draw_all: bool = False) -> Iterator[TwoSources]:
     """Index a corpus as two sources that each hold what the other lacks.
 
-    :param passages: The passages; ``meta["source_split"]`` says where one belongs: ``local``, ``web`` or ``both``.
-    :param seed: Draws where passages belong that do not say so.
-    :param draw_all: Draw it also for those that do.
-    :returns: A context with the indexes, which are gone after it.
+    :param passages: The passages; ``meta["source_split"]`` is the source of one: ``local``, ``web`` or ``both``.
+    :param seed: The seed with which a source is drawn for passages without one.
+    :param draw_all: Whether to draw a source for all passages.
+    :returns: A context with the indexes, which are deleted after it.
     :raises ValueError: When a passage is of another source, or a source would be empty.
     """
     draw = random.Random(seed)
@@ -113,28 +113,28 @@ def simulated_steps(
     top_k: int = 5,
     most: int = 3,
 ) -> Iterator[JudgedStep]:
-    """Run questions as the simulated reader asks them, and keep what a perfect judge sees.
+    """Run questions with the queries of the simulated reader, and yield the steps that a perfect judge sees.
 
-    Each search is of the preferred source. If a gold passage that had not been shown is among those found they are
-    shown, otherwise what the other source finds is. A run ends when all gold passages have been shown.
+    Each search is of the preferred source. Its passages are shown if a gold passage that had not been shown is among
+    them, otherwise those of the other source. A run ends when all gold passages have been shown.
 
     :param questions: The questions, with gold passages.
-    :param sources: Where to search.
+    :param sources: The indexes to search.
     :param texts: The gold passages by their id, as the reader knows them.
-    :param plain: Ask without the sub-questions or facts of the dataset: the question, then with the title of a gold
-        passage that was shown.
-    :param judge_first_step: False keeps what the first search finds, as the pipelines do; it is still given here.
-    :param top_k: Passages a search.
-    :param most: Searches a question.
+    :param plain: Whether to search without the sub-questions or facts of the dataset: with the question, then with the
+        title of a shown gold passage added.
+    :param judge_first_step: False keeps the result of the first search, as the pipelines do; its step is still yielded.
+    :param top_k: Passages per search.
+    :param most: Searches per question.
     :returns: The steps, question after question.
     """
-    local, web = _searching(sources.local, top_k), _searching(sources.web, top_k)
+    local, web = _make_source(sources.local, top_k), _make_source(sources.web, top_k)
     terms = RememberedTerms(sources.local)
     for question in questions:
-        played = replace(question, decomposition=(), evidence_triples=()) if plain else question
+        reduced = replace(question, decomposition=(), evidence_triples=()) if plain else question
         needed = frozenset(question.supporting_ids)
         gold = GoldQuestion(
-            played,
+            reduced,
             tuple(
                 Passage(key, str(texts[key].meta.get("title") or ""), texts[key].content or "")
                 for key in dict.fromkeys(question.supporting_ids)
@@ -145,10 +145,10 @@ def simulated_steps(
         for step in range(most):
             shown = needed & observed.keys()
             seen = " ".join(map(passage_text, observed.values()))
-            query = next((query for query in queries(gold, shown, seen) if spoken(query) not in tried), None)
+            query = next((query for query in queries(gold, shown, seen) if fold_words(query) not in tried), None)
             if shown == needed or query is None:
                 break
-            tried.add(spoken(query))
+            tried.add(fold_words(query))
             found = local.run(query=query)["documents"]
             new = tuple(document.id in needed for document in found if document.id not in observed)
             if found:
@@ -169,8 +169,8 @@ def simulated_steps(
                 observed.setdefault(document.id, document)
 
 
-def _searching(store: TantivyDocumentStore, top_k: int) -> RetrievalSource:
-    """Return a source that finds and sorts as the pipelines' embedded one does."""
+def _make_source(store: TantivyDocumentStore, top_k: int) -> RetrievalSource:
+    """Make a source that finds and ranks as the pipelines' embedded one does."""
     return RetrievalSource(
         "local",
         TantivyBM25Retriever(store),

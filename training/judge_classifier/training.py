@@ -1,4 +1,4 @@
-"""Trains the trees of the :class:`TreeJudge` and measures them."""
+"""Train the trees of the :class:`TreeJudge` and measure them."""
 
 from __future__ import annotations
 
@@ -30,22 +30,22 @@ SETTINGS: dict[str, Any] = {
     "nthread": 1,
 }
 ROUNDS = 150
-# To switch away from a needed passage costs a run more than to keep a useless one, which the other source may lack as
-# well; the more, the fewer searches are left.
+# Switching away from a needed passage costs a run more than keeping a useless one, because the other source may lack
+# it as well, and it costs the more, the fewer searches are left.
 _NEEDED_COUNTS_FIRST, _NEEDED_COUNTS_LATER = 1.5, 2.0
 _HELD_BACK = 0.2
-# A small dataset teaches more when its corpus is shared out between the sources again and again.
+# A small dataset teaches more when its corpus is divided between the sources several times.
 _ENOUGH_QUESTIONS = 400
 _MOST_DIVISIONS = 4
 
 
 @dataclass(frozen=True)
 class TrainingStep:
-    """A step and how it is used.
+    """A step and its use.
 
     :param dataset: The name of its dataset.
     :param step: The step.
-    :param measures: Whether it is of a run as it would be served, and so may measure; the others only teach.
+    :param measures: Whether it is of a run as it would be served and may be measured on; others are only trained on.
     """
 
     dataset: str
@@ -55,11 +55,11 @@ class TrainingStep:
 
 @dataclass(frozen=True)
 class HeldBack:
-    """What trees without the held-back questions of a dataset say of those.
+    """The accuracy of trees on held-back questions of a dataset.
 
     :param dataset: The name of the dataset.
-    :param steps: How many steps they have.
-    :param classifier: The share, 0 to 1, of them that the trees decide rightly.
+    :param steps: The number of their steps.
+    :param classifier: The share of steps, 0 to 1, that the trees decide correctly.
     """
 
     dataset: str
@@ -69,13 +69,13 @@ class HeldBack:
 
 @dataclass(frozen=True)
 class JudgeTraining:
-    """What came of a training.
+    """The results of a training.
 
     :param output: The file of the trees, which were then trained on all questions.
-    :param questions: How many questions there were.
-    :param steps: How many steps the trees were trained on.
-    :param held_back: The measurement before that, a dataset each.
-    :param seconds: How long all of it took.
+    :param questions: The number of questions.
+    :param steps: The number of steps that the trees were trained on.
+    :param held_back: The earlier measurement on held-back questions, one per dataset.
+    :param seconds: The duration of all of it.
     """
 
     output: Path
@@ -90,11 +90,11 @@ def train_judge(
 ) -> JudgeTraining:
     """Train the trees on the steps of simulated runs; the same files and seed give the same trees.
 
-    :param datasets: What to train on: each its own corpus.
-    :param output: The file to write, JSON; one that is there is replaced when the training is over.
-    :param seed: Of all draws.
-    :param on_progress: Called with what is being done.
-    :returns: What came of it.
+    :param datasets: The datasets to train on, each with its own corpus.
+    :param output: The file to write, JSON; an existing one is replaced at the end of the training.
+    :param seed: The seed of all draws.
+    :param on_progress: Called with a description of the current work.
+    :returns: The results.
     :raises FileNotFoundError: When a file, or the folder of the output, is absent.
     :raises ValueError: When a file cannot be read, two datasets have one name, there are too few questions, gold
         passages are absent, or all steps have the same verdict.
@@ -125,17 +125,17 @@ def train_judge(
 
 
 def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
-    """Run the questions of a dataset, each way that teaches something.
+    """Run the questions of a dataset in every useful variant.
 
-    They run with their sub-questions, where they have some, and without; of either source as the preferred one,
-    so that what one source lacks the other shows; where they are few, with the corpus shared out in other ways too;
-    and with passages that have lost their titles, so that the trees also judge where there are none.
+    The variants are: with their sub-questions, where they have some, and without; each of the two sources as the
+    preferred one; where the questions are few, with further divisions of the corpus; and without the titles of the
+    passages, so that the trees also judge where there are none.
 
     :param dataset: The dataset.
-    :param seed: Shares out a corpus that does not say which source holds a passage.
+    :param seed: The seed with which a corpus without a field `source` is divided.
     :returns: The steps.
     :raises FileNotFoundError: When a file is absent.
-    :raises ValueError: When a file cannot be read, or not be trained on.
+    :raises ValueError: When a file cannot be read or used for training.
     """
     questions, passages = dataset.read(at_least=FEWEST_QUESTIONS)
     texts = {passage.id: passage for passage in passages}
@@ -144,12 +144,12 @@ def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
     for division in range(min(_MOST_DIVISIONS, max(1, _ENOUGH_QUESTIONS // len(questions)))):
         with two_sources(passages, seed + division, draw_all=division > 0) as sources:
             for swapped, plain in product((False, True), plain_or_not):
-                preferred = sources.swapped() if swapped else sources
+                preferred = sources.swap() if swapped else sources
                 for step in simulated_steps(questions, preferred, texts, plain=plain):
                     yield TrainingStep(dataset.name, step, measures=not (division or swapped or plain))
     untitled = [replace(passage, meta={**passage.meta, "title": ""}) for passage in passages]
     with two_sources(untitled, seed) as sources:
-        for preferred in (sources, sources.swapped()):
+        for preferred in (sources, sources.swap()):
             for step in simulated_steps(questions, preferred, texts):
                 yield TrainingStep(dataset.name, step, measures=False)
 
@@ -157,8 +157,8 @@ def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
 def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
     """Train trees.
 
-    :param steps: What to learn from, each new passage of each; a dataset counts by the root of its number of steps.
-    :param seed: Of the draws of rows and columns.
+    :param steps: The examples, one per new passage of each step; a dataset weighs the root of its number of steps.
+    :param seed: The seed of the draws of rows and columns.
     :returns: The trees, an ``xgboost.Booster``.
     :raises ValueError: When all steps have the same verdict.
     """
@@ -176,7 +176,7 @@ def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
     scale = math.sqrt(len(steps) / len(sizes))
     weights = {name: scale / math.sqrt(size) for name, size in sizes.items()}
     passages = [
-        (as_row(features), needed, weights[one.dataset] * (_counts(one.step) if needed else 1))
+        (as_row(features), needed, weights[one.dataset] * (_weigh_needed(one.step) if needed else 1))
         for one in steps
         for features, needed in zip(one.step.features, one.step.needed, strict=True)
     ]
@@ -190,7 +190,7 @@ def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
     return xgboost.train({**SETTINGS, "seed": seed}, matrix, ROUNDS)
 
 
-def _counts(step: JudgedStep) -> float:
+def _weigh_needed(step: JudgedStep) -> float:
     return _NEEDED_COUNTS_LATER if step.step else _NEEDED_COUNTS_FIRST
 
 

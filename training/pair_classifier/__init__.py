@@ -1,4 +1,4 @@
-"""Training of DR-RAG's pair classifier as boosted trees."""
+"""Train DR-RAG's pair classifier as boosted trees."""
 
 from prefrag.training.pair_classifier.pool import Pool, pools
 from prefrag.training.pair_classifier.trees import PairTraining, Recall, fit, recall, shares_found, train_pairs

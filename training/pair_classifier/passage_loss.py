@@ -1,4 +1,4 @@
-"""What the pair classifier's training lowers: the error of passages that are ranked by their best pair."""
+"""The loss of the pair classifier's training: the error of passages that are ranked by their best pair."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 
 from prefrag.training.pair_classifier.pool import Pool
 
-# Under 1 the best pair of a passage learns nearly alone; over it, all of its pairs together.
+# Below 1 the best pair of a passage learns nearly alone, above 1 all of its pairs together.
 SMOOTHNESS = 0.3
-# A passage that is judged with certainty still counts a little.
+# The least weight of a passage that is judged with certainty.
 _LEAST_HESSIAN = 1e-4
-# Another processor's exponentials differ in the last digits, which must not grow into other trees.
+# Round away the last digits, which differ between processors and would grow into other trees.
 _DIGITS = 6
 
 Values = np.ndarray[Any, np.dtype[Any]]
@@ -24,17 +24,16 @@ Values = np.ndarray[Any, np.dtype[Any]]
 class PassageLoss:
     """Cross-entropy of passages, each by the pairs that it is in, as a custom objective of XGBoost.
 
-    A passage is as likely as its best pair (:func:`by_best_pair`), so that pair is what
-    learns of it: a gold passage needs one good pair and not all of them, and any other passage none. The best one is
-    taken smoothly, by the logarithm of summed exponentials. A gold passage whose partners were not found, or that has
-    none, teaches too.
+    A passage is as likely as its best pair (:func:`by_best_pair`), so only that pair learns from it: a gold passage
+    needs one good pair and not all of them, and any other passage none. The best pair is smoothed by the logarithm of
+    summed exponentials. A gold passage without partners, or whose partners were not found, is used too.
     """
 
     def __init__(self, gathered: Sequence[Pool]):
         """Weigh the passages of the questions.
 
         :param gathered: The candidates of the questions. A question with many gold passages counts less for each, and
-            a dataset of many questions for each question: both count by the root of how many there are.
+            a dataset of many questions for each question: both weigh the root of their number.
         """
         sizes = Counter(pool.dataset for pool in gathered)
         typical = len(gathered) / max(len(sizes), 1)
@@ -49,7 +48,7 @@ class PassageLoss:
             needed += gold
             weights += [math.sqrt(typical / sizes[pool.dataset] / max(1, sum(gold)))] * len(number)
         order = np.argsort(passages, kind="stable")
-        # Of each place of a passage in a pair, those of one passage together: the pair, and the passage.
+        # The occurrences of passages in pairs, sorted by passage: the pair and the passage of each.
         self._pair = order // 2
         self._passage = np.asarray(passages, np.intp)[order]
         self._starts = np.searchsorted(self._passage, np.arange(len(needed)))
@@ -57,9 +56,9 @@ class PassageLoss:
         self._weights = np.asarray(weights, np.float64)
 
     def __call__(self, margins: Values, _matrix: Any) -> tuple[Values, Values]:
-        """Work out the derivatives of the loss.
+        """Compute the derivatives of the loss.
 
-        :param margins: What the trees say of each pair so far, in log odds.
+        :param margins: The current output of the trees for each pair, in log odds.
         :returns: First and second derivative of the loss for each pair.
         """
         scaled = margins.astype(np.float64)[self._pair] / SMOOTHNESS

@@ -1,4 +1,4 @@
-"""What a question retrieves before the pair classifier selects, and what of it is needed."""
+"""Retrieve the candidates among which the pair classifier selects, and mark the needed ones."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Pool:
     :param gold: The ids of its gold passages.
     :param documents: The documents of the first stage, best first.
     :param pairs: The pairs that the classifier scores.
-    :param features: Their features, a row a pair; see :func:`pair_features`.
+    :param features: Their features, one row per pair; see :func:`pair_features`.
     """
 
     dataset: str
@@ -50,7 +50,7 @@ def pools(dataset: str, questions: Iterable[Question], store: TantivyDocumentSto
     :param dataset: The name of their dataset.
     :param questions: The questions, with gold passages.
     :param store: The index of their corpus.
-    :returns: A pool a question.
+    :returns: One pool per question.
     """
     start, retrieval = StateBuilder([_SOURCE], _SOURCE), linked_retrieval(store)
     for question in questions:
@@ -63,11 +63,11 @@ def pools(dataset: str, questions: Iterable[Question], store: TantivyDocumentSto
 
 
 def linked_retrieval(store: TantivyDocumentStore, classifier: PairClassifier | None = None) -> LinkedStages:
-    """Wire the retrieval of ``dr_rag_linked`` without its pipeline.
+    """Build the retrieval of ``dr_rag_linked`` without its pipeline.
 
     :param store: The index.
-    :param classifier: What selects; by default the shipped trees.
-    :returns: The retrieval. A source that fails ends it: a failure must not look like a question that finds nothing.
+    :param classifier: The classifier that selects; by default the shipped trees.
+    :returns: The retrieval. A failing source ends it, because a failure must not look like an empty result.
     """
     source = RetrievalSource(_SOURCE, TantivyBM25Retriever(store), strict=True)
     links = RetrievalSource(_SOURCE, TitleMentionRetriever(store), strict=True)

@@ -1,4 +1,4 @@
-"""Trains the trees behind ``engine: trees`` and says what they gain."""
+"""Train the trees of the :class:`TreePairScorer` and measure what they gain."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ SETTINGS: dict[str, Any] = {
     "tree_method": "hist",
     "max_depth": 4,
     "eta": 0.1,
-    # Two trees a round, each on other rows and columns, share what one would learn.
+    # Two trees per round, on different rows and columns, share the work of one.
     "num_parallel_tree": 2,
     "subsample": 0.6,
     "colsample_bytree": 0.6,
     "min_child_weight": 0.5,
-    # Before the first tree: few pairs are needed.
+    # The probability before the first tree, because few pairs are needed.
     "base_score": 0.05,
     "lambda": 2,
-    # With more threads sums are taken in another order, and the file is another one.
+    # More threads would add up in another order and give another file.
     "nthread": 1,
 }
 ROUNDS = 150
 MEASURED_AT = 5
 _FOLDS = 5
-# With so many questions one held-back part in five says enough.
+# With this many questions one held-back fifth is enough.
 _MANY_QUESTIONS = 400
 _RANK_WEIGHT = PairClassifier(selection="fill").rank_weight
 
 
 @dataclass(frozen=True)
 class Recall:
-    """How many of the gold passages are among the first five, for questions that the trees have not seen.
+    """The share of gold passages among the first five, for questions that the trees have not seen.
 
     :param dataset: The name of the dataset.
-    :param questions: How many questions were measured.
-    :param before: The mean share, 0 to 1, of what the question itself retrieves.
-    :param after: The same of what the trees select.
+    :param questions: The number of measured questions.
+    :param before: The mean share, 0 to 1, among the passages that the question itself retrieves.
+    :param after: The mean share, 0 to 1, among the passages that the trees select.
     """
 
     dataset: str
@@ -61,13 +61,13 @@ class Recall:
 
 @dataclass(frozen=True)
 class PairTraining:
-    """What came of a training.
+    """The results of a training.
 
     :param output: The file of the trees, which were then trained on all questions.
-    :param questions: How many questions there were.
-    :param pairs: How many pairs they had.
-    :param held_back: The measurement before that, a dataset each.
-    :param seconds: How long all of it took.
+    :param questions: The number of questions.
+    :param pairs: The number of their pairs.
+    :param held_back: The earlier measurement on held-back questions, one per dataset.
+    :param seconds: The duration of all of it.
     """
 
     output: Path
@@ -82,20 +82,20 @@ def train_pairs(
 ) -> PairTraining:
     """Train the trees; the same files and seed give the same trees.
 
-    :param datasets: What to train on: each its own index.
-    :param output: The file to write, JSON; one that is there is replaced when the training is over.
-    :param seed: Of all draws.
-    :param on_progress: Called with what is being done.
-    :returns: What came of it.
+    :param datasets: The datasets to train on, each with its own index.
+    :param output: The file to write, JSON; an existing one is replaced at the end of the training.
+    :param seed: The seed of all draws.
+    :param on_progress: Called with a description of the current work.
+    :returns: The results.
     :raises FileNotFoundError: When a file, or the folder of the output, is absent.
     :raises ValueError: When a file cannot be read, two datasets have one name, there are too few questions, gold
-        passages are absent, or no pair is of two of them, or all are.
+        passages are absent, or no pair or every pair consists of two of them.
     """
     training = TreeTraining(datasets, output, on_progress)
     gathered: list[Pool] = []
     for dataset in datasets:
         training.report(f"Retrieving for {dataset.name}")
-        with dataset.indexed(at_least=FEWEST_QUESTIONS) as (questions, store):
+        with dataset.open_index(at_least=FEWEST_QUESTIONS) as (questions, store):
             gathered += pools(dataset.name, questions, store)
     held_back = _measure_held_back(gathered, seed, training.report)
     training.report("Training on all questions")
@@ -107,10 +107,10 @@ def train_pairs(
 def fit(gathered: Sequence[Pool], seed: int) -> Any:
     """Train trees.
 
-    :param gathered: What to learn from; see :class:`PassageLoss`.
-    :param seed: Of the draws of rows and columns.
+    :param gathered: The candidates of the questions; see :class:`PassageLoss`.
+    :param seed: The seed of the draws of rows and columns.
     :returns: The trees, an ``xgboost.Booster``.
-    :raises ValueError: When no pair is of two gold passages, or all are.
+    :raises ValueError: When no pair or every pair consists of two gold passages.
     """
     import xgboost
 
@@ -145,7 +145,7 @@ def shares_found(gathered: Sequence[Pool], booster: Any, k: int = MEASURED_AT) -
 
     :param gathered: The candidates of the questions.
     :param booster: The trees.
-    :param k: How many passages are looked at. Of questions with more gold passages, k can be found at most.
+    :param k: The number of passages. Of questions with more gold passages, k can be found at most.
     :returns: For each question the share, 0 to 1, of the gold passages among the first k that it retrieves itself, and
         among the k that the trees select.
     """
@@ -166,7 +166,7 @@ def _measure_held_back(gathered: Sequence[Pool], seed: int, report: Callable[[st
     sizes = Counter(pool.dataset for pool in gathered)
     draw = random.Random(seed)
     for size in sizes.values():
-        # Every dataset is in every part.
+        # Draw the parts within each dataset, so that every part holds every dataset.
         own = [number % _FOLDS for number in range(size)]
         draw.shuffle(own)
         part += own

@@ -1,4 +1,4 @@
-"""How a reasoner replies: each format turns one reply into one :class:`Step`."""
+"""The formats of the reasoner's replies: each turns one reply into one :class:`Step`."""
 
 from prefrag.components.agent.reply_formats.fields import Tool, read_label
 from prefrag.components.agent.reply_formats.guided_format import GuidedFormat

@@ -1,4 +1,4 @@
-"""What the reply formats have in common: tools, labels, queries, answers."""
+"""The parts of a reply that all formats read: tools, labels, queries and answers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from prefrag.components.generators.json_reply import read_object
 from prefrag.components.state.state import Label
 
 MAX_QUERY_CHARACTERS = 1_000
-# The numbers of passages behind an answer: the marks of Markdown and the quotes end before them.
+# The numbers of passages behind an answer; Markdown marks and quotes around the answer end before them.
 _CITED = re.compile(r"(?:\s*\(?\[\s*W?\d+(?:\s*[,;]\s*W?\d+)*\s*\]\)?)+\s*[.*_`]*$", re.IGNORECASE)
 
 
@@ -19,8 +19,8 @@ class Tool:
     """A tool as the model sees it.
 
     :param name: The action that calls it.
-    :param description: What it is good for.
-    :param source: The source that it stands for; None for a tool that leaves the source to the router.
+    :param description: What it is for.
+    :param source: The source that it searches; None for a tool that leaves the source to the router.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Tool:
     source: str | None = None
 
 
-# Underscores around a label are Markdown, so they are no part of its word.
+# Underscores around a label are Markdown, so they do not belong to its word.
 _LABELS = tuple(
     (re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_])", re.IGNORECASE), label)
     for words, label in (
@@ -37,18 +37,18 @@ _LABELS = tuple(
         (r"CORRECT", Label.CORRECT),
     )
 )
-# Where a label ends and its reason begins; the prompt's list of labels, echoed, has none of these between them.
+# Where a label ends and its reason begins; the prompt's list of labels, if repeated, has none of these between them.
 _REASON = re.compile(r"[.:(\n]|\s[-\u2013\u2014]\s")
 
 
 def read_label(text: str) -> Label | None:
     """Read a label from its own field.
 
-    The longer labels hold the shorter ones, so each is taken out of the text before the next is looked for. Where a
-    reason behind the label names others, the label is what stands before the reason. A field that still names more
-    than one (the prompt's list, echoed) gives none.
+    The longer labels contain the shorter ones, so each is removed from the text before the next is searched for. Where
+    a reason behind the label names others, the label is the one before the reason. A field that still names more than
+    one (a repetition of the prompt's list) gives none.
 
-    :param text: What stands in the field.
+    :param text: The text of the field.
     :returns: The label, or None.
     """
     labels = _labels(text)
@@ -67,16 +67,16 @@ def _labels(text: str) -> list[Label]:
 
 
 def plain(text: str) -> str:
-    """Take Markdown marks and quotes off both ends of a one-line text.
+    """Remove Markdown marks and quotes from both ends of a one-line text.
 
     :param text: The text.
-    :returns: The text alone.
+    :returns: The text without them.
     """
     text = text.strip()
     while True:
         stripped = re.sub(r"^(?:[#>]+\s+|[*_`]+\s*)+", "", text).rstrip("*_` \n\t")
         if len(stripped) > 1 and stripped[0] == stripped[-1] and stripped[0] in "\"'":
-            # Quotes around the whole, not around a word at each end.
+            # Only quotes around the whole text are removed, not those around its first and last words.
             stripped = stripped[1:-1].strip() if stripped[0] not in stripped[1:-1] else stripped
         if stripped == text:
             return text
@@ -84,10 +84,10 @@ def plain(text: str) -> str:
 
 
 def one_answer(text: str) -> str:
-    """Clean an answer: models go on talking behind it.
+    """Clean an answer: models go on writing after it.
 
-    :param text: What stands where the answer is.
-    :returns: The first paragraph, on one line, without Markdown, its citations behind it.
+    :param text: The text of the answer's field.
+    :returns: The first paragraph, on one line, without Markdown, followed by its citations.
     """
     line = " ".join(text.strip().split("\n\n")[0].split())
     cited = _CITED.search(line)
@@ -113,8 +113,8 @@ def find_tool(name: str, tools: Sequence[Tool]) -> Tool | None:
     """Find the tool that an action names.
 
     :param name: The action as the model wrote it.
-    :param tools: The tools that there are.
-    :returns: The tool whose name it is, but for case, blanks, underscores and Markdown; or None.
+    :param tools: All tools.
+    :returns: The tool of that name, compared without case, blanks, underscores and Markdown; or None.
     """
     wanted = re.sub(r"[\W_]+", "", name).lower()
     return next((tool for tool in tools if re.sub(r"[\W_]+", "", tool.name).lower() == wanted), None)

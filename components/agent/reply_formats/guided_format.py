@@ -1,4 +1,4 @@
-"""The JSON format with its queries to choose from: what a model too small to write a query can do."""
+"""The guided format: JSON with a choice of queries, for models too small to write one."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ MAX_CHOICES = 12
 
 
 class GuidedFormat(JsonFormat):
-    """As :class:`JsonFormat`, with a choice of queries.
+    """The JSON format with a choice of queries.
 
-    The first is the question; later ones are the title of an observed passage with the words of the question that no
-    observed passage holds. A model of a hundred million parameters writes queries that find nothing, but it can name
-    a passage to follow.
+    The first query is the question; later ones are the title of an observed passage with the words of the question
+    that no observed passage contains. A model of a hundred million parameters writes queries that find nothing, but it
+    can name a passage to follow.
     """
 
     prompt = "reasoner_guided"
@@ -35,22 +35,22 @@ class GuidedFormat(JsonFormat):
         :returns: What the chat generator is given besides the messages.
         """
         queries = [] if must_answer else _queries(state)
-        answer = self._answer_schema(_begun("The passages say"), answer_length=80, explanation_length=80)
-        search = self._search_schema(tools, {"enum": queries}, _begun("I still have to find"))
+        answer = self._answer_schema(_begin_with("The passages say"), answer_length=80, explanation_length=80)
+        search = self._search_schema(tools, {"enum": queries}, _begin_with("I still have to find"))
         if not queries:
             schema = answer
         elif not state.observed:
-            # Before any passage there is nothing to answer from but the memory of a model that has none.
+            # Before the first passage such a model could answer only from its memory, which holds too little.
             schema = search
         else:
             schema = {"anyOf": [search, answer]}
         return {"response_format": response_format("step", schema), "frequency_penalty": 0.5}
 
 
-def _begun(beginning: str) -> dict[str, Any]:
-    """Write the schema of one short sentence with a fixed beginning: left alone, the smallest models begin anywhere.
+def _begin_with(beginning: str) -> dict[str, Any]:
+    """Write the schema of one short sentence with a fixed beginning, without which the smallest models ramble.
 
-    :param beginning: How the sentence begins.
+    :param beginning: The first words of the sentence.
     :returns: The JSON schema.
     """
     return {"type": "string", "pattern": f"^{beginning} [A-Za-z' -]{{8,80}}$"}

@@ -1,4 +1,4 @@
-"""One JSON object a reply, constrained by a schema: what small models can keep to."""
+"""The JSON format: one object a reply, constrained by a schema that small models can follow."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from prefrag.components.generators.json_reply import object_schema, read_object,
 from prefrag.components.state.state import Action, Label, State, Step
 
 _ANSWER = "Final_Answer"
-# Bounds keep a small model, which does not know when to stop, from filling its window with one field.
+# Without bounds a small model, which does not know when to stop, fills its window with one field.
 _THOUGHT = {"type": "string", "maxLength": 240}
 
 
 class JsonFormat(ReplyFormat):
-    """Calls for a JSON object with the fields of the text format, and reads it."""
+    """The format in which a reply is a JSON object with the fields of the text format."""
 
     prompt = "reasoner_json"
 

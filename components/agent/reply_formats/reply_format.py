@@ -1,4 +1,4 @@
-"""What a reply format is."""
+"""The base class of the reply formats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from prefrag.components.state.state import State, Step
 
 
 class Turn(NamedTuple):
-    """One step as it goes back to the model.
+    """One step as the model is shown it.
 
     :param step: What the model replied.
     :param observation: What it was shown after that; None where it was shown nothing.
@@ -24,48 +24,48 @@ class Turn(NamedTuple):
 
 
 class ReplyFormat:
-    """One way of calling a model for a step, and of reading the step from its reply.
+    """A way to call a model for a step, and to read the step from its reply.
 
-    The base is a prompt that holds the transcript, and a reply that is text.
+    This base class has a prompt that contains the transcript, and reads a reply that is text.
     """
 
     prompt: ClassVar[str]
     cites: ClassVar[bool] = True
-    """Whether a model that replies so can give the numbers of its passages."""
+    """Whether a model that replies in this format can give the numbers of its passages."""
 
     @property
     def keeps_thinking(self) -> bool:
-        """Whether what stands in thinking blocks is part of the reply."""
+        """Whether the text in thinking blocks is part of the reply."""
         return False
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
         """Choose the parameters of the call.
 
-        :param tools: The tools that there are.
+        :param tools: All tools.
         :param state: The state of the run.
         :param must_answer: The model has to answer now.
-        :returns: What the chat generator is given besides the messages.
+        :returns: The generation parameters of the chat generator.
         """
         return {}
 
     def callable_tools(self, tools: Sequence[Tool]) -> list[haystack_tools.Tool]:
         """Write the tools as the API takes them, where the model calls them natively.
 
-        :param tools: The tools that there are.
-        :returns: What the chat generator is handed.
+        :param tools: All tools.
+        :returns: The tools for the chat generator.
         """
         return []
 
     def messages(
         self, prompt: str, turns: Sequence[Turn], tools: Sequence[Tool], must_answer: bool
     ) -> list[ChatMessage]:
-        """Lay out the conversation.
+        """Build the conversation.
 
-        :param prompt: The filled prompt.
+        :param prompt: The rendered prompt.
         :param turns: The transcript.
-        :param tools: The tools that there are.
-        :param must_answer: The model is to answer now.
-        :returns: What the model is sent.
+        :param tools: All tools.
+        :param must_answer: The model has to answer now.
+        :returns: The messages for the model.
         """
         return [ChatMessage.from_user(prompt)]
 

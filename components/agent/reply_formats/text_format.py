@@ -1,4 +1,4 @@
-"""The papers' format: Thought, Action, Action Input, Final Answer and the self-evaluation, as lines of text."""
+"""The text format of the papers: Thought, Action, Action Input, Final Answer and the self-evaluation, a line each."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _FIELDS = (
 )
 _TRAILER = ("Self-Evaluation", "Explanation", "Improvement Suggestions")
 _NAMES = "|".join(re.escape(name).replace(r"\-", r"[- ]?").replace(r"\ ", r"[ _]?") for name in _FIELDS)
-# A field begins a line, perhaps behind Markdown, and ends in a colon, the wide one of Chinese included; those after an
-# answer also stand in the middle of its line.
+# A field begins a line, perhaps after Markdown marks, and ends in a colon, the wide one of Chinese included; the fields
+# after an answer may also be in the middle of its line.
 _AT_LINE_START = rf"^[ \t>#*_-]*(?P<line>{_NAMES})[ \t*_]*[:\uff1a][ \t]*(?:\*\*)?"
 _IN_LINE = r"(?P<inline>Self[- ]?Evaluation|Improvement[ _]?Suggestions)[ \t*_]*[:\uff1a][ \t]*(?:\*\*)?"
 _FIELD = re.compile(rf"{_AT_LINE_START}|{_IN_LINE}", re.IGNORECASE | re.MULTILINE)
@@ -36,10 +36,10 @@ _CANONICAL = {re.sub(r"[\W_]", "", name).lower(): name for name in _FIELDS}
 
 
 def _fields(text: str) -> list[tuple[str, str]]:
-    """Cut a text at its fields.
+    """Split a text at its fields.
 
     :param text: The text.
-    :returns: (name, text) of each; what stands before the first under an empty name.
+    :returns: (name, text) of each; the text before the first has an empty name.
     """
     parts: list[tuple[str, str]] = []
     name, start = "", 0
@@ -52,22 +52,22 @@ def _fields(text: str) -> list[tuple[str, str]]:
 
 
 class TextFormat(ReplyFormat):
-    """Calls for the format of table 18 of PrefRAG, and reads it."""
+    """The format of table 18 of PrefRAG."""
 
     prompt = "reasoner_text"
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
         """Choose the parameters of the call.
 
-        :param tools: The tools that there are.
+        :param tools: All tools.
         :param state: The state of the run.
         :param must_answer: The model has to answer now.
-        :returns: What the chat generator is given besides the messages.
+        :returns: The generation parameters of the chat generator.
         """
         return {"stop": ["Observation:"]}
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read the first step of a reply; what a chat model invents behind it is dropped.
+        """Read the first step of a reply; what a chat model invents after it is dropped.
 
         :param text: The reply, without thinking blocks.
         :param tools: The tools that it may name.
@@ -84,14 +84,14 @@ class TextFormat(ReplyFormat):
             if name == "Final Answer" and value:
                 return self._answer(parts, index)
         if must_answer:
-            return self._forced(parts)
+            return self._read_forced_answer(parts)
         return Step(Action.UNREADABLE, reply=_transcript(parts) or "Thought:", thought=_first(parts, "Thought"))
 
     def _announces_answer(self, parts: list[tuple[str, str]], index: int) -> bool:
-        """Tell whether an action is no tool but a word for the final answer that follows it.
+        """Check whether an action is not a tool but a word for the final answer that follows it.
 
         :param parts: The fields of the reply.
-        :param index: Which of them is the action.
+        :param index: The position of the action among them.
         :returns: Whether the next field is the answer.
         """
         following = parts[index + 1] if index + 1 < len(parts) else ("", "")
@@ -135,7 +135,7 @@ class TextFormat(ReplyFormat):
             suggestions=" ".join(trailer.get("Improvement Suggestions", "").split()),
         )
 
-    def _forced(self, parts: list[tuple[str, str]]) -> Step:
+    def _read_forced_answer(self, parts: list[tuple[str, str]]) -> Step:
         # The prompt ends with "Final Answer:", so a reply that goes on from there starts with the answer itself.
         spoken = [(name, value) for name, value in parts if value and name in ("", "Thought", "Final Answer")]
         if not spoken:
@@ -145,7 +145,7 @@ class TextFormat(ReplyFormat):
 
 
 def _first(parts: list[tuple[str, str]], name: str) -> str:
-    """Find the first part of a name; for a thought also what stands before the first field.
+    """Find the first field of a name; for a thought also the text before the first field.
 
     :param parts: The fields of a reply.
     :param name: The name.
@@ -156,7 +156,7 @@ def _first(parts: list[tuple[str, str]], name: str) -> str:
 
 
 def _transcript(parts: list[tuple[str, str]]) -> str:
-    """Write parts as the lines of the format.
+    """Write fields as the lines of the format.
 
     :param parts: The fields of a reply.
     :returns: A line for each that is not empty.

@@ -1,4 +1,4 @@
-"""Native function calling: what today's models are trained for."""
+"""The tools format: native function calling, for which today's models are trained."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _NO_MORE = "No further search is possible. Answer now, from the passages above."
 
 
 class ToolsFormat(ReplyFormat):
-    """Reads tool calls; a reply without one is the final answer, with the trailer of the text format.
+    """The format of tool calls; a reply without one is the final answer, with the trailer of the text format.
 
-    The transcript goes back as tool calls and the messages of the tool that answer them, also where a step was not
-    written as a call.
+    The transcript consists of tool calls and the messages of the tool that answer them, even where the model did not
+    write a step as a call.
     """
 
     prompt = "reasoner_tools"
@@ -37,20 +37,20 @@ class ToolsFormat(ReplyFormat):
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
         """Choose the parameters of the call.
 
-        :param tools: The tools that there are.
+        :param tools: All tools.
         :param state: The state of the run.
         :param must_answer: The model has to answer now.
-        :returns: What the chat generator is given besides the messages.
+        :returns: The generation parameters of the chat generator.
         """
         return {"tool_choice": "none"} if must_answer else {}
 
     def callable_tools(self, tools: Sequence[Tool]) -> list[haystack_tools.Tool]:
         """Write the tools as the API takes them.
 
-        :param tools: The tools that there are.
-        :returns: What the chat generator is handed.
+        :param tools: All tools.
+        :returns: The tools for the chat generator.
         """
-        # Haystack wants a function; nobody runs it, because the pipeline is what answers a call.
+        # Haystack requires a function, which is never run, because the pipeline answers a call.
         return [
             haystack_tools.Tool(
                 name=_api_name(tool.name), description=tool.description, parameters=_QUERY, function=lambda query: query
@@ -61,22 +61,22 @@ class ToolsFormat(ReplyFormat):
     def messages(
         self, prompt: str, turns: Sequence[Turn], tools: Sequence[Tool], must_answer: bool
     ) -> list[ChatMessage]:
-        """Lay out the conversation: the question, then each step as a call and its result.
+        """Build the conversation: the question, then each step as a call and its result.
 
-        :param prompt: The filled prompt.
+        :param prompt: The rendered prompt.
         :param turns: The transcript.
-        :param tools: The tools; the first stands in where a search was not written as a call.
-        :param must_answer: The model is to answer now.
-        :returns: What the model is sent.
+        :param tools: All tools; the first is taken for a search that was not written as a call.
+        :param must_answer: The model has to answer now.
+        :returns: The messages for the model.
         """
         conversation = [ChatMessage.from_user(prompt)]
         for number, (step, observation) in enumerate(turns, start=1):
             if not step.reply and observation is None:
-                # An empty reply that nothing answered leaves nothing to show.
+                # An empty reply without an observation leaves nothing to show.
                 continue
             if step.tool or step.action is Action.SEARCH:
                 call = _call(step, step.tool or tools[0].name, number)
-                # Every call must be answered, also one that was not run.
+                # The API requires a result for every call, even for one that was not run.
                 result = _NO_MORE if observation is None else observation
                 conversation.append(ChatMessage.from_assistant(step.thought or None, tool_calls=[call]))
                 conversation.append(ChatMessage.from_tool(result, origin=call))
@@ -102,7 +102,7 @@ class ToolsFormat(ReplyFormat):
             call = message.tool_calls[0]
             return _search(text, call.tool_name, call.arguments, tools)
         if message.meta.get("finish_reason") == "tool_calls" and not must_answer:
-            # The chat generator drops a call whose arguments are no JSON; what is left is no answer.
+            # The chat generator drops a call whose arguments are not JSON; the remaining text is not an answer.
             return Step(Action.UNREADABLE, reply=text, thought=" ".join(text.split()))
         return self.read(text, tools, must_answer=must_answer)
 
@@ -138,9 +138,9 @@ def _search(text: str, name: str, arguments: Any, tools: Sequence[Tool]) -> Step
 
 
 def _query(arguments: Any) -> str:
-    """Read the query of a call: models also name it otherwise, or send a list.
+    """Read the query of a call: some models use another name for it, or send a list.
 
-    :param arguments: The arguments of the call, whatever the model sent.
+    :param arguments: The arguments of the call, in whatever form the model sent them.
     :returns: The query; empty where there is none.
     """
     if isinstance(arguments, Mapping):
@@ -151,7 +151,7 @@ def _query(arguments: Any) -> str:
 
 
 def _call(step: Step, name: str, number: int) -> ToolCall:
-    # Nine letters and digits: what the strictest chat template (Mistral's) takes for the id of a call.
+    # The strictest chat template (Mistral's) requires nine letters and digits as the id of a call.
     arguments = {"query": step.query} if step.query else {}
     return ToolCall(_api_name(name), arguments, id=f"search{number:03d}")
 
@@ -166,7 +166,7 @@ def _api_name(name: str) -> str:
 
 
 def _add_from_user(conversation: list[ChatMessage], text: str) -> None:
-    """Add a message of the user; templates want the roles to alternate, so it joins one that is last.
+    """Add a message of the user; templates require alternating roles, so it is joined to a last message of the user.
 
     :param conversation: The messages so far, changed in place.
     :param text: The message.

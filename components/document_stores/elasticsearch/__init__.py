@@ -1,1 +1,1 @@
-"""What Elasticsearch needs beside its own integration."""
+"""The requests, filters and title look-ups that Elasticsearch needs in addition to its Haystack integration."""

@@ -1,4 +1,4 @@
-"""Haystack's filters as Elasticsearch takes them, without those that it would get wrong."""
+"""Haystack's filters as clauses of Elasticsearch, except those that it would apply wrongly."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def filter_clause(filters: dict[str, Any]) -> dict[str, Any]:
 
 
 def refuse_analysed_fields(filters: Any) -> None:
-    """Refuse comparisons of titles and texts.
+    """Refuse filters that compare titles or texts.
 
     The server would compare their stems, so that `==` finds nothing and `!=` finds what is excluded. A comparison with
-    None, which is whether there is a title at all, works.
+    None, which checks whether there is a title at all, works.
 
-    :param filters: Haystack's filters, however wrong.
-    :raises FilterError: When there is one.
+    :param filters: Haystack's filters, valid or not.
+    :raises FilterError: When they compare a title or text.
     """
     if not isinstance(filters, dict):
         return

@@ -1,4 +1,4 @@
-"""What all requests to Elasticsearch share: advice on failures, and a client for the running event loop."""
+"""The requests to Elasticsearch: advice on failures, and a client for the running event loop."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from haystack.document_stores.errors import DocumentStoreError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
 
-async def ask_async(store: ElasticsearchDocumentStore, request: Callable[[AsyncElasticsearch], Awaitable[Any]]) -> Any:
+async def call_async(store: ElasticsearchDocumentStore, request: Callable[[AsyncElasticsearch], Awaitable[Any]]) -> Any:
     """Send a request through the client of the running event loop.
 
     :param store: The store whose server is called.
-    :param request: Sends the request with the client that it gets; it may be called twice.
+    :param request: The function that sends the request with a client; it may be called twice.
     :returns: The reply.
     """
     client = store.async_client
@@ -26,7 +26,7 @@ async def ask_async(store: ElasticsearchDocumentStore, request: Callable[[AsyncE
     except RuntimeError as error:
         if "loop is closed" not in str(error):
             raise
-    # The store keeps the client of the event loop that came first; a second asyncio.run needs its own.
+    # The store keeps the client of the first event loop; a second `asyncio.run` needs its own.
     if store._async_client is client:
         store._async_client = None
         with suppress(RuntimeError):
@@ -35,10 +35,11 @@ async def ask_async(store: ElasticsearchDocumentStore, request: Callable[[AsyncE
 
 
 @contextmanager
-def explained(store: ElasticsearchDocumentStore) -> Iterator[None]:
-    """Turn the failures of a server into errors that advise what to do.
+def explain_failures(store: ElasticsearchDocumentStore) -> Iterator[None]:
+    """Turn the failures of a server into errors with advice.
 
     :param store: The store whose server is called.
+    :returns: A context manager for the requests.
     :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
     """
     hosts = store._hosts or "http://localhost:9200"

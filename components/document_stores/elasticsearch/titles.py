@@ -1,4 +1,4 @@
-"""Looks up passages by the keys of their titles in Elasticsearch."""
+"""The look-up of passages in Elasticsearch by the keys of their titles."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from haystack.document_stores.errors import DocumentStoreError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
 from prefrag.components.document_stores.elasticsearch.filters import filter_clause
-from prefrag.components.document_stores.elasticsearch.requests import ask_async, explained
+from prefrag.components.document_stores.elasticsearch.requests import call_async, explain_failures
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import one_form
 
 # The server takes up to 65,536 terms a query.
 _KEYS_A_SEARCH = 10_000
-# Whether there is one passage with a title, and one with a key: the server stops at the first.
+# Whether any passage has a title, and any has a key; the server stops at the first.
 _HOW_MANY: list[dict[str, Any]] = [
     {},
     {"size": 0, "terminate_after": 1, "query": {"exists": {"field": "title"}}},
@@ -26,99 +26,112 @@ _HOW_MANY: list[dict[str, Any]] = [
 
 
 class ElasticsearchTitles:
-    """Looks up the passages of an index by title, as `TantivyDocumentStore` does.
+    """The passages of an Elasticsearch index by title, looked up as in `TantivyDocumentStore`.
 
     The index must have been written by `prefrag index`, which fills the field `title_key`.
     """
 
     def __init__(self, store: ElasticsearchDocumentStore, title_boost: float = 1.25) -> None:
-        """Describe the look-up; the server is not called yet.
+        """Set the store; the server is not called yet.
 
         :param store: The store of the index.
-        :param title_boost: How much more a word in the title counts than one in the text.
+        :param title_boost: The weight of a word in the title, relative to one in the text.
         """
         self._store = store
         self._title_boost = title_boost
 
     def known_titles(self, keys: Iterable[str]) -> set[str]:
-        """Find out which of many keys are titles of passages.
+        """Find the keys that are titles of passages.
 
         :param keys: Keys as `title_key` makes them.
-        :returns: Those that a passage has.
-        :raises DocumentStoreError: When the server cannot be reached or refuses, has no such index, or the index holds
+        :returns: The keys that a passage has.
+        :raises DocumentStoreError: When the server cannot be reached or refuses, has no such index, or the index has
             titles without keys.
         """
-        searches = self._which(keys)
+        searches = self._key_searches(keys)
         if not searches:
             return set()
-        with explained(self._store):
+        with explain_failures(self._store):
             client = self._store.client
-            known = _buckets(self._checked(client.msearch(index=self._index, searches=searches)))
+            known = _buckets(self._responses(client.msearch(index=self._index, searches=searches)))
             if not known:
                 self._check_keys(client.msearch(index=self._index, searches=_HOW_MANY))
         return known
 
     async def known_titles_async(self, keys: Iterable[str]) -> set[str]:
-        """Find known titles without blocking the event loop; otherwise the same as :meth:`known_titles`."""
-        searches = self._which(keys)
+        """Do as :meth:`known_titles` does, without blocking the event loop.
+
+        :param keys: Keys as `title_key` makes them.
+        :returns: The keys that a passage has.
+        :raises DocumentStoreError: When the server cannot be reached or refuses, has no such index, or the index has
+            titles without keys.
+        """
+        searches = self._key_searches(keys)
         if not searches:
             return set()
-        with explained(self._store):
-            reply = await ask_async(self._store, lambda client: client.msearch(index=self._index, searches=searches))
-            known = _buckets(self._checked(reply))
+        with explain_failures(self._store):
+            reply = await call_async(self._store, lambda client: client.msearch(index=self._index, searches=searches))
+            known = _buckets(self._responses(reply))
             if not known:
                 self._check_keys(
-                    await ask_async(self._store, lambda client: client.msearch(index=self._index, searches=_HOW_MANY))
+                    await call_async(self._store, lambda client: client.msearch(index=self._index, searches=_HOW_MANY))
                 )
         return known
 
     def documents_by_title(
         self, titles: Mapping[str, str], per_title: int = 3, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
-        """Get passages by their titles.
+        """Read passages by their titles.
 
-        :param titles: Keys as `title_key` makes them, each with the text that decides which of the passages of this
-            title come first.
+        :param titles: Keys as `title_key` makes them, each with the text that ranks the passages of this title.
         :param per_title: The most passages of a title.
         :param filters: Haystack's filters on the metadata.
-        :returns: The passages of each title that has some, best BM25 for its text first and with it as their score.
+        :returns: The passages of each title that has some, with their BM25 score for its text, best first.
         :raises FilterError: When the filters cannot be understood, or compare titles or texts.
         :raises DocumentStoreError: When the server cannot be reached or refuses, or has no such index.
         """
-        searches = self._of_titles(titles, per_title, filters)
+        searches = self._title_searches(titles, per_title, filters)
         if not searches:
             return {}
-        with explained(self._store):
+        with explain_failures(self._store):
             reply = self._store.client.msearch(index=self._index, searches=searches)
-        return _documents(titles, self._checked(reply))
+        return _documents(titles, self._responses(reply))
 
     async def documents_by_title_async(
         self, titles: Mapping[str, str], per_title: int = 3, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
-        """Get passages without blocking the event loop; otherwise the same as :meth:`documents_by_title`."""
-        searches = self._of_titles(titles, per_title, filters)
+        """Do as :meth:`documents_by_title` does, without blocking the event loop.
+
+        :param titles: Keys as `title_key` makes them, each with the text that ranks the passages of this title.
+        :param per_title: The most passages of a title.
+        :param filters: Haystack's filters on the metadata.
+        :returns: The passages of each title that has some, with their BM25 score for its text, best first.
+        :raises FilterError: When the filters cannot be understood, or compare titles or texts.
+        :raises DocumentStoreError: When the server cannot be reached or refuses, or has no such index.
+        """
+        searches = self._title_searches(titles, per_title, filters)
         if not searches:
             return {}
-        with explained(self._store):
-            reply = await ask_async(self._store, lambda client: client.msearch(index=self._index, searches=searches))
-        return _documents(titles, self._checked(reply))
+        with explain_failures(self._store):
+            reply = await call_async(self._store, lambda client: client.msearch(index=self._index, searches=searches))
+        return _documents(titles, self._responses(reply))
 
     @property
     def _index(self) -> str:
         return self._store._index
 
-    def _which(self, keys: Iterable[str]) -> list[dict[str, Any]]:
+    def _key_searches(self, keys: Iterable[str]) -> list[dict[str, Any]]:
         wanted = list(dict.fromkeys(keys))
         searches: list[dict[str, Any]] = []
         for start in range(0, len(wanted), _KEYS_A_SEARCH):
             part = wanted[start : start + _KEYS_A_SEARCH]
-            # Few passages match, so their own values are counted rather than those of the whole index numbered.
+            # The hint `map` is faster here, because few passages match.
             terms = {"field": TITLE_KEY_FIELD, "size": len(part), "execution_hint": "map"}
             query = {"bool": {"filter": [{"terms": {TITLE_KEY_FIELD: part}}]}}
             searches += [{}, {"size": 0, "query": query, "aggs": {"keys": {"terms": terms}}}]
         return searches
 
-    def _of_titles(
+    def _title_searches(
         self, titles: Mapping[str, str], per_title: int, filters: dict[str, Any] | None
     ) -> list[dict[str, Any]]:
         narrowed = [filter_clause(filters)] if filters else []
@@ -135,15 +148,19 @@ class ElasticsearchTitles:
             searches += [{}, {"size": per_title, "query": query, "_source": {"excludes": [TITLE_KEY_FIELD]}}]
         return searches
 
-    def _checked(self, reply: Any) -> list[Any]:
+    def _responses(self, reply: Any) -> list[Any]:
         for one in reply["responses"]:
             if "error" in one:
                 raise DocumentStoreError(f"Elasticsearch could not look up titles in '{self._index}': {one['error']}")
         return list(reply["responses"])
 
     def _check_keys(self, reply: Any) -> None:
-        """Raise when nothing was found because the index holds titles but no keys of them."""
-        with_title, with_key = (one["hits"]["total"]["value"] for one in self._checked(reply))
+        """Check that the index does not have titles without keys.
+
+        :param reply: The reply to the counts of both.
+        :raises DocumentStoreError: When it has.
+        """
+        with_title, with_key = (one["hits"]["total"]["value"] for one in self._responses(reply))
         if with_title and not with_key:
             raise DocumentStoreError(
                 f"The Elasticsearch index '{self._index}' was made without keys of titles. Searches work as before; to "

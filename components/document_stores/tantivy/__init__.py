@@ -1,1 +1,1 @@
-"""The embedded index."""
+"""The embedded index: a BM25 index on disk, without a server."""

@@ -1,4 +1,4 @@
-"""How an index splits texts into the tokens that it compares."""
+"""The analysis of texts into the tokens that an index compares."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 from prefrag.components.text.unicode_form import one_form
 
-# Languages that tantivy 0.27 carries stop words for, and all those that it can stem.
+# The languages for which tantivy 0.27 has stop words, and all those that it can stem.
 _WITH_STOP_WORDS = (
     *("danish", "dutch", "english", "finnish", "french", "german", "hungarian", "italian", "norwegian"),
     *("portuguese", "russian", "spanish", "swedish"),
@@ -16,7 +16,7 @@ _WITH_STOP_WORDS = (
 LANGUAGES = tuple(sorted((*_WITH_STOP_WORDS, "arabic", "greek", "romanian", "tamil", "turkish")))
 DEFAULT_LANGUAGE = "english"
 
-# Longer tokens are debris of encodings; in bytes, room for 80 letters of the scripts that take three each.
+# Longer tokens come from broken encodings; in bytes, enough for 80 letters of three bytes each.
 _LONGEST_TOKEN = 255
 
 
@@ -31,7 +31,7 @@ def check_language(language: str) -> None:
 
 
 def text_analyzer(language: str) -> TextAnalyzer:
-    """Make the analyzer of an index: words, lower case, no stop words, stems.
+    """Make the analyzer of an index, which splits into words, lower-cases, removes stop words and stems.
 
     :param language: One of `LANGUAGES`. Arabic, Greek, Romanian, Tamil and Turkish keep their stop words.
     :returns: The analyzer, one object per language.
@@ -51,10 +51,10 @@ def _text_analyzer(language: str) -> TextAnalyzer:
 
 
 def indexed_form(text: str) -> str:
-    """Write a text in the form in which it is indexed and looked up.
+    """Normalise a text for indexing and searching.
 
     :param text: Any text.
     :returns: The text in one form of Unicode, with `?` for what cannot be encoded.
     """
-    # A lone surrogate, as some PDF readers give, cannot be encoded.
+    # A lone surrogate, which some PDF readers produce, cannot be encoded.
     return text if text.isascii() else one_form(text).encode("utf-8", "replace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""One commit of an index, and what is kept with it."""
+"""A commit of an index: its queries, and its caches of clauses, documents and frequencies."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from prefrag.components.document_stores.tantivy.analysis import indexed_form
 from prefrag.components.document_stores.tantivy.filters import candidate_query, matches_filters
 from prefrag.components.document_stores.tantivy.schema import TEXT_FIELDS, exact_term, read_document
 
-# How much more a word in the title counts than one in the text.
+# The weight of a word in the title, relative to one in the text.
 TITLE_BOOST = 1.25
-# Words whose document frequency is kept; some megabytes.
+# The most words whose document frequency is cached; some megabytes.
 _MOST_FREQUENCIES = 100_000
-# Words whose part of a query is kept; 6 megabytes. The queries of one question have most words in common.
+# The most words whose clauses are cached; 6 megabytes. The queries of one question have most words in common.
 _MOST_CLAUSES = 20_000
-# Documents that are kept as they were read, for as long as one question finds them again and again.
-_MOST_AT_HAND = 512
+# The most documents that are cached, because the queries of one question find the same ones.
+_MOST_DOCUMENTS = 512
 
 
 class Commit:
-    """Reads an index as one commit left it.
+    """An index as it is after one commit.
 
-    Clauses of words, documents and frequencies are kept for as long as the commit is the latest. After the next one
-    there is another object, so nothing that is kept here can be out of date.
+    Clauses of words, documents and frequencies are cached while the commit is the latest. The next commit has another
+    object, so the caches cannot be out of date.
     """
 
     def __init__(
@@ -38,14 +38,13 @@ class Commit:
         analyzer: TextAnalyzer,
         whole: bool,
     ) -> None:
-        """Keep the handles of a commit.
+        """Set the handles of a commit.
 
-        :param searcher: Searches the index as the commit left it.
+        :param searcher: The searcher of the commit.
         :param version: The version of the file that every commit replaces.
         :param schema: The schema of the index.
         :param analyzer: The analyzer of the index.
-        :param whole: Whether the index holds nothing that is deleted: the frequency of a term, which tantivy gives
-            at once, counts the deleted documents.
+        :param whole: Whether the index has no deleted documents, which tantivy's frequency of a term would count.
         """
         self.searcher = searcher
         self.version = version
@@ -60,10 +59,10 @@ class Commit:
         """Build the query for a text: BM25 over title and text, summed.
 
         :param text: Any text; it has no operators.
-        :returns: The query; None when no document holds a word of the text.
+        :returns: The query; None when no document contains a word of the text.
         """
-        # Built from terms rather than parsed, so no text can be a syntax error or an operator. A word that comes
-        # twice counts once: counted twice, it costs 3 points of recall at 5 on MuSiQue and gains nothing elsewhere.
+        # Built from terms rather than parsed, so that no text is a syntax error. A repeated word counts once: counted
+        # twice, it costs 3 points of recall at 5 on MuSiQue and gains nothing elsewhere.
         clauses: list[tuple[Occur, Query]] = []
         for token in dict.fromkeys(self._analyzer.analyze(indexed_form(text))):
             known = self._clauses.get(token)
@@ -74,18 +73,18 @@ class Commit:
         """Build the query for the documents of some titles.
 
         :param keys: Keys as `title_key` makes them.
-        :returns: The query; every document that fulfils it has the score 0.
+        :returns: The query; every document that matches it has the score 0.
         """
         terms = [Query.term_query(self._schema, "title_key", exact_term(key), "basic") for key in keys]
         return Query.const_score_query(Query.boolean_query([(Occur.Should, term) for term in terms]), 0.0)
 
     def best(self, query: Query, top_k: int, filters: dict[str, Any] | None) -> list[Document]:
-        """Find the documents that fulfil a query best.
+        """Find the documents that match a query best.
 
         :param query: The query.
         :param top_k: The most documents to return.
-        :param filters: Haystack's filters, which all of them match.
-        :returns: Documents with their score, highest first; those of one score as they lie in the index.
+        :param filters: Haystack's filters.
+        :returns: The documents with their score, highest first; equal scores keep the order of the index.
         :raises FilterError: When the filters cannot be applied.
         """
         searcher = self.searcher
@@ -95,8 +94,8 @@ class Commit:
 
         if (candidates := candidate_query(self._schema, filters)) is not None:
             query = Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(candidates, 0.0))])
-        # The index knows only part of the filter, so candidates are checked one by one, in a window that grows until
-        # it holds enough. Windows are searched from their beginning: the order of near-equal scores may differ.
+        # The index can apply only part of the filter, so candidates are checked one by one, in a window that grows
+        # until enough match. Each window is searched anew, because the order of near-equal scores may differ.
         limit = max(1, min(searcher.num_docs, top_k))
         checked: dict[tuple[int, int], Document | None] = {}
         while True:
@@ -114,9 +113,9 @@ class Commit:
             limit = min(searcher.num_docs, max(64, limit * 4))
 
     def all_matching(self, filters: dict[str, Any] | None) -> Iterator[Document]:
-        """Go through the documents that match filters, without holding them all.
+        """Go through the documents that match filters, without keeping all in memory.
 
-        :param filters: Haystack's filters; without them every document is given.
+        :param filters: Haystack's filters; None matches every document.
         :returns: The matching documents, in no particular order.
         :raises FilterError: When the filters cannot be applied.
         """
@@ -126,7 +125,7 @@ class Commit:
                 yield document
 
     def by_id(self, document_ids: Sequence[str]) -> list[Document]:
-        """Get documents by their ids.
+        """Read documents by their ids.
 
         :param document_ids: The ids, each once.
         :returns: The documents that exist, in the order of the ids.
@@ -136,11 +135,11 @@ class Commit:
         return [found[document_id] for document_id in document_ids if document_id in found]
 
     def existing(self, field: str, values: Iterable[str]) -> set[str]:
-        """Look up exact terms.
+        """Find the strings that are exact terms of a document.
 
         :param field: A field of exact terms.
         :param values: The strings to look up.
-        :returns: Those that a document has.
+        :returns: The strings that a document has.
         """
         searcher = self.searcher
         found = {value for value in values if searcher.doc_freq(field, exact_term(value))}
@@ -150,10 +149,10 @@ class Commit:
         return {value for value, term in terms.items() if searcher.search(term, limit=1, count=False).hits}
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """Count in how many documents words occur, in title or text.
+        """Count the documents in whose title or text words occur.
 
         :param words: Words of a text, or terms of the index.
-        :returns: The number of documents, and for every word the number that holds it; all, for one without a token.
+        :returns: The number of documents, and for every word the number that contain it; all, for one without a token.
         """
         searcher, kept = self.searcher, self._frequencies
         total = searcher.num_docs
@@ -162,7 +161,7 @@ class Commit:
             if word in kept:
                 frequencies[word] = kept[word]
                 continue
-            # Stemming a stem can change it again, so what is a term of the index already is left alone.
+            # Stemming a stem can change it again, so a term of the index is counted as it is.
             text = indexed_form(word)
             known = any(searcher.doc_freq(field, text) for field in TEXT_FIELDS)
             tokens = [text] if known else self._analyzer.analyze(text)
@@ -175,7 +174,7 @@ class Commit:
         return total, frequencies
 
     def _clauses_of(self, token: str) -> list[tuple[Occur, Query]]:
-        # Most words are in no title, and tantivy looks for each clause several times.
+        # Fields without the word get no clause: most words are in no title, and each clause costs several look-ups.
         fields = [field for field in TEXT_FIELDS if self.searcher.doc_freq(field, token)]
         terms = {field: Query.term_query(self._schema, field, token, "freq") for field in fields}
         if "title" in terms:
@@ -186,9 +185,13 @@ class Commit:
         return clauses
 
     def _count_with(self, tokens: Sequence[str]) -> int:
-        """Count the documents that hold all of the tokens, each in title or text."""
+        """Count the documents that contain all of the tokens, each in title or text.
+
+        :param tokens: The tokens.
+        :returns: The number of documents.
+        """
         if self.whole and len(tokens) == 1:
-            # Of a frequent word all documents would be gone through; those that hold it twice are far fewer.
+            # Only the documents with the word in both fields are counted by a search, because they are far fewer.
             held = [self.searcher.doc_freq(field, tokens[0]) for field in TEXT_FIELDS]
             return sum(held) - (self._count(self._in_fields(tokens[0], Occur.Must)) if all(held) else 0)
         wanted = [(Occur.Must, self._in_fields(token, Occur.Should)) for token in dict.fromkeys(tokens)]
@@ -203,21 +206,30 @@ class Commit:
         return int(result.count)  # missing in the type stubs
 
     def _read(self, address: tantivy.DocAddress, score: float) -> Document:
-        """Read a document, each time as another object."""
+        """Read a document, as a new object at each call.
+
+        :param address: The address of the document in the index.
+        :param score: Its score.
+        :returns: The document.
+        """
         key = address.segment_ord, address.doc
         if (known := self._documents.get(key)) is not None:
             document_id, content, meta = known
             return Document(id=document_id, content=content, meta=meta.copy(), score=score)
         document = read_document(self.searcher, address, score)
-        # Of other values a copy would still hold the same lists.
+        # Other values are not cached, because a shallow copy would share their lists.
         if all(isinstance(value, str | int | float | None) for value in document.meta.values()):
-            if len(self._documents) >= _MOST_AT_HAND:
+            if len(self._documents) >= _MOST_DOCUMENTS:
                 self._documents.clear()
             self._documents[key] = document.id, document.content, document.meta.copy()
         return document
 
     def _read_all(self, query: Query) -> Iterator[Document]:
-        """Read the documents that fulfil a query, without scores."""
+        """Read the documents that match a query, without scores.
+
+        :param query: The query.
+        :returns: The documents, in no particular order.
+        """
         if total := self.searcher.num_docs:
             query = Query.const_score_query(query, 1.0)
             for _, address in self.searcher.search(query, limit=total, count=False).hits:

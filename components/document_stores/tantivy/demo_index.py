@@ -1,4 +1,4 @@
-"""The indexes of the corpora that the project ships."""
+"""The indexes of the corpora that the project ships, built on first use."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ import prefrag
 from prefrag.components.document_stores.tantivy.index import index_exists, open_for_writing
 from prefrag.components.text.passage_record import read_passages
 
-# The name that chooses a corpus, and its file in the folder `demo`.
+# The name of each corpus, and its file in the folder `demo`.
 DEMO_CORPORA = {"demo": "local.jsonl", "demo-web": "web.jsonl"}
 
-# Part of the name of a built index: a new way of building it makes a new index.
+# Raised when the building changes; as part of the index's name, it makes a new index.
 _BUILD = 2
 
 
 def demo_index(name: str, folder: Path) -> Path:
     """Find the index of a corpus that the project ships, and build it when it is not there yet.
 
-    The folder of the index carries a hash of the corpus file, so that an edited corpus is indexed anew, and it appears
-    only when it is whole, so that two first commands at the same time do not disturb each other.
+    The name of the folder contains a hash of the corpus file, so that an edited corpus is indexed again. The folder
+    appears only when it is complete, so that two processes can build the same index.
 
     :param name: `demo` or `demo-web`.
-    :param folder: The folder that holds the indexes of these corpora; it need not exist yet.
+    :param folder: The folder of the indexes of these corpora; it need not exist yet.
     :returns: The folder of the index.
     :raises FileNotFoundError: When the corpus file is missing from this checkout.
     :raises OSError: When the folder cannot be written.
@@ -48,7 +48,7 @@ def demo_index(name: str, folder: Path) -> Path:
 
 @functools.lru_cache(maxsize=8)
 def _fingerprint(corpus: Path, modified: int, size: int) -> str:
-    # The time and size are only there to make an edited file another cache entry.
+    # The time and size only make an edited file another entry of the cache.
     return hashlib.sha256(f"{_BUILD}\n".encode() + corpus.read_bytes()).hexdigest()[:12]
 
 

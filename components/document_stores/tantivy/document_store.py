@@ -1,4 +1,4 @@
-"""An on-disk BM25 index behind Haystack's DocumentStore protocol."""
+"""The document store of an on-disk BM25 index."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ from prefrag.components.document_stores.tantivy.index_location import (
 
 
 class TantivyDocumentStore:
-    """Keeps documents in a tantivy index on disk and finds them by BM25 (k1 1.2, b 0.75) over title and text.
+    """Store documents in a tantivy index on disk and find them by BM25 (k1 1.2, b 0.75) over title and text.
 
-    It needs no server: any number of processes read an index while one at a time writes to it, and a reader sees
-    what another process committed at its next call. `write_documents` returns once the documents are on disk. The
-    title is `meta["title"]` and counts 1.25 times. Words are lower-cased, stop words left out, the others stemmed.
+    It needs no server: any number of processes can read an index while one writes to it, and a reader sees at its next
+    call what another process has committed. `write_documents` returns once the documents are on disk. The title is
+    `meta["title"]` and has the weight 1.25. Words are lower-cased, stop words are left out, the others are stemmed.
 
-    Documents come back with their id, content and metadata; embeddings and blobs are not kept. Metadata holds what
-    JSON holds, and dates.
+    Documents are stored with their id, content and metadata, without embeddings and blobs. Metadata may hold JSON
+    values and dates.
 
-    Objects of this class are light: those of one process that name the same folder share the opened index, and may
-    be used from several threads.
+    Objects of this class are cheap: in one process, those of the same folder share the opened index, and may be used
+    from several threads.
 
     ```python
     from haystack import Document
@@ -57,15 +57,14 @@ class TantivyDocumentStore:
         language: str | None = None,
         lock_timeout: float = 10.0,
     ) -> None:
-        """Describe the store; nothing is opened or created before it is used.
+        """Set the place of the index; nothing is opened or created before it is used.
 
         :param path: The folder of the index, created by the first write. Without it the folder is found at every use:
             `index`, else `PREFRAG_INDEX`, else the index `default` when there is one, else the demo, which is never
             written to.
-        :param index: The name of an index in the data directory, in place of a path.
-        :param language: The language of stemmer and stop words, one of `LANGUAGES`. It belongs to the index: a new
-            one is made with it (`english` when None), and an existing one of another language is refused (None
-            takes what there is).
+        :param index: The name of an index in the data directory, instead of a path.
+        :param language: The language of stemmer and stop words, one of `LANGUAGES`. A new index is made with it
+            (`english` when None), and an existing one of another language is refused (None accepts any).
         :param lock_timeout: Seconds to wait while another process writes.
         :raises ValueError: When path and index are both given, the language is unknown or the timeout is negative.
         """
@@ -85,7 +84,11 @@ class TantivyDocumentStore:
         self._latest: Index | None = None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> TantivyDocumentStore:
-        """Make a copy that shares the opened index."""
+        """Make a copy that shares the opened index.
+
+        :param memo: See :func:`copy.deepcopy`.
+        :returns: The copy.
+        """
         copied = TantivyDocumentStore(
             self.path, index=self.index, language=self.language, lock_timeout=self.lock_timeout
         )
@@ -105,7 +108,7 @@ class TantivyDocumentStore:
     def from_dict(cls, data: dict[str, Any]) -> TantivyDocumentStore:
         """Make a store from its serialised form.
 
-        :param data: The result of `to_dict`.
+        :param data: The output of `to_dict`.
         :returns: The store.
         """
         return default_from_dict(cls, data)
@@ -119,14 +122,14 @@ class TantivyDocumentStore:
         return index.commit().searcher.num_docs if index else 0
 
     def search(self, query: str, top_k: int = 10, filters: dict[str, Any] | None = None) -> list[Document]:
-        """Find the documents that fit a text best by BM25.
+        """Find the documents that match a text best by BM25.
 
         :param query: Any text; it has no operators.
         :param top_k: The most documents to return.
         :param filters: Haystack's filters on the metadata. Every matching document counts, however low its score.
-        :returns: Documents with their score, best first; those without a word of the query are not among them. Equal
-            scores keep the order of writing within one write; that of several writes depends on how tantivy merged
-            them, so the same corpus in an index of many small writes may list them otherwise.
+        :returns: The documents that contain a word of the query, with their score, best first. Equal scores keep the
+            order of writing within one write; that of several writes depends on how tantivy merged them, so the same
+            corpus written in many small parts may have another order.
         :raises ValueError: When top_k is under 1.
         :raises FilterError: When the filters cannot be understood or applied.
         """
@@ -140,16 +143,16 @@ class TantivyDocumentStore:
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
         """List the documents that match filters.
 
-        :param filters: Haystack's filters; without them every document is listed.
+        :param filters: Haystack's filters; None matches every document.
         :returns: The matching documents, in no particular order.
         :raises FilterError: When the filters cannot be understood or applied.
         """
         return list(self.iterate_documents(filters))
 
     def iterate_documents(self, filters: dict[str, Any] | None = None) -> Iterator[Document]:
-        """Go through the documents that match filters, without holding them all.
+        """Go through the documents that match filters, without keeping all in memory.
 
-        :param filters: Haystack's filters; without them every document is given.
+        :param filters: Haystack's filters; None matches every document.
         :returns: The matching documents, in no particular order.
         :raises FilterError: When the filters cannot be understood or applied.
         """
@@ -159,7 +162,7 @@ class TantivyDocumentStore:
             yield from index.commit().all_matching(filters)
 
     def documents_by_id(self, document_ids: Iterable[str]) -> list[Document]:
-        """Get documents by their ids.
+        """Read documents by their ids.
 
         :param document_ids: The ids.
         :returns: The documents that exist, in the order of the ids.
@@ -169,10 +172,10 @@ class TantivyDocumentStore:
         return index.commit().by_id(wanted) if index and wanted else []
 
     def known_titles(self, keys: Iterable[str]) -> set[str]:
-        """Find out which of many keys are titles of documents.
+        """Find the keys that are titles of documents.
 
-        :param keys: Keys as `title_key` makes them. Each is a look-up of some microseconds.
-        :returns: Those that a document has.
+        :param keys: Keys as `title_key` makes them. Each look-up takes some microseconds.
+        :returns: The keys that a document has.
         """
         index = self._open()
         return index.commit().existing("title_key", keys) if index else set()
@@ -180,14 +183,13 @@ class TantivyDocumentStore:
     def documents_by_title(
         self, titles: Mapping[str, str], per_title: int = 3, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
-        """Get documents by their titles.
+        """Read documents by their titles.
 
-        :param titles: Keys as `title_key` makes them, each with the text that decides which of the documents of this
-            title come first.
+        :param titles: Keys as `title_key` makes them, each with the text that ranks the documents of this title.
         :param per_title: The most documents of a title.
         :param filters: Haystack's filters on the metadata.
-        :returns: The documents of each title that has some, best BM25 for its text first and with it as their score.
-            One that is alone under its title mostly has no score: there is nothing to rank.
+        :returns: The documents of each title that has some, with their BM25 score for its text, best first. The only
+            document of a title mostly has no score, because there is nothing to rank.
         :raises ValueError: When per_title is under 1.
         :raises FilterError: When the filters cannot be understood or applied.
         """
@@ -199,12 +201,12 @@ class TantivyDocumentStore:
         return index.documents_by_title(titles, per_title, filters) if index else {}
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
-        """Count in how many documents words occur, in title or text, in any inflection that stems alike.
+        """Count the documents in whose title or text words occur, in any inflection with the same stem.
 
-        :param words: Words as they stand in a text, or terms as `analyze` gives them.
-        :returns: The number of documents, and for every word the number that holds it. A word that says nothing to
-            the index, such as a stop word, counts as one of every document, so that its idf is lowest. A word of
-            several tokens (`U.S.`) counts where all of them occur.
+        :param words: Words of a text, or terms from `analyze`.
+        :returns: The number of documents, and for every word the number that contain it. A word that the index leaves
+            out, such as a stop word, counts as being in every document, so that its idf is lowest. A word of several
+            tokens (`U.S.`) counts where all of them occur.
         """
         index = self._open()
         return index.commit().document_frequencies(words) if index else (0, dict.fromkeys(words, 0))
@@ -218,7 +220,7 @@ class TantivyDocumentStore:
         return self.analyze_many([text])[0]
 
     def analyze_many(self, texts: Iterable[str]) -> list[list[str]]:
-        """Split texts into tokens, as `analyze` does one.
+        """Split texts into tokens, each as `analyze` does.
 
         :param texts: Any texts.
         :returns: The tokens of each.
@@ -230,16 +232,16 @@ class TantivyDocumentStore:
     def write_documents(self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE) -> int:
         """Add documents, all of them or, when this raises, none.
 
-        The documents are on disk when this returns. A call opens the index for writing and commits once, so thousands
-        of documents a call go faster than many small calls.
+        The documents are on disk when this returns. Every call opens the index for writing and commits once, so one
+        call with thousands of documents is faster than many small calls.
 
         :param documents: The documents.
-        :param policy: What to do with an id that is there already, or twice among the documents: FAIL and NONE raise,
+        :param policy: What to do with an id that exists already, or twice among the documents: FAIL and NONE raise,
             SKIP keeps the first, OVERWRITE keeps the last.
-        :returns: How many were written; with OVERWRITE the number given.
-        :raises ValueError: When something is not a document, or its metadata would come back changed.
+        :returns: The number of documents written; with OVERWRITE the number given.
+        :raises ValueError: When something is not a document, or its metadata cannot be stored unchanged.
         :raises DuplicateDocumentError: When the policy is FAIL or NONE and an id is not new.
-        :raises DocumentStoreError: When another process goes on writing, or the disk refuses.
+        :raises DocumentStoreError: When another process keeps writing, or the disk refuses.
         """
         documents = list(documents)
         for document in documents:
@@ -248,24 +250,24 @@ class TantivyDocumentStore:
         return self._open_for_writing().write(documents, policy, self.lock_timeout) if documents else 0
 
     def delete_documents(self, document_ids: list[str]) -> None:
-        """Delete documents; ids that do not exist are passed over.
+        """Delete documents; ids that do not exist are ignored.
 
         :param document_ids: The ids.
-        :raises DocumentStoreError: When another process goes on writing, or the disk refuses.
+        :raises DocumentStoreError: When another process keeps writing, or the disk refuses.
         """
         if document_ids and self._open():
             self._open_for_writing().delete(document_ids, self.lock_timeout)
 
     def delete_all_documents(self) -> None:
-        """Delete every document; the index stays, with its language.
+        """Delete every document; the index keeps its language.
 
-        :raises DocumentStoreError: When another process goes on writing, or the disk refuses.
+        :raises DocumentStoreError: When another process keeps writing, or the disk refuses.
         """
         if self._open():
             self._open_for_writing().delete_all(self.lock_timeout)
 
     def _open(self) -> Index | None:
-        # The folder is looked up at every call: a running server moves from the demo to `default` when that appears.
+        # Looked up at every call, so that a running server changes from the demo to `default` when that appears.
         path = Path(self.path).expanduser().absolute() if self.path is not None else resolve_index(self.index)
         return self._check_language(open_index(path, self._latest))
 
@@ -279,7 +281,12 @@ class TantivyDocumentStore:
         return index
 
     def _check_language(self, index: Index | None) -> Index | None:
-        """Keep an index for the next call, unless it is of another language."""
+        """Check the language of an index, and keep the index for the next call.
+
+        :param index: The index, or None.
+        :returns: The index.
+        :raises ValueError: When it has another language than the store.
+        """
         if index is not None and self.language not in (None, index.language):
             raise ValueError(
                 f"The index {index.path} was made for '{index.language}', not for '{self.language}'. Set language to "

@@ -1,4 +1,4 @@
-"""Haystack's filters: their form, the query that narrows a search to candidates, and the check of a candidate."""
+"""Haystack's filters: the check of their form, the query of candidates, and the check of a candidate."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from prefrag.components.document_stores.tantivy.schema import exact_term, metada
 def check_filters(filters: Any) -> None:
     """Refuse filters with a mistake in their form.
 
-    Haystack finds a mistake only when a document reaches it, which a search without candidates never does.
+    Haystack finds a mistake only when it checks a document, which a search without candidates never does.
 
-    :param filters: Haystack's filters, however wrong.
+    :param filters: Haystack's filters, valid or not.
     :raises FilterError: When they cannot be understood.
     """
     if not isinstance(filters, dict):
@@ -44,11 +44,11 @@ def check_filters(filters: Any) -> None:
 
 
 def candidate_query(schema: tantivy.Schema, filters: dict[str, Any]) -> Query | None:
-    """Translate the part of filters that the index knows.
+    """Translate the part of filters that the index can apply.
 
     :param schema: The schema of the index.
     :param filters: Haystack's filters, checked by `check_filters`.
-    :returns: A query that every matching document fulfils, beside others; None when the index cannot narrow them.
+    :returns: A query that matches every document that the filters match, and others; None when there is none.
     """
     operator = filters["operator"]
     if "field" not in filters:
@@ -73,7 +73,7 @@ def candidate_query(schema: tantivy.Schema, filters: dict[str, Any]) -> Query | 
 
 
 def matches_filters(filters: dict[str, Any], document: Document) -> bool:
-    """Check one document.
+    """Check whether a document matches filters.
 
     :param filters: Haystack's filters, checked by `check_filters`.
     :param document: A candidate.

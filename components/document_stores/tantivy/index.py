@@ -1,4 +1,4 @@
-"""A tantivy index in a folder: opened, made, searched and written."""
+"""A tantivy index in a folder: how it is opened, made, searched and written."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from prefrag.components.document_stores.tantivy.commit import Commit
 from prefrag.components.document_stores.tantivy.schema import ANALYZER, exact_term, index_schema, to_tantivy
 from prefrag.components.text.title_mentions import title_key
 
-# Raised when the schema or the analysis changes, so that an index of another format is refused, not searched wrongly.
+# Raised when the schema or the analysis changes, so that an index of another format is refused.
 _FORMAT = 2
 _SETTINGS_FILE = "prefrag-index.json"
 # The file that every commit of tantivy replaces.
 _COMMIT_FILE = "meta.json"
 _WRITER_MEMORY = 100_000_000
 _LOCK_POLL_SECONDS = 0.05
-# Documents of one title that are read although not all of them may be wanted.
+# A title with at most so many documents is searched together with others, although not all may be needed.
 _FEW_DOCUMENTS = 16
 
 # The inode, time in nanoseconds and size in bytes of a file.
@@ -42,17 +42,17 @@ _Version = tuple[int, int, int]
 
 
 class Index:
-    """One index of this process: tantivy's handles, the analyzer, and the way to search and write."""
+    """An opened index: tantivy's handles, the analyzer, and the methods to search and write."""
 
     def __init__(self, path: Path) -> None:
         """Open the index in a folder.
 
         :param path: The folder.
         :raises DocumentStoreError: When the index has another format.
-        :raises OSError: When its files cannot be read; they and tantivy also raise ValueError, KeyError or TypeError.
+        :raises OSError: When its files cannot be read; damaged ones also raise ValueError, KeyError or TypeError.
         """
         self.path = path
-        # Both files are looked at by every search.
+        # As strings, because every search checks both files.
         self.settings_file, self._commit_file = str(path / _SETTINGS_FILE), str(path / _COMMIT_FILE)
         self.settings_version = _file_version(self.settings_file)
         settings = json.loads(Path(self.settings_file).read_text(encoding="utf-8"))
@@ -64,20 +64,20 @@ class Index:
         self.language: str = settings["language"]
         self.analyzer = text_analyzer(self.language)
         self._index = tantivy.Index.open(str(path))
-        # tantivy keeps no analyzers on disk.
+        # tantivy does not store analyzers on disk.
         self._index.register_tokenizer(ANALYZER, self.analyzer)
         self._index.config_reader("manual")
         self._reload_lock = threading.Lock()
         self._commit: Commit | None = None
 
     def commit(self) -> Commit:
-        """Get the index as it is on disk now.
+        """Read the latest commit from disk, unless it is the one that was read last.
 
         :returns: The latest commit of any process.
         :raises DocumentStoreError: When the index cannot be read.
         """
-        # Looking at the file costs a microsecond, and unlike tantivy's own watcher, which polls twice a second from a
-        # thread, it never misses a commit that came before the call.
+        # Checking the file takes a microsecond and never misses a commit before the call, unlike tantivy's own watcher,
+        # which polls twice a second.
         current = _file_version(self._commit_file)
         latest = self._commit
         if latest is None or latest.version != current:
@@ -92,12 +92,12 @@ class Index:
         return latest
 
     def search(self, text: str, top_k: int, filters: dict[str, Any] | None) -> list[Document]:
-        """Find the documents that fit a text best by BM25.
+        """Find the documents that match a text best by BM25.
 
         :param text: Any text.
         :param top_k: The most documents to return.
         :param filters: Haystack's filters.
-        :returns: Documents with their score, best first.
+        :returns: The documents with their score, best first.
         :raises FilterError: When the filters cannot be applied.
         """
         commit = self.commit()
@@ -107,17 +107,17 @@ class Index:
     def documents_by_title(
         self, titles: Mapping[str, str], per_title: int, filters: dict[str, Any] | None
     ) -> dict[str, list[Document]]:
-        """Get documents by their titles.
+        """Read documents by their titles.
 
-        :param titles: Keys as `title_key` makes them, each with the text that its documents are ranked by.
+        :param titles: Keys as `title_key` makes them, each with the text that ranks the documents of this title.
         :param per_title: The most documents of a title.
         :param filters: Haystack's filters.
-        :returns: The documents of each title that has some, best first; one that is alone may have no score.
+        :returns: The documents of each title that has some, best first; the only document of a title may have no score.
         :raises FilterError: When the filters cannot be applied.
         """
         commit = self.commit()
-        # Ranking by a long text takes longer than reading documents: it is left out where it decides nothing, and
-        # titles that have few documents are searched for together.
+        # Ranking by a long text takes longer than reading documents, so it is left out where it decides nothing, and
+        # titles with few documents are searched together.
         unranked: list[str] = []
         together: dict[str, dict[str, int]] = {text: {} for text in titles.values()}
         alone: list[tuple[str, dict[str, int]]] = []
@@ -129,7 +129,7 @@ class Index:
                 together[text][key] = documents
             else:
                 alone.append((text, {key: per_title}))
-        # Another Python, with other tables of Unicode, may have written another key: such a document is left out.
+        # A Python with other Unicode tables may have written another key: such a document is left out.
         found: dict[str, list[Document]] = {key: [] for key in titles}
         if unranked:
             for document in commit.best(commit.title_query(unranked), len(unranked), filters):
@@ -151,15 +151,15 @@ class Index:
         """Add documents in one commit, all of them or, when this raises, none.
 
         :param documents: The documents.
-        :param policy: What to do with an id that is there already, or twice among the documents.
+        :param policy: What to do with an id that exists already, or twice among the documents.
         :param timeout: Seconds to wait while another process writes.
-        :returns: How many were written; with OVERWRITE the number given.
-        :raises ValueError: When the metadata of a document would come back changed.
+        :returns: The number of documents written; with OVERWRITE the number given.
+        :raises ValueError: When the metadata of a document cannot be stored unchanged.
         :raises DuplicateDocumentError: When the policy is FAIL or NONE and an id is not new.
-        :raises DocumentStoreError: When another process goes on writing, or the disk refuses.
+        :raises DocumentStoreError: When another process keeps writing, or the disk refuses.
         """
         with self.writer(timeout) as writer:
-            # Looked up under the writer's lock, so that no other process adds the same ids meanwhile.
+            # Looked up while the writer holds the lock, so that no other process adds the same ids.
             present = self.commit().existing("id", (document.id for document in documents))
             by_id = {document.id: document for document in documents}
             if policy in (DuplicatePolicy.NONE, DuplicatePolicy.FAIL):
@@ -182,32 +182,32 @@ class Index:
         return len(documents) if policy == DuplicatePolicy.OVERWRITE else len(by_id)
 
     def delete(self, document_ids: list[str], timeout: float) -> None:
-        """Delete documents; ids that do not exist are passed over.
+        """Delete documents; ids that do not exist are ignored.
 
         :param document_ids: The ids.
         :param timeout: Seconds to wait while another process writes.
-        :raises DocumentStoreError: When another process goes on writing, or the disk refuses.
+        :raises DocumentStoreError: When another process keeps writing, or the disk refuses.
         """
         with self.writer(timeout) as writer:
             for document_id in document_ids:
                 writer.delete_documents_by_term("id", exact_term(document_id))
 
     def delete_all(self, timeout: float) -> None:
-        """Delete every document; the index stays, with its language.
+        """Delete every document; the index keeps its language.
 
         :param timeout: Seconds to wait while another process writes.
-        :raises DocumentStoreError: When another process goes on writing, or the disk refuses.
+        :raises DocumentStoreError: When another process keeps writing, or the disk refuses.
         """
         with self.writer(timeout) as writer:
             writer.delete_all_documents()
 
     @contextmanager
     def writer(self, timeout: float) -> Iterator[tantivy.IndexWriter]:
-        """Open a writer for one call, which commits at the end or leaves the index as it was when the call raises.
+        """Open a writer, which commits at the end, or leaves the index unchanged when an error is raised.
 
         :param timeout: Seconds to wait while another process writes.
         :returns: The writer, as the value of a `with` statement.
-        :raises DocumentStoreError: When another process goes on writing, or the disk refuses.
+        :raises DocumentStoreError: When another process keeps writing, or the disk refuses.
         """
         deadline = time.monotonic() + timeout
         while True:
@@ -233,11 +233,11 @@ class Index:
             writer.rollback()
             raise
         finally:
-            # Lets a merge end that the commit began, and gives the lock back.
+            # Waits for a merge that the commit began, and releases the lock.
             writer.wait_merging_threads()
 
     def _is_whole(self, searcher: tantivy.Searcher, version: _Version | None) -> bool:
-        # tantivy gives the number of deleted documents nowhere else.
+        # tantivy reports the number of deleted documents only in this file.
         try:
             segments = json.loads(Path(self._commit_file).read_bytes())["segments"]
             held = sum(segment["max_doc"] for segment in segments)
@@ -251,20 +251,20 @@ _OPEN_LOCK = threading.Lock()
 
 
 def index_exists(path: Path) -> bool:
-    """Check whether an index lies in a folder.
+    """Check whether there is an index in a folder.
 
     :param path: The folder.
-    :returns: True when it holds an index, empty or not.
+    :returns: Whether it holds an index, empty or not.
     """
-    # An index is moved into place as a whole, so one file speaks for all.
+    # An index is moved into place as a whole, so one file is enough to check.
     return (path / _COMMIT_FILE).is_file()
 
 
 def open_index(path: Path, latest: Index | None = None) -> Index | None:
-    """Open the index in a folder; all who open the same folder share one object.
+    """Open the index in a folder; all callers share one object a folder.
 
     :param path: The folder.
-    :param latest: The index that the caller opened last, which is given back while it is the one in the folder.
+    :param latest: The index that the caller opened last, which is returned if it is still the one in the folder.
     :returns: The index; None for a folder without one.
     :raises DocumentStoreError: When the index is damaged or has another format.
     """
@@ -272,7 +272,7 @@ def open_index(path: Path, latest: Index | None = None) -> Index | None:
     version = _file_version(latest.settings_file) if latest else _file_version(path / _SETTINGS_FILE)
     if version is None:
         return None
-    # The settings are written once, so another version means that the index was deleted and made again.
+    # The settings are written once, so another version means that the index was replaced.
     if latest is not None and latest.settings_version == version:
         return latest
     with _OPEN_LOCK:
@@ -290,10 +290,10 @@ def open_index(path: Path, latest: Index | None = None) -> Index | None:
 
 
 def open_for_writing(path: Path, language: str | None = None) -> Index:
-    """Open the index in a folder, and make it where there is none.
+    """Open the index in a folder, and make one where there is none.
 
     :param path: The folder.
-    :param language: The language of a new index, one of `LANGUAGES`; `english` when None.
+    :param language: The language of a new index, one of `LANGUAGES`; None for `english`.
     :returns: The index.
     :raises DocumentStoreError: When it can be neither opened nor made.
     """
@@ -306,7 +306,12 @@ def open_for_writing(path: Path, language: str | None = None) -> Index:
 
 
 def _make_index(path: Path, language: str) -> None:
-    """Make an empty index elsewhere and move it into place, so that nobody sees half of one."""
+    """Make an empty index in a temporary folder and move it into place, so that it is never seen incomplete.
+
+    :param path: The folder.
+    :param language: The language of the index.
+    :raises DocumentStoreError: When the folder is not empty, or the disk refuses.
+    """
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise DocumentStoreError(f"{path} is no index and not empty: choose a new folder for the index.")
     try:

@@ -1,4 +1,4 @@
-"""Where the indexes of this machine live, and which one a command means when it names none."""
+"""Where the indexes of this machine are, and which one is used where none is named."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _VALID_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 def data_directory() -> Path:
-    """Find the folder that holds every index of this user.
+    """Find the folder of all indexes of this user.
 
     :returns: `PREFRAG_DATA_DIR` when it is set, else `prefrag` in the user's data folder (`XDG_DATA_HOME`, or
         `LOCALAPPDATA` on Windows). It need not exist yet.
@@ -34,11 +34,11 @@ def data_directory() -> Path:
 
 
 def index_path(name: str) -> Path:
-    """Find the folder of the index with a name, whether it exists or not.
+    """Find the folder of an index by its name, whether it exists or not.
 
     :param name: Letters, digits, dot, dash and underscore, at most 64 characters.
-    :returns: A folder inside the data directory.
-    :raises ValueError: When the name cannot be a folder name or is kept for the demo.
+    :returns: A folder in the data directory.
+    :raises ValueError: When the name cannot be a folder name or is reserved for the demo.
     """
     if not _VALID_NAME.fullmatch(name):
         raise ValueError(
@@ -61,9 +61,9 @@ def resolve_index(name: str | None = None) -> Path:
     name = name or os.environ.get(INDEX_VARIABLE) or None
     if name is None:
         default = index_path(DEFAULT_INDEX)
-        return default if index_exists(default) else _demo("demo")
+        return default if index_exists(default) else _find_demo("demo")
     if name in DEMO_CORPORA:
-        return _demo(name)
+        return _find_demo(name)
     path = index_path(name)
     if not index_exists(path):
         raise FileNotFoundError(
@@ -75,12 +75,13 @@ def resolve_index(name: str | None = None) -> Path:
 def resolve_web_index(name: str | None = None, *, local: str | None = None, demo: bool = True) -> Path | None:
     """Find the index that stands in for the web.
 
-    It is the one named, else the one in `PREFRAG_WEB_INDEX`, else, while the local index is the demo, the demo's own.
+    It is the one named, else the one in `PREFRAG_WEB_INDEX`, else, while the local index is the demo, the web corpus
+    of the demo.
 
     :param name: A name as in `resolve_index`.
-    :param local: The name by which the local index was chosen, as in `resolve_index`.
-    :param demo: Whether the demo's own may stand in.
-    :returns: The folder of an index that exists, or None when the real web is meant.
+    :param local: The name of the local index, as in `resolve_index`.
+    :param demo: Whether the web corpus of the demo may stand in.
+    :returns: The folder of an index that exists, or None where the web itself is to be searched.
     :raises FileNotFoundError: When the named index does not exist.
     :raises ValueError: When the name cannot name an index.
     """
@@ -89,8 +90,8 @@ def resolve_web_index(name: str | None = None, *, local: str | None = None, demo
         return resolve_index(name)
     local = local or os.environ.get(INDEX_VARIABLE) or None
     is_demo = local == "demo" or (local is None and not index_exists(index_path(DEFAULT_INDEX)))
-    return _demo("demo-web") if demo and is_demo else None
+    return _find_demo("demo-web") if demo and is_demo else None
 
 
-def _demo(name: str) -> Path:
+def _find_demo(name: str) -> Path:
     return demo_index(name, data_directory() / "demo")

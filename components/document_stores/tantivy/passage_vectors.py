@@ -17,7 +17,7 @@ from haystack.document_stores.errors import DocumentStoreError
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import resolve_index
 
-# Below, comparing every vector takes a few milliseconds, and is exact.
+# With fewer vectors, comparing every one takes a few milliseconds, and is exact.
 _FEWEST_TO_INDEX = 5_000
 _PASSAGES_A_PARTITION = 250
 _PARTITIONS_SEARCHED = 24
@@ -26,27 +26,27 @@ _KEEP_OLD_VERSIONS = timedelta(minutes=10)
 
 
 class PassageVectors:
-    """Keeps one vector a passage in a LanceDB table on disk, beside the texts of a `TantivyDocumentStore`.
+    """Store one vector a passage in a LanceDB table on disk, in the folder of a `TantivyDocumentStore`.
 
-    The texts are kept once: a search finds ids here and reads the passages there, so dense and BM25 retrieval give
-    the same documents, and a passage that has left the store is not found whatever its vector. Every embedding model
-    has a table of its own; the vectors of two models cannot be compared.
+    The texts are stored only in the store: a search finds ids here and reads the passages there, so dense and BM25
+    retrieval find the same documents, and a passage deleted from the store is not found. Every embedding model has its
+    own table, because the vectors of two models cannot be compared.
 
-    Why LanceDB, of seven embedded libraries tried with 31,000 vectors of 384 numbers: it alone let a process that had
-    the index open see what another one wrote (Qdrant's local mode and DuckDB lock the second process out, Chroma goes
-    on giving the old results, FAISS, usearch and hnswlib leave files, ids and crashes to their user); every write is
-    one atomic commit; and its partitioned index took a quarter of the time of comparing every vector, and on real
-    passages found the same five.
+    LanceDB was chosen from seven embedded libraries tried with 31,000 vectors of 384 numbers: only with it a process
+    that had the index open saw what another one wrote (Qdrant's local mode and DuckDB lock the second process out,
+    Chroma keeps returning the old results, FAISS, usearch and hnswlib leave files, ids and crashes to their user);
+    every write is one atomic commit; and its partitioned index took a quarter of the time of comparing every vector,
+    and on real passages found the same five.
 
     It needs the extra `dense`: `lancedb` is imported when a table is opened.
     """
 
     def __init__(self, document_store: TantivyDocumentStore, model: str) -> None:
-        """Describe the vectors; nothing is opened before it is used.
+        """Set the store and the model; nothing is opened before it is used.
 
-        :param document_store: Where the passages are.
+        :param document_store: The store of the passages.
         :param model: The name of the model that embeds passages and queries.
-        :raises ValueError: When the store is no `TantivyDocumentStore` or the model has no name.
+        :raises ValueError: When the store is not a `TantivyDocumentStore` or the model has no name.
         """
         if not isinstance(document_store, TantivyDocumentStore):
             raise ValueError(f"document_store must be a TantivyDocumentStore, not {type(document_store).__name__}.")
@@ -73,7 +73,7 @@ class PassageVectors:
         :param filters: Haystack's filters on the metadata.
         :returns: Passages with the cosine as their score, best first.
         :raises FileNotFoundError: When no passage of this index was embedded with this model.
-        :raises ValueError: When the vector is of another length than those of the passages.
+        :raises ValueError: When the vector has another length than those of the passages.
         :raises FilterError: When the filters cannot be understood or applied.
         """
         table, length = self._table_and_length()
@@ -82,12 +82,12 @@ class PassageVectors:
                 f"The query's vector has {len(embedding)} numbers, those of {self.model} have {length}: the text "
                 "embedder must use the model that embedded the passages."
             )
-        # Passages that were deleted from the store since may take places.
+        # Some of the nearest vectors may be of passages that were deleted from the store.
         limit = top_k if filters is None else max(64, 4 * top_k)
         while True:
             nearest = table.search(list(embedding)).distance_type("cosine").nprobes(_PARTITIONS_SEARCHED)
             if limit > 2 * top_k:
-                # The few partitions near the query need not hold that many.
+                # The few partitions near the query may not hold that many.
                 nearest = nearest.bypass_vector_index()
             rows = nearest.select(["id", "_distance"]).limit(limit).to_list()
             found = self._documents(rows, filters)
@@ -96,7 +96,7 @@ class PassageVectors:
             limit = min(total, max(64, 4 * limit))
 
     def fingerprints(self) -> dict[str, str]:
-        """List what is embedded.
+        """List the fingerprints of the embedded texts.
 
         :returns: For every id the fingerprint of the text that was embedded; empty when there is no table.
         """
@@ -107,12 +107,12 @@ class PassageVectors:
         return dict(zip(rows["id"].to_pylist(), rows["fingerprint"].to_pylist(), strict=True))
 
     def write(self, ids: Sequence[str], fingerprints: Sequence[str], vectors: Sequence[Sequence[float]]) -> None:
-        """Write vectors over those of the same ids, on disk when this returns.
+        """Write vectors to disk, replacing those of the same ids.
 
         :param ids: The ids of the passages, each once.
         :param fingerprints: The fingerprints of their texts.
         :param vectors: Their vectors.
-        :raises ValueError: When the vectors are of another length than those that are there.
+        :raises ValueError: When the vectors have another length than those in the table.
         :raises DocumentStoreError: When the disk refuses.
         """
         if not ids:
@@ -143,7 +143,7 @@ class PassageVectors:
             raise DocumentStoreError(f"The vectors in {self.folder} cannot be written: {error}") from error
 
     def delete(self, ids: Iterable[str]) -> None:
-        """Delete vectors; ids that do not exist are passed over.
+        """Delete vectors; ids that do not exist are ignored.
 
         :param ids: The ids of the passages.
         """
@@ -152,7 +152,7 @@ class PassageVectors:
             self._table().delete(f"id IN ({', '.join(quoted[start : start + 1000])})")
 
     def finish(self) -> None:
-        """Sort the vectors into partitions, so that a search compares only those near the query; drop old versions."""
+        """Partition the vectors, so that a search compares only those near the query, and drop old versions."""
         table = self._table()
         count = table.count_rows()
         if count >= _FEWEST_TO_INDEX:
@@ -175,9 +175,8 @@ class PassageVectors:
 
     @property
     def folder(self) -> Path:
-        """Find where the tables of all models lie.
+        """The folder of the tables of all models, in that of the index.
 
-        :returns: A folder in that of the index.
         :raises FileNotFoundError: When the store names an index that does not exist.
         """
         path = self.document_store.path
@@ -193,21 +192,21 @@ class PassageVectors:
     def _table_and_length(self) -> tuple[Any, int]:
         folder, name = self.folder, self._name()
         try:
-            # A table that was deleted and made again is another one under the same name.
+            # The inode distinguishes a table that was deleted and made again under the same name.
             identity = (folder / f"{name}.lance").stat().st_ino
         except FileNotFoundError:
             raise FileNotFoundError(
                 f"The passages of the index {folder.parent} are not embedded with {self.model}. Embed them with: "
                 "prefrag index YOUR_FILES --dense"
             ) from None
-        table = _opened(folder, name, identity)
-        # Not kept with the table: one made again may get the number of the deleted one.
+        table = _open_table(folder, name, identity)
+        # Read at each call, because a table made again may get the inode of the deleted one.
         return table, table.schema.field("vector").type.list_size
 
 
 @functools.lru_cache(maxsize=16)
-def _opened(folder: Path, name: str, identity: int) -> Any:
-    # No interval: a search sees what another process has written before it.
+def _open_table(folder: Path, name: str, identity: int) -> Any:
+    # With an interval of zero a search sees what another process has written before it.
     return _lancedb().connect(folder, read_consistency_interval=timedelta(0)).open_table(name)
 
 

@@ -1,4 +1,4 @@
-"""The fields of an index, and a Haystack document as these fields."""
+"""The fields of an index, and the conversion of Haystack documents to and from them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from prefrag.components.text.title_mentions import title_key
 
 ANALYZER = "prefrag"
 TEXT_FIELDS = ("title", "content")
-# An exact term longer than this is kept as its digest: tantivy drops terms over 65,530 bytes without a word.
+# An exact term longer than this is stored as its digest, because tantivy silently drops terms over 65,530 bytes.
 _LONGEST_TERM = 200
 
 
@@ -30,9 +30,9 @@ def index_schema() -> tantivy.Schema:
     for field in TEXT_FIELDS:
         builder.add_text_field(field, tokenizer_name=ANALYZER, index_option="freq")
     builder.add_text_field("title_key", tokenizer_name="raw", index_option="basic")
-    # Scalars of the metadata as exact terms, which narrow a filtered search.
+    # The scalars of the metadata as exact terms, which narrow a filtered search.
     builder.add_text_field("meta", tokenizer_name="raw", index_option="basic")
-    # The document itself, as JSON.
+    # The whole document as JSON.
     builder.add_bytes_field("stored", stored=True)
     return builder.build()
 
@@ -59,17 +59,17 @@ def metadata_term(key: str, value: str | int | float) -> str:
     :returns: The term in the field `meta`.
     """
     if not isinstance(value, str) and value == value and abs(value) != float("inf") and value == int(value):
-        # 1, 1.0 and True are equal to Python and so to a filter.
+        # 1, 1.0 and True are equal in Python, and so for a filter.
         value = int(value)
     return exact_term(f"{key}\x1f{'s' if isinstance(value, str) else 'n'}{value}")
 
 
 def to_tantivy(document: Document) -> tantivy.Document:
-    """Turn a Haystack document into the fields of the index.
+    """Convert a Haystack document into the fields of the index.
 
     :param document: The document.
-    :returns: The document as tantivy writes it.
-    :raises ValueError: When the metadata would come back changed.
+    :returns: The document for tantivy.
+    :raises ValueError: When the metadata cannot be stored unchanged.
     """
     title = document.meta.get("title")
     fields: dict[str, Any] = {"id": exact_term(document.id), "stored": _encode(document)}
@@ -88,8 +88,8 @@ def read_document(searcher: tantivy.Searcher, address: tantivy.DocAddress, score
     """Read a document that a search found.
 
     :param searcher: The searcher that found it.
-    :param address: Where it lies in the index.
-    :param score: The score to give it.
+    :param address: Its address in the index.
+    :param score: Its score.
     :returns: The document as it was written.
     """
     stored: Any = searcher.doc(address).get_first("stored")
@@ -121,7 +121,7 @@ def _encode(document: Document) -> bytes:
 
 
 def _decode(stored: str) -> Any:
-    # The hook makes parsing several times slower, and few documents hold dates.
+    # Only documents with dates need the hook, which makes parsing several times slower.
     return json.loads(stored, object_hook=_untag_date if '{"__date' in stored else None)
 
 

@@ -1,4 +1,4 @@
-"""Measure in which share of runs text of the web reached the prompt (PrefRAG, section 5.4 and appendix D).
+"""Measure the share of runs in which text of the web reached the prompt (PrefRAG, section 5.4 and appendix D).
 
     python -m prefrag.evaluation.studies.controllability.measure --output runs/controllability
     python -m prefrag.evaluation.studies.controllability.measure --output runs/controllability \
@@ -27,7 +27,7 @@ KINDS = ("company", "web_only")
 
 
 def unfavourable_ids() -> frozenset[str]:
-    """Return the passages of the web that speak ill of the company."""
+    """Return the ids of the web passages that speak ill of the company."""
     lines = (SCENARIO / "web.jsonl").read_text(encoding="utf-8").splitlines()
     return frozenset(passage["id"] for passage in map(json.loads, lines) if passage["unfavourable"])
 
@@ -59,7 +59,7 @@ def mix(noise: Path, output: Path) -> Path:
     """Mix the company's documents with another corpus.
 
     :param noise: A corpus.
-    :param output: Where the runs go; the mixture stays with them, since their settings name it.
+    :param output: The folder of the runs, which also keeps the mixture, because their settings name it.
     :returns: The file of both.
     """
     output.mkdir(parents=True, exist_ok=True)
@@ -80,7 +80,7 @@ def main(
     judge_error: Annotated[float, typer.Option(help="Of the simulated reader.")] = 0.0,
     top_k: Annotated[int, typer.Option(help="Documents a retrieval.")] = 5,
 ) -> None:
-    """Run every method over the scenario and print the shares."""
+    """Run every method on the scenario and print the shares."""
     from prefrag import evaluation
 
     unfavourable = unfavourable_ids()

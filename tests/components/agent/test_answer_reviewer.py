@@ -55,7 +55,7 @@ async def test_the_asynchronous_way_gives_the_same(script: str, enabled: bool):
     assert await reviewer(script, **built).run_async(ANSWERED) == reviewer(script, **built).run(ANSWERED)
 
 
-def test_is_asked_with_question_passages_reasoning_and_answer():
+def test_is_called_with_question_passages_reasoning_and_answer():
     reviewed(TRUE)
 
     prompt = CALLS["reviewer"][0]["prompt"]
@@ -74,7 +74,7 @@ def test_sees_the_passages_under_the_numbers_that_the_answer_cites():
     assert "[2] beta" in CALLS["reviewer"][0]["prompt"]
 
 
-def test_without_passages_says_so():
+def test_without_passages_states_that():
     reviewed(TRUE, state(answer_step()))
 
     assert "(none)" in CALLS["reviewer"][0]["prompt"]
@@ -142,7 +142,7 @@ class TestReply:
         name, after = reviewed(reply, on_unparsable=setting)
 
         assert name == output
-        assert after.step.label is Label.PARTIALLY_CORRECT, "what the answer said of itself stays"
+        assert after.step.label is Label.PARTIALLY_CORRECT, "the label in the reply stays"
         assert (after.events[0].data["status"], after.events[0].data["parsed"]) == (None, False)
 
     def test_is_counted(self):
@@ -155,7 +155,7 @@ class TestReply:
         assert failure.value.state.steps == ANSWERED.steps
 
 
-def test_warms_up_its_model_only_where_it_is_asked():
+def test_warms_up_its_model_only_where_it_is_called():
     class Cold(ScriptedChatGenerator):
         def warm_up(self) -> None:
             CALLS.setdefault("warmed", []).append(self.name)

@@ -42,7 +42,7 @@ class TestAfterAStep:
         assert (ids(reached), reached.step.source) == (["alpha"], "local")
 
     @pytest.mark.parametrize("searches", [(), (found(),), (Search("web", "a", skipped=True),)])
-    def test_nothing_found_is_said_to_the_model(self, searches: tuple[Search, ...]):
+    def test_nothing_found_is_reported_to_the_model(self, searches: tuple[Search, ...]):
         reached = recorded(state(search_step("a", *searches)))
 
         assert reached.step.documents == ()
@@ -81,7 +81,7 @@ class TestSupplement:
     def test_names_only_the_sources_that_gave_something(self):
         assert recorded(self.way("local", ALPHA), self.way("web"), merge=True).step.source == "local"
 
-    def test_tells_what_happened_before_once_and_then_each_source(self):
+    def test_reports_what_happened_before_once_and_then_each_source(self):
         reached = recorded(self.way("local", ALPHA), self.way("web", BETA), merge=True)
 
         assert kinds(reached) == ["reflection", "found", "found", "observation"]

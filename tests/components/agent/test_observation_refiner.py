@@ -84,7 +84,7 @@ class TestWhich:
 
 
 class TestSummary:
-    def test_is_asked_for_with_the_question_the_query_of_now_and_all_the_passages(self):
+    def test_is_requested_with_the_question_the_current_query_and_all_the_passages(self):
         refined(LONG, NOW)
 
         prompt = CALLS["refiner"][0]["prompt"]
@@ -93,7 +93,7 @@ class TestSummary:
         assert "[2] beta" in prompt
         assert "Delta." not in prompt
 
-    def test_for_a_supplement_is_asked_for_with_the_question_alone(self):
+    def test_for_a_supplement_is_requested_with_the_question_alone(self):
         refined(LONG, answer_step(searches=(found(document("delta")),)))
 
         assert "New query" not in CALLS["refiner"][0]["prompt"]
@@ -110,7 +110,7 @@ class TestSummary:
         assert "[3] beta" in CALLS["refiner"][0]["prompt"]
         assert passages(after.steps[1].shown) == f"Summary of the passages (local)\n{SUMMARY}"
 
-    def test_is_told_with_its_tokens(self):
+    def test_is_reported_with_its_tokens(self):
         event = refined(LONG, NOW).events[0]
 
         assert (event.kind, event.data["of_step"], event.data["used"]) == ("refined", 1, True)
@@ -141,7 +141,7 @@ class TestSummary:
         assert kinds(after) == ["cut", "refined"]
 
 
-def test_warms_up_its_model_only_where_it_is_asked():
+def test_warms_up_its_model_only_where_it_is_called():
     class Cold(ScriptedChatGenerator):
         def warm_up(self) -> None:
             CALLS.setdefault("warmed", []).append(self.name)

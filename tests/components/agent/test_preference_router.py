@@ -29,7 +29,7 @@ def test_has_one_output_for_each_source():
     assert set(outputs) == {"search_local", "search_my-archive", "answered", "retry", "exhausted"}
 
 
-def test_has_one_output_for_all_sources_that_are_asked_at_once():
+def test_has_one_output_for_all_sources_that_are_searched_at_once():
     router = PreferenceRouter(["local", "web"], ask_all=True)
 
     assert set(router.__haystack_output__._sockets_dict) == {"search_all", "answered", "retry", "exhausted"}  # type: ignore[attr-defined]
@@ -100,7 +100,7 @@ class TestReplies:
 class TestCounting:
     @pytest.mark.parametrize(("max_steps", "last"), [(0, 1), (1, 2), (3, 4)])
     @pytest.mark.parametrize("step", [search_step(), UNREADABLE, UNKNOWN], ids=lambda step: step.action.value)
-    def test_the_hard_limit_is_one_reply_more_than_the_prompt_says(self, step: Step, max_steps: int, last: int):
+    def test_the_hard_limit_is_one_reply_more_than_the_prompt_allows(self, step: Step, max_steps: int, last: int):
         for replies in range(1, last):
             assert routed(state(*[step] * replies, max_steps=max_steps))[0] != "exhausted"
 

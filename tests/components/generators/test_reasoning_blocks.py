@@ -1,4 +1,4 @@
-"""What a reply says once its thinking is taken out."""
+"""What remains of a reply without its thinking."""
 
 import pytest
 from hypothesis import given
@@ -14,7 +14,7 @@ WORDS = st.text(alphabet="abc \n.:{}", max_size=20)
 
 
 @pytest.mark.parametrize(
-    ("reply", "said"),
+    ("reply", "answer"),
     [
         ("Paris", "Paris"),
         ("<think>Is it Lyon?</think>Paris", "Paris"),
@@ -30,8 +30,8 @@ WORDS = st.text(alphabet="abc \n.:{}", max_size=20)
         ("", ""),
     ],
 )
-def test_keeps_what_was_said(reply: str, said: str):
-    assert strip_reasoning(reply) == said
+def test_keeps_the_answer(reply: str, answer: str):
+    assert strip_reasoning(reply) == answer
 
 
 @given(WORDS)
@@ -39,15 +39,15 @@ def test_text_without_tags_only_loses_outer_blanks(text: str):
     assert strip_reasoning(text) == text.strip()
 
 
-@given(thought=WORDS, said=WORDS)
-def test_a_block_before_the_reply_leaves_the_reply(thought: str, said: str):
-    assert strip_reasoning(f"<think>{thought}</think>{said}") == said.strip()
-    assert strip_reasoning(f"{thought}</think>{said}") == said.strip()
+@given(thought=WORDS, answer=WORDS)
+def test_a_block_before_the_reply_leaves_the_reply(thought: str, answer: str):
+    assert strip_reasoning(f"<think>{thought}</think>{answer}") == answer.strip()
+    assert strip_reasoning(f"{thought}</think>{answer}") == answer.strip()
 
 
-@given(said=WORDS, thought=WORDS)
-def test_an_unclosed_block_reaches_to_the_end(said: str, thought: str):
-    assert strip_reasoning(f"{said}<think>{thought}") == said.strip()
+@given(answer=WORDS, thought=WORDS)
+def test_an_unclosed_block_reaches_to_the_end(answer: str, thought: str):
+    assert strip_reasoning(f"{answer}<think>{thought}") == answer.strip()
 
 
 @given(TAGGED)

@@ -136,7 +136,7 @@ class TestFailures:
         with pytest.raises(RuntimeError, match="server is down"):
             recorded(path, mode="replay").run(ASKED)
 
-    async def test_are_asked_again_by_the_next_call(self, path: Path):
+    async def test_are_called_again_by_the_next_call(self, path: Path):
         model = recorded(path, "!server is down", "Paris")
         with pytest.raises(RuntimeError, match="server is down"):
             await model.run_async(ASKED)

@@ -35,3 +35,8 @@ def test_warms_up_only_what_judges(is_embedded: bool, warmed: list[str]):
     auto(is_embedded).warm_up()
 
     assert CALLS["warmed"] == warmed
+
+
+def test_a_judge_that_calls_no_model_of_its_own_is_refused_in_the_models_place():
+    with pytest.raises(ValueError, match="model_judge is a FixedTrees: give a ModelJudge"):
+        AutoJudge(FixedTrees(0.3), FixedTrees(0.3))  # type: ignore[arg-type]

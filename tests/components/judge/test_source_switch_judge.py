@@ -83,7 +83,7 @@ class TestWithoutComparing:
 
         assert judged(state(supplement, SECOND), False)[2].judged_by == "model"
 
-    def test_the_first_retrieval_is_judged_where_the_setting_says_so(self):
+    def test_the_first_retrieval_is_judged_where_the_setting_requires_it(self):
         reached = state(search_step("a", found(document("alpha"))))
 
         output, _, verdict = judged(reached, False, judge_first_step=True)
@@ -130,7 +130,7 @@ class TestAlternative:
     def test_is_never_one_that_the_request_forbids(self):
         assert self.after("archive", sources=("local", "web")) == "switch_web"
 
-    def test_is_told_with_the_query(self):
+    def test_is_reported_with_the_query(self):
         after = judged(JUDGED, False)[1]
 
         assert kinds(after) == ["verdict", "search"]

@@ -29,7 +29,7 @@ class Rare:
 
 
 class RareTogether(Rare):
-    """The same, asked for all texts at once."""
+    """The same, called for all texts at once."""
 
     calls = 0
 
@@ -38,7 +38,7 @@ class RareTogether(Rare):
         return [super(RareTogether, self).analyze(text) for text in texts]
 
     def analyze(self, text: str) -> list[str]:
-        raise AssertionError("Each text is asked for alone.")
+        raise AssertionError("Each text is analysed alone.")
 
 
 def features(
@@ -83,7 +83,7 @@ def test_a_passage_that_has_been_shown_is_not_described_but_counts_as_shown():
 
 
 def test_a_passage_of_another_source_with_the_id_of_an_observed_one_is_fresh():
-    on_the_web = document(YARD.id, content="Somebody says that the Aurora is a boat.")
+    on_the_web = document(YARD.id, content="Somebody writes that the Aurora is a boat.")
 
     assert features(new=[YARD], observed=[on_the_web])[0]["fresh_passages"] == 1
 
@@ -143,15 +143,15 @@ def test_a_name_is_looked_for_as_a_whole(query: str, whole: float, added: float,
     assert (found["title_starts_with_name"], found["title_is_name"]) == (starts, is_name)
 
 
-def test_what_is_asked_for_is_told():
+def test_the_kind_of_question_is_recognised():
     kinds = ("asks_when", "asks_who", "asks_where", "asks_how_many")
 
-    def told(query: str) -> list[str]:
+    def kinds_of(query: str) -> list[str]:
         return [kind for kind in kinds if features(query)[0][kind]]
 
-    assert told("When was Beta founded?") == ["asks_when"]
-    assert told("Beta director") == ["asks_who"]
-    assert told("How many live in the country?") == ["asks_where", "asks_how_many"]
+    assert kinds_of("When was Beta founded?") == ["asks_when"]
+    assert kinds_of("Beta director") == ["asks_who"]
+    assert kinds_of("How many live in the country?") == ["asks_where", "asks_how_many"]
 
 
 def test_years_are_counted():

@@ -47,7 +47,7 @@ class TestProbability:
     def _xgboost(self):
         pytest.importorskip("xgboost")
 
-    def test_keeps_what_was_asked_for_and_leaves_what_was_not(self):
+    def test_keeps_what_the_question_needs_and_leaves_what_it_does_not(self):
         judge = TreeJudge()
 
         assert judge.probability(after(WANTED, OTHER)) > 0.5 > judge.probability(after(OTHER))

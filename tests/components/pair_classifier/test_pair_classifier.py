@@ -1,7 +1,7 @@
 """Equations 3 and 4 and algorithm 1 of DR-RAG on cases small enough to be worked out by hand.
 
 Documents are single letters: `a` to `e` are of the first stage. A fake classifier finds needed together the pairs
-that it is told.
+that it is given.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tests.components.serialisation import rebuilt, serialised
 
 
 class FakeEngine:
-    """Scores 0.9 the pairs that it is told, in either order, and 0.1 all others."""
+    """Scores 0.9 the pairs that it is given, in either order, and 0.1 all others."""
 
     def __init__(self, *positive: str):
         self.positive = list(positive)
@@ -74,7 +74,7 @@ def forward(positive: str, documents: str, *candidates: str, **settings: Any) ->
         pytest.param("ax by cz", "abc", ["x", "y", "z"], "abcxyz", id="each second-stage document has a partner"),
         pytest.param("ax cz", "abc", ["x", "y", "z"], "abcxz", id="one has none and goes"),
         pytest.param("bx", "abc", ["x", "y", "z"], "abcx", id="any partner of the first stage will do"),
-        pytest.param("", "abc", ["x", "y", "z"], "abc", id="the first stage stays, whatever the classifier says"),
+        pytest.param("", "abc", ["x", "y", "z"], "abc", id="the first stage stays, whatever the classifier scores"),
         pytest.param("xy", "abc", ["x", "y", "z"], "abc", id="a partner of the second stage does not count"),
         pytest.param("ax", "a", ["xy"], "ax", id="fewer than k"),
         pytest.param("ax", "ab", ["xb", "xa"], "abx", id="lists that overlap"),
@@ -95,7 +95,7 @@ def test_equation_3_drops_second_stage_documents_without_a_partner_in_the_first(
         pytest.param("xy", "xy", id="a pair of the second stage counts"),
         pytest.param("ab bx", "abx", id="pairs of the first stage count"),
         pytest.param("ax ay az bx cx", "abcxyz", id="all are needed"),
-        pytest.param("", "abc", id="a classifier that sees no pair says nothing of any, so the first stage stays"),
+        pytest.param("", "abc", id="a classifier without a positive pair distinguishes none, so the first stage stays"),
     ],
 )
 def test_the_prose_of_2_2_2_drops_any_document_without_a_partner(positive, context):
@@ -131,7 +131,7 @@ def test_inverse_selection_scores_the_nine_pairs_of_six_documents_at_once():
         pytest.param("ab ax", "ab", ["bx", ""], "abx", id="the first stage is not added again"),
         pytest.param("", "abc", ["xy", "yz", "z"], "abc", id="fewer than k: nothing is accepted"),
         pytest.param("aw", "a", ["stuvw"], "aw", id="deep in the list"),
-        pytest.param("aw bw bv", "ab", ["stuvw", "wv"], "abwv", id="an earlier list has the first say, however deep"),
+        pytest.param("aw bw bv", "ab", ["stuvw", "wv"], "abwv", id="an earlier list comes first, however deep"),
         pytest.param("ax", "a", ["xx"], "ax", id="a list holds a document twice"),
         pytest.param("ay", "a", ["xxxy"], "ay", id="a refused document is there twice"),
         pytest.param("ab", "", [], "", id="an empty first stage"),
@@ -177,7 +177,7 @@ def test_no_pair_is_scored_twice_and_none_of_what_is_held():
     assert sorted(pairs) == ["ax", "ay", "bx", "by"]
 
 
-def test_a_full_context_asks_no_classifier():
+def test_a_full_context_calls_no_classifier():
     engine = FakeEngine()
     assert chosen(engine, "abc", "x", "y", "z", k=3) == "abc"
     assert chosen(engine, "abc", "x", "y", "z", k=3, selection="cis") == "abc"
@@ -225,7 +225,7 @@ def test_the_first_stage_document_comes_first_in_a_pair():
         assert engine.calls == [["ax"]]
 
 
-def test_tells_what_the_classifier_said():
+def test_reports_the_verdicts_of_the_classifier():
     output = PairClassifier(FakeEngine("ax")).run("q", docs("a"), [docs("xy")])
     assert output["pairs"] == [
         {"documents": ["a", "x"], "score": 0.9, "positive": True},
@@ -321,7 +321,7 @@ def test_the_transformer_can_be_named_in_one_word():
     assert data["type"] == "prefrag.components.pair_classifier.transformer_pair_scorer.TransformerPairScorer"
 
 
-def test_without_a_trained_classifier_it_says_what_works():
+def test_without_a_trained_classifier_the_message_names_what_works():
     classifier = PairClassifier("transformer")
     with pytest.raises(ClassifierMissing, match=r"PREFRAG_PAIR_CLASSIFIER.*dr_rag_qdc"):
         classifier.warm_up()

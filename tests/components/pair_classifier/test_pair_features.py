@@ -82,7 +82,7 @@ def test_passages_of_two_sources_with_the_same_id_are_two():
 
 
 def test_where_a_passage_leads_on_to():
-    # Both say what Aurora leaves open, a harbour town; one of them of the brothers whom it names.
+    # Both contain what Aurora leaves open, a harbour town; one of them for the brothers whom it names.
     port = document("Port", "A harbour town of the north coast.")
     brothers, other, cheese = features(QUESTION, (AURORA, BRENNAN), (AURORA, port), (AURORA, CHEESE))
 
@@ -105,9 +105,9 @@ def test_rare_words_weigh_more(tmp_path: Path):
     store = TantivyDocumentStore(path=str(tmp_path / "index"))
     store.write_documents([AURORA, BRENNAN, *(document(f"Town {n}", "A harbour town.") for n in range(20))])
 
-    asked = "The harbour town of the schooner Aurora"
-    alike = features(asked, (AURORA, BRENNAN))[0]
-    weighed = features(asked, (AURORA, BRENNAN), statistics=store)[0]
+    question = "The harbour town of the schooner Aurora"
+    alike = features(question, (AURORA, BRENNAN))[0]
+    weighed = features(question, (AURORA, BRENNAN), statistics=store)[0]
 
     assert alike["covered_a"] == alike["covered_b"] == 0.5
     assert weighed["covered_a"] > 0.6 > 0.5 > weighed["covered_b"]
@@ -147,7 +147,7 @@ class Rare:
 
 
 class RareTogether(Rare):
-    """The same, asked for all texts at once."""
+    """The same, called for all texts at once."""
 
     calls = 0
 
@@ -156,7 +156,7 @@ class RareTogether(Rare):
         return [super(RareTogether, self).analyze(text) for text in texts]
 
     def analyze(self, text: str) -> list[str]:
-        raise AssertionError("Each text is asked for alone.")
+        raise AssertionError("Each text is analysed alone.")
 
 
 def test_texts_are_analysed_in_one_call_with_the_same_result():

@@ -231,12 +231,12 @@ def test_the_environment_names_the_model(folder: Path, monkeypatch: pytest.Monke
     assert TransformerPairScorer().score(QUESTION, NINE) == TransformerPairScorer(str(folder)).score(QUESTION, NINE)
 
 
-def test_without_a_model_it_says_what_to_do():
+def test_without_a_model_the_message_states_what_to_do():
     with pytest.raises(ClassifierMissing, match=r"PREFRAG_PAIR_CLASSIFIER.*dr_rag_qdc"):
         TransformerPairScorer().warm_up()
 
 
-def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
+def test_without_the_package_the_message_names_what_to_install(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(sys.modules, "transformers", None)
 
     with pytest.raises(ClassifierMissing, match=r"'transformers'.*EXTRAS=classifier.*dr_rag_qdc"):

@@ -60,7 +60,7 @@ def test_it_survives_saving(tmp_path: Path):
     assert rebuilt(PairClassifier(loaded)).engine.model == "own.json"
 
 
-def test_a_file_that_is_absent_is_told_before_the_first_question(tmp_path: Path):
+def test_a_file_that_is_absent_is_reported_before_the_first_question(tmp_path: Path):
     with pytest.raises(TreesMissing, match=r"own\.json"):
         PairClassifier(TreePairScorer(str(tmp_path / "own.json"))).warm_up()
 

@@ -102,7 +102,7 @@ def test_an_embedder_that_is_not_installed_can_be_loaded_and_saved():
     assert rebuilt(DenseRetriever(ABSENT, in_memory())).text_embedder == ABSENT
 
 
-def test_using_an_embedder_that_is_not_installed_says_what_to_install():
+def test_using_an_embedder_that_is_not_installed_states_what_to_install():
     with pytest.raises(ImportError, match="make install EXTRAS=dense"):
         DenseRetriever(ABSENT, in_memory()).warm_up()
 
@@ -119,7 +119,7 @@ def test_saved_and_loaded_in_a_source(monkeypatch: pytest.MonkeyPatch):
     assert source.run("bbba", top_k=1)["documents"][0].embedding is None
 
 
-async def test_a_filter_that_elasticsearch_gets_wrong_is_refused_before_it_is_asked():
+async def test_a_filter_that_elasticsearch_gets_wrong_is_refused_before_it_is_called():
     store = ElasticsearchDocumentStore(hosts="http://search.invalid:9200")
     retriever = DenseRetriever(LetterEmbedder(), ElasticsearchEmbeddingRetriever(document_store=store))
     filters = {"field": "meta.title", "operator": "!=", "value": "Linz"}

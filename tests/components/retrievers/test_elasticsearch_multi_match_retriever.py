@@ -24,7 +24,7 @@ HIT = {"_source": {"id": "linz", "content": "On the Danube", "title": "Linz", "y
 
 
 class RecordedClient:
-    """Keeps the searches it is asked for, and answers each with one hit or one failure."""
+    """Keep the searches that it gets, and answer each with one hit or one failure."""
 
     def __init__(self, failure: Exception | None = None) -> None:
         self.searches: list[dict[str, Any]] = []
@@ -113,7 +113,7 @@ def test_a_word_that_comes_twice_counts_once():
     assert client.searches[0]["query"]["multi_match"]["query"] == "Who built (Vienna)? U.S.A. -"
 
 
-def test_a_query_is_asked_in_the_form_of_the_passages():
+def test_a_query_is_sent_in_the_form_of_the_passages():
     client = RecordedClient()
     ElasticsearchMultiMatchRetriever(store_with(client)).run(query="Ko\u0308ln")
     assert client.searches[0]["query"]["multi_match"]["query"] == "K\u00f6ln"
@@ -130,7 +130,7 @@ def test_filters_of_the_run_come_on_top():
     assert query["must"][0]["multi_match"]["query"] == "Danube"
 
 
-async def test_run_async_asks_the_same():
+async def test_run_async_sends_the_same():
     client, async_client = RecordedClient(), RecordedAsyncClient()
     retriever = ElasticsearchMultiMatchRetriever(store_with(client, async_client), filters=AUSTRIAN)
     arguments = {"query": "Danube", "top_k": 2, "filters": OLD}
@@ -139,7 +139,7 @@ async def test_run_async_asks_the_same():
 
 
 @pytest.mark.parametrize("query", ["", "  "])
-async def test_a_blank_query_asks_no_server(query):
+async def test_a_blank_query_calls_no_server(query):
     client, async_client = RecordedClient(), RecordedAsyncClient()
     retriever = ElasticsearchMultiMatchRetriever(store_with(client, async_client))
     assert retriever.run(query=query) == await retriever.run_async(query=query) == {"documents": []}
@@ -163,7 +163,7 @@ async def test_failures_say_what_to_do(failure, advice):
         await retriever.run_async(query="Danube")
 
 
-async def test_an_absent_server_is_said_to_be_absent():
+async def test_an_absent_server_is_reported_as_absent():
     store = ElasticsearchDocumentStore(hosts="http://127.0.0.1:9", max_retries=0)
     retriever = ElasticsearchMultiMatchRetriever(store)
     for ask in (
@@ -202,7 +202,7 @@ class TestAnalysisOfManyTexts:
         retriever = ElasticsearchMultiMatchRetriever(store_with(Analysis()))
         assert retriever.analyze_many(texts) == [retriever.analyze(text) for text in texts]
 
-    def test_asks_for_no_more_than_the_server_analyses_at_once(self):
+    def test_requests_no_more_than_the_server_analyses_at_once(self):
         server = Analysis()
         texts = ["a " * 2_500, "\U0001f600" * 3_000, "b", "c " * 6_000, "d"]
         found = ElasticsearchMultiMatchRetriever(store_with(server)).analyze_many(texts)
@@ -210,7 +210,7 @@ class TestAnalysisOfManyTexts:
         assert [len(request) for request in server.requests] == [1, 2, 1, 1]
 
     @pytest.mark.parametrize("server", [Analysis(most=4), Analysis(gap=0), Analysis(gap=100)])
-    def test_asks_for_each_alone_where_together_they_are_refused_or_cannot_be_told_apart(self, server: Analysis):
+    def test_requests_each_alone_where_together_they_are_refused_or_cannot_be_distinguished(self, server: Analysis):
         assert ElasticsearchMultiMatchRetriever(store_with(server)).analyze_many(self.TEXTS) == list(self.TOKENS)
         assert len(server.requests) > 1
 
@@ -219,7 +219,7 @@ class TestAnalysisOfManyTexts:
         with pytest.raises(DocumentStoreError, match="refused"):
             retriever.analyze_many(["Linz", "on the Danube"])
 
-    def test_of_nothing_asks_no_server(self):
+    def test_of_nothing_calls_no_server(self):
         server = Analysis()
         assert ElasticsearchMultiMatchRetriever(store_with(server)).analyze_many(["", " "]) == [[], []]
         assert server.requests == []

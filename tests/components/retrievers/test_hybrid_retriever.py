@@ -24,11 +24,11 @@ class Ranked:
     def __init__(self, ids: str, error: Exception | None = None):
         self.ids = ids
         self.error = error
-        self.asked: list[dict[str, Any]] = []
+        self.calls: list[dict[str, Any]] = []
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, top_k: int = 10, filters: dict[str, Any] | None = None) -> dict[str, Any]:
-        self.asked.append({"query": query, "top_k": top_k, "filters": filters})
+        self.calls.append({"query": query, "top_k": top_k, "filters": filters})
         if self.error:
             raise self.error
         return {"documents": [Document(id=letter, content=letter, score=1.0) for letter in self.ids][:top_k]}
@@ -43,7 +43,7 @@ class QueryOnly:
 
 @component
 class Meeting:
-    """Replies only when as many are asked at the same time as the barrier waits for."""
+    """Replies only when as many are called at the same time as the barrier waits for."""
 
     def __init__(self, barrier: threading.Barrier):
         self.barrier = barrier
@@ -91,19 +91,19 @@ async def test_weights_decide_between_retrievers():
     assert ids(await both(HybridRetriever([Ranked("a"), Ranked("b")], weights=[1, 3]), query="x")) == "ba"
 
 
-async def test_each_is_asked_for_candidates_and_the_fused_list_is_cut():
+async def test_each_is_called_for_candidates_and_the_fused_list_is_cut():
     retrievers = [Ranked("abcdef"), Ranked("fedcba")]
     output = await both(HybridRetriever(retrievers, candidates=4, top_k=9), query="x", top_k=2, filters=FILTERS)
 
     assert len(output["documents"]) == 2
-    assert retrievers[0].asked == retrievers[1].asked == [{"query": "x", "top_k": 4, "filters": FILTERS}] * 2
+    assert retrievers[0].calls == retrievers[1].calls == [{"query": "x", "top_k": 4, "filters": FILTERS}] * 2
 
 
-async def test_a_retriever_that_takes_only_a_query_is_asked_with_no_more():
+async def test_a_retriever_that_takes_only_a_query_is_called_with_no_more():
     assert ids(await both(HybridRetriever([QueryOnly(), Ranked("a")]), query="x", top_k=3)) == "qa"
 
 
-async def test_the_retrievers_are_asked_at_the_same_time():
+async def test_the_retrievers_are_called_at_the_same_time():
     barrier = threading.Barrier(2)
 
     assert ids(await both(HybridRetriever([Meeting(barrier), Meeting(barrier)]), query="x")) == "m"
@@ -132,9 +132,9 @@ async def test_one_that_does_not_reply_in_time_is_left_out():
 async def test_a_source_keeps_what_was_found_and_records_what_was_survived():
     retriever = HybridRetriever([Ranked("ab"), Ranked("", ConnectionError("gone"))])
     source = RetrievalSource("local", retriever, retry_policy=RetryPolicy(retries=0))
-    asking = state(search_step())
+    searching = state(search_step())
 
-    for output in (source.run(asking), await source.run_async(asking)):
+    for output in (source.run(searching), await source.run_async(searching)):
         [search] = output["state"].step.searches
         assert [document.id for document in search.documents] == ["a", "b"]
         assert search.error == "Ranked: gone"
@@ -149,7 +149,7 @@ async def test_when_all_fail_it_fails_with_all_reasons():
         await retriever.run_async("x")
 
 
-async def test_a_filter_that_cannot_be_applied_is_told_and_not_survived():
+async def test_a_filter_that_cannot_be_applied_is_reported_and_ends_the_search():
     retriever = HybridRetriever([Ranked("a"), Ranked("", FilterError("no such field"))])
 
     with pytest.raises(FilterError, match="no such field"):

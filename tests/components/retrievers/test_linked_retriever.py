@@ -41,11 +41,11 @@ class Words:
 
     def __init__(self, finds: str):
         self.finds = finds
-        self.asked: list[dict[str, Any]] = []
+        self.calls: list[dict[str, Any]] = []
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, top_k: int = 10, filters: dict[str, Any] | None = None) -> dict[str, Any]:
-        self.asked.append({"query": query, "top_k": top_k, "filters": filters})
+        self.calls.append({"query": query, "top_k": top_k, "filters": filters})
         return {"documents": letters(self.finds[:top_k])}
 
 
@@ -55,7 +55,7 @@ class Mentions:
 
     def __init__(self, **to: str):
         self.to = to
-        self.asked: list[dict[str, Any]] = []
+        self.calls: list[dict[str, Any]] = []
 
     def to_dict(self) -> dict[str, Any]:
         return default_to_dict(self, **self.to)
@@ -73,7 +73,7 @@ class Mentions:
         filters: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
         given = [query, *(one.id for one in documents or [])]
-        self.asked.append({"from": [one for one in given if one], "top_k": top_k, "filters": filters})
+        self.calls.append({"from": [one for one in given if one], "top_k": top_k, "filters": filters})
         to = "".join(self.to.get(one, "") for one in given)
         if "!" in to:
             raise DocumentStoreError("index the files again")
@@ -81,15 +81,15 @@ class Mentions:
 
 
 class Engine:
-    """Finds needed together the pairs that it is told, in either order."""
+    """Finds needed together the pairs that it is given, in either order."""
 
     def __init__(self, **scores: float):
         self.scores = scores
-        self.asked: list[tuple[str, list[str]]] = []
+        self.calls: list[tuple[str, list[str]]] = []
 
     def score(self, question: str, pairs: list[tuple[Document, Document]]) -> list[float]:
         names = [first.id + second.id for first, second in pairs]
-        self.asked.append((question, names))
+        self.calls.append((question, names))
         return [self.scores.get(name, self.scores.get(name[::-1], 0.0)) for name in names]
 
 
@@ -175,13 +175,13 @@ class TestCandidates:
 
         await both(retriever, "q", observed=letters("npo"))
 
-        assert retriever.links.asked[1]["from"] == ["p", "o", "a"]
+        assert retriever.links.calls[1]["from"] == ["p", "o", "a"]
 
     async def test_nothing_observed_leads_on_at_depth_0_and_it_comes_last_all_the_same(self):
         retriever = linked("oa", observed_depth=0)
 
         assert found(await both(retriever, "q", observed=letters("o"))) == "ao"
-        assert retriever.links.asked[1]["from"] == ["a"]
+        assert retriever.links.calls[1]["from"] == ["a"]
 
     async def test_depths_and_filters_reach_the_parts(self):
         retriever = linked(candidates=12, first_stage_depth=3, link_depth=7)
@@ -189,9 +189,9 @@ class TestCandidates:
         await both(retriever, "q", top_k=30, filters=YEAR)
         await both(retriever, "q", top_k=2)
 
-        assert retriever.retriever.asked[0] == {"query": "q", "top_k": 30, "filters": YEAR}
-        assert retriever.retriever.asked[2]["top_k"] == 12
-        assert [(one["top_k"], one["filters"]) for one in retriever.links.asked[:2]] == [(3, YEAR), (7, YEAR)]
+        assert retriever.retriever.calls[0] == {"query": "q", "top_k": 30, "filters": YEAR}
+        assert retriever.retriever.calls[2]["top_k"] == 12
+        assert [(one["top_k"], one["filters"]) for one in retriever.links.calls[:2]] == [(3, YEAR), (7, YEAR)]
 
     async def test_what_was_observed_elsewhere_is_not_given_as_found_here(self):
         assert "o" not in found(await both(linked("ab"), "q", observed=letters("o")))
@@ -243,14 +243,14 @@ class TestOrder:
 
         await both(linked("abcd", engine, candidates=2, first_stage_depth=1), "q", question="Why?")
 
-        assert engine.asked[0] == ("Why?", ["ab"])
+        assert engine.calls[0] == ("Why?", ["ab"])
 
     async def test_the_query_is_the_question_where_there_is_no_other(self):
         engine = Engine()
 
         await both(linked("ab", engine), "q")
 
-        assert engine.asked[0][0] == "q"
+        assert engine.calls[0][0] == "q"
 
     async def test_no_more_than_wanted_are_given(self):
         assert found(await both(linked("abc"), "q", top_k=2)) == "ab"
@@ -258,7 +258,7 @@ class TestOrder:
         with pytest.raises(ValueError, match="top_k must be at least 1"):
             linked().run("q", top_k=0)
 
-    def test_an_engine_that_leaves_scores_out_is_told(self):
+    def test_an_engine_that_leaves_scores_out_is_reported(self):
         class Silent(Engine):
             def score(self, question: str, pairs: Any) -> list[float]:
                 return []
@@ -268,7 +268,7 @@ class TestOrder:
 
 
 class TestFailures:
-    async def test_links_that_fail_are_told_and_the_words_stay(self, caplog: pytest.LogCaptureFixture):
+    async def test_links_that_fail_are_reported_and_the_words_stay(self, caplog: pytest.LogCaptureFixture):
         output = await both(linked("ab", links={"q": "!"}), "q")
 
         assert found(output) == "ab"
@@ -283,7 +283,7 @@ class TestFailures:
 
     async def test_filters_that_do_not_fit_are_not_survived(self):
         class Unfiltered(Mentions):
-            def run(self, **asked: Any) -> dict[str, Any]:
+            def run(self, **call: Any) -> dict[str, Any]:
                 raise FilterError("no such field")
 
         retriever = LinkedRetriever(Words("a"), Unfiltered(), Engine())
@@ -293,7 +293,7 @@ class TestFailures:
         with pytest.raises(FilterError):
             await retriever.run_async("q")
 
-    def test_the_state_tells_that_the_links_were_missing(self):
+    def test_the_state_reports_that_the_links_were_missing(self):
         source = RetrievalSource("local", linked("ab", links={"q": "!"}), retry_policy=RetryPolicy(retries=0))
 
         search = source.run(state(search_step("q")))["state"].step.searches[-1]
@@ -301,7 +301,7 @@ class TestFailures:
         assert [one.id for one in search.documents] == ["a", "b"]
         assert search.error == "Mentions: index the files again"
 
-    def test_an_index_without_titles_is_told_at_warm_up_and_survived(self, caplog: pytest.LogCaptureFixture):
+    def test_an_index_without_titles_is_reported_at_warm_up_and_survived(self, caplog: pytest.LogCaptureFixture):
         class WithoutTitles(Mentions):
             def warm_up(self) -> None:
                 raise DocumentStoreError("index the files again")
@@ -310,7 +310,7 @@ class TestFailures:
 
         assert "index the files again" in caplog.text
 
-    def test_an_index_that_does_not_exist_is_told_at_warm_up(self, tmp_path: Path):
+    def test_an_index_that_does_not_exist_is_reported_at_warm_up(self, tmp_path: Path):
         store = TantivyDocumentStore(index="absent")
 
         with pytest.raises(FileNotFoundError):

@@ -12,15 +12,15 @@ OWN: dict[str, Any] = {"field": "meta.year", "operator": ">", "value": 1900}
 ASKED: dict[str, Any] = {"field": "meta.language", "operator": "==", "value": "en"}
 
 
-@pytest.mark.parametrize(("own", "asked", "wanted"), [(10, None, 10), (10, 3, 3), (1, 50, 50)])
-def test_the_number_of_a_call_takes_the_place_of_the_retrievers_own(own: int, asked: int | None, wanted: int):
-    assert wanted_top_k(own, asked) == wanted
+@pytest.mark.parametrize(("own", "given", "wanted"), [(10, None, 10), (10, 3, 3), (1, 50, 50)])
+def test_the_number_of_a_call_takes_the_place_of_the_retrievers_own(own: int, given: int | None, wanted: int):
+    assert wanted_top_k(own, given) == wanted
 
 
-@pytest.mark.parametrize(("own", "asked"), [(0, None), (10, 0), (10, -1)])
-def test_fewer_than_one_document_cannot_be_wanted(own: int, asked: int | None):
+@pytest.mark.parametrize(("own", "given"), [(0, None), (10, 0), (10, -1)])
+def test_fewer_than_one_document_cannot_be_wanted(own: int, given: int | None):
     with pytest.raises(ValueError, match="top_k must be at least 1, not"):
-        wanted_top_k(own, asked)
+        wanted_top_k(own, given)
 
 
 def test_filters_of_a_call_come_on_top_of_the_retrievers_own():

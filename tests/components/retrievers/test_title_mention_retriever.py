@@ -153,7 +153,7 @@ def test_an_index_of_another_format_is_reported_before_the_first_question(store)
         TitleMentionRetriever(TantivyDocumentStore(path=store.path)).warm_up()
 
 
-async def test_an_absent_server_is_said_to_be_absent():
+async def test_an_absent_server_is_reported_as_absent():
     retriever = TitleMentionRetriever(ElasticsearchDocumentStore(hosts="http://127.0.0.1:9", max_retries=0))
     with pytest.raises(DocumentStoreError, match="No Elasticsearch answers"):
         retriever.run(query="Linz")
@@ -165,15 +165,15 @@ async def test_an_absent_server_is_said_to_be_absent():
 
 def test_many_mentions_cost_no_more_searches_than_there_are_places(store, monkeypatch):
     store.write_documents([passage(f"p{n}", f"Place{n}x", "A place.") for n in range(40)])
-    asked = []
+    looked_up = []
     look_up = TantivyDocumentStore.documents_by_title
 
     def counted(self: TantivyDocumentStore, titles: dict[str, str], *arguments: Any) -> dict[str, list[Document]]:
-        asked.extend(titles)
+        looked_up.extend(titles)
         return look_up(self, titles, *arguments)
 
     monkeypatch.setattr(TantivyDocumentStore, "documents_by_title", counted)
     text = ", ".join(f"Place{n}x" for n in range(40))
     found = ids(TitleMentionRetriever(store, top_k=3).run(query=text, documents=store.documents_by_id(["p1"])))
     assert found == ["p0", "p2", "p3"]
-    assert len(asked) == 4
+    assert len(looked_up) == 4

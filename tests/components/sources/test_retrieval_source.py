@@ -1,4 +1,4 @@
-"""A source: what a run survives, what is asked of whom, and which queries leave this machine."""
+"""A source: what a run survives, who is called for what, and which queries leave this machine."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class HangingInAThread:
     """Never answers, and has no asynchronous way."""
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.calls = 0
         self.released = threading.Event()
 
     def run(self, query: str) -> dict[str, Any]:
-        self.asked += 1
+        self.calls += 1
         self.released.wait(30)
         return {"documents": []}
 
@@ -58,7 +58,7 @@ class Hanging(HangingInAThread):
     """Never answers, on either way."""
 
     async def run_async(self, query: str) -> dict[str, Any]:
-        self.asked += 1
+        self.calls += 1
         await asyncio.Event().wait()
         return {"documents": []}
 
@@ -175,7 +175,7 @@ class TestDocuments:
 
 
 class TestState:
-    def test_is_asked_for_what_it_needs_now(self):
+    def test_is_searched_for_what_it_needs_now(self):
         retriever = ScriptedRetriever({}, "local")
         reached = state(search_step("aurora"), top_k=7, filters=YEAR)
 
@@ -198,7 +198,7 @@ class TestState:
         assert [found.id for found in search.documents] == ["Aurora", "untitled"]
         event = output["state"].events[-1].to_dict()
         assert (event["kind"], event["step"], event["titles"]) == ("found", 1, ["Aurora", "untitled"])
-        assert (event["left_house"], event["error"]) == (False, None)
+        assert (event["sent_out"], event["error"]) == (False, None)
         assert reached.step.searches == (), "the state that went in is as it was"
 
     def test_adds_to_the_searches_that_were_made_before(self):
@@ -210,7 +210,7 @@ class TestState:
 
 
 class TestCandidates:
-    def test_are_asked_for_ranked_and_cut(self):
+    def test_are_requested_ranked_and_cut(self):
         retriever = ScriptedRetriever({"beta": "B.", "alpha": "A."}, "local")
 
         output = source(retriever, ranker=TitleMatchRanker(), candidates=50, top_k=1).run("ALPHA, what of beta")
@@ -226,19 +226,19 @@ class TestCandidates:
         assert [found.id for found in output["documents"]] == ["alpha", "beta"]
 
     @pytest.mark.parametrize("top_k", [3, 7, 20])
-    def test_are_cut_to_what_the_request_asks_for_not_to_the_rankers_own_number(self, top_k: int):
+    def test_are_cut_to_the_number_of_the_request_not_to_the_rankers_own(self, top_k: int):
         ranked = source(Giving(*numbered(30)), ranker=TitleMatchRanker(top_k=5), candidates=50)
 
         assert len(last_search(ranked.run(state(search_step(), top_k=top_k))).documents) == top_k
 
-    def test_are_never_fewer_than_asked_for(self):
+    def test_are_never_fewer_than_requested(self):
         retriever = ScriptedRetriever({}, "local")
 
         source(retriever, candidates=5).run("a", top_k=9)
 
         assert CALLS["local"][0]["top_k"] == 9
 
-    def test_that_are_fewer_than_asked_for_are_all_given(self):
+    def test_that_are_fewer_than_requested_are_all_given(self):
         assert len(source(Giving(*numbered(2)), top_k=9).run("a")["documents"]) == 2
 
     def test_of_a_ranker_that_fails_count_as_a_failure(self):
@@ -283,10 +283,10 @@ class Aware(Giving):
 
     def __init__(self, *documents: Document, errors: tuple[Exception, ...] = ()):
         super().__init__(*documents, errors=errors)
-        self.told: list[tuple[str | None, list[str] | None]] = []
+        self.passed: list[tuple[str | None, list[str] | None]] = []
 
     def run(self, query: str, question: str | None = None, observed: list[Document] | None = None) -> dict[str, Any]:
-        self.told.append((question, None if observed is None else [one.id for one in observed]))
+        self.passed.append((question, None if observed is None else [one.id for one in observed]))
         return super().run(query)
 
 
@@ -299,14 +299,14 @@ class TestContext:
         source(provider).run(self.SECOND_STEP)
         await source(provider).run_async(self.SECOND_STEP)
 
-        assert provider.told == [(QUESTION, ["a", "b"])] * 2
+        assert provider.passed == [(QUESTION, ["a", "b"])] * 2
 
     def test_is_not_there_for_a_plain_query(self):
         provider = Aware()
 
         source(provider).run("yard")
 
-        assert provider.told == [(None, None)]
+        assert provider.passed == [(None, None)]
 
     def test_goes_to_each_provider_as_far_as_it_takes_it(self):
         first, second = Aware(errors=(ConnectionError("gone"),)), Giving(document("c"))
@@ -314,16 +314,16 @@ class TestContext:
         reached = source(first, fallback=second).run(self.SECOND_STEP)
 
         assert [found.id for found in last_search(reached).documents] == ["c"]
-        assert first.told == [(QUESTION, ["a", "b"])]
+        assert first.passed == [(QUESTION, ["a", "b"])]
 
     def test_never_goes_to_a_source_outside(self):
         provider = Aware()
 
         source(provider, name="web", external=True).run(self.SECOND_STEP)
 
-        assert provider.told == [(None, None)]
+        assert provider.passed == [(None, None)]
 
-    def test_tells_the_searches_of_a_recording_apart(self, tmp_path: Path):
+    def test_distinguishes_the_searches_of_a_recording(self, tmp_path: Path):
         kept = tmp_path / "kept.jsonl"
         first = state(search_step("yard"))
         recorded = Recording(str(kept), "record")
@@ -352,10 +352,10 @@ class TestFailures:
         assert last_search(output).error == "Giving: the disk is gone"
         assert output["state"].events[-1].data["error"] == "Giving: the disk is gone"
 
-    def test_without_words_are_told_by_their_name(self):
+    def test_without_words_are_reported_by_their_name(self):
         assert last_search(source(Giving(errors=(KeyError(),))).run(state(search_step()))).error == "Giving: KeyError"
 
-    def test_to_give_documents_are_told(self):
+    def test_to_give_documents_are_reported(self):
         class Silent:
             def run(self, query: str) -> dict[str, Any]:
                 return {"answers": []}
@@ -441,18 +441,18 @@ class TestDeadline:
     def test_is_of_each_attempt(self, hanging: Hanging):
         source(hanging, retry_policy=again(2, timeout=DEADLINE)).run("a")
 
-        assert hanging.asked == 3
+        assert hanging.calls == 3
 
     async def test_does_not_hide_that_the_run_was_given_up(self, hanging: Hanging):
         task = asyncio.create_task(source(hanging, retry_policy=again(3, timeout=30)).run_async("a"))
         await asyncio.sleep(0)
-        while not hanging.asked:
+        while not hanging.calls:
             await asyncio.sleep(0)
         task.cancel()
 
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert hanging.asked == 1
+        assert hanging.calls == 1
 
     def test_of_a_call_that_hangs_does_not_keep_the_process(self, hanging: Hanging):
         before = set(threading.enumerate())
@@ -465,7 +465,7 @@ class TestDeadline:
 
 
 class TestFallback:
-    def test_is_asked_once_when_the_first_provider_has_failed_for_good(self):
+    def test_is_called_once_when_every_attempt_at_the_first_provider_has_failed(self):
         first, second = Giving(errors=(ConnectionError("rate limit"),) * 9), Giving(document("a"))
 
         search = last_search(source(first, fallback=second, retry_policy=again(2)).run(state(search_step())))
@@ -473,13 +473,13 @@ class TestFallback:
         assert (len(first.queries), len(second.queries)) == (3, 1)
         assert (search.provider, search.error, len(search.documents)) == ("Giving", None, 1)
 
-    def test_is_not_asked_when_the_first_provider_finds_nothing(self):
+    def test_is_not_called_when_the_first_provider_finds_nothing(self):
         second = Giving(document("a"))
 
         assert source(Giving(), fallback=second).run("a")["documents"] == []
         assert second.queries == []
 
-    async def test_that_fails_too_is_told_with_the_first(self):
+    async def test_that_fails_too_is_reported_with_the_first(self):
         first, second = Giving(errors=(ConnectionError("one"),)), Giving(errors=(ConnectionError("two"),))
 
         output = await source(first, fallback=second).run_async(state(search_step()))
@@ -491,14 +491,14 @@ class TestFallback:
 
         assert len(output["documents"]) == 1
 
-    def test_is_never_asked_for_a_stand_in(self):
+    def test_is_never_called_for_a_stand_in(self):
         stand_in, outside = StandIn(errors=(OSError("broken index"),)), Giving(document("a"))
 
         search = last_search(source(stand_in, fallback=outside, external=True).run(state(search_step())))
 
         assert outside.queries == [], "the query would leave this machine"
         assert search.error == "StandIn: broken index"
-        assert not search.left_house
+        assert not search.sent_out
 
 
 class TestDomains:
@@ -510,7 +510,7 @@ class TestDomains:
 
 
 class TestSwitchedOff:
-    def test_an_external_source_asks_nobody(self, monkeypatch: pytest.MonkeyPatch):
+    def test_an_external_source_calls_nobody(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_WEB", "off")
         outside = Giving(document("a"))
 
@@ -541,7 +541,7 @@ class TestSwitchedOff:
 
         assert web.run("a")["documents"] == []
 
-    def test_a_source_that_the_request_excludes_asks_nobody(self):
+    def test_a_source_that_the_request_excludes_calls_nobody(self):
         local = Giving(document("a"))
 
         output = source(local).run(state(search_step(), sources=("web",), preferred="web"))
@@ -555,24 +555,24 @@ class TestLeavingThisMachine:
         return last_search(source(retriever, **changes).run(state(search_step())))
 
     def test_is_reported_of_an_external_source_found_or_failed(self):
-        assert self.search(Giving(document("a")), external=True).left_house
-        assert self.search(Giving(errors=(OSError("x"),)), external=True).left_house
+        assert self.search(Giving(document("a")), external=True).sent_out
+        assert self.search(Giving(errors=(OSError("x"),)), external=True).sent_out
 
     def test_is_not_reported_of_a_local_source(self):
-        assert not self.search(Giving(document("a"))).left_house
+        assert not self.search(Giving(document("a"))).sent_out
 
     def test_is_not_reported_of_a_stand_in(self):
-        assert not self.search(StandIn(document("a")), external=True).left_house
+        assert not self.search(StandIn(document("a")), external=True).sent_out
 
     def test_is_reported_of_the_fallback_as_well(self):
-        assert self.search(Giving(errors=(OSError("x"),)), fallback=Giving(), external=True).left_house
+        assert self.search(Giving(errors=(OSError("x"),)), fallback=Giving(), external=True).sent_out
 
 
 class TestRecording:
     def recorded(self, path: Path, mode: str, retriever: Any, **changes: Any) -> RetrievalSource:
         return source(retriever, recording=Recording(str(path), mode), external=True, **changes)  # type: ignore[arg-type]
 
-    def test_is_replayed_without_asking_anybody(self, tmp_path: Path):
+    def test_is_replayed_without_calling_anybody(self, tmp_path: Path):
         path = tmp_path / "kept.jsonl"
         first = self.recorded(path, "record", Giving(*numbered(2))).run(state(search_step()))
         silent = Giving()
@@ -582,7 +582,7 @@ class TestRecording:
         assert last_search(again).documents == last_search(first).documents
         assert silent.queries == []
         assert last_search(again).provider == "recording"
-        assert not last_search(again).left_house
+        assert not last_search(again).sent_out
 
     async def test_that_does_not_hold_the_search_is_a_local_failure(self, tmp_path: Path):
         path = tmp_path / "kept.jsonl"
@@ -593,7 +593,7 @@ class TestRecording:
 
         assert "does not hold this search of local: aurora" in (search.error or "")
         assert silent.queries == []
-        assert not search.left_house
+        assert not search.sent_out
 
     def test_that_does_not_hold_the_search_ends_the_run_of_a_strict_source(self, tmp_path: Path):
         path = tmp_path / "kept.jsonl"
@@ -623,7 +623,7 @@ class TestRecording:
 
         assert provider.queries == ["one", "two"]
 
-    def test_asks_again_what_failed_while_it_is_reused(self, tmp_path: Path):
+    def test_calls_again_what_failed_while_it_is_reused(self, tmp_path: Path):
         provider = Giving(document("a"), errors=(OSError("x"),))
         reusing = self.recorded(tmp_path / "kept.jsonl", "reuse", provider)
 
@@ -656,8 +656,8 @@ async def test_concurrent_calls_of_one_source_do_not_mix():
 
 def test_settings_reach_a_retriever_as_they_are():
     filters = {"operator": "AND", "conditions": [YEAR]}
-    wish = settings(filters=filters)
+    run_settings = settings(filters=filters)
 
-    source(ScriptedRetriever({}, "local")).run(state(search_step(), filters=wish.filters))
+    source(ScriptedRetriever({}, "local")).run(state(search_step(), filters=run_settings.filters))
 
     assert CALLS["local"][0]["filters"] == filters

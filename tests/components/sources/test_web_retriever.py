@@ -29,13 +29,13 @@ def web(index: str | None = None, local_index: str | None = None) -> WebRetrieve
 
 @pytest.fixture(params=["run", "run_async"])
 def ask(request: pytest.FixtureRequest) -> Any:
-    async def asked(retriever: WebRetriever, query: str = "prize", **arguments: Any) -> list[Document]:
+    async def search(retriever: WebRetriever, query: str = "prize", **arguments: Any) -> list[Document]:
         retriever.warm_up()
         if request.param == "run":
             return retriever.run(query, **arguments)["documents"]
         return (await retriever.run_async(query, **arguments))["documents"]
 
-    return asked
+    return search
 
 
 def test_survives_serialisation_with_a_search_that_has_no_way_of_its_own():
@@ -48,7 +48,7 @@ def test_survives_serialisation_with_a_search_that_has_no_way_of_its_own():
 
 
 class TestTheWeb:
-    async def test_is_asked_once_there_is_an_index_of_ones_own(self, ask: Any):
+    async def test_is_searched_once_there_is_an_index_of_your_own(self, ask: Any):
         index("default")
 
         found = await ask(web(), top_k=3)
@@ -132,5 +132,5 @@ class TestAStandIn:
         for output in (source.run(state(search_step("prize"))), await source.run_async(state(search_step("prize")))):
             search = output["state"].step.searches[-1]
             assert "no index 'stand-in'" in (search.error or "")
-            assert not search.left_house
+            assert not search.sent_out
         assert "outside" not in CALLS

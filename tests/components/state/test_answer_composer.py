@@ -20,7 +20,7 @@ def finished() -> State:
     switched = search_step(
         "delta",
         found(document("beta")),
-        Search("web", "delta", (WEB,), left_house=True),
+        Search("web", "delta", (WEB,), sent_out=True),
         documents=(WEB,),
         source="web",
         observed=True,
@@ -79,7 +79,7 @@ class TestAnswer:
         assert (result["answer"], result["label"], result["steps"]) == ("", None, [])
         assert result["errors"] == ["The server is down."]
 
-    def test_of_a_rewritten_question_keeps_the_one_that_was_asked(self):
+    def test_of_a_rewritten_question_keeps_the_one_that_was_typed(self):
         result = compose(State("Who built Aurora?", settings(), typed="Who built it?"))
 
         assert (result["question"], result["asked"]) == ("Who built Aurora?", "Who built it?")
@@ -93,9 +93,9 @@ class TestDocuments:
     def test_tell_where_they_come_from(self):
         shown = document("alpha", source="web", url="https://example.org/a", step=2, file_path="a.pdf", page_number=3)
 
-        told = compose(state(observed_step(replace(shown, score=1.5))))["documents"][0]
+        listed = compose(state(observed_step(replace(shown, score=1.5))))["documents"][0]
 
-        assert told == {
+        assert listed == {
             "mark": "1",
             "id": "alpha",
             "title": "alpha",
@@ -109,10 +109,10 @@ class TestDocuments:
         }
 
     def test_without_title_or_text_have_empty_ones(self):
-        told = compose(state(observed_step(Document(id="bare"))))["documents"][0]
+        listed = compose(state(observed_step(Document(id="bare"))))["documents"][0]
 
-        assert (told["title"], told["content"], told["url"], told["score"]) == ("", "", "", None)
-        assert "page" not in told
+        assert (listed["title"], listed["content"], listed["url"], listed["score"]) == ("", "", "", None)
+        assert "page" not in listed
 
 
 class TestSteps:
@@ -170,17 +170,17 @@ class TestUsage:
         assert compose(state())["usage"]["seconds"] == 0.0
 
 
-def test_failures_that_were_survived_are_told_by_source():
+def test_failures_that_were_survived_are_reported_by_source():
     reached = state(search_step("a", Search("web", "a", error="rate limit")), answer_step())
 
     assert compose(reached)["errors"] == ["web: rate limit"]
 
 
-def test_every_query_that_left_the_house_is_listed():
+def test_every_query_sent_out_is_listed():
     assert compose(finished())["queries_sent_out"] == [{"source": "web", "query": "delta", "provider": ""}]
 
 
-def test_the_trace_is_told_in_order():
+def test_the_trace_is_in_order():
     assert compose(finished())["trace"] == [{"kind": "answer", "step": 3, "text": "1974"}]
 
 
@@ -189,10 +189,10 @@ class TestCitations:
         shown = (document("alpha"), document("delta", source="web"))
         return compose(state(observed_step(*shown), answer_step(answer), external=("web",)))
 
-    def test_the_documents_of_the_house_and_of_the_web_are_numbered_apart(self):
-        assert [told["mark"] for told in self.composed("1974")["documents"]] == ["1", "W1"]
+    def test_the_local_documents_and_those_of_the_web_are_numbered_apart(self):
+        assert [listed["mark"] for listed in self.composed("1974")["documents"]] == ["1", "W1"]
 
-    def test_the_result_says_what_was_cited_and_from_where(self):
+    def test_the_result_states_what_was_cited_and_from_where(self):
         result = self.composed("1974 [W1]")
 
         assert result["answer"] == "1974"
@@ -204,7 +204,7 @@ class TestCitations:
     def test_an_answer_that_cites_nothing_that_was_shown_is_marked(self, answer: str):
         assert self.composed(answer)["uncited"]
 
-    def test_documents_of_two_sources_with_the_same_id_are_told_and_cited_apart(self):
+    def test_documents_of_two_sources_with_the_same_id_are_listed_and_cited_apart(self):
         local, archive = document("1", source="local"), document("1", content="Another.", source="archive")
 
         result = compose(state(observed_step(local), observed_step(archive), answer_step("1974 [2]")))
@@ -223,7 +223,7 @@ class TestWhenUnsure:
             ({"label": None}, False),
         ],
     )
-    def test_say_so_tells_that_the_sources_do_not_hold_the_answer(self, changes: dict[str, Any], unsure: bool):
+    def test_say_so_states_that_the_sources_do_not_hold_the_answer(self, changes: dict[str, Any], unsure: bool):
         reached = state(observed_step(document("alpha")), answer_step("1812", **changes))
 
         result = AnswerComposer(when_unsure="say_so").run(reached)["result"]

@@ -17,7 +17,7 @@ def observed(*sources: str) -> State:
     return State("Who?", settings, steps=(Step(Action.SEARCH, documents=documents, observed=True),))
 
 
-def test_the_houses_documents_and_the_webs_are_numbered_apart():
+def test_local_documents_and_those_of_the_web_are_numbered_apart():
     marks = citation_marks(observed("local", "web", "archive", "web"))
 
     assert marks == {("d0", "x"): "1", ("d1", "x"): "W1", ("d2", "x"): "2", ("d3", "x"): "W2"}

@@ -36,11 +36,11 @@ class TestImmutability:
 
 
 class TestSteps:
-    def test_a_state_without_a_step_says_what_is_missing(self):
+    def test_a_state_without_a_step_names_what_is_missing(self):
         with pytest.raises(ValueError, match="a Reasoner must come before"):
             _ = state().step
 
-    def test_a_search_asks_for_its_query_and_a_supplement_for_the_question(self):
+    def test_a_search_searches_for_its_query_and_a_supplement_for_the_question(self):
         assert state(search_step("aurora")).query == "aurora"
         assert state(search_step("aurora"), answer_step()).query == QUESTION
 
@@ -52,7 +52,7 @@ class TestSteps:
 
         assert state(search_step("a", first, second), search_step("c", third)).searches == (first, second, third)
 
-    def test_observed_documents_are_told_once_where_they_were_first_shown(self):
+    def test_observed_documents_are_listed_once_where_they_were_first_shown(self):
         alpha, beta = document("alpha"), document("beta")
         again = document("alpha", source="web")
 

@@ -34,7 +34,7 @@ class TestInit:
         with pytest.raises(ValueError, match=message):
             builder(**changes)
 
-    def test_the_pipelines_own_top_k_may_always_be_asked_for(self):
+    def test_the_pipelines_own_top_k_may_always_be_requested(self):
         assert builder(top_k=50, max_top_k=20).run("q", top_k=50)["state"].settings.top_k == 50
 
 
@@ -53,9 +53,9 @@ class TestRun:
         assert state.started > 0
 
     async def test_the_asynchronous_way_gives_the_same(self):
-        wishes: dict[str, Any] = {"sources": ["web"], "top_k": 2, "max_steps": 0, "filters": None}
+        options: dict[str, Any] = {"sources": ["web"], "top_k": 2, "max_steps": 0, "filters": None}
 
-        there, here = await builder().run_async("Who?", **wishes), builder().run("Who?", **wishes)
+        there, here = await builder().run_async("Who?", **options), builder().run("Who?", **options)
 
         assert there["state"].settings == here["state"].settings
 
@@ -148,7 +148,7 @@ class TestWithoutASource:
 
         assert (settings.sources, settings.preferred, settings.top_k) == ((), "", 2)
 
-    @pytest.mark.parametrize("wish", [{"sources": ["local"]}, {"preferred": "local"}])
-    def test_none_can_be_asked_for(self, wish: dict[str, Any]):
+    @pytest.mark.parametrize("option", [{"sources": ["local"]}, {"preferred": "local"}])
+    def test_none_can_be_requested(self, option: dict[str, Any]):
         with pytest.raises(ValueError, match="this pipeline retrieves nothing"):
-            StateBuilder([], None).run("Who?", **wish)
+            StateBuilder([], None).run("Who?", **option)

@@ -26,7 +26,7 @@ class Statistics:
 
 
 class Together(Statistics):
-    """The same, asked for all texts at once."""
+    """The same, called for all texts at once."""
 
     def __init__(self) -> None:
         self.calls: list[list[str]] = []
@@ -36,11 +36,11 @@ class Together(Statistics):
         return [super(Together, self).analyze(text) for text in texts]
 
     def analyze(self, text: str) -> list[str]:
-        raise AssertionError("Each text is asked for alone.")
+        raise AssertionError("Each text is analysed alone.")
 
 
 class TestAnalysis:
-    def test_is_asked_for_all_texts_at_once_where_that_can_be(self):
+    def test_is_called_for_all_texts_at_once_where_that_can_be(self):
         texts, together = ["The Yard", "", "prize prize"], Together()
 
         assert (

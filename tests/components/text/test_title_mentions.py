@@ -54,7 +54,7 @@ class TestMentionedKeys:
         assert "linz" in keys
         assert "minimum wages" in keys
 
-    def test_without_any_capital_letter_none_is_asked_for(self):
+    def test_without_any_capital_letter_none_is_required(self):
         assert "karlsplatz" in mentioned_keys("who built the church at karlsplatz")
 
     def test_a_script_without_capitals_needs_none(self):
@@ -69,7 +69,7 @@ class TestMentionedKeys:
         assert "the who" in mentioned_keys("A concert of The Who")
         assert "the who" not in mentioned_keys("A man of the who is who")
 
-    def test_no_words_is_said_to_be_wrong(self):
+    def test_no_words_is_refused(self):
         with pytest.raises(ValueError, match="at least 1"):
             mentioned_keys("Linz", max_words=0)
 

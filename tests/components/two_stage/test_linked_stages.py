@@ -24,16 +24,16 @@ QUESTION = "q"
 
 @component
 class Finder:
-    """Finds for each query the documents that it is told, as letters."""
+    """Finds for each query the documents that it is given, as letters."""
 
     def __init__(self, texts: dict[str, str], **found: str):
         self.texts = texts
         self.found = found
-        self.asked: list[dict[str, Any]] = []
+        self.calls: list[dict[str, Any]] = []
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, top_k: int = 10, filters: dict[str, Any] | None = None) -> dict[str, Any]:
-        self.asked.append({"query": query, "top_k": top_k, "filters": filters})
+        self.calls.append({"query": query, "top_k": top_k, "filters": filters})
         if self.found.get(query) == "!":
             raise ConnectionError("out of order")
         letters = self.found.get(query.replace(" ", "_"), "")[:top_k]
@@ -41,17 +41,17 @@ class Finder:
 
 
 class Engine:
-    """Finds needed together the pairs that it is told."""
+    """Finds needed together the pairs that it is given."""
 
     together = True
 
     def __init__(self, **scores: float):
         self.scores = scores
-        self.asked: list[list[str]] = []
+        self.calls: list[list[str]] = []
 
     def score(self, question: str, pairs: list[tuple[Document, Document]]) -> list[float]:
         assert question == QUESTION
-        self.asked.append([first.id + second.id for first, second in pairs])
+        self.calls.append([first.id + second.id for first, second in pairs])
         return [self.scores.get(first.id + second.id, 0.0) for first, second in pairs]
 
 
@@ -75,7 +75,7 @@ def retrieval(
     return LinkedStages(*sources, classifier, QueryDocConcat(["content"]), **settings)
 
 
-def asking(k: int = 6, **settings: Any) -> State:
+def question_state(k: int = 6, **settings: Any) -> State:
     return state(search_step(QUESTION, reply=""), question=QUESTION, sources=("local",), top_k=k, **settings)
 
 
@@ -84,24 +84,24 @@ def shown(reached: State) -> str:
 
 
 def test_the_first_stage_is_what_the_question_finds_and_the_titles_that_it_mentions():
-    _, documents, _ = retrieval().gather(asking())
+    _, documents, _ = retrieval().gather(question_state())
 
     assert [one.id for one in documents] == ["a", "b", "m"]
 
 
 def test_each_document_of_it_leads_to_the_titles_that_it_mentions_and_to_what_it_finds_with_the_question():
-    _, _, candidates = retrieval().gather(asking())
+    _, _, candidates = retrieval().gather(question_state())
 
     assert ["".join(one.id for one in found) for found in candidates] == ["lxb", "y", "anz"]
 
 
-def test_the_rest_of_the_question_and_the_names_of_a_document_are_asked_too():
+def test_the_rest_of_the_question_and_the_names_of_a_document_are_searched_too():
     words = {**WORDS, "B": "k"}
     made = retrieval(words=words, open_question=OpenQuestionQuery())
     made.source.retriever.texts = {**TEXTS, "b": "tb B"}  # type: ignore[attr-defined]
     made.links.retriever.found = {**LINKS, "tb_B": "l"}  # type: ignore[attr-defined]
 
-    _, _, candidates = made.gather(asking())
+    _, _, candidates = made.gather(question_state())
 
     assert "".join(one.id for one in candidates[1]) == "lk"
 
@@ -111,10 +111,10 @@ def test_embedded_sources_find_the_same_one_after_the_other():
     for one in (made.source, made.links):
         one.retriever.embedded = True  # type: ignore[attr-defined]
 
-    reached = made.run(asking())["state"]
+    reached = made.run(question_state())["state"]
 
-    assert [one["query"] for one in made.source.retriever.asked] == ["q", "q ta", "q tb", "q tm"]  # type: ignore[attr-defined]
-    assert shown(reached) == shown(retrieval().run(asking())["state"])
+    assert [one["query"] for one in made.source.retriever.calls] == ["q", "q ta", "q tb", "q tm"]  # type: ignore[attr-defined]
+    assert shown(reached) == shown(retrieval().run(question_state())["state"])
 
 
 def test_documents_of_two_sources_with_one_id_are_two():
@@ -122,23 +122,23 @@ def test_documents_of_two_sources_with_one_id_are_two():
     words, links = Finder({"a": "ta"}, q="a"), Finder({"a": "other"}, q="", ta="a")
     made = LinkedStages(RetrievalSource("local", words), RetrievalSource("links", links), PairClassifier(engine))
 
-    asked = state(search_step(QUESTION, reply=""), question=QUESTION, sources=("local", "links"))
-    reached = made.run(asked)["state"]
+    start = state(search_step(QUESTION, reply=""), question=QUESTION, sources=("local", "links"))
+    reached = made.run(start)["state"]
 
-    assert engine.asked == [["aa"]]
+    assert engine.calls == [["aa"]]
     assert [search.source for search in reached.step.searches if search.documents] == ["local", "links"]
 
 
 def test_every_pair_is_scored_in_one_call():
     engine = Engine()
 
-    retrieval(engine).run(asking())
+    retrieval(engine).run(question_state())
 
-    assert engine.asked == [["al", "ax", "ab", "am", "by", "ba", "bm", "ma", "mn", "mz", "mb"]]
+    assert engine.calls == [["al", "ax", "ab", "am", "by", "ba", "bm", "ma", "mn", "mz", "mb"]]
 
 
 def test_the_documents_of_the_best_pairs_become_the_observation_best_first():
-    reached = retrieval(Engine(al=0.5, by=0.9)).run(asking(k=4))["state"]
+    reached = retrieval(Engine(al=0.5, by=0.9)).run(question_state(k=4))["state"]
 
     assert shown(reached) == "byal"
     assert reached.step.observed
@@ -146,19 +146,19 @@ def test_the_documents_of_the_best_pairs_become_the_observation_best_first():
 
 
 def test_where_no_pair_is_likely_the_order_of_the_first_stage_stays():
-    assert shown(retrieval().run(asking(k=4))["state"]) == "abml"
+    assert shown(retrieval().run(question_state(k=4))["state"]) == "abml"
 
 
 @pytest.mark.parametrize(("selection", "context"), [("cfs", "aly"), ("cis", "aly")])
 def test_the_selections_of_the_paper_keep_half_of_the_context_for_the_first_stage(selection: str, context: str):
     engine = Engine(al=0.9, ax=0.9, by=0.9)
-    reached = retrieval(engine, selection=selection).run(asking(k=4))["state"]
+    reached = retrieval(engine, selection=selection).run(question_state(k=4))["state"]
 
     assert shown(reached) == context.replace("a", "ab", 1)
 
 
 def test_every_search_is_recorded():
-    reached = retrieval().run(asking())["state"]
+    reached = retrieval().run(question_state())["state"]
 
     queries = [search.query for search in reached.step.searches]
     assert queries == ["q", "q", "ta", "tb", "tm", "q ta", "q tb", "q tm"]
@@ -169,31 +169,31 @@ def test_every_search_is_recorded():
 def test_the_depths_and_the_filters_of_the_run_reach_the_retrievers():
     filters = {"field": "meta.year", "operator": "==", "value": 1}
     made = retrieval(first_stage_depth=1, second_stage_depth=3)
-    made.run(asking(filters=filters))
+    made.run(question_state(filters=filters))
 
-    asked = made.source.retriever.asked  # type: ignore[attr-defined]
-    assert [one["top_k"] for one in asked] == [1, 3, 3]
-    assert all(one["filters"] == filters for one in asked + made.links.retriever.asked)  # type: ignore[attr-defined]
+    calls = made.source.retriever.calls  # type: ignore[attr-defined]
+    assert [one["top_k"] for one in calls] == [1, 3, 3]
+    assert all(one["filters"] == filters for one in calls + made.links.retriever.calls)  # type: ignore[attr-defined]
 
 
 async def test_it_does_the_same_without_blocking():
     engine = Engine(al=0.5, by=0.9)
 
-    reached = (await retrieval(engine).run_async(asking(k=4)))["state"]
+    reached = (await retrieval(engine).run_async(question_state(k=4)))["state"]
 
     assert shown(reached) == "byal"
     assert [search.query for search in reached.step.searches][:4] == ["q", "q", "ta", "tb"]
 
 
 def test_titles_that_cannot_be_looked_up_are_recorded_and_the_run_goes_on():
-    reached = retrieval(Engine(by=0.9), links={"q": "!"}).run(asking(k=2))["state"]
+    reached = retrieval(Engine(by=0.9), links={"q": "!"}).run(question_state(k=2))["state"]
 
     assert shown(reached) == "by"
     assert "out of order" in str(reached.step.searches[1].error)
 
 
 def test_nothing_found_is_nothing_shown():
-    reached = retrieval(words={}, links={}).run(asking())["state"]
+    reached = retrieval(words={}, links={}).run(question_state())["state"]
 
     assert shown(reached) == ""
     assert [search.query for search in reached.step.searches] == ["q", "q"]
@@ -205,7 +205,7 @@ def test_a_classifier_that_fails_ends_the_run_with_its_state():
             raise RuntimeError("the classifier is broken")
 
     with pytest.raises(RunError, match="classifier is broken") as raised:
-        retrieval(Broken()).run(asking())
+        retrieval(Broken()).run(question_state())
 
     assert len(raised.value.state.step.searches) == 8
 
@@ -235,12 +235,12 @@ def test_settings_that_make_no_sense_are_refused():
 
 
 @pytest.mark.parametrize("outside", [0, 1], ids=["words", "titles"])
-def test_documents_of_the_house_are_no_queries_to_a_source_outside(outside: int):
+def test_local_documents_are_no_queries_to_an_external_source(outside: int):
     words, links = Finder(TEXTS, q="a"), Finder(TEXTS, q="m")
     sources = [RetrievalSource("local", words), RetrievalSource("local", links)]
     sources[outside] = RetrievalSource("web", (words, links)[outside], external=True)
 
     with pytest.raises(RunError, match="documents of 'local' to the external source 'web'"):
-        LinkedStages(*sources).run(replace(asking(), settings=settings(external=("web",))))
+        LinkedStages(*sources).run(replace(question_state(), settings=settings(external=("web",))))
 
-    assert [call["query"] for call in (words, links)[outside].asked] == ["q"]
+    assert [call["query"] for call in (words, links)[outside].calls] == ["q"]

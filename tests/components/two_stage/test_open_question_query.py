@@ -20,11 +20,11 @@ def queries(*documents: object, question: str = QUESTION, **settings: object) ->
 
 
 def test_the_words_that_are_not_answered_to_stand_before_the_names():
-    # Without an index words of three letters are not compared, and so not asked for.
+    # Without an index words of three letters are not compared, and so not searched for.
     assert queries(HEIBERG) == ["married Peter Andreas Heiberg His Johan Ludvig 1791"]
 
 
-def test_an_index_tells_which_words_are_inflections_of_one(tmp_path: Path):
+def test_an_index_recognises_which_words_are_inflections_of_one(tmp_path: Path):
     store = TantivyDocumentStore(path=str(tmp_path / "index"))
     passage = document("Heiberg", "marrying at sea, for the sons")
 
@@ -36,7 +36,7 @@ def test_each_document_makes_a_query_in_their_order():
     assert queries(document("A", "b"), document("C", "d"), question="why") == ["A", "C"]
 
 
-def test_a_document_that_leaves_nothing_to_ask_asks_the_question_again():
+def test_a_document_that_leaves_nothing_open_repeats_the_question():
     assert queries(document("", "who married whom"), question="married") == ["married"]
     assert queries() == []
 

@@ -32,11 +32,11 @@ class Letters:
     def __init__(self, broken: str = "", order: str = ORDER):
         self.broken = broken
         self.order = order
-        self.asked: list[dict[str, Any]] = []
+        self.calls: list[dict[str, Any]] = []
 
     @component.output_types(documents=list[Document])
     def run(self, query: str, top_k: int = 10, filters: dict[str, Any] | None = None) -> dict[str, Any]:
-        self.asked.append({"query": query, "top_k": top_k, "filters": filters})
+        self.calls.append({"query": query, "top_k": top_k, "filters": filters})
         if self.broken and self.broken in query:
             raise ConnectionError("out of order")
         # A passage of the first stage that finds itself is found with its own text.
@@ -46,7 +46,7 @@ class Letters:
 
 
 class Engine:
-    """Finds needed together the pairs that it is told."""
+    """Finds needed together the pairs that it is given."""
 
     def __init__(self, *positive: str):
         self.positive = positive
@@ -110,7 +110,7 @@ def test_the_depth_of_the_second_stage_and_the_filters_of_the_run_reach_the_retr
     retriever, filters = Letters(), {"field": "meta.year", "operator": "==", "value": 1}
     reached = stage(retriever, second_stage_depth=7).run(after_first_stage(*ABC, filters=filters))["state"]
 
-    assert [(asked["top_k"], asked["filters"]) for asked in retriever.asked] == [(7, filters)] * 3
+    assert [(call["top_k"], call["filters"]) for call in retriever.calls] == [(7, filters)] * 3
     assert reached.settings.top_k == 6
 
 
@@ -132,7 +132,7 @@ def test_k1_documents_are_of_the_first_stage_and_k_in_all(k, k1, queries, contex
     retriever = Letters()
     reached = stage(retriever, k1=k1).run(after_first_stage(*ABC, k=k))["state"]
 
-    assert len(retriever.asked) == queries
+    assert len(retriever.calls) == queries
     assert shown(reached) == context
 
 
@@ -143,7 +143,7 @@ def test_a_classifier_selects_with_the_k_of_the_run():
     assert shown(stage(classifier=classifier).run(after_first_stage(*ABC, k=4))["state"]) == "abx"
 
 
-def test_the_trace_tells_how_the_documents_were_selected():
+def test_the_trace_reports_how_the_documents_were_selected():
     classifier = PairClassifier(Engine("ax"), selection="cis")
     event = stage(classifier=classifier).run(after_first_stage(passage("a", "axy")))["state"].events[-2]
 
@@ -155,11 +155,11 @@ def test_the_trace_tells_how_the_documents_were_selected():
     json.dumps(event.to_dict())
 
 
-def test_a_first_stage_that_found_nothing_asks_nothing_more():
+def test_a_first_stage_that_found_nothing_searches_nothing_more():
     retriever = Letters()
     reached = stage(retriever).run(after_first_stage())["state"]
 
-    assert retriever.asked == []
+    assert retriever.calls == []
     assert (shown(reached), reached.step.source, reached.step.observed) == ("", None, True)
     assert reached.step.note == "No passages were found."
 
@@ -168,7 +168,7 @@ def test_a_first_stage_document_that_comes_twice_makes_one_query():
     retriever = Letters()
     reached = stage(retriever).run(after_first_stage(ABC[0], ABC[0], ABC[1]))["state"]
 
-    assert [asked["query"] for asked in sorted(retriever.asked, key=lambda asked: asked["query"])] == ["q ax", "q by"]
+    assert [call["query"] for call in sorted(retriever.calls, key=lambda call: call["query"])] == ["q ax", "q by"]
     assert shown(reached) == "abxy"
 
 
@@ -202,12 +202,12 @@ def test_a_second_stage_that_fails_whole_leaves_the_first():
     assert shown(stage(Letters(broken="q")).run(after_first_stage(*ABC))["state"]) == "abc"
 
 
-def test_a_source_that_the_run_may_not_ask_is_not_asked():
+def test_a_source_that_the_run_may_not_search_is_not_searched():
     retriever = Letters()
     other = RetrievalSource("archive", retriever)
     reached = SecondStage(other, QueryDocConcat(["content"])).run(after_first_stage(*ABC))["state"]
 
-    assert retriever.asked == []
+    assert retriever.calls == []
     assert shown(reached) == "abc"
     assert [search.skipped for search in reached.step.searches] == [False, True, True, True]
 
@@ -225,13 +225,13 @@ async def test_a_classifier_that_fails_ends_the_run_and_keeps_its_trace(engine):
 
 
 async def test_run_async_gives_the_same():
-    def told(reached: State) -> Any:
+    def outcome(reached: State) -> Any:
         return shown(reached), [search.query for search in reached.step.searches], kinds(reached)
 
     for classifier in (None, PairClassifier(Engine("ax", "by"))):
         second_stage = stage(classifier=classifier)
         reached = (await second_stage.run_async(after_first_stage(*ABC)))["state"]
-        assert told(reached) == told(second_stage.run(after_first_stage(*ABC))["state"])
+        assert outcome(reached) == outcome(second_stage.run(after_first_stage(*ABC))["state"])
 
 
 async def test_the_retrievals_are_made_at_the_same_time():
@@ -287,7 +287,7 @@ def test_settings_that_make_no_sense_are_named(settings):
         stage(**settings)
 
 
-def test_a_bare_retriever_is_told_to_become_a_source():
+def test_a_bare_retriever_is_refused_with_the_advice_to_make_it_a_source():
     with pytest.raises(ValueError, match="RetrievalSource"):
         SecondStage(Letters())  # type: ignore[arg-type]
 
@@ -305,7 +305,7 @@ def test_serialises():
 class TestOutside:
     """The queries of the second stage hold the text of what the first one found."""
 
-    async def test_documents_of_the_house_are_no_queries_to_a_source_outside(self):
+    async def test_local_documents_are_no_queries_to_an_external_source(self):
         web = Letters()
         second = SecondStage(RetrievalSource("web", web, external=True), QueryDocConcat(["content"]))
 
@@ -314,7 +314,7 @@ class TestOutside:
         ):
             await second.run_async(after_first_stage(passage("a", "x"), external=("web",)))
 
-        assert web.asked == []
+        assert web.calls == []
 
     @pytest.mark.parametrize("name", ["web", "other_web"])
     def test_documents_from_outside_may_go_there(self, name: str):

@@ -13,7 +13,7 @@ from prefrag.evaluation.question import Question
 FILE = Path(__file__).parent / "published" / "bioasq" / "11B1_golden.json"
 
 
-def test_only_yes_no_questions_are_asked() -> None:
+def test_only_yes_no_questions_are_read() -> None:
     first, second = load_questions(FILE)
     assert first == Question(
         id="5e47656935b8f0833c000004",
@@ -64,7 +64,7 @@ def test_a_question_of_another_form_is_named(tmp_path: Path, changes: dict[str, 
         load_questions(tmp_path / "b.json")
 
 
-def test_a_test_set_has_no_answers_and_says_so(tmp_path: Path) -> None:
+def test_a_test_set_without_answers_is_refused(tmp_path: Path) -> None:
     record = json.loads(FILE.read_text())["questions"][0]
     del record["exact_answer"]
     (tmp_path / "b.json").write_text(json.dumps({"questions": [record]}))

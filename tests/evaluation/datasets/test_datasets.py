@@ -49,7 +49,7 @@ KEYS = (
         ("dpr/psgs_w100.tsv", "dpr"),
     ],
 )
-def test_each_form_is_told_by_name_and_first_record(file: str, format: str) -> None:
+def test_each_form_is_detected_by_name_and_first_record(file: str, format: str) -> None:
     assert detect(PUBLISHED / file) == format
 
 

@@ -40,7 +40,7 @@ def test_the_passages_are_the_sentences_joined() -> None:
     assert list(passages) == ["Sorne", "Brenholm", "Tom & Quill", "Ada Quill", "Otto Vane"]
 
 
-def test_the_test_set_has_no_answers_and_says_so() -> None:
+def test_the_test_set_without_answers_is_refused() -> None:
     with pytest.raises(ValueError, match=r"hotpot_test_fullwiki_v1.json, record 1: it lacks 'answer'"):
         load_questions(FOLDER / "hotpot_test_fullwiki_v1.json")
     assert len(list(read_passages(FOLDER / "hotpot_test_fullwiki_v1.json"))) == 2
@@ -51,7 +51,7 @@ def test_the_test_set_has_no_answers_and_says_so() -> None:
     [
         ({"answer": " "}, "'answer' must be text, and not empty"),
         ({"answer": 4120}, "'answer' must be text, and not empty"),
-        ({"context": None}, "has not the published form"),
+        ({"context": None}, "does not have the published form"),
         ({"context": [["Brenholm"]]}, "not enough values"),
         ({"context": [[5, ["A town."]]]}, "a title must be text"),
         ({"supporting_facts": [["", 0]]}, "a title must be text, and not empty"),

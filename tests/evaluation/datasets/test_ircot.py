@@ -48,7 +48,7 @@ def test_a_question_without_an_answer_is_named(tmp_path: Path, answers: list[obj
         load_questions(tmp_path / "i.jsonl")
 
 
-def test_the_folder_says_which_dataset_it_is_where_the_ids_do_not(tmp_path: Path) -> None:
+def test_the_folder_names_the_dataset_where_the_ids_do_not(tmp_path: Path) -> None:
     record = json.loads((FOLDER / "2wikimultihopqa" / "test_subsampled.jsonl").read_text())
     file = tmp_path / "2wikimultihopqa" / "dev_subsampled.jsonl"
     file.parent.mkdir()

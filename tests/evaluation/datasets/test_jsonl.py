@@ -64,7 +64,7 @@ def test_a_question_is_read_with_all_it_has() -> None:
         ("q1", "", "bioasq/company/handbook", ""),
     ],
 )
-def test_the_dataset_is_told_by_the_ids_then_by_the_folder(
+def test_the_dataset_is_detected_by_the_ids_then_by_the_folder(
     tmp_path: Path, question_id: str, kind: str, folder: str, dataset: str
 ) -> None:
     file = tmp_path / folder / "q.jsonl"
@@ -76,13 +76,13 @@ def test_the_dataset_is_told_by_the_ids_then_by_the_folder(
 @pytest.mark.parametrize(
     ("name", "dataset"), [("hotpotqa_dev", "hotpotqa"), ("dev-musique", "musique"), ("mymusiques", "")]
 )
-def test_a_word_of_the_file_name_tells_the_dataset_too(tmp_path: Path, name: str, dataset: str) -> None:
+def test_a_word_of_the_file_name_names_the_dataset_too(tmp_path: Path, name: str, dataset: str) -> None:
     file = tmp_path / f"{name}.jsonl"
     file.write_text(json.dumps({"id": "q1", "question": "Q?", "answers": ["A"]}))
     assert load_questions(file)[0].dataset == dataset
 
 
-def test_what_a_corpus_says_of_the_sources_stays_usable(tmp_path: Path) -> None:
+def test_the_sources_of_a_corpus_stay_usable(tmp_path: Path) -> None:
     passages = list(read_passages(FOLDER / "corpus.jsonl"))
     assert [passage.meta["source_split"] for passage in passages] == ["local", "both", "web"]
     # A document's own `source` is where a search found it.

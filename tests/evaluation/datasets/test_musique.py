@@ -27,7 +27,7 @@ def test_a_question_has_its_sub_questions_with_their_passages() -> None:
     )
 
 
-def test_the_type_tells_the_shape_of_the_question() -> None:
+def test_the_type_is_the_shape_of_the_question() -> None:
     assert load_questions(FOLDER / "musique_ans_v1.0_dev.jsonl")[1].type == "3hop1"
 
 
@@ -42,7 +42,7 @@ def test_the_full_version_leaves_out_what_cannot_be_answered_and_keeps_its_passa
     assert titles == ["Brenholm", "Sorne", "Ada Quill", "Sorne", "Otto Vane"]
 
 
-def test_the_test_set_has_no_answers_and_says_so() -> None:
+def test_the_test_set_without_answers_is_refused() -> None:
     with pytest.raises(ValueError, match=r"line 1: it lacks 'question_decomposition'"):
         load_questions(FOLDER / "musique_ans_v1.0_test.jsonl")
 

@@ -10,7 +10,7 @@ from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
 from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.state import Action, Label, State, Step
-from prefrag.evaluation.metrics.counts import calls_by_caller, counts, unparsable
+from prefrag.evaluation.metrics.counts import calls_by_caller, count_unparsable, counts
 from tests.components.samples import answer_step, document, found, observed_step, search_step, state
 from tests.fakes import ScriptedChatGenerator
 
@@ -80,8 +80,8 @@ def test_an_answer_that_was_forced_and_one_that_was_not_found():
 
 class TestUnparsable:
     def test_a_verdict_of_the_judge(self):
-        assert unparsable(compose(judged("Well, it depends."))) == 1
-        assert unparsable(compose(judged('{"analysis": "New.", "status": "True"}'))) == 0
+        assert count_unparsable(compose(judged("Well, it depends."))) == 1
+        assert count_unparsable(compose(judged('{"analysis": "New.", "status": "True"}'))) == 0
 
     def test_a_label_of_the_reflector(self):
         answered = state(observed_step(ALPHA), answer_step())
@@ -89,8 +89,8 @@ class TestUnparsable:
         def reflected(reply: str) -> dict[str, Any]:
             return compose(after(SelfReflector("call", model(reply)).run(answered)))
 
-        assert unparsable(reflected("Hm.")) == 1
-        assert unparsable(reflected('{"label": "CORRECT", "explanation": "", "suggestions": ""}')) == 0
+        assert count_unparsable(reflected("Hm.")) == 1
+        assert count_unparsable(reflected('{"label": "CORRECT", "explanation": "", "suggestions": ""}')) == 0
 
     def test_a_review(self):
         answered = state(observed_step(ALPHA), answer_step())
@@ -99,22 +99,23 @@ class TestUnparsable:
             reviewer = AnswerReviewer(sources=["local", "web"], supplement_source="web", chat_generator=model(reply))
             return compose(after(reviewer.run(answered)))
 
-        assert unparsable(reviewed("Hm.")) == 1
+        assert count_unparsable(reviewed("Hm.")) == 1
         assert (
-            unparsable(reviewed('{"effectiveness": "", "completeness": "", "correctness": "", "label": "True"}')) == 0
+            count_unparsable(reviewed('{"effectiveness": "", "completeness": "", "correctness": "", "label": "True"}'))
+            == 0
         )
 
-    def test_a_reply_of_the_reasoner_once_whether_the_trace_tells_of_it_or_not(self):
-        told = state(Step(Action.UNREADABLE, reply="Er."), answer_step()).with_event("unreadable", tool="")
-        untold = state(Step(Action.UNREADABLE, reply="Er."), answer_step()).with_event("exhausted", replies=4)
+    def test_a_reply_of_the_reasoner_once_whether_the_trace_holds_it_or_not(self):
+        traced = state(Step(Action.UNREADABLE, reply="Er."), answer_step()).with_event("unreadable", tool="")
+        untraced = state(Step(Action.UNREADABLE, reply="Er."), answer_step()).with_event("exhausted", replies=4)
 
-        assert unparsable(compose(told)) == unparsable(compose(untold)) == 1
+        assert count_unparsable(compose(traced)) == count_unparsable(compose(untraced)) == 1
 
     def test_a_follow_up_question_that_was_not_rewritten(self):
         answered = state(observed_step(ALPHA), answer_step())
 
-        assert unparsable(compose(answered.with_event("rewritten", question=None))) == 1
-        assert unparsable(compose(answered.with_event("rewritten", question="Which prize?"))) == 0
+        assert count_unparsable(compose(answered.with_event("rewritten", question=None))) == 1
+        assert count_unparsable(compose(answered.with_event("rewritten", question="Which prize?"))) == 0
 
     def test_an_unknown_action_could_be_read(self):
         result = compose(state(Step(Action.UNKNOWN_ACTION, tool="Calculator"), answer_step()))

@@ -38,7 +38,7 @@ def test_what_has_no_price_is_named_rather_than_taken_for_free():
     assert Prices.from_dict({"small": SMALL}).cost([result(10)], model="large")["unpriced"] == ["large"]
 
 
-def test_a_model_that_was_not_asked_needs_no_price():
+def test_a_model_that_was_not_called_needs_no_price():
     assert Prices.from_dict({}).cost([result(), {}])["unpriced"] == []
 
 
@@ -50,7 +50,7 @@ def test_of_several_models_one_is_chosen():
     prices = Prices.from_dict({"small": SMALL, "large": LARGE})
 
     assert prices.cost([result(1_000_000)], model="large")["llm"] == 5
-    with pytest.raises(ValueError, match=r"several models \(large, small\): say which was used"):
+    with pytest.raises(ValueError, match=r"several models \(large, small\): name the one that was used"):
         prices.cost([result(1)])
 
 

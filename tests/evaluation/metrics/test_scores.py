@@ -50,7 +50,7 @@ def test_no_answer_is_not_the_answer_that_normalisation_makes_nothing_of():
     assert score(vitamin, result("A"))["official_em"] == 1
 
 
-def test_saying_that_it_was_not_found_is_wrong_though_its_words_hold_the_gold_answer():
+def test_a_not_found_answer_is_wrong_even_when_its_words_contain_the_gold_answer():
     question = Question("1", "Is it?", ("no",), supporting_ids=("alpha",), dataset="hotpotqa")
 
     scores = score(question, result("The sources do not hold the answer.", "alpha", not_found=True))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from prefrag.evaluation.metrics import failed, summarise
+from prefrag.evaluation.metrics import has_failed, summarise
 
 # What metrics.json must hold, whatever the dataset.
 KEYS = {
@@ -130,7 +130,7 @@ def test_a_table_of_prices_gives_the_cost():
     ],
 )
 def test_a_run_has_failed_when_it_broke_off_or_gave_no_answer(line: dict[str, Any], is_failed: bool):
-    assert failed(line) is is_failed
+    assert has_failed(line) is is_failed
 
 
 def test_what_cannot_be_summed_up_is_refused_in_words():

@@ -1,4 +1,4 @@
-"""What `config.json` says of a pipeline and its model."""
+"""The description of a pipeline and its model in `config.json`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_whether_a_model_judges_is_described(corpus: Path, dev: Path, monkeypatc
 
     assert judged == dict.fromkeys(names, False) | {"prefrag": True, "mspr": True}
     assert setup("prefrag", **SERVER).config["judged"]
-    assert not setup("prefrag", llm="embedded").config["judged"], "the embedded model is not asked"
+    assert not setup("prefrag", llm="embedded").config["judged"], "the embedded model is not called"
     monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", "http://localhost:8/v1")
     assert setup("prefrag").config["judged"]
 

@@ -20,7 +20,7 @@ class TestSettings:
             ({"web_corpus": "w.jsonl"}, "Without a corpus"),
             ({"store": "elasticsearch"}, "with a corpus to put there"),
             ({"record": "a", "replay": "b"}, "either records or replays"),
-            ({"replay": "b", "llm": "simulated"}, "A replay asks no model"),
+            ({"replay": "b", "llm": "simulated"}, "A replay calls no model"),
             ({"llm": "gpt"}, "llm is 'gpt': set it to simulated, embedded or the URL"),
             ({"llm": "ftp://x"}, "llm is 'ftp://x'"),
             ({"llm": "embedded", "model": "m"}, "A model is named, but llm is embedded"),

@@ -41,7 +41,7 @@ def test_trees_retrained_at_the_same_path_are_others(tmp_path: Path) -> None:
     assert {name for name in before if before[name] != after[name]} == {str(trees)}
 
 
-def test_a_prompt_of_ones_own_and_the_folder_of_a_model_are_told(
+def test_a_prompt_of_ones_own_and_the_folder_of_a_model_are_digested(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     prompt, model = tmp_path / "mine.jinja", tmp_path / "pairs"
@@ -58,7 +58,9 @@ def test_a_prompt_of_ones_own_and_the_folder_of_a_model_are_told(
     assert {name for name in before if before[name] != after[name]} == {str(prompt), str(model)}
 
 
-def test_what_is_shipped_is_told_and_names_of_models_are_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_shipped_is_digested_and_names_of_models_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = part_files(block("glm-4"))
     assert set(before) == {"shipped prompts", "shipped trees"}
     trees = tmp_path / "trees.json"
@@ -69,15 +71,15 @@ def test_what_is_shipped_is_told_and_names_of_models_are_not(tmp_path: Path, mon
 
 
 def test_a_run_is_not_gone_on_with_after_a_prompt_of_its_own_has_changed(tmp_path: Path) -> None:
-    asked = questions(4)
+    chosen = questions(4)
     prompt = tmp_path / "mine.jinja"
     prompt.write_text((PROMPTS / "answer_once.jinja").read_text())
-    file = pipeline(tmp_path, asked)
+    file = pipeline(tmp_path, chosen)
     file.write_text(load(file, replace={"reasoner.prompt": str(prompt)}).dumps())
-    evaluation.run(str(file), asked, output=tmp_path / "run", limit=2, progress=False)
+    evaluation.run(str(file), chosen, output=tmp_path / "run", limit=2, progress=False)
     prompt.write_text(prompt.read_text() + "\nBe brief.")
     CALLS.clear()
 
     with pytest.raises(ValueError, match=r"other settings: files was .*mine\.jinja"):
-        evaluation.run(str(file), asked, output=tmp_path / "run", progress=False)
+        evaluation.run(str(file), chosen, output=tmp_path / "run", progress=False)
     assert not CALLS

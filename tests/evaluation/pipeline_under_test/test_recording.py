@@ -15,7 +15,7 @@ from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, scripted_yaml, search, verdict
 
 SCRIPT = (search("alpha"), search("beta delta"), answer("1974"))
-ASKED = [evaluation.Question("hp-1", "In which year did the yard that built alpha win the prize?", ("1974",))]
+QUESTIONS = [evaluation.Question("hp-1", "In which year did the yard that built alpha win the prize?", ("1974",))]
 
 
 class TestRecording:
@@ -28,7 +28,7 @@ class TestRecording:
         return file
 
     def run(self, pipeline: Path, **settings: Any) -> evaluation.Run:
-        return evaluation.run(str(pipeline), ASKED, **{"progress": False, **settings})
+        return evaluation.run(str(pipeline), QUESTIONS, **{"progress": False, **settings})
 
     def test_is_replayed_without_any_model_and_without_the_web(self, scripted: Path, tmp_path: Path):
         kept = tmp_path / "kept.jsonl"
@@ -62,7 +62,7 @@ class TestRecording:
         with pytest.raises(ValueError, match=r"Question 'hp-1' \(In which year .* does not hold this reply of"):
             self.run(scripted, replay=kept)
 
-    def test_with_a_reply_missing_ends_without_a_complaint_about_the_questions_asked_beside_it(
+    def test_with_a_reply_missing_ends_without_a_complaint_about_concurrent_questions(
         self, corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
     ):
         dev = jsonl(

@@ -57,9 +57,9 @@ class TestCorpora:
         assert blocks(ready.block, "WebRetriever")[0]["index"] == ready.second
 
     def test_elasticsearch_takes_the_place_of_the_embedded_index(self, corpus: Path, stores: list[str]):
-        for name, asked in (("prefrag", {"store": "elasticsearch"}), ("prefrag_elasticsearch", {})):
+        for name, settings in (("prefrag", {"store": "elasticsearch"}), ("prefrag_elasticsearch", {})):
             stores.clear()
-            ready = setup(name, corpus=corpus, **asked, **SERVER)
+            ready = setup(name, corpus=corpus, **settings, **SERVER)
 
             assert stores == ["tantivy", "elasticsearch"]
             found = blocks(ready.block, "ElasticsearchDocumentStore")

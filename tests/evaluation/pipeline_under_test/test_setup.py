@@ -28,7 +28,7 @@ class TestCorpora:
         assert (ended.config["split"], ended.config["web"]) == (True, str(corpus))
 
     def test_a_pipeline_with_one_source_gets_it_whole(self, corpus: Path, dev: Path):
-        # What stands in for the web is told wherever something does.
+        # What replaces the web is described wherever something does.
         for name, source, web in (("vanilla_local", "local", None), ("vanilla_web", "web", str(corpus))):
             ended = evaluation.run(name, dev, corpus=corpus, llm="simulated", progress=False)
 
@@ -81,22 +81,22 @@ class TestCorpora:
         assert ended.config["gold_missing"] == {"questions": 1, "passages": 2}
 
     def test_gold_passages_may_be_in_either_source(self, corpus: Path, dev: Path, tmp_path: Path):
-        asked = load_questions(dev)
+        chosen = load_questions(dev)
         local, web = jsonl(tmp_path / "local.jsonl", LIGHTHOUSE), jsonl(tmp_path / "web.jsonl", BUILDER)
         nothing = {"questions": 0, "passages": 0}
 
-        assert setup("prefrag", corpus=corpus).gold_missing(asked) == nothing
-        assert setup("prefrag", corpus=local, web_corpus=web).gold_missing(asked) == nothing
-        assert setup("prefrag", corpus=local, split=False).gold_missing(asked) == {"questions": 1, "passages": 1}
+        assert setup("prefrag", corpus=corpus).gold_missing(chosen) == nothing
+        assert setup("prefrag", corpus=local, web_corpus=web).gold_missing(chosen) == nothing
+        assert setup("prefrag", corpus=local, split=False).gold_missing(chosen) == {"questions": 1, "passages": 1}
 
-    def test_gold_passages_are_not_counted_where_their_ids_tell_nothing(self, corpus: Path, dev: Path):
-        asked = load_questions(dev)
+    def test_gold_passages_are_not_counted_where_their_ids_prove_nothing(self, corpus: Path, dev: Path):
+        chosen = load_questions(dev)
 
-        assert setup("prefrag").gold_missing(asked) is None
-        assert setup("prefrag", corpus=corpus, web="ddgs").gold_missing(asked) is None
-        assert setup("no_retrieval", corpus=corpus).gold_missing(asked) is None
+        assert setup("prefrag").gold_missing(chosen) is None
+        assert setup("prefrag", corpus=corpus, web="ddgs").gold_missing(chosen) is None
+        assert setup("no_retrieval", corpus=corpus).gold_missing(chosen) is None
 
-    def test_the_corpus_of_other_questions_is_refused_before_one_is_asked(self, dev: Path, tmp_path: Path):
+    def test_the_corpus_of_other_questions_is_refused_before_the_first_run(self, dev: Path, tmp_path: Path):
         other = jsonl(tmp_path / "other.jsonl", {**BOTH, "id": "elsewhere"})
 
         with pytest.raises(ValueError, match=r"None of the 2 gold passages is in .*other.jsonl: give the corpus of"):
@@ -111,17 +111,17 @@ class TestCorpora:
     ):
         from prefrag.evaluation import corpora
 
-        asked: list[Any] = []
-        monkeypatch.setattr(corpora, "absent_passages", lambda wanted, indexes: asked.extend(indexes) or set())
+        searched: list[Any] = []
+        monkeypatch.setattr(corpora, "absent_passages", lambda wanted, indexes: searched.extend(indexes) or set())
         for name in ("prefrag", "prefrag_three_sources", "vanilla_local"):
-            asked.clear()
+            searched.clear()
             ready = setup(name, corpus=corpus, store="elasticsearch", **SERVER)
             ready.gold_missing(load_questions(dev))
 
             local, web = ("elasticsearch", ready.local), ("tantivy", ready.second)
             archive = ("elasticsearch", ready.second)
             assert (
-                set(asked)
+                set(searched)
                 == {
                     "prefrag": {local, web},
                     "prefrag_three_sources": {local, archive, web},
@@ -152,7 +152,7 @@ class TestModel:
         assert "PREFRAG_LLM_BASE_URL" not in os.environ
         assert ready.config["llm"] == {"kind": "server", "base_url": "http://localhost:9/v1", "model": "large"}
 
-    def test_embedded_is_embedded_whatever_the_environment_says(self, monkeypatch: pytest.MonkeyPatch):
+    def test_embedded_is_embedded_whatever_the_environment(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_LLM_BASE_URL", "http://localhost:9/v1")
         monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", "http://localhost:9/v1")
         ready = setup(llm="embedded")

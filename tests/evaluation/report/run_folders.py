@@ -55,7 +55,7 @@ def prediction(
         "errors": [],
         "trace": [],
     }
-    asked = Question(id, text, ("Beta",), "2hop", (f"{id}-gold", f"{id}-missed"), dataset=dataset)
+    question = Question(id, text, ("Beta",), "2hop", (f"{id}-gold", f"{id}-missed"), dataset=dataset)
     if error:
         result = {}
     return {
@@ -63,17 +63,17 @@ def prediction(
         "question": text,
         "answers": ["Beta"],
         "type": "2hop",
-        "supporting_ids": list(asked.supporting_ids),
+        "supporting_ids": list(question.supporting_ids),
         "dataset": dataset,
         "seconds": seconds,
         "error": error,
-        "scores": score(asked, result),
+        "scores": score(question, result),
         "result": result,
     }
 
 
 def predictions(right: int, n: int = 40, **of_each: Any) -> list[dict[str, Any]]:
-    """So many questions, the first of them answered right."""
+    """Make the given number of questions, the first of them answered right."""
     return [prediction(f"q{number:03}", number < right, **of_each) for number in range(n)]
 
 
@@ -93,10 +93,10 @@ def write_run(
     if metrics:
         (folder / "metrics.json").write_text(json.dumps(summarise(lines)))
     llm = SIMULATED if llm is None else llm
-    told = {
+    defaults = {
         **{"pipeline": pipeline, "dataset": dataset, "questions": "dev.jsonl", "corpus": "corpus.jsonl", "web": None},
         **{"split": True, "top_k": 5, "llm": llm, "simulated": llm["kind"] == "simulated", "retriever": "bm25"},
         **{"limit": None, "concurrency": 4, "haystack_version": "2.31.0", "started": "2025-01-01T00:00:00+00:00"},
     }
-    (folder / "config.json").write_text(json.dumps({**told, **config}))
+    (folder / "config.json").write_text(json.dumps({**defaults, **config}))
     return folder

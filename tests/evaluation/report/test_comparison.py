@@ -15,7 +15,7 @@ from prefrag.evaluation.report.comparison import (
     intervals,
     mcnemar,
     score_intervals,
-    turned,
+    turn_around,
     wilson,
 )
 from prefrag.evaluation.report.grouping import group_by_setting
@@ -125,7 +125,7 @@ def test_a_clear_difference_is_better_from_one_side_and_worse_from_the_other(tmp
     accuracy, retrievals = comparison.differences["acc"], comparison.differences["total"]
     assert accuracy.interval.mean == pytest.approx(-62.5)
     assert (accuracy.words, retrievals.words) == ("worse", "better: fewer")
-    other_way = turned(comparison)
+    other_way = turn_around(comparison)
     assert other_way.differences["acc"].words == "better"
     assert other_way.differences["acc"].interval.low == -accuracy.interval.high
     assert other_way.differences["total"].words == "worse: more"
@@ -169,7 +169,7 @@ def test_another_question_or_other_gold_under_the_same_id_is_not_paired_but_name
     (comparison,) = compare(group_by_setting(read_runs([tmp_path])))
 
     assert comparison.n == 38
-    assert comparison.unlike == turned(comparison).unlike == ("q000", "q001")
+    assert comparison.unlike == turn_around(comparison).unlike == ("q000", "q001")
     assert (comparison.only_run, comparison.only_other) == ((), ())
 
 

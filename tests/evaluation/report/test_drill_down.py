@@ -39,7 +39,7 @@ def test_two_questions_of_one_id_are_two(tmp_path: Path) -> None:
     assert [run["right"] for run in found["runs"]] == ["0-", "-1"]
 
 
-def test_a_trace_tells_each_step_with_its_verdict_and_marks_gold(tmp_path: Path) -> None:
+def test_a_trace_holds_each_step_with_its_verdict_and_marks_gold(tmp_path: Path) -> None:
     write_run(tmp_path / "a", [prediction("x", True)])
     write_run(tmp_path / "b", [prediction("x", False)], pipeline="react")
     runs = read_runs([tmp_path])

@@ -9,7 +9,7 @@ from prefrag.evaluation.report.runs import read_runs
 from tests.evaluation.report.run_folders import SIMULATED, predictions, write_run
 
 
-def test_what_all_settings_share_is_not_said_again(tmp_path: Path) -> None:
+def test_what_all_settings_share_is_not_repeated(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(2, 4))
     write_run(tmp_path / "b", predictions(2, 4), llm={**SIMULATED, "judge_error": 0.2})
 

@@ -89,9 +89,9 @@ def test_ids_are_given_once(report: tuple[str, str]) -> None:
 
 
 @pytest.mark.usefixtures("_without_plots")
-def test_simulated_runs_are_said_to_be(report: tuple[str, str], tmp_path: Path) -> None:
+def test_simulated_runs_are_marked(report: tuple[str, str], tmp_path: Path) -> None:
     for text in report:
-        assert "SIMULATED: no run here asked a language model." in text
+        assert "SIMULATED: no run here called a language model." in text
 
     write_run(tmp_path / "served" / "a", predictions(20), llm=SERVER)
     served = write_report([tmp_path / "served"], tmp_path / "other").read_text()
@@ -100,7 +100,7 @@ def test_simulated_runs_are_said_to_be(report: tuple[str, str], tmp_path: Path) 
     for name in ("react", "mspr"):
         write_run(tmp_path / "simulated" / name, predictions(20), pipeline=name)
     mixed = write_report([tmp_path / "simulated", tmp_path / "served"], tmp_path / "mixed").read_text()
-    assert "SIMULATED: 2 of 3 runs did not ask a language model." in mixed
+    assert "SIMULATED: 2 of 3 runs did not call a language model." in mixed
 
 
 def test_verdicts_stand_in_both(report: tuple[str, str]) -> None:

@@ -41,7 +41,7 @@ def test_overall_has_methods_by_datasets(tmp_path: Path) -> None:
     assert not table.rows[2].cells[0].best
 
 
-def test_what_makes_lines_less_than_comparable_is_said_below_the_title(tmp_path: Path) -> None:
+def test_what_makes_lines_less_comparable_is_noted_below_the_title(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(20))
     write_run(tmp_path / "b", predictions(20), pipeline="mspr")
     assert "Not all" not in tables(tmp_path)["overall"].note
@@ -55,7 +55,7 @@ def test_what_makes_lines_less_than_comparable_is_said_below_the_title(tmp_path:
     assert "Each source holds the whole corpus in runs of react;" in note
 
 
-def test_other_questions_under_the_same_ids_are_said_below_the_title(tmp_path: Path) -> None:
+def test_other_questions_under_the_same_ids_are_noted_below_the_title(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(20))
     write_run(tmp_path / "b", predictions(20, question="Who else?"), pipeline="mspr")
 
@@ -112,7 +112,7 @@ def test_models_have_blocks_of_their_own(tmp_path: Path) -> None:
     assert headings[1] == "glm"
 
 
-def test_two_runs_of_one_method_under_one_setting_are_told_apart(tmp_path: Path) -> None:
+def test_two_runs_of_one_method_under_one_setting_are_distinguished(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(30))
     write_run(tmp_path / "again", predictions(20))
 

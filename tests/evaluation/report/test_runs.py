@@ -39,7 +39,7 @@ def test_a_yaml_file_is_named_by_its_stem_and_a_retriever_is_no_method(tmp_path:
     assert runs == {"mine": "mine", "prefrag_elasticsearch_dense": "prefrag"}
 
 
-def test_a_simulated_run_says_so_and_a_model_is_named(tmp_path: Path) -> None:
+def test_a_simulated_run_is_marked_and_a_model_is_named(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(1, 2))
     write_run(tmp_path / "b", predictions(1, 2), llm=SERVER)
 
@@ -63,7 +63,7 @@ def test_metrics_that_are_not_those_of_the_predictions_are_named(tmp_path: Path)
 
     (run,) = read_runs([folder])
 
-    assert run.warnings == ("metrics.json says acc 90, its predictions say 25.0",)
+    assert run.warnings == ("metrics.json states acc 90, its predictions give 25.0",)
 
 
 def test_a_question_that_failed_is_wrong_and_counted(tmp_path: Path) -> None:
@@ -121,7 +121,7 @@ def test_a_broken_line_is_named(tmp_path: Path, broken: str) -> None:
         read_runs([folder])
 
 
-def test_what_is_missing_is_said(tmp_path: Path) -> None:
+def test_what_is_missing_is_reported(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="There is no folder .*nowhere"):
         read_runs([tmp_path / "nowhere"])
     with pytest.raises(ValueError, match="holds no run"):
@@ -131,7 +131,7 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
 
     folder = write_run(tmp_path / "run", predictions(1, 2))
     (folder / "config.json").write_text('{"pipeline": "prefrag"}')
-    with pytest.raises(ValueError, match="does not say its dataset"):
+    with pytest.raises(ValueError, match="lacks its dataset"):
         read_runs([folder])
     (folder / "config.json").write_text("{")
     with pytest.raises(ValueError, match=r"config\.json is not JSON"):
@@ -141,7 +141,7 @@ def test_what_is_missing_is_said(tmp_path: Path) -> None:
         read_runs([folder])
 
 
-def test_a_run_without_predictions_is_said(tmp_path: Path) -> None:
+def test_a_run_without_predictions_is_reported(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", predictions(1, 2))
     (folder / "predictions.jsonl").write_text("\n")
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from prefrag.evaluation.report.runs import read_runs
-from prefrag.evaluation.report.settings import differing
+from prefrag.evaluation.report.settings import list_differences
 from tests.evaluation.report.run_folders import predictions, write_run
 
 
@@ -25,13 +25,13 @@ from tests.evaluation.report.run_folders import predictions, write_run
 def test_what_two_runs_searched_and_ran_is_among_what_they_differ_in(
     tmp_path: Path, changed: dict[str, Any], named: tuple[str, ...]
 ) -> None:
-    told = {"store": "tantivy", "pipeline_sha256": "as shipped"}
-    write_run(tmp_path / "a", predictions(2, 4), **told)
-    write_run(tmp_path / "b", predictions(2, 4), **{**told, **changed})
+    common = {"store": "tantivy", "pipeline_sha256": "as shipped"}
+    write_run(tmp_path / "a", predictions(2, 4), **common)
+    write_run(tmp_path / "b", predictions(2, 4), **{**common, **changed})
 
     one, another = read_runs([tmp_path])
 
-    assert differing(one, another) == named
+    assert list_differences(one, another) == named
 
 
 def test_two_stand_ins_for_the_web_differ(tmp_path: Path) -> None:
@@ -40,4 +40,4 @@ def test_two_stand_ins_for_the_web_differ(tmp_path: Path) -> None:
 
     one, another = read_runs([tmp_path])
 
-    assert differing(one, another) == ("web",)
+    assert list_differences(one, another) == ("web",)

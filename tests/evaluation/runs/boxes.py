@@ -9,11 +9,11 @@ from typing import Any
 from prefrag import evaluation
 from tests.evaluation.answering import questions
 
-ASKED = questions(12)
+QUESTIONS = questions(12)
 
 
-def run(path: Path, asked: Any = ASKED, **settings: Any) -> evaluation.Run:
-    return evaluation.run(str(path), asked, **{"progress": False, **settings})
+def run(path: Path, chosen: Any = QUESTIONS, **settings: Any) -> evaluation.Run:
+    return evaluation.run(str(path), chosen, **{"progress": False, **settings})
 
 
 def lines(folder: Path) -> list[dict[str, Any]]:

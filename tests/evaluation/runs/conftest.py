@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from tests.evaluation.answering import pipeline
-from tests.evaluation.runs.boxes import ASKED
+from tests.evaluation.runs.boxes import QUESTIONS
 
 
 @pytest.fixture
 def boxes(tmp_path: Path) -> Path:
     """A pipeline that answers two of the twelve questions wrongly."""
-    return pipeline(tmp_path, ASKED, wrong=("q3", "q7"))
+    return pipeline(tmp_path, QUESTIONS, wrong=("q3", "q7"))
 
 
 @pytest.fixture

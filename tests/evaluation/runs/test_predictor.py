@@ -8,21 +8,21 @@ from pathlib import Path
 import pytest
 
 from tests.evaluation.answering import HANG_AFTER, pipeline
-from tests.evaluation.runs.boxes import ASKED, lines, run
+from tests.evaluation.runs.boxes import QUESTIONS, lines, run
 from tests.fakes import CALLS
 
 
 class TestQuestionsThatFail:
     def test_are_tried_again(self, tmp_path: Path):
-        ended = run(pipeline(tmp_path, ASKED, failures={"q1": 1}), retries=1)
+        ended = run(pipeline(tmp_path, QUESTIONS, failures={"q1": 1}), retries=1)
 
         assert ended.metrics["errors"] == 0
-        assert CALLS["asked"].count(ASKED[1].question) == 2
+        assert CALLS["questions"].count(QUESTIONS[1].question) == 2
 
     def test_are_kept_after_the_last_attempt_and_stay_in_the_denominator(self, tmp_path: Path, output: Path):
-        ended = run(pipeline(tmp_path, ASKED, failures={"q1": 9}), retries=2, output=output)
+        ended = run(pipeline(tmp_path, QUESTIONS, failures={"q1": 9}), retries=2, output=output)
 
-        assert CALLS["asked"].count(ASKED[1].question) == 3
+        assert CALLS["questions"].count(QUESTIONS[1].question) == 3
         [failed] = [prediction for prediction in lines(output) if prediction["error"]]
         assert failed["id"] == "q1"
         assert "the server is down" in failed["error"]
@@ -30,23 +30,23 @@ class TestQuestionsThatFail:
         assert (ended.metrics["n"], ended.metrics["errors"]) == (12, 1)
         assert ended.metrics["acc"] == pytest.approx(100 * 11 / 12)
 
-    def test_are_not_asked_again_by_the_next_call(self, tmp_path: Path, output: Path):
-        path = pipeline(tmp_path, ASKED, failures={"q1": 1})
+    def test_are_not_run_again_by_the_next_call(self, tmp_path: Path, output: Path):
+        path = pipeline(tmp_path, QUESTIONS, failures={"q1": 1})
         run(path, retries=0, output=output)
-        asked = len(CALLS["asked"])
+        calls = len(CALLS["questions"])
 
         assert run(path, retries=0, output=output).metrics["errors"] == 1
-        assert len(CALLS["asked"]) == asked
+        assert len(CALLS["questions"]) == calls
 
-    def test_are_asked_again_by_the_next_call_if_it_is_told_to(self, tmp_path: Path, output: Path):
-        path = pipeline(tmp_path, ASKED, failures={"q1": 1})
+    def test_are_run_again_by_the_next_call_with_that_option(self, tmp_path: Path, output: Path):
+        path = pipeline(tmp_path, QUESTIONS, failures={"q1": 1})
         run(path, retries=0, output=output)
 
         ended = run(path, retries=0, output=output, retry_failed=True)
 
         assert ended.metrics["errors"] == 0
         assert len(lines(output)) == 12
-        assert CALLS["asked"].count(ASKED[0].question) == 1
+        assert CALLS["questions"].count(QUESTIONS[0].question) == 1
 
     def test_are_those_without_an_answer_as_well(self, boxes: Path, output: Path):
         run(boxes, output=output)
@@ -58,11 +58,11 @@ class TestQuestionsThatFail:
 
         ended = run(boxes, output=output, retry_failed=True)
 
-        assert CALLS["asked"] == [kept[1]["question"]]
+        assert CALLS["questions"] == [kept[1]["question"]]
         assert ended.metrics["errors"] == 0
 
     def test_for_want_of_a_server_end_the_run_when_they_are_the_first_and_all(self, tmp_path: Path, output: Path):
-        path = pipeline(tmp_path, ASKED, failures={one.id: 1 for one in ASKED})
+        path = pipeline(tmp_path, QUESTIONS, failures={one.id: 1 for one in QUESTIONS})
 
         with pytest.raises(ConnectionError, match=r"The first 7 questions all failed .* the server is down.*--retry-"):
             run(path, retries=0, concurrency=2, output=output)
@@ -70,13 +70,13 @@ class TestQuestionsThatFail:
         assert run(path, concurrency=2, output=output, retry_failed=True).metrics["errors"] == 0
 
     def test_for_want_of_a_server_do_not_end_the_run_once_one_was_answered(self, tmp_path: Path):
-        failures = {one.id: 9 for one in ASKED[1:]}
+        failures = {one.id: 9 for one in QUESTIONS[1:]}
 
-        assert run(pipeline(tmp_path, ASKED, failures=failures), retries=0, concurrency=1).metrics["errors"] == 11
+        assert run(pipeline(tmp_path, QUESTIONS, failures=failures), retries=0, concurrency=1).metrics["errors"] == 11
 
     def test_fail_at_the_deadline(self, boxes: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv(HANG_AFTER, "0")
 
-        ended = run(boxes, asked=ASKED[:1], deadline=0.01, retries=0)
+        ended = run(boxes, chosen=QUESTIONS[:1], deadline=0.01, retries=0)
 
         assert "given up after 0.01 s" in ended.predictions[0]["error"]

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from prefrag.evaluation.question import Question
 from prefrag.evaluation.runs.run_folder import RunFolder
 from tests.evaluation.answering import HANG_AFTER, questions_file
-from tests.evaluation.runs.boxes import ASKED, lines, read, run
+from tests.evaluation.runs.boxes import QUESTIONS, lines, read, run
 from tests.fakes import CALLS
 from tests.python_process import start_python
 
@@ -39,7 +39,7 @@ class TestResuming:
     def test_a_process_that_was_killed_is_taken_up_by_the_next(
         self, boxes: Path, output: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
-        file = questions_file(tmp_path / "dev.jsonl", ASKED)
+        file = questions_file(tmp_path / "dev.jsonl", QUESTIONS)
         with hanging(boxes, file, output, concurrency=2) as process:
             process.send_signal(signal.SIGKILL)
         assert process.returncode == -signal.SIGKILL
@@ -49,13 +49,13 @@ class TestResuming:
 
         ended = run(boxes, file, output=output, concurrency=4)
 
-        assert len(CALLS["asked"]) == 12 - len(kept)
+        assert len(CALLS["questions"]) == 12 - len(kept)
         assert len(lines(output)) == 12
         assert ended.metrics["n"] == 12
         assert ended.metrics["acc"] == pytest.approx(100 * 10 / 12)
         assert read(output, "metrics.json") == ended.metrics
 
-    def test_a_line_that_was_never_finished_is_dropped_and_its_question_asked_again(self, boxes: Path, output: Path):
+    def test_an_unfinished_line_is_dropped_and_its_question_run_again(self, boxes: Path, output: Path):
         run(boxes, output=output)
         path = output / "predictions.jsonl"
         path.write_bytes(path.read_bytes()[:-20])
@@ -63,7 +63,7 @@ class TestResuming:
 
         ended = run(boxes, output=output)
 
-        assert len(CALLS["asked"]) == 1
+        assert len(CALLS["questions"]) == 1
         assert ended.metrics["n"] == len(lines(output)) == 12
 
     def test_a_run_that_is_over_asks_nothing(self, boxes: Path, output: Path):
@@ -84,12 +84,12 @@ class TestResuming:
         run(boxes, output=output, limit=4)
 
         assert run(boxes, output=output, limit=6, concurrency=1).metrics["n"] == 6
-        assert len(CALLS["asked"]) == 6
+        assert len(CALLS["questions"]) == 6
 
     def test_the_limit_may_not_shrink(self, boxes: Path, output: Path):
         run(boxes, output=output, limit=4)
 
-        with pytest.raises(ValueError, match="is of the question 'q.', which is not asked now: raise the limit"):
+        with pytest.raises(ValueError, match="is of the question 'q.', which is not in this run: raise the limit"):
             run(boxes, output=output, limit=2)
         assert read(output, "config.json")["limit"] == 4, "a call that is refused changes nothing"
 
@@ -104,27 +104,27 @@ class TestResuming:
     def test_another_way_to_write_a_path_is_no_other_setting(
         self, boxes: Path, output: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
-        file = questions_file(tmp_path / "dev.jsonl", ASKED)
+        file = questions_file(tmp_path / "dev.jsonl", QUESTIONS)
         (tmp_path / "below").mkdir()
         monkeypatch.chdir(tmp_path / "below")
         run(boxes, file, output=output, limit=3)
 
         run(f"../{boxes.name}", "../dev.jsonl", output=output, limit=4)
 
-        assert len(CALLS["asked"]) == 4
+        assert len(CALLS["questions"]) == 4
         config = read(output, "config.json")
-        assert (config["pipeline"], config["questions"]) == (f"../{boxes.name}", "../dev.jsonl"), "told as it was given"
+        assert (config["pipeline"], config["questions"]) == (f"../{boxes.name}", "../dev.jsonl"), "kept as it was given"
 
     def test_another_file_of_the_same_name_is_another_setting(self, boxes: Path, output: Path, tmp_path: Path):
         for folder in ("a", "b"):
             (tmp_path / folder).mkdir()
-            questions_file(tmp_path / folder / "dev.jsonl", ASKED)
+            questions_file(tmp_path / folder / "dev.jsonl", QUESTIONS)
         run(boxes, tmp_path / "a" / "dev.jsonl", output=output)
 
         with pytest.raises(ValueError, match="other settings: .*questions was"):
             run(boxes, tmp_path / "b" / "dev.jsonl", output=output)
 
-    def test_what_an_earlier_version_did_not_tell_is_no_other_setting(self, boxes: Path, output: Path):
+    def test_a_setting_that_an_earlier_version_lacks_is_no_difference(self, boxes: Path, output: Path):
         run(boxes, output=output, limit=3)
         config = read(output, "config.json")
         del config["judged"]
@@ -141,7 +141,7 @@ class TestResuming:
 
     def test_another_question_of_the_same_id_is_refused(self, boxes: Path, output: Path):
         run(boxes, output=output)
-        other = [Question("q0", "Who keeps box 000?", ("nobody",), dataset="boxes"), *ASKED[1:]]
+        other = [Question("q0", "Who keeps box 000?", ("nobody",), dataset="boxes"), *QUESTIONS[1:]]
 
         with pytest.raises(ValueError, match="the id 'q0' is of another question"):
             run(boxes, other, output=output)
@@ -149,7 +149,7 @@ class TestResuming:
     @pytest.mark.parametrize("gold", [{"answers": ("a thing",)}, {"supporting_ids": ("p1",)}])
     def test_other_gold_under_the_same_id_is_refused(self, boxes: Path, output: Path, gold: dict[str, Any]):
         run(boxes, output=output, limit=4)
-        corrected = [ASKED[0], replace(ASKED[1], **gold), *ASKED[2:]]
+        corrected = [QUESTIONS[0], replace(QUESTIONS[1], **gold), *QUESTIONS[2:]]
 
         with pytest.raises(ValueError, match="the question 'q1' has other gold answers or passages: choose another"):
             run(boxes, corrected, output=output)
@@ -173,17 +173,17 @@ class TestResuming:
         with pytest.raises(ValueError, match=rf"line 1, is no prediction \(its '{part}' is no"):
             run(boxes, output=output)
 
-    def test_a_folder_that_cannot_be_made_is_refused_before_a_question_is_asked(self, boxes: Path, tmp_path: Path):
+    def test_a_folder_that_cannot_be_made_is_refused_before_the_first_run(self, boxes: Path, tmp_path: Path):
         (tmp_path / "file").write_text("mine")
 
         for taken in (tmp_path / "file", tmp_path / "file" / "below"):
             with pytest.raises(ValueError, match=r"Nothing can be written to .*: choose another output folder"):
                 run(boxes, output=taken)
-        assert "asked" not in CALLS
+        assert "questions" not in CALLS
 
     @pytest.mark.slow
     def test_a_folder_into_which_another_process_runs_is_refused(self, boxes: Path, output: Path, tmp_path: Path):
-        file = questions_file(tmp_path / "dev.jsonl", ASKED)
+        file = questions_file(tmp_path / "dev.jsonl", QUESTIONS)
         with hanging(boxes, file, output, concurrency=1) as process:
             before = lines(output)
             try:
@@ -191,15 +191,15 @@ class TestResuming:
                     run(boxes, file, output=output)
             finally:
                 process.kill()
-        assert "asked" not in CALLS
+        assert "questions" not in CALLS
         assert lines(output) == before
         assert run(boxes, file, output=output).metrics["n"] == 12
 
-    def test_prices_that_cannot_be_read_are_refused_before_a_question_is_asked(self, boxes: Path, output: Path):
+    def test_prices_that_cannot_be_read_are_refused_before_the_first_run(self, boxes: Path, output: Path):
         prices: dict[str, Any] = {"large": {"prompt_per_million": 1}}
         with pytest.raises(ValueError, match="lacks 'completion_per_million'"):
             run(boxes, output=output, prices=prices)
-        assert "asked" not in CALLS
+        assert "questions" not in CALLS
 
     def test_a_folder_of_something_else_is_left_alone(self, boxes: Path, output: Path):
         output.mkdir(parents=True)

@@ -12,7 +12,7 @@ from prefrag import evaluation
 from prefrag.evaluation.question import Question
 from prefrag.pipelines import load
 from tests.evaluation.answering import questions_file
-from tests.evaluation.runs.boxes import ASKED, lines, read, run
+from tests.evaluation.runs.boxes import QUESTIONS, lines, read, run
 from tests.fakes import CALLS
 
 
@@ -20,7 +20,7 @@ class TestRun:
     def test_scores_every_question(self, boxes: Path):
         ended = run(boxes)
 
-        assert [prediction["id"] for prediction in ended.predictions] == [one.id for one in ASKED]
+        assert [prediction["id"] for prediction in ended.predictions] == [one.id for one in QUESTIONS]
         assert [prediction["scores"]["acc"] for prediction in ended.predictions].count(1.0) == 10
         assert ended.metrics["n"] == 12
         assert ended.metrics["acc"] == pytest.approx(100 * 10 / 12)
@@ -30,7 +30,7 @@ class TestRun:
         ended = run(boxes, output=output)
 
         kept = lines(output)
-        assert sorted(prediction["id"] for prediction in kept) == sorted(one.id for one in ASKED)
+        assert sorted(prediction["id"] for prediction in kept) == sorted(one.id for one in QUESTIONS)
         assert set(kept[0]) == {
             *("id", "question", "answers", "type", "supporting_ids", "dataset"),
             *("seconds", "simulated", "error", "scores", "result"),
@@ -63,7 +63,7 @@ class TestRun:
         assert sorted(tmp_path.rglob("*")) == before
 
     def test_reads_questions_from_a_file(self, boxes: Path, tmp_path: Path):
-        file = questions_file(tmp_path / "dev.jsonl", ASKED)
+        file = questions_file(tmp_path / "dev.jsonl", QUESTIONS)
 
         ended = run(boxes, file, limit=3)
 
@@ -71,7 +71,7 @@ class TestRun:
         assert (ended.config["questions"], ended.config["limit"]) == (str(file), 3)
 
     def test_takes_a_loaded_pipeline_too(self, boxes: Path):
-        assert evaluation.run(load(str(boxes)), ASKED, progress=False).metrics["n"] == 12
+        assert evaluation.run(load(str(boxes)), QUESTIONS, progress=False).metrics["n"] == 12
 
     async def test_works_where_an_event_loop_runs_already_as_in_a_notebook(self, boxes: Path):
         assert run(boxes).metrics["n"] == 12
@@ -97,10 +97,10 @@ class TestRun:
         corpus = tmp_path / "corpus.jsonl"
         passage = {"id": "p", "title": "Box 000", "text": "In box 000 is kept thing 000.", "source": "local"}
         corpus.write_text(json.dumps(passage) + "\n", encoding="utf-8")
-        asked = [Question("q0", "What is kept in box 000?", ("thing 000",), supporting_ids=("p",))]
+        chosen = [Question("q0", "What is kept in box 000?", ("thing 000",), supporting_ids=("p",))]
         file = tmp_path / "dev.jsonl"
         file.write_text(
-            json.dumps({"id": "q0", "question": asked[0].question, "answers": ["thing 000"], "supporting_ids": ["p"]}),
+            json.dumps({"id": "q0", "question": chosen[0].question, "answers": ["thing 000"], "supporting_ids": ["p"]}),
             encoding="utf-8",
         )
         settings = {"corpus": corpus, "llm": "simulated", "progress": False}
@@ -119,8 +119,8 @@ class TestRun:
             ({"limit": 0}, "concurrency and limit must be at least 1"),
             ({"retries": -1}, "retries at least 0"),
             ({"deadline": 0}, "deadline over 0"),
-            ({"asked": []}, "no question to ask"),
-            ({"asked": [ASKED[0], ASKED[0]]}, "Two questions have the id 'q0'"),
+            ({"chosen": []}, "no question to run"),
+            ({"chosen": [QUESTIONS[0], QUESTIONS[0]]}, "Two questions have the id 'q0'"),
         ],
     )
     def test_refuses_what_makes_no_sense(self, boxes: Path, settings: dict[str, Any], message: str):

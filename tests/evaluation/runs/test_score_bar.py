@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.evaluation.answering import pipeline
-from tests.evaluation.runs.boxes import ASKED, run
+from tests.evaluation.runs.boxes import QUESTIONS, run
 
 
 def test_shows_the_scores_so_far(boxes: Path, capsys: pytest.CaptureFixture[str]):
@@ -17,12 +17,12 @@ def test_shows_the_scores_so_far(boxes: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_shows_the_first_error_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    path = pipeline(tmp_path, ASKED, failures={"q1": 9, "q2": 9})
+    path = pipeline(tmp_path, QUESTIONS, failures={"q1": 9, "q2": 9})
     run(path, retries=0, concurrency=1, progress=True)
-    told = " ".join(capsys.readouterr().err.split())
+    printed = " ".join(capsys.readouterr().err.split())
     run(path, retries=0, progress=False)
 
-    assert told.count("Question 'q") == 1
-    assert "Question 'q1' failed: " in told
-    assert "the server is down" in told
+    assert printed.count("Question 'q") == 1
+    assert "Question 'q1' failed: " in printed
+    assert "the server is down" in printed
     assert capsys.readouterr().err == ""

@@ -27,7 +27,7 @@ from tests.evaluation.simulated_reader.trees_and_towns import (
     document,
     filler,
     question,
-    said,
+    read_step,
     state,
 )
 
@@ -36,16 +36,16 @@ class TestWhatItAnswers:
     @pytest.mark.parametrize("form", FORMATS)
     @pytest.mark.parametrize("must_answer", [True, False])
     def test_rightly_when_all_gold_passages_have_been_shown(self, reader, form: str, must_answer: bool):
-        step = said(reader(), state(HOPS, ["p2", "p5"], ["p3", "p1"]), form, must_answer=must_answer)
+        step = read_step(reader(), state(HOPS, ["p2", "p5"], ["p3", "p1"]), form, must_answer=must_answer)
 
         assert (step.action, step.answer) == (Action.ANSWER, "Dora Stern")
-        assert bool(step.thought) is not must_answer, "a forced answer goes on where the prompt ends, in every format"
+        assert bool(step.thought) is not must_answer, "a forced answer continues the end of the prompt, in every format"
         assert step.label is (None if form == "tags" else Label.CORRECT)
 
     @pytest.mark.parametrize("form", FORMATS)
-    def test_wrongly_when_one_is_missing_and_says_so(self, reader, form: str):
+    def test_wrongly_when_one_is_missing_and_labels_it_so(self, reader, form: str):
         at = state(HOPS, ["p1", "p2"])
-        step = said(reader(), at, form, must_answer=True)
+        step = read_step(reader(), at, form, must_answer=True)
         scores = score(question(0), {"answer": step.answer})
 
         assert step.action is Action.ANSWER
@@ -53,53 +53,53 @@ class TestWhatItAnswers:
         assert step.label is (None if form == "tags" else Label.INCORRECT)
 
     def test_a_passage_of_the_same_title_or_a_title_alone_is_not_the_passage(self, reader):
-        assert said(reader(), state(HOPS, ["p1", "p2", "p4"]), must_answer=True).answer != "Dora Stern"
+        assert read_step(reader(), state(HOPS, ["p1", "p2", "p4"]), must_answer=True).answer != "Dora Stern"
         emptied = state(HOPS, ["p1", "p2"], ["p3"])
         emptied = emptied.with_last(documents=(replace(document("p3"), content=""),))
-        assert said(reader(), emptied, must_answer=True).answer != "Dora Stern"
+        assert read_step(reader(), emptied, must_answer=True).answer != "Dora Stern"
 
     def test_the_same_text_under_another_title_is_not_the_passage(self, reader):
         at = state(HOPS, ["p1", "p2"], ["p3"])
         other = Document(id="y", content=document("p3").content, meta={"title": "Dishonoured"})
-        assert said(reader(), at.with_last(documents=(other,)), must_answer=True).answer != "Dora Stern"
+        assert read_step(reader(), at.with_last(documents=(other,)), must_answer=True).answer != "Dora Stern"
 
-    def test_one_passage_is_enough_for_yes_or_no_and_without_one_it_says_the_opposite(self, reader):
-        assert said(reader(), state(YES, ["p6"])).answer == "yes"
-        assert said(reader(), state(YES, ["p1"]), must_answer=True).answer == "no"
+    def test_one_passage_is_enough_for_yes_or_no_and_without_one_it_answers_the_opposite(self, reader):
+        assert read_step(reader(), state(YES, ["p6"])).answer == "yes"
+        assert read_step(reader(), state(YES, ["p1"]), must_answer=True).answer == "no"
 
     def test_nothing_shown_is_never_enough_also_for_a_question_without_gold_passages(self, files):
         with Path(files["questions"]).open("a") as lines:
             lines.write('\n{"id": "q", "question": "Why?", "answers": ["so"], "supporting_ids": []}')
-        assert said(SimulatedReader(**files), state("Why?"), must_answer=True).answer != "so"
+        assert read_step(SimulatedReader(**files), state("Why?"), must_answer=True).answer != "so"
 
     @pytest.mark.parametrize("form", ["text", "json"])
     def test_the_prompt_that_answers_at_once_is_answered(self, reader, form: str):
         once = {"must_answer": True, "prompt": "answer_once", "self_evaluation": False}
-        asked = Step(Action.SEARCH, query=BARE, documents=(document("p5"), document("p6")), observed=True)
-        held = replace(state(BARE), steps=(asked,))
+        item = Step(Action.SEARCH, query=BARE, documents=(document("p5"), document("p6")), observed=True)
+        held = replace(state(BARE), steps=(item,))
 
-        assert said(reader(), held, form, **once).answer == "trees"
-        assert said(reader(), state(BARE), form, **once).answer != "trees"
+        assert read_step(reader(), held, form, **once).answer == "trees"
+        assert read_step(reader(), state(BARE), form, **once).answer != "trees"
 
     def test_irrelevant_passages_spoil_answers_at_the_rate_that_is_set(self, reader):
         held = state(BARE, ["p5", "p6"])
         noisy = held.with_last(documents=(*held.step.documents, *map(filler, range(3))))
-        right = [said(reader(distraction=0.2, seed=seed), noisy).answer == "trees" for seed in range(200)]
+        right = [read_step(reader(distraction=0.2, seed=seed), noisy).answer == "trees" for seed in range(200)]
 
         assert sum(right) / len(right) == pytest.approx(0.8**3, abs=0.05)
-        assert all(said(reader(distraction=1.0, seed=seed), held).answer == "trees" for seed in range(20))
-        assert said(reader(distraction=1.0), noisy).answer != "trees"
+        assert all(read_step(reader(distraction=1.0, seed=seed), held).answer == "trees" for seed in range(20))
+        assert read_step(reader(distraction=1.0), noisy).answer != "trees"
 
     @pytest.mark.parametrize("form", FORMATS)
     def test_an_irrelevant_passage_counts_wherever_it_stands_in_every_format(self, reader, form: str):
         for shown in ((["p5", "p1"], ["p2"]), (["p1", "p5"], ["p2"]), (["p1"], ["p5", "p2"]), (["p1"], ["p2", "p5"])):
-            assert said(reader(distraction=1.0), state(FACTS, *shown), form, must_answer=True).answer != "Corvo"
+            assert read_step(reader(distraction=1.0), state(FACTS, *shown), form, must_answer=True).answer != "Corvo"
 
     def test_an_answer_once_spoiled_stays_so_however_much_more_is_shown(self, reader):
         def right(seed: int, gold: list[str], noise: int) -> bool:
             held = state(BARE, gold)
             shown = held.with_last(documents=(*held.step.documents, *map(filler, range(noise))))
-            return said(reader(distraction=0.2, seed=seed), shown, must_answer=True).answer == "trees"
+            return read_step(reader(distraction=0.2, seed=seed), shown, must_answer=True).answer == "trees"
 
         for seed in range(30):
             by_noise = [right(seed, ["p5", "p6"], noise) for noise in range(8)]
@@ -109,7 +109,7 @@ class TestWhatItAnswers:
     def test_methods_that_show_a_question_as_much_noise_get_the_same_answer(self, reader):
         def answers(*shown: Sequence[str]) -> list[str]:
             at = state(FACTS, *shown)
-            return [said(reader(distraction=0.4, seed=seed), at, must_answer=True).answer for seed in range(40)]
+            return [read_step(reader(distraction=0.4, seed=seed), at, must_answer=True).answer for seed in range(40)]
 
         one_after_another = answers(["p1", "p5"], ["p2", "p6"])
 
@@ -121,14 +121,14 @@ class TestWhatItAnswers:
         st.integers(0, 9),
     )
     def test_a_wrong_answer_scores_nowhere_whatever_the_right_ones_are(self, answers: list[str], seed: int):
-        asked = Question("q", "Who?", tuple(answers))
-        wrong = wrong_answer(asked, seed)
+        item = Question("q", "Who?", tuple(answers))
+        wrong = wrong_answer(item, seed)
 
-        scores = score(asked, {"answer": wrong})
+        scores = score(item, {"answer": wrong})
         assert {name: value for name, value in scores.items() if value} == {}
         assert wrong
-        assert not is_right(asked, wrong)
-        assert is_right(asked, answers[0])
+        assert not is_right(item, wrong)
+        assert is_right(item, answers[0])
 
     @given(st.sampled_from(["yes", "no", "Yes", "NO"]), st.integers(0, 9))
     def test_a_wrong_yes_or_no_scores_nowhere(self, answer: str, seed: int):
@@ -142,7 +142,7 @@ class TestWhatItAnswers:
     def test_it_cannot_answer_any_question_of_the_dev_sets_from_nothing(self, dataset: str):
         folder = DATA / dataset
         reader = SimulatedReader(str(folder / "dev.jsonl"), str(folder / "corpus.jsonl"))
-        for asked in load_questions(folder / "dev.jsonl"):
-            answer = said(reader, state(asked.question, []), must_answer=True).answer
-            scores = score(asked, {"answer": answer})
-            assert not any(scores[name] for name in ("acc", "acc_word", "em", "f1")), (asked.question, answer)
+        for item in load_questions(folder / "dev.jsonl"):
+            answer = read_step(reader, state(item.question, []), must_answer=True).answer
+            scores = score(item, {"answer": answer})
+            assert not any(scores[name] for name in ("acc", "acc_word", "em", "f1")), (item.question, answer)

@@ -17,7 +17,7 @@ from prefrag.components.state.state import Action, Label, Step
 from tests.evaluation.simulated_reader.trees_and_towns import (
     BARE,
     HOPS,
-    said,
+    read_step,
     state,
 )
 
@@ -79,7 +79,7 @@ class TestAsJudgeAndReviewer:
         assert summary is not None
         assert "Elms are trees. [1]" in summary.content
         assert "Aurora" not in summary.content
-        assert said(reader(distraction=1.0), refined).answer == "trees"
+        assert read_step(reader(distraction=1.0), refined).answer == "trees"
 
     def test_a_follow_up_is_given_back(self, reader):
         at = replace(state(HOPS), history=(("user", "What is the Aurora?"), ("assistant", "A log.")))

@@ -18,7 +18,7 @@ from tests.evaluation.simulated_reader.trees_and_towns import (
     HOPS,
     PASSAGES,
     asks,
-    said,
+    read_step,
     state,
 )
 
@@ -31,7 +31,7 @@ class TestAsComponent:
 
         assert again.to_dict() == original.to_dict() == data
 
-    def test_its_reply_says_that_it_is_simulated_and_counts_tokens(self, reader):
+    def test_its_reply_is_marked_as_simulated_and_counts_tokens(self, reader):
         reply = asyncio.run(reader().run_async([ChatMessage.from_user(f"Last question: {BARE}")], asks("question")))
         meta = reply["replies"][0].meta
 
@@ -76,15 +76,15 @@ class TestAsComponent:
 
         gold = load_gold([files["questions"]], [files["corpus"]])
 
-        assert gold[HOPS].shown(f"[1] {shown}").gold == {"p1": "1"}
+        assert gold[HOPS].find_shown(f"[1] {shown}").gold == {"p1": "1"}
 
     def test_the_form_of_the_questions_may_be_named(self, files):
         with pytest.raises(ValueError, match="expected"):
             SimulatedReader(**files, format="hotpotqa").warm_up()
         SimulatedReader(**files, format="jsonl").warm_up()
 
-    def test_an_unknown_question_and_an_unknown_prompt_are_told(self, reader):
+    def test_an_unknown_question_and_an_unknown_prompt_are_refused(self, reader):
         with pytest.raises(Exception, match="does not know the question"):
-            said(reader(), state("Who knows?"))
-        with pytest.raises(ValueError, match="does not know what this prompt asks for"):
+            read_step(reader(), state("Who knows?"))
+        with pytest.raises(ValueError, match="does not know the task of this prompt"):
             reader().run([ChatMessage.from_user(f"Question: {HOPS}\nHm?")])

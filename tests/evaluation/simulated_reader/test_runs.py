@@ -122,12 +122,12 @@ def words(text: str) -> str:
     return f" {' '.join(found)} "
 
 
-def leaks(asked: Question, titles: Sequence[str], result: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def leaks(item: Question, titles: Sequence[str], result: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The queries that hold a gold title or an answer which nobody who had read so far could know."""
-    secrets = [*titles, *(hop.answer for hop in asked.decomposition)]
-    secrets += [] if asked.is_yes_no else asked.answers
+    secrets = [*titles, *(hop.answer for hop in item.decomposition)]
+    secrets += [] if item.is_yes_no else item.answers
     documents = {document["id"]: f"{document['title']} {document['content']}" for document in result["documents"]}
-    known = asked.question
+    known = item.question
     for step in result["steps"]:
         for secret in secrets:
             if words(secret) in words(step["query"]) and words(secret) not in words(known):
@@ -168,20 +168,20 @@ def test_three_sources_are_played(build: Build):
 @pytest.mark.parametrize("name", METHODS)
 def test_from_an_empty_index_nothing_is_answered_and_nothing_leaks(empty: Build, tmp_path: Path, name: str):
     pipeline = empty(name)
-    for asked in load_questions(tmp_path / "dev.jsonl"):
-        result = pipelines.ask(asked.question, pipeline)
+    for item in load_questions(tmp_path / "dev.jsonl"):
+        result = pipelines.ask(item.question, pipeline)
 
         assert result["answer"]
-        scores = score(asked, result)
+        scores = score(item, result)
         assert not any(scores[measure] for measure in ("acc", "acc_word", "em", "f1"))
-        assert list(leaks(asked, [title for _, title, _ in LOCAL + WEB], result)) == []
+        assert list(leaks(item, [title for _, title, _ in LOCAL + WEB], result)) == []
 
 
 @pytest.mark.parametrize("name", ["prefrag", "react", "react_mix", "mspr"])
 def test_every_reply_format_gives_the_same_trace(build: Build, name: str):
     results = []
     for form in ("text", "json", "tools", "tags"):
-        # Tags have no label, so it is asked for separately.
+        # Tags have no label, so it is requested separately.
         replies = {"reply_format": form, "self_evaluation": False, "cite": False}
         replace: dict[str, Any] = {f"Reasoner.{setting}": value for setting, value in replies.items()}
         if name == "prefrag":
@@ -196,10 +196,10 @@ def test_every_reply_format_gives_the_same_trace(build: Build, name: str):
 @pytest.mark.parametrize("name", ["prefrag", "mspr"])
 async def test_runs_side_by_side_are_those_one_after_another(build: Build, name: str):
     pipeline = build(name, judge_error=0.5, reflection_error=0.5, distraction=0.2, seed=3)
-    asked = [question["question"] for question in QUESTIONS] * 4
+    item = [question["question"] for question in QUESTIONS] * 4
 
-    alone = [await pipelines.ask_async(pipeline, question) for question in asked]
-    together = await asyncio.gather(*(pipelines.ask_async(pipeline, question) for question in reversed(asked)))
+    alone = [await pipelines.ask_async(pipeline, question) for question in item]
+    together = await asyncio.gather(*(pipelines.ask_async(pipeline, question) for question in reversed(item)))
 
     assert everything(list(reversed(together))) == everything(alone)
 
@@ -241,10 +241,10 @@ async def test_over_the_dev_sets_no_query_leaks_and_answers_are_right_exactly_wh
     folder, titles = benchmark_folder(dataset)
     files = {"questions": str(DATA / dataset / "dev.jsonl"), "corpus": str(DATA / dataset / "corpus.jsonl")}
     pipeline = simulated(name, folder, files)
-    for asked in load_questions(files["questions"], limit=12):
-        result = await pipelines.ask_async(pipeline, asked.question)
-        shown = {document["id"] for document in result["documents"]} & set(asked.supporting_ids)
-        enough = bool(shown) if asked.is_yes_no else len(shown) == len(set(asked.supporting_ids))
+    for item in load_questions(files["questions"], limit=12):
+        result = await pipelines.ask_async(pipeline, item.question)
+        shown = {document["id"] for document in result["documents"]} & set(item.supporting_ids)
+        enough = bool(shown) if item.is_yes_no else len(shown) == len(set(item.supporting_ids))
 
-        assert score(asked, result)["em"] == float(enough), asked.question
-        assert list(leaks(asked, [titles[key] for key in asked.supporting_ids], result)) == []
+        assert score(item, result)["em"] == float(enough), item.question
+        assert list(leaks(item, [titles[key] for key in item.supporting_ids], result)) == []

@@ -15,7 +15,7 @@ from prefrag.evaluation.simulated_reader import SimulatedReader
 
 FORMATS = ("text", "json", "guided", "tools", "tags")
 TWO_TOOLS = [
-    {"name": "Search_Local", "description": "The house's own.", "source": "local"},
+    {"name": "Search_Local", "description": "Your own documents.", "source": "local"},
     {"name": "Search_Web", "description": "The web.", "source": "web"},
 ]
 
@@ -87,19 +87,19 @@ def state(question: str, *shown: Sequence[str], max_steps: int = 3) -> State:
     return State(question, settings, steps=tuple(steps))
 
 
-def said(reader: SimulatedReader, at: State, form: str = "text", **settings: Any) -> Step:
-    """What the reasoner makes of the reader's reply."""
+def read_step(reader: SimulatedReader, at: State, form: str = "text", **settings: Any) -> Step:
+    """Return the step that the reasoner reads from the reader's reply."""
     return Reasoner(reader, reply_format=form, **settings).run(state=at)["state"].step  # type: ignore[arg-type]
 
 
 def next_queries(reader: SimulatedReader, at: State, many: int, **settings: Any) -> list[tuple[str, str]]:
-    """The actions and queries of a run in which nothing more is found."""
-    asked = []
+    """Return the actions and queries of a run in which nothing more is found."""
+    found = []
     for _ in range(many):
         at = Reasoner(reader, **settings).run(state=at)["state"]
-        asked.append((at.step.tool, at.step.query))
+        found.append((at.step.tool, at.step.query))
         at = at.with_last(observed=True, note="No passages were found.", source="local")
-    return asked
+    return found
 
 
 def bare(text: str) -> str:

@@ -48,14 +48,14 @@ class TestShares:
         }  # fmt: skip
 
     def test_a_web_passage_that_harms_nobody_is_not_unfavourable(self):
-        told = shares([prediction(("u9", "web"), total_web=1)], frozenset({"u1"}))
+        measured = shares([prediction(("u9", "web"), total_web=1)], frozenset({"u1"}))
 
-        assert (told["web"], told["unfavourable"]) == (100.0, 0.0)
+        assert (measured["web"], measured["unfavourable"]) == (100.0, 0.0)
 
     def test_a_run_that_failed_stays_in_the_denominator(self):
-        told = shares([{"result": {}, "scores": {}}, prediction(("u1", "web"))], frozenset())
+        measured = shares([{"result": {}, "scores": {}}, prediction(("u1", "web"))], frozenset())
 
-        assert (told["n"], told["web"], told["acc"]) == (2, 50.0, 0.0)
+        assert (measured["n"], measured["web"], measured["acc"]) == (2, 50.0, 0.0)
 
     def test_no_runs_give_no_shares(self):
         assert shares([], frozenset())["web"] == pytest.approx(0.0)

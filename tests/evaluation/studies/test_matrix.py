@@ -9,12 +9,12 @@ import pytest
 
 from prefrag.evaluation.metrics import summarise
 from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
-from prefrag.evaluation.studies.matrix import Cell, cells, print_table, write_judge_pipelines
+from prefrag.evaluation.studies.matrix import Cell, combine_cells, print_table, write_judge_pipelines
 from tests.evaluation.report.run_folders import prediction
 
 
 def judge_errors(pipeline: str) -> list[float]:
-    made = cells([Path("musique")], [pipeline], "dev", {"top_k": [5], "judge_error": [0.0, 0.1], "seed": [0]})
+    made = combine_cells([Path("musique")], [pipeline], "dev", {"top_k": [5], "judge_error": [0.0, 0.1], "seed": [0]})
     return [cell.experiment.judge_error for cell in made]
 
 
@@ -35,7 +35,7 @@ def test_of_the_judges_those_that_may_ask_the_model_are_tried_with_errors(tmp_pa
     assert {name for name, errors in tried.items() if len(errors) == 2} == asking
 
 
-def test_the_table_says_how_many_questions_failed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_counts_the_failed_questions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     experiment = Experiment(llm=SIMULATED, top_k=5, seed=0)
     whole, broken = (Cell("prefrag", tmp_path / name, "dev", experiment) for name in ("whole", "broken"))
     lines = [prediction("a", True), prediction("b", True)]
@@ -57,7 +57,7 @@ def test_the_table_says_how_many_questions_failed(tmp_path: Path, capsys: pytest
 def test_every_combination_is_one_evaluation_in_a_folder_of_its_own():
     settings = {"top_k": [3, 5], "judge_error": [0.0], "distraction": [0.0, 0.02], "seed": [0], "split": [False]}
 
-    made = list(cells([Path("musique"), Path("hotpotqa")], ["react"], "train", settings))
+    made = list(combine_cells([Path("musique"), Path("hotpotqa")], ["react"], "train", settings))
 
     assert len({cell.folder for cell in made}) == len(made) == 8
     assert made[0].folder == "musique-train/react/k3-judge0-distraction0-seed0-whole"

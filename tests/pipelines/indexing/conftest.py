@@ -12,7 +12,7 @@ from tests.pipelines.indexing.samples import Make, line
 
 @pytest.fixture
 def make(tmp_path: Path) -> Make:
-    """Writes a file below the folder `docs`."""
+    """Write a file below the folder `docs`."""
 
     def write(name: str, content: str | bytes = "Some text.") -> Path:
         path = tmp_path / "docs" / name

@@ -130,7 +130,7 @@ class TestACorpus:
         assert (stored()["a"].content, stored()["a"].meta["title"]) == ("Eine Br\u00fccke.", "K\u00f6penick")
         assert index([corpus]).unchanged == 1
 
-    def test_is_stored_in_the_form_in_which_it_is_asked_for(self, make: Make) -> None:
+    def test_is_stored_in_the_form_of_the_queries(self, make: Make) -> None:
         corpus = make("c.jsonl", line("a", "The \ufb01nance house.", "\ufb02ow"))
 
         index([corpus])

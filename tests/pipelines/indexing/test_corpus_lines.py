@@ -20,7 +20,7 @@ class TestTwoCorporaWithTheSameIds:
             assert (skipped.path, skipped.line) == (str(second), 1)
             assert f"the id '1' is that of a passage of {first}" in skipped.reason
 
-    def test_that_say_the_same_lose_nothing(self, make: Make) -> None:
+    def test_with_the_same_content_lose_nothing(self, make: Make) -> None:
         report = index([make("a.jsonl", line(1)), make("b.jsonl", line(1) + line(2))])
 
         assert set(stored()) == {"1", "2"}

@@ -22,7 +22,7 @@ MODEL = "letters"
 
 
 class Embedder:
-    """Counts letters; fails when it has embedded so many documents."""
+    """Count letters as an embedding, and fail after so many documents."""
 
     def __init__(self, fails_after: int | None = None):
         self.embedded: list[str] = []
@@ -106,7 +106,7 @@ def test_passages_without_text_are_left_out(store: TantivyDocumentStore):
     assert counts(embed_index(store=store, model=MODEL, embedder=Embedder())) == (3, 0, 0)
 
 
-def test_an_embedder_that_gives_no_vectors_is_told(store: TantivyDocumentStore):
+def test_an_embedder_that_gives_no_vectors_is_reported(store: TantivyDocumentStore):
     class Without:
         def run(self, documents: list[Document]) -> dict[str, Any]:
             return {"documents": documents}
@@ -120,11 +120,11 @@ def test_an_index_is_embedded_by_one_at_a_time(tmp_path: Path, monkeypatch: pyte
     index, other = (TantivyDocumentStore(path=str(tmp_path / name)) for name in ("index", "other"))
     for store in (index, other):
         store.write_documents([Document(id="a", content="a")])
-    asked: list[str] = []
+    embedded: list[str] = []
 
     class Meanwhile:
         def run(self, documents: list[Document]) -> dict[str, Any]:
-            asked.append(documents[0].id)
+            embedded.append(documents[0].id)
             with pytest.raises(ValueError, match="Another process is still embedding the passages of .*index after 0"):
                 embed_index(store=TantivyDocumentStore(path=str(tmp_path / "index")), model=MODEL, embedder=Embedder())
             with pytest.raises(RuntimeError, match="out of memory"):
@@ -134,7 +134,7 @@ def test_an_index_is_embedded_by_one_at_a_time(tmp_path: Path, monkeypatch: pyte
     for _ in range(2):
         with pytest.raises(RuntimeError, match="enough"):
             embed_index(store=index, model=MODEL, embedder=Meanwhile())
-    assert len(asked) == 2, "a process that fails gives the lock back"
+    assert len(embedded) == 2, "a process that fails gives the lock back"
 
 
 def test_an_index_that_does_not_exist_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -146,7 +146,7 @@ def test_an_index_that_does_not_exist_is_named(tmp_path: Path, monkeypatch: pyte
         embed_index(store="attic", embedder=Embedder())
 
 
-def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch):
+def test_without_the_extra_it_reports_what_to_install(monkeypatch: pytest.MonkeyPatch):
     def absent(name: str) -> Any:
         raise ImportError(name)
 

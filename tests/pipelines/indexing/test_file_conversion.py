@@ -49,7 +49,7 @@ def test_the_passages_of_a_file_are_numbered(converter: FileConverter) -> None:
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
-def test_a_byte_order_mark_says_how_a_text_is_encoded(converter: FileConverter, encoding: str) -> None:
+def test_a_byte_order_mark_determines_the_encoding(converter: FileConverter, encoding: str) -> None:
     [passage] = converter.passages(Path("/a.txt"), "Caf\u00e9 on a square.".encode(encoding))
 
     assert passage.content == "Caf\u00e9 on a square."

@@ -25,7 +25,7 @@ QUESTION = "In which year did the yard that built alpha win the prize?"
 
 @pytest.fixture
 def ask(script_pipeline: Callable[..., None]) -> Ask:
-    """Asks a scripted pipeline; by default one that switches to the web."""
+    """Ask a scripted pipeline; by default one that switches to the web."""
 
     def run(*arguments: object, script: tuple[str, ...] = (), question: str = QUESTION) -> Result:
         script_pipeline(*script)
@@ -67,16 +67,16 @@ class TestAsk:
             "[W1] delta (web)",
             "The answer cites no passage.",
             "3 retrievals (2 local, 1 web), 4 model calls",
-            "Queries that left the house",
+            "Queries sent to the web",
         ]
         for line, beginning in zip(lines, beginnings, strict=True):
             assert line.startswith(beginning)
 
-    def test_names_the_queries_that_left_the_house(self, ask: Ask):
-        assert "Queries that left the house: web: beta delta" in ask().stdout
+    def test_names_the_queries_that_were_sent_to_the_web(self, ask: Ask):
+        assert "Queries sent to the web: web: beta delta" in ask().stdout
 
-    def test_says_when_none_left_the_house(self, ask: Ask):
-        assert "No query left the house." in ask("--source", "local").stdout
+    def test_states_when_none_was_sent(self, ask: Ask):
+        assert "No query was sent to the web." in ask("--source", "local").stdout
 
     def test_json_is_the_result_and_nothing_else(self, ask: Ask):
         result = ask("--json")
@@ -141,7 +141,7 @@ class TestAskThatFails:
 
     @pytest.fixture
     def broken(self, script_pipeline: Callable[..., None]) -> Callable[..., Result]:
-        """Asks a pipeline of which the sources named here fail."""
+        """Ask a pipeline of which the sources named here fail."""
 
         def run(*sources: str, **settings: Any) -> Result:
             errors = {source: f"the {source} is gone" for source in sources}
@@ -221,7 +221,7 @@ class TestAskThatFails:
         assert result.exit_code == 3
         assert "mine.yaml" in result.stderr
 
-    def test_a_missing_index_ends_with_3_and_says_how_to_make_it(self, tmp_path: Path):
+    def test_a_missing_index_ends_with_3_and_reports_how_to_make_it(self, tmp_path: Path):
         # The shipped retriever in front of a scripted model.
         data = scripted_block(search("alpha"), answer())
         data["components"]["local"] = read_block(find("prefrag"))["components"]["local"]
@@ -265,7 +265,7 @@ class TestAskThatFails:
 
 
 class TestCorpus:
-    def test_is_indexed_once_and_asked(self, corpus: Path, tmp_path: Path):
+    def test_is_indexed_once_and_searched(self, corpus: Path, tmp_path: Path):
         (tmp_path / "mine.yaml").write_text(scripted_yaml(search("buoys"), answer("Three")), encoding="utf-8")
         arguments = ("ask", "How many buoys?", "--pipeline", tmp_path / "mine.yaml", "--corpus", corpus)
 

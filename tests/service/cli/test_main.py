@@ -10,5 +10,5 @@ COMMANDS = ("ask", "index", "documents list", "pipelines", "serve", "evaluate", 
 
 
 @pytest.mark.parametrize("command", ["", "documents", "train", *COMMANDS])
-def test_help_tells_the_exit_codes(command: str):
+def test_help_lists_the_exit_codes(command: str):
     assert "Exit codes" in prefrag(*command.split(), "--help").stdout

@@ -24,7 +24,7 @@ def scripted_pipelines() -> Iterator[dict[str, Any]]:
 
 @pytest.fixture
 def served(script_pipeline: Callable[..., None], scripted_pipelines: dict[str, Any]) -> Callable[..., TestClient]:
-    """Puts a scripted pipeline into the shared application."""
+    """Put a scripted pipeline into the shared application."""
 
     def script(*replies: str, **settings: Any) -> TestClient:
         key = repr((replies, settings))
@@ -49,7 +49,7 @@ def address(served: Callable[..., TestClient]) -> str:
 
 @pytest.fixture
 def serve(script_pipeline: Callable[..., None]) -> Iterator[Callable[..., TestClient]]:
-    """Starts an application around a scripted pipeline; the environment must be set before."""
+    """Start an application around a scripted pipeline; the environment must be set before."""
     SHARED.stop()
     with ExitStack() as clients:
 

@@ -1,4 +1,4 @@
-"""A server that answers as Elasticsearch does when it is asked whether an index can be searched."""
+"""A server that answers as Elasticsearch does when a probe checks that an index can be searched."""
 
 from __future__ import annotations
 

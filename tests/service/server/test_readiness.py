@@ -12,7 +12,7 @@ import pytest
 
 from prefrag.pipelines.loading import YAML_PIPELINES, Pipeline, find, read, read_block
 from prefrag.service.server import readiness, served_pipelines
-from prefrag.service.server.readiness import outages
+from prefrag.service.server.readiness import find_outages
 from tests.pipelines.scripted import answer, scripted_block, search, write_yaml
 from tests.service.server.elasticsearch_stub import Stub, elasticsearch
 from tests.service.server.serving import listening
@@ -22,7 +22,7 @@ Write = Callable[..., None]
 
 @pytest.fixture
 def write(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Write:
-    """Writes a scripted pipeline of a name, whose `local` may search as the shipped one does."""
+    """Write a scripted pipeline of a name, whose `local` may search as the shipped one does."""
     folder = tmp_path / "yaml"
     folder.mkdir()
     monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(folder))
@@ -123,14 +123,14 @@ class TestElasticsearch:
         with elasticsearch(Stub()) as stub:
             stub.answers.clear()
             named(stub.url)
-            found = await outages({"mine": loaded("prefrag_elasticsearch")})
+            found = await find_outages({"mine": loaded("prefrag_elasticsearch")})
 
         assert "does not answer" in found["mine"].advice
 
     async def test_with_an_address_that_is_none_is_reported_too(self, named: Callable[[str], None]):
         named("localhost:9200")
 
-        assert "scheme" in (await outages({"mine": loaded("prefrag_elasticsearch")}))["mine"].details
+        assert "scheme" in (await find_outages({"mine": loaded("prefrag_elasticsearch")}))["mine"].details
 
     async def test_is_found_inside_other_retrievers(self, nowhere: str, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", nowhere)
@@ -140,10 +140,10 @@ class TestElasticsearch:
             "retriever"
         ]
 
-        assert (await outages({"mine": Pipeline.from_dict(data)})).keys() == {"mine"}
+        assert (await find_outages({"mine": Pipeline.from_dict(data)})).keys() == {"mine"}
 
     async def test_is_not_called_for_pipelines_without_it(self, write: Write):
-        assert await outages({"prefrag": loaded("prefrag")}) == {}
+        assert await find_outages({"prefrag": loaded("prefrag")}) == {}
 
 
 class TestAll:

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from prefrag.components.errors import BadInput
 from prefrag.pipelines.loading import YAML_PIPELINES
-from prefrag.service.server.served_pipelines import leaves_out, served_pipelines
+from prefrag.service.server.served_pipelines import choose_pipelines, leaves_out
 
 SHIPPED = {file.stem: file for file in YAML_PIPELINES.glob("*.yaml")}
 WRAPPER = """
@@ -46,27 +47,27 @@ def wrappers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def test_prefrag_alone_by_default(own: Path):
-    assert served_pipelines() == {"prefrag": SHIPPED["prefrag"]}
+    assert choose_pipelines() == {"prefrag": SHIPPED["prefrag"]}
     assert not leaves_out()
 
 
 def test_those_that_are_named_in_their_order(own: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_SERVE", " mspr, mine,")
 
-    assert list(served_pipelines().items()) == [("mspr", SHIPPED["mspr"]), ("mine", own / "mine.yaml")]
+    assert list(choose_pipelines().items()) == [("mspr", SHIPPED["mspr"]), ("mine", own / "mine.yaml")]
     assert not leaves_out()
 
 
 def test_ones_own_goes_before_a_shipped_one_of_its_name(own: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_SERVE", "react")
 
-    assert served_pipelines() == {"react": own / "react.yaml"}
+    assert choose_pipelines() == {"react": own / "react.yaml"}
 
 
 def test_all_are_the_shipped_ones_and_ones_own(own: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_SERVE", "all")
 
-    assert served_pipelines() == SHIPPED | {name: own / f"{name}.yaml" for name in ("mine", "react")}
+    assert choose_pipelines() == SHIPPED | {name: own / f"{name}.yaml" for name in ("mine", "react")}
     assert leaves_out()
 
 
@@ -74,17 +75,45 @@ def test_a_file_is_served_by_its_name(tmp_path: Path, monkeypatch: pytest.Monkey
     (tmp_path / "other.yaml").write_text("components: {}")
     monkeypatch.setenv("PREFRAG_SERVE", f"prefrag,{tmp_path / 'other.yaml'}")
 
-    assert served_pipelines() == {"prefrag": SHIPPED["prefrag"], "other": tmp_path / "other.yaml"}
+    assert choose_pipelines() == {"prefrag": SHIPPED["prefrag"], "other": tmp_path / "other.yaml"}
 
 
-@pytest.mark.parametrize("serve", [None, "prefrag,shouting"])
-def test_the_wrappers_of_a_folder_for_hayhooks_are_served_beside_them(
-    wrappers: Path, serve: str | None, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("serve", ["prefrag,prefrag.yaml", "mine,elsewhere/mine.yaml"])
+def test_two_of_one_name_are_refused(own: Path, serve: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    (tmp_path / "elsewhere").mkdir()
+    for file in ("prefrag.yaml", "elsewhere/mine.yaml"):
+        (tmp_path / file).write_text("components: {}")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PREFRAG_SERVE", serve)
+
+    with pytest.raises(BadInput, match="would both be served as"):
+        choose_pipelines()
+
+
+def test_the_wrappers_of_a_folder_for_hayhooks_are_served_in_place_of_prefrag(wrappers: Path):
+    assert choose_pipelines() == {"shouting": wrappers / "shouting"}
+
+
+def test_the_wrappers_of_a_folder_for_hayhooks_are_served_beside_what_is_named(
+    wrappers: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    if serve is not None:
-        monkeypatch.setenv("PREFRAG_SERVE", serve)
+    monkeypatch.setenv("PREFRAG_SERVE", "prefrag,shouting")
 
-    assert served_pipelines() == {"prefrag": SHIPPED["prefrag"], "shouting": wrappers / "shouting"}
+    assert choose_pipelines() == {"prefrag": SHIPPED["prefrag"], "shouting": wrappers / "shouting"}
+
+
+def test_a_copy_that_an_editor_keeps_in_a_hidden_folder_is_not_run(wrappers: Path):
+    (wrappers / ".ipynb_checkpoints").mkdir()
+    (wrappers / ".ipynb_checkpoints" / "pipeline_wrapper.py").write_text(WRAPPER)
+
+    assert choose_pipelines() == {"shouting": wrappers / "shouting"}
+
+
+def test_a_folder_without_a_pipeline_is_refused(monkeypatch: pytest.MonkeyPatch, wrappers: Path):
+    monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(wrappers))
+
+    with pytest.raises(FileNotFoundError, match="no folder with YAML pipelines"):
+        choose_pipelines()
 
 
 def test_a_wrapper_of_ones_own_answers(
@@ -105,7 +134,7 @@ def test_one_that_is_not_there_is_refused(name: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("PREFRAG_SERVE", name)
 
     with pytest.raises(FileNotFoundError, match="There is no pipeline"):
-        served_pipelines()
+        choose_pipelines()
 
 
 @pytest.mark.parametrize("variable", ["PREFRAG_PIPELINES_DIR", "HAYHOOKS_PIPELINES_DIR"])
@@ -113,4 +142,4 @@ def test_a_folder_that_is_not_there_is_refused(variable: str, monkeypatch: pytes
     monkeypatch.setenv(variable, str(tmp_path / "nowhere"))
 
     with pytest.raises(FileNotFoundError, match=f"nowhere.*{variable}"):
-        served_pipelines()
+        choose_pipelines()

@@ -18,7 +18,7 @@ MESSAGES = [{"role": "user", "content": "In which year did the yard that built a
 
 @pytest.fixture
 def wrapper(script_pipeline: Callable[..., None]) -> Wrapper:
-    """Prepares a scripted pipeline as the application does."""
+    """Prepare a scripted pipeline as the application does."""
 
     def prepare(*replies: str, **settings: Any) -> Any:
         script_pipeline(*replies, **settings)

@@ -8,7 +8,7 @@ from prefrag.training.judge_classifier.remembered_terms import RememberedTerms
 
 
 class Counting:
-    """Words as they are; keeps what it was asked."""
+    """Split texts into words, and record the requests."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -19,9 +19,9 @@ class Counting:
         return text.split()
 
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, Mapping[str, int]]:
-        asked = list(words)
-        self.words += asked
-        return 10, {word: len(word) for word in asked if word != "absent"}
+        requested = list(words)
+        self.words += requested
+        return 10, {word: len(word) for word in requested if word != "absent"}
 
 
 def test_a_text_is_analysed_once():

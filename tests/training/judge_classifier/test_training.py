@@ -96,7 +96,7 @@ class TestSteps:
         assert kept[0] == (0, False)
         assert all(not keep for _, keep in kept)
 
-    def test_tell_which_passages_are_needed_and_what_the_judge_would_see_of_each(self):
+    def test_mark_the_needed_passages_and_hold_the_features_of_each(self):
         passages = [
             document(one.id, content=one.content, source_split=split)
             for one, split in (
@@ -114,7 +114,7 @@ class TestSteps:
         assert step.needed == (True, True)
         assert list(step.features) == served
 
-    def test_a_corpus_is_shared_out_anew_whatever_its_passages_say(self):
+    def test_a_corpus_is_divided_anew_whatever_its_passages_hold(self):
         passages = [document(name, content="A town.", source_split="both") for name in TOWNS]
 
         def held(**settings: Any) -> tuple[int, int]:
@@ -215,13 +215,13 @@ def test_few_questions_are_run_over_several_divisions_and_without_titles(tmp_pat
 
 
 @pytest.mark.slow
-def test_a_corpus_that_does_not_say_where_its_passages_are_is_shared_out(tmp_path: Path):
+def test_a_corpus_without_sources_is_divided(tmp_path: Path):
     dataset = written(tmp_path, sources=("",))
 
     assert train_judge([dataset], tmp_path / "trees.json").steps > 30
 
 
-def test_too_few_questions_are_told_and_nothing_is_written(tmp_path: Path):
+def test_too_few_questions_are_reported_and_nothing_is_written(tmp_path: Path):
     with pytest.raises(ValueError, match="needs at least 25"):
         train_judge([written(tmp_path, count=20)], tmp_path / "trees.json")
 
@@ -238,14 +238,12 @@ def test_steps_with_one_verdict_teach_nothing():
         fit([TrainingStep("towns", step, measures=True) for step in kept], seed=7)
 
 
-def test_a_folder_that_is_absent_is_told_before_the_work(tmp_path: Path):
+def test_a_missing_folder_is_reported_before_the_work(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="There is no folder"):
         train_judge([written(tmp_path)], tmp_path / "nowhere" / "trees.json")
 
 
-def test_the_command_trains_and_says_what_came_of_it(
-    dataset: Dataset, trained: JudgeTraining, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_command_reports_the_results(dataset: Dataset, trained: JudgeTraining, monkeypatch: pytest.MonkeyPatch):
     from prefrag.service.cli.main import train
 
     calls: list[Any] = []

@@ -15,8 +15,8 @@ from prefrag.training.pair_classifier.pool import Pool
 def pool(pairs: str, gold: str, dataset: str = "letters") -> Pool:
     """A question whose pairs are written as ``ab ac``."""
     documents = {key: Document(id=key, content=key) for key in pairs.replace(" ", "")}
-    asked = tuple((documents[first], documents[second]) for first, second in pairs.split())
-    return Pool(dataset, "Which?", frozenset(gold), (), asked, np.zeros((len(asked), 1)))
+    made = tuple((documents[first], documents[second]) for first, second in pairs.split())
+    return Pool(dataset, "Which?", frozenset(gold), (), made, np.zeros((len(made), 1)))
 
 
 def gradient(pools: list[Pool], margins: list[float]) -> list[float]:

@@ -54,9 +54,9 @@ def written(folder: Path, count: int = 30, gold: int = 2, corpus: bool = True) -
                 for n, word in enumerate(draw.sample(NOISE, 4))
             ),
         ]
-        asked = f"How long is the river of {town}?"
+        text = f"How long is the river of {town}?"
         supporting = [town, f"r-{town}", f"n-{town}-1"][:gold]
-        questions.append({"id": f"q-{town}", "question": asked, "answers": ["long"], "supporting_ids": supporting})
+        questions.append({"id": f"q-{town}", "question": text, "answers": ["long"], "supporting_ids": supporting})
     for name, records in (("questions", questions), ("corpus", passages)):
         text = "".join(json.dumps(record) + "\n" for record in records)
         (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
@@ -96,7 +96,7 @@ def test_no_copy_of_a_held_back_question_teaches(tmp_path: Path, monkeypatch: py
 
 @pytest.fixture(scope="module")
 def gathered(dataset: Dataset) -> list[Pool]:
-    with dataset.indexed() as (questions, store):
+    with dataset.open_index() as (questions, store):
         return list(pools("rivers", questions, store))
 
 
@@ -140,7 +140,7 @@ def test_training_and_serving_count_the_same(dataset: Dataset):
             self.rows = pair_features(question, pairs, self.store)
             return [0.0] * len(pairs)
 
-    with dataset.indexed() as (questions, store):
+    with dataset.open_index() as (questions, store):
         engine = Recorder(store)
         served = linked_retrieval(store, PairClassifier(engine, "fill"))
         for question, pool in zip(questions[:3], pools("rivers", questions[:3], store), strict=True):
@@ -179,14 +179,12 @@ def test_too_few_questions_are_refused(tmp_path: Path):
         train_pairs([written(tmp_path, count=24)], tmp_path / "trees.json")
 
 
-def test_a_folder_that_is_absent_is_told_before_the_work(dataset: Dataset, tmp_path: Path):
+def test_a_missing_folder_is_reported_before_the_work(dataset: Dataset, tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="There is no folder"):
         train_pairs([dataset], tmp_path / "gone" / "trees.json")
 
 
-def test_the_command_trains_and_says_what_came_of_it(
-    dataset: Dataset, trained: PairTraining, monkeypatch: pytest.MonkeyPatch
-):
+def test_the_command_reports_the_results(dataset: Dataset, trained: PairTraining, monkeypatch: pytest.MonkeyPatch):
     calls: list[Any] = []
     monkeypatch.setattr(
         "prefrag.training.pair_classifier.train_pairs", lambda *given, **_: calls.append(given) or trained

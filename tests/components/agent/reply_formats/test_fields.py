@@ -63,7 +63,7 @@ class TestReadLabel:
             "CORRECT / INCORRECT",
         ],
     )
-    def test_says_nothing_where_the_field_names_none_or_all(self, text: str):
+    def test_reads_none_where_the_field_names_none_or_all(self, text: str):
         assert read_label(text) is None
 
     @given(st.text())
@@ -73,7 +73,7 @@ class TestReadLabel:
 
 class TestPlain:
     @pytest.mark.parametrize(
-        ("text", "said"),
+        ("text", "words"),
         [
             ("**1974**", "1974"),
             ("### 1974", "1974"),
@@ -92,8 +92,8 @@ class TestPlain:
             ("***", ""),
         ],
     )
-    def test_takes_the_marks_off_both_ends(self, text: str, said: str):
-        assert plain(text) == said
+    def test_takes_the_marks_off_both_ends(self, text: str, words: str):
+        assert plain(text) == words
 
     @given(words)
     def test_leaves_words_as_they_are(self, text: str):
@@ -143,7 +143,7 @@ class TestFindTool:
     def test_bears_other_spellings(self, name: str):
         assert find_tool(name, TOOLS) is TOOLS[0]
 
-    def test_tells_tools_apart(self):
+    def test_distinguishes_tools(self):
         assert find_tool("Search 2", TOOLS) is TOOLS[1]
 
     @pytest.mark.parametrize("name", ["", "Search", "Search_3", "Telephone", "None"])

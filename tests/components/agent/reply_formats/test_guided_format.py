@@ -13,8 +13,8 @@ QUESTION = "Aurora: which harbour?"
 
 
 def schema(reached: State, must_answer: bool = False) -> dict[str, Any]:
-    asked = FORMATS["guided"]().generation_kwargs(TOOLS, reached, must_answer)["response_format"]
-    return asked["json_schema"]["schema"]
+    response_format = FORMATS["guided"]().generation_kwargs(TOOLS, reached, must_answer)["response_format"]
+    return response_format["json_schema"]["schema"]
 
 
 def queries(reached: State) -> list[str]:

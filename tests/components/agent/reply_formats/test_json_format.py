@@ -24,8 +24,8 @@ def read(reply: Any, must_answer: bool = False) -> Step:
 
 
 def schema(must_answer: bool) -> dict[str, Any]:
-    asked = JsonFormat().generation_kwargs(TOOLS, state(), must_answer)["response_format"]
-    return asked["json_schema"]["schema"]
+    response_format = JsonFormat().generation_kwargs(TOOLS, state(), must_answer)["response_format"]
+    return response_format["json_schema"]["schema"]
 
 
 class TestSchema:
@@ -137,10 +137,10 @@ class TestAnswers:
         assert read({"answer": "1974", "label": "INCORRECT"}).label is Label.INCORRECT
 
     @pytest.mark.parametrize(
-        ("answer", "said"), [(1974, "1974"), ("**1974**", "1974"), (" a\n b ", "a b"), (True, "True")]
+        ("answer", "words"), [(1974, "1974"), ("**1974**", "1974"), (" a\n b ", "a b"), (True, "True")]
     )
-    def test_are_plain_words(self, answer: Any, said: str):
-        assert read({"action": "Final_Answer", "answer": answer}).answer == said
+    def test_are_plain_words(self, answer: Any, words: str):
+        assert read({"action": "Final_Answer", "answer": answer}).answer == words
 
     def test_of_null_are_none(self):
         assert read({"action": "Final_Answer", "answer": None}).action is not Action.ANSWER

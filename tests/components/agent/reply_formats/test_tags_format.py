@@ -45,7 +45,7 @@ class TestAsking:
         assert TagsFormat().generation_kwargs(ONE, state(), True)["extra_body"] == flags
         assert "extra_body" not in TagsFormat(None, False).generation_kwargs(ONE, state(search_step()), True)
 
-    def test_asks_to_continue_only_what_ends_with_the_model(self):
+    def test_requests_to_continue_only_what_ends_with_the_model(self):
         for steps in ([], [search_step()], [Step(Action.UNKNOWN_ACTION, tool="x")], [Step(Action.UNREADABLE)]):
             for must_answer in (False, True):
                 kwargs = TagsFormat().generation_kwargs(ONE, state(*steps), must_answer)

@@ -21,7 +21,7 @@ def read(text: str, must_answer: bool = False) -> Step:
     return TextFormat().read(text, TOOLS, must_answer=must_answer)
 
 
-def test_asks_the_server_to_stop_before_the_observation():
+def test_requests_the_server_to_stop_before_the_observation():
     assert TextFormat().generation_kwargs(TOOLS, state(), must_answer=False) == {"stop": ["Observation:"]}
 
 
@@ -101,7 +101,7 @@ class TestAnyReply:
     @pytest.mark.parametrize(
         "text", ["", "   \n", "Observation:", "Thought:", "Final Answer:", "Action:\nAction Input: x"]
     )
-    def test_without_content_asks_for_nothing(self, text: str):
+    def test_without_content_requests_nothing(self, text: str):
         assert read(text).action in (Action.UNREADABLE, Action.UNKNOWN_ACTION)
 
 

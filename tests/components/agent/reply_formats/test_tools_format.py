@@ -173,7 +173,7 @@ class TestTranscript:
         assert conversation[-1].is_from(ChatRole.TOOL)
         assert "No further search" in conversation[-1].tool_call_result.result
 
-    def test_tells_of_a_supplement_as_the_user(self):
+    def test_reports_a_supplement_as_the_user(self):
         conversation = messages(Turn(answer_step("1812"), "[1] more"))
 
         assert [m.role for m in conversation] == [ChatRole.USER, ChatRole.ASSISTANT, ChatRole.USER]

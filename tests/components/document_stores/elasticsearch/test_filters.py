@@ -30,7 +30,7 @@ def test_a_comparison_of_titles_or_texts_is_refused(filters: dict[str, Any]):
         filter_clause(filters)
 
 
-def test_whether_there_is_a_title_can_be_told():
+def test_whether_there_is_a_title_can_be_compared():
     assert filter_clause(title("!=", None)) == {"bool": {"must": {"exists": {"field": "title"}}}}
 
 

@@ -27,7 +27,7 @@ class TestDocumentsAtHand:
         assert set(ids(store.search("stork heron"))) == {"a", "b"}
 
     def test_more_documents_than_are_kept_at_hand_are_found(self, store, monkeypatch):
-        monkeypatch.setattr("prefrag.components.document_stores.tantivy.commit._MOST_AT_HAND", 2)
+        monkeypatch.setattr("prefrag.components.document_stores.tantivy.commit._MOST_DOCUMENTS", 2)
         store.write_documents([passage(f"{n}", "heron " * (n + 1)) for n in range(5)])
         for _ in range(2):
             assert sorted((one.id, one.content) for one in store.search("heron")) == [

@@ -70,7 +70,7 @@ class TestResolving:
         assert resolve_index() == default
         assert content(resolve_index("demo")) == ["A local heron."]
 
-    def test_a_named_index_that_is_missing_says_how_to_make_it(self, demo, monkeypatch):
+    def test_a_named_index_that_is_missing_states_how_to_make_it(self, demo, monkeypatch):
         with pytest.raises(FileNotFoundError, match="prefrag index YOUR_FILES --index absent"):
             resolve_index("absent")
         monkeypatch.setenv("PREFRAG_INDEX", "absent")

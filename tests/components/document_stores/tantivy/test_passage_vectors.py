@@ -179,7 +179,7 @@ def test_the_retriever_is_saved_and_loaded_without_the_extra(store: TantivyDocum
     assert (again.model, again.top_k) == (MODEL, 3)
 
 
-def test_an_index_that_was_not_embedded_says_how_to(store: TantivyDocumentStore):
+def test_an_index_that_was_not_embedded_states_how_to(store: TantivyDocumentStore):
     with pytest.raises(FileNotFoundError, match="prefrag index YOUR_FILES --dense"):
         VectorRetriever(store, MODEL).warm_up()
 

@@ -1,0 +1,49 @@
+"""The Markdown files of the project, and what stands in them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[2]
+_ELSEWHERE = {"build", "node_modules", "prefrag"}
+GUIDES = [CHECKOUT / "README.md", CHECKOUT / "CONTRIBUTING.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
+FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def markdown_files() -> list[Path]:
+    """All of them, by the folder in which they lie; `prefrag/` holds links to these folders."""
+    found = []
+    for file in sorted(CHECKOUT.rglob("*.md")):
+        first = file.relative_to(CHECKOUT).parts[0]
+        if first not in _ELSEWHERE and not first.startswith("."):
+            found.append(file)
+    return found
+
+
+def prose(text: str) -> str:
+    """A text without its fenced blocks."""
+    return FENCE.sub("", text)
+
+
+def fenced(text: str, language: str = "") -> list[str]:
+    """The fenced blocks in a language; those without one are commands."""
+    return [match["text"] for match in FENCE.finditer(text) if match["language"] == language]
+
+
+def spans(text: str) -> list[str]:
+    """What stands between single backticks."""
+    return re.findall(r"`([^`\n]+)`", prose(text))
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors that GitHub gives the headings."""
+    found: dict[str, int] = {}
+    names = set()
+    for heading in re.findall(r"^#{1,6} +(.+?) *#*$", prose(text), re.MULTILINE):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).lower()
+        slug = re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+        number = found.get(slug, 0)
+        found[slug] = number + 1
+        names.add(f"{slug}-{number}" if number else slug)
+    return names

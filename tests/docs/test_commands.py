@@ -1,0 +1,104 @@
+"""The commands of the documentation exist, with the options that it gives them."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+
+from prefrag.service.cli.main import app
+from tests.docs.markdown import CHECKOUT, GUIDES, fenced, spans
+
+DOCUMENTED = [*GUIDES, *sorted((CHECKOUT / "examples").rglob("*.md")), CHECKOUT / "hayhooks" / "README.md"]
+_OPTION = re.compile(r"--[a-z][a-z-]*")
+
+
+def commands(text: str) -> Iterator[list[str]]:
+    """The words of each command, in fenced blocks and between backticks."""
+    blocks = "".join(fenced(text)).replace("\\\n", " ").splitlines()
+    for line in [*blocks, *spans(text)]:
+        try:
+            words = shlex.split(line.removeprefix("$ "), comments=True)
+        except ValueError:
+            continue
+        while words and re.match(r"[A-Z_]+=", words[0]):
+            words.pop(0)
+        if words:
+            yield words
+
+
+def problem(words: list[str]) -> str | None:
+    """Why a command of ours does not exist; None where it does, or is not ours."""
+    program, *arguments = words
+    name = program.rpartition("/")[2]
+    if name == "prefrag":
+        return _problem_of_prefrag(arguments)
+    if name == "make" and arguments:
+        targets = re.findall(r"^([a-z0-9-]+):", (CHECKOUT / "Makefile").read_text(), re.MULTILINE)
+        unknown = {word for word in arguments if "=" not in word} - set(targets)
+        return f"no target {unknown}" if unknown else None
+    if name == "python" and arguments:
+        module = arguments[1].replace(".", "/") + ".py" if arguments[0] == "-m" and arguments[1:] else arguments[0]
+        return None if (CHECKOUT / module).exists() else f"no script {module}"
+    return None
+
+
+def _problem_of_prefrag(arguments: list[str]) -> str | None:
+    command: Any = typer.main.get_command(app)
+    while arguments and hasattr(command, "commands"):
+        # Between backticks a command may stand without its subcommand.
+        if arguments[0].startswith("-") or arguments[0] == "...":
+            break
+        child = command.commands.get(arguments[0])
+        if child is None:
+            return f"no command {arguments[0]}"
+        command, arguments = child, arguments[1:]
+    known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    unknown = {option for word in arguments for option in _OPTION.findall(word) if word.startswith("--")} - known
+    return f"{command.name} has no option {sorted(unknown)}" if unknown else None
+
+
+@pytest.mark.parametrize("file", DOCUMENTED, ids=lambda file: str(file.relative_to(CHECKOUT)))
+def test_each_command_exists(file: Path):
+    found = {" ".join(words): problem(words) for words in commands(file.read_text(encoding="utf-8"))}
+
+    assert {command: why for command, why in found.items() if why} == {}
+
+
+@pytest.mark.parametrize("file", GUIDES, ids=lambda file: file.name)
+def test_each_option_between_backticks_is_one_of_a_command(file: Path):
+    known = {o for code in (CHECKOUT / "benchmarks").glob("*.py") for o in _OPTION.findall(code.read_text())}
+    waiting: list[Any] = [typer.main.get_command(app)]
+    while waiting:
+        command = waiting.pop()
+        known |= {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+        waiting += getattr(command, "commands", {}).values()
+
+    mentioned = {option for span in spans(file.read_text(encoding="utf-8")) for option in _OPTION.findall(span)}
+    of_others = {"--no-deps"}
+
+    assert mentioned - known - of_others == set()
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("prefrag aks", "no command aks"),
+        ("prefrag train trees", "no command trees"),
+        (".venv/bin/prefrag ask --pipelin x", "ask has no option ['--pipelin']"),
+        ("make tests", "no target {'tests'}"),
+        ("python -m benchmarks.absent", "no script benchmarks/absent.py"),
+        ("PREFRAG_WEB=off prefrag ask 'Who?' --pipeline x", None),
+        ("make ask Q='Who?'", None),
+        ("curl localhost", None),
+    ],
+)
+def test_a_command_that_does_not_exist_is_found(line: str, why: str | None):
+    (words,) = commands(f"```\n{line}  # a comment\n```\n")
+
+    assert problem(words) == why

@@ -1,0 +1,113 @@
+"""What the documentation names exists: classes, settings, files, pipelines; and its Python runs."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from prefrag import pipelines
+from prefrag.components.judge.judge import Judge
+from tests.docs.markdown import CHECKOUT, GUIDES, fenced, spans
+from tests.test_rooms import ROOMS
+
+CODE = ("components", "pipelines", "service", "evaluation", "training", "yaml_pipelines", "benchmarks", "demo")
+PIPELINES = CHECKOUT / "docs" / "pipelines.md"
+_CLASS = re.compile(r"[A-Z][a-z]+(?:[A-Z][a-z0-9]*)+")
+_NAME = re.compile(r"[a-z]+(?:_[a-z0-9]+)*")
+_FILE = re.compile(r"(?:[\w.-]+/)+(?:[\w.-]+)?|[\w-]+\.(?:py|yaml|md|jinja)")
+
+
+@cache
+def words_of_the_code() -> set[str]:
+    """Each name that the code defines, takes or uses, and each word among its texts."""
+    found: set[str] = set()
+    for file in (file for folder in CODE for file in (CHECKOUT / folder).rglob("*")):
+        if file.suffix == ".py":
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+                for field in ("name", "arg", "attr", "id", "value"):
+                    if isinstance(value := getattr(node, field, None), str):
+                        found.add(value)
+        elif file.suffix == ".yaml":
+            found |= set(re.findall(r"\w+", file.read_text(encoding="utf-8")))
+        found.add(file.stem)
+    return found
+
+
+@pytest.mark.parametrize("file", GUIDES, ids=lambda file: file.name)
+def test_each_class_between_backticks_exists(file: Path):
+    named = {name for span in spans(file.read_text(encoding="utf-8")) for name in _CLASS.findall(span)}
+
+    assert named - words_of_the_code() - {"MyRetriever"} == set()
+
+
+@pytest.mark.parametrize("file", GUIDES, ids=lambda file: file.name)
+def test_each_name_between_backticks_exists(file: Path):
+    extras = set(re.findall(r"^(\w+) = \[", (CHECKOUT / "pyproject.toml").read_text(), re.MULTILINE))
+    of_others = {"make", "venv", "slow", "reasoning_content"}
+    named = {span for span in spans(file.read_text(encoding="utf-8")) if _NAME.fullmatch(span)}
+
+    assert named - words_of_the_code() - extras - of_others == set()
+
+
+@pytest.mark.parametrize("file", GUIDES, ids=lambda file: file.name)
+def test_each_file_between_backticks_exists(file: Path):
+    of_the_reader = {"my_retriever.py", "my.yaml", "my.jinja", ".venv/bin/python"}
+    named = {span for span in spans(file.read_text(encoding="utf-8")) if _FILE.fullmatch(span)} - of_the_reader
+    folders = [CHECKOUT, *(CHECKOUT / name for name in (*CODE, "tests", "evaluation/datasets"))]
+
+    assert {name for name in named if not any((folder / name).exists() for folder in folders)} == set()
+
+
+def test_the_examples_of_load_run(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    (code,) = fenced(PIPELINES.read_text(encoding="utf-8"), "python")
+    loaded: list[object] = []
+    names: dict[str, object] = {}
+    for statement in ast.parse(code).body:
+        exec(compile(ast.Module([statement], []), str(PIPELINES), "exec"), names)
+        if isinstance(statement, ast.Assign) and "pipeline" in ast.unparse(statement.targets[0]):
+            loaded.append(names["pipeline"])
+
+    model, retriever, settings = loaded
+    assert model.get_component("reasoner").chat_generator.model == "gpt-5-mini"
+    assert model.get_component("reflector").chat_generator.model == "gpt-5"
+    assert type(retriever.get_component("local_again").retriever).__name__ == "InMemoryBM25Retriever"
+    assert not retriever.get_component("web").retriever.demo_stand_in
+    assert settings.get_component("local").retriever.document_store.index == "mine"
+    assert settings.get_component("judge").judge.tree_judge.threshold == 0.7
+
+
+def test_the_picture_is_that_of_the_pipeline():
+    from prefrag.pipelines.drawing import mermaid
+
+    (drawn,) = fenced(PIPELINES.read_text(encoding="utf-8"), "mermaid")
+
+    assert drawn.strip() == mermaid(pipelines.load("prefrag")).strip()
+
+
+def test_contributing_lists_the_rooms_of_components_in_their_order():
+    blocks = fenced((CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8"))
+    (order,) = [block for block in blocks if block.startswith("two_stage")]
+    components = CHECKOUT / "components"
+    present = [room for room in ROOMS if (components / room).is_dir() or (components / f"{room}.py").exists()]
+
+    assert [line.split()[0] for line in order.splitlines()] == present
+
+
+def test_contributing_shows_the_protocol_of_a_judge():
+    (shown,) = fenced((CHECKOUT / "CONTRIBUTING.md").read_text(encoding="utf-8"), "python")
+    methods = {node.name: node for node in ast.parse(shown).body[0].body}  # type: ignore[attr-defined]
+    signatures = {
+        name: (f"async def {name}" if inspect.iscoroutinefunction(method) else f"def {name}")
+        + str(inspect.signature(method)).replace("'", "")
+        + ": ..."
+        for name, method in vars(Judge).items()
+        if inspect.isfunction(method) and not name.startswith("_")
+    }
+
+    assert {name: " ".join(ast.unparse(node).split()) for name, node in methods.items()} == signatures

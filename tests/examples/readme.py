@@ -1,0 +1,13 @@
+"""The commands of a README."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.docs.markdown import fenced
+
+
+def commands(file: Path) -> list[str]:
+    """The commands in its fenced blocks, those that go on behind a backslash joined."""
+    lines = "".join(fenced(file.read_text(encoding="utf-8"))).replace("\\\n", " ").splitlines()
+    return [line for line in lines if line.strip()]

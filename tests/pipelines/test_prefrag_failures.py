@@ -1,0 +1,182 @@
+"""What fails in PrefRAG's loop, on the shipped YAML."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from haystack.errors import FilterError
+
+from prefrag import pipelines
+from prefrag.pipelines import RunFailed
+from tests.fakes import CALLS
+from tests.pipelines.scripted import answer, retry_policy, scripted, search, verdict
+
+QUESTION = "In which year did the yard that built alpha win the prize?"
+
+
+async def run(pipeline: Any, question: str = QUESTION, **options: Any) -> dict[str, Any]:
+    return await pipelines.ask_async(pipeline, question, **options)
+
+
+def kinds(result: dict[str, Any]) -> list[str]:
+    return [event["kind"] for event in result["trace"]]
+
+
+async def test_a_failure_of_the_preferred_source_is_recorded_and_the_other_is_searched():
+    result = await run(scripted(search("alpha"), answer(), errors={"local": "the disk is gone"}))
+
+    assert result["steps"][0]["verdict"]["judged_by"] == "nothing_found"
+    assert result["steps"][0]["source"] == "web"
+    assert result["errors"] == ["local: ScriptedRetriever: the disk is gone"]
+    assert result["answer"] == "1974"
+
+
+async def test_an_alternative_that_fails_leaves_the_preferred_sources_passages():
+    result = await run(
+        scripted(search("alpha"), search("beta"), answer(), verdicts=(verdict(False),), errors={"web": "rate limit"})
+    )
+
+    assert result["steps"][1]["searched"] == ["local", "web"]
+    assert result["steps"][1]["source"] == "local"
+    assert any("rate limit" in error for error in result["errors"])
+
+
+async def test_with_both_sources_failing_the_run_still_ends_with_an_answer():
+    result = await run(scripted(search("alpha"), answer(), errors={"local": "gone", "web": "gone too"}))
+
+    assert result["answer"] == "1974"
+    assert len(result["errors"]) == 2
+    assert "No passages were found" in CALLS["model"][1]["prompt"]
+
+
+async def test_a_supplement_survives_a_source_that_fails():
+    question = "alpha or delta?"
+
+    result = await run(scripted(answer("1812", "INCORRECT"), answer("1974"), errors={"web": "rate limit"}), question)
+
+    assert result["answer"] == "1974"
+    assert result["steps"][0]["source"] == "local"
+
+
+async def test_a_model_that_fails_gives_a_clear_error_and_the_trace_so_far():
+    with pytest.raises(RunFailed, match="the server is down") as failure:
+        await run(scripted(search("alpha"), "!the server is down"))
+
+    partial = failure.value.result
+    assert partial["steps"][0]["documents"] == ["local-alpha"]
+    assert "found" in kinds(partial)
+    assert any("the server is down" in error for error in partial["errors"])
+
+
+async def test_a_judge_that_fails_ends_the_run_rather_than_sending_the_query_out():
+    with pytest.raises(RunFailed, match="judge's model failed: no judge today"):
+        await run(scripted(search("alpha"), search("beta"), answer(), verdicts=("!no judge today",)))
+
+    assert CALLS.get("web") is None
+
+
+async def test_a_pipeline_with_a_missing_connection_is_reported():
+    pipeline = scripted(search("alpha"), answer())
+    pipeline.graph.remove_edge(*next((a, b, k) for a, b, k in pipeline.graph.edges if a == "finish"))
+
+    with pytest.raises(RunFailed, match="leads nowhere"):
+        await run(pipeline)
+
+
+async def test_a_filter_that_does_not_fit_the_documents_ends_the_run_rather_than_continuing_without_it():
+    pipeline = scripted(search("alpha"), answer())
+
+    async def refuse(**_: Any) -> dict[str, Any]:
+        raise FilterError("Can't compare strings")
+
+    pipeline.get_component("local").retriever.run_async = refuse
+    filters = {"field": "meta.year", "operator": ">", "value": 1990}
+
+    with pytest.raises(RunFailed, match=r"filters do not fit the documents of 'local'"):
+        await run(pipeline, filters=filters)
+
+    assert CALLS.get("web") is None
+
+
+async def test_a_run_has_a_deadline_and_keeps_its_trace():
+    pipeline = scripted(search("alpha"), search("beta"), answer(), verdicts=(verdict(True),))
+    reasoner = pipeline.get_component("reasoner")
+    calls: list[int] = []
+
+    async def hang(messages: Any, generation_kwargs: Any = None) -> dict[str, Any]:
+        calls.append(1)
+        if len(calls) > 1:
+            await asyncio.Event().wait()
+        return reasoner.chat_generator.run(messages, generation_kwargs)
+
+    reasoner.chat_generator.run_async = hang
+
+    with pytest.raises(RunFailed, match=r"given up after 0\.2 s") as failure:
+        async for _ in pipelines.stream(pipeline, QUESTION, deadline=0.2):
+            pass
+
+    assert failure.value.result["steps"][0]["documents"] == ["local-alpha"]
+
+
+async def test_a_run_that_is_given_up_lists_the_query_without_a_reply():
+    pipeline = scripted(search("delta"), answer())
+
+    async def hang(**_: Any) -> dict[str, Any]:
+        await asyncio.Event().wait()
+        return {}
+
+    pipeline.get_component("web").retriever.run_async = hang
+
+    with pytest.raises(RunFailed, match="given up") as failure:
+        async for _ in pipelines.stream(pipeline, QUESTION, deadline=0.2):
+            pass
+
+    sent = {"source": "web", "query": "delta", "provider": "unknown"}
+    assert failure.value.result["queries_sent_out"] == [sent]
+
+
+async def test_a_failed_run_counts_as_local_what_the_pipeline_prefers():
+    pipeline = scripted(search("alpha"), "!the server is down", replace={"answer.local_source": "web"})
+
+    with pytest.raises(RunFailed) as failure:
+        await run(pipeline)
+
+    assert failure.value.result["counts"]["total_local"] == 0
+    assert failure.value.result["counts"]["total_web"] == 1
+
+
+async def test_a_source_that_does_not_answer_in_time_is_left_for_the_other():
+    pipeline = scripted(search("alpha"), answer(), replace={"local.retry_policy": retry_policy(timeout=0.05)})
+    source = pipeline.get_component("local")
+
+    async def hang(**_: Any) -> dict[str, Any]:
+        await asyncio.Event().wait()
+        return {}
+
+    source.retriever.run_async = hang
+
+    result = await run(pipeline)
+
+    assert result["steps"][0]["source"] == "web"
+    assert result["errors"] == ["local: ScriptedRetriever: no reply within 0.05 s"]
+
+
+async def test_a_strict_source_ends_the_run_and_still_reports_what_was_sent_out():
+    pipeline = scripted(search("delta"), answer(), errors={"web": "rate limit"}, replace={"web.strict": True})
+
+    with pytest.raises(RunFailed, match="source 'web' failed") as failure:
+        await run(pipeline)
+
+    assert [sent["query"] for sent in failure.value.result["queries_sent_out"]] == ["delta"]
+
+
+async def test_the_partial_result_of_a_failed_judge_holds_what_was_cut_for_it():
+    script = [search("alpha"), search("beta"), answer()]
+
+    with pytest.raises(RunFailed) as failure:
+        await run(scripted(*script, verdicts=("!no judge today",)))
+
+    assert failure.value.result["trace"][-1]["kind"] == "error"
+    assert failure.value.result["trace"][-1]["caller"] == "judge"

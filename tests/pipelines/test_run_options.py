@@ -1,0 +1,115 @@
+"""The run options of a request, and the administrator's switch, on PrefRAG's shipped YAML."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from prefrag import pipelines
+from tests.fakes import CALLS
+from tests.pipelines.scripted import answer, scripted, search, verdict
+
+QUESTION = "In which year did the yard that built alpha win the prize?"
+
+
+async def run(pipeline: Any, question: str = QUESTION, **options: Any) -> dict[str, Any]:
+    return await pipelines.ask_async(pipeline, question, **options)
+
+
+class TestRunOptions:
+    async def test_local_only_never_searches_the_web(self):
+        result = await run(
+            scripted(search("alpha"), search("beta"), answer("x", "INCORRECT"), answer(), verdicts=(verdict(False),)),
+            sources=["local"],
+        )
+
+        assert CALLS.get("web") is None
+        assert result["steps"][1]["verdict"]["judged_by"] == "no_other_source"
+        assert "judge" not in CALLS, "with one source there is nothing to judge"
+        assert result["steps"][2]["source"] in ("local", None)
+
+    async def test_web_only_never_searches_the_local_documents(self):
+        result = await run(scripted(search("delta"), answer()), sources=["web"])
+
+        assert CALLS.get("local") is None
+        assert result["steps"][0]["source"] == "web"
+        assert result["queries_sent_out"] == [{"source": "web", "query": "delta", "provider": "ScriptedRetriever"}]
+
+    async def test_the_other_source_may_be_preferred(self):
+        result = await run(
+            scripted(search("alpha"), search("alpha"), answer(), verdicts=(verdict(False),)), preferred="web"
+        )
+
+        assert result["steps"][0]["source"] == "web"
+        assert result["steps"][1]["searched"] == ["web", "local"]
+        assert result["steps"][1]["source"] == "local"
+
+    async def test_top_k_max_steps_and_filters_reach_their_places(self):
+        filters = {"field": "meta.year", "operator": ">", "value": 2000}
+        pipeline = scripted(search("alpha"), search("alpha"), "1974", verdicts=(verdict(True),))
+
+        result = await run(pipeline, top_k=2, max_steps=1, filters=filters)
+
+        assert result["forced"]
+        assert result["counts"]["total"] == 1
+        assert CALLS["local"][0]["filters"] == filters
+        assert "at most 1 times" in CALLS["model"][0]["prompt"]
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"sources": ["moon"]}, "no source"),
+            ({"sources": []}, "No source is left"),
+            ({"preferred": "moon"}, "no source 'moon'"),
+            ({"preferred": "web", "sources": ["local"]}, "cannot be preferred"),
+            ({"top_k": 0}, "top_k is 0"),
+            ({"top_k": 1_000}, "top_k is 1000"),
+            ({"max_steps": 9}, "max_steps is 9"),
+        ],
+    )
+    async def test_options_that_cannot_be_used_are_refused_with_a_reason(self, options: dict[str, Any], message: str):
+        with pytest.raises(ValueError, match=message):
+            await run(scripted(answer()), **options)
+
+    @pytest.mark.parametrize("question", ["", "   ", "x" * 4_001])
+    async def test_no_question_or_too_long_a_one_is_refused(self, question: str):
+        with pytest.raises(ValueError, match="question"):
+            await run(scripted(answer()), question)
+
+
+class TestTheAdministratorsSwitch:
+    async def test_web_off_cannot_be_undone_by_a_request(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+        pipeline = scripted(
+            search("alpha"), search("beta"), answer("x", "INCORRECT"), answer(), verdicts=(verdict(False),)
+        )
+
+        result = await run(pipeline, sources=["local", "web"])
+
+        assert CALLS.get("web") is None
+        assert result["queries_sent_out"] == []
+
+    async def test_a_request_for_the_web_alone_is_refused(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+
+        with pytest.raises(ValueError, match="administrator has switched off"):
+            await run(scripted(answer()), sources=["web"])
+
+    async def test_every_query_sent_out_is_listed(self):
+        question = "alpha or delta?"
+        result = await run(
+            scripted(search("alpha"), search("beta"), answer("x", "INCORRECT"), answer(), verdicts=(verdict(False),)),
+            question,
+        )
+
+        assert [sent["query"] for sent in result["queries_sent_out"]] == ["beta", question]
+
+
+@pytest.mark.parametrize("setting", ["off", "OFF", "no", "disabled", "never"])
+async def test_the_web_is_closed_by_every_word_that_does_not_open_it(setting: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_WEB", setting)
+
+    await run(scripted(search("delta"), answer("x", "INCORRECT"), answer()))
+
+    assert CALLS.get("web") is None
