@@ -202,9 +202,8 @@ class TestRecording:
             assert recording(again).play(*search) == one  # type: ignore[arg-type]
             assert recording(again).play(*call) == reply  # type: ignore[arg-type]
 
-    @pytest.mark.parametrize("separator", ["\u2028", "\u2029", "\x85", "\x0c", "\r", "\r\n"])
-    def test_keeps_the_line_separators_of_web_pages(self, path: Path, separator: str):
-        one = found(document("a", content=f"one{separator}two"))
+    def test_keeps_the_line_separators_of_web_pages(self, path: Path):
+        one = found(document("a", content="1\u20282\u20293\x854\x0c5\r6\r\n7"))
         recording(path).record(one, *SEARCH)
         gc.collect()
 

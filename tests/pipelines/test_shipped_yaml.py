@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from copy import deepcopy
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,21 +22,27 @@ VARIANTS = ["prefrag_classifier", "prefrag_direct", "prefrag_without_preference"
 DENSE = ["prefrag_dense", "prefrag_hybrid", "prefrag_elasticsearch_dense", "prefrag_elasticsearch_hybrid"]
 
 
+@cache
+def shipped(name: str) -> Any:
+    """Load a pipeline once for all tests, which only read it."""
+    return load(name)
+
+
 def graph(pipeline: Any) -> dict[str, Any]:
     """Save a pipeline, or that of a name, in a form that does not depend on the order of its connections."""
-    data = (load(pipeline) if isinstance(pipeline, str) else pipeline).to_dict()
+    data = deepcopy((shipped(pipeline) if isinstance(pipeline, str) else pipeline).to_dict())
     data["connections"] = sorted((line["sender"], line["receiver"]) for line in data["connections"])
     return data
 
 
 def parameters(name: str) -> dict[str, Any]:
     """Get the parameters of each component."""
-    return {part: block["init_parameters"] for part, block in load(name).to_dict()["components"].items()}
+    return {part: block["init_parameters"] for part, block in shipped(name).to_dict()["components"].items()}
 
 
 @pytest.mark.parametrize("name", names())
 def test_every_shipped_pipeline_survives_saving_and_loading(name: str):
-    pipeline = load(name)
+    pipeline = shipped(name)
 
     assert graph(Pipeline.loads(pipeline.dumps())) == graph(pipeline)
 
@@ -44,7 +52,7 @@ def test_the_shipped_names_are_those_of_the_design():
 
 
 def test_the_settings_of_the_paper_are_the_defaults():
-    components = load("prefrag").to_dict()["components"]
+    components = shipped("prefrag").to_dict()["components"]
 
     start = components["start"]["init_parameters"]
     assert (start["max_steps"], start["max_supplements"], start["top_k"]) == (3, 1, 5)
@@ -72,8 +80,8 @@ def test_the_elasticsearch_pipeline_differs_from_the_embedded_one_only_in_its_lo
 
 
 def test_the_demo_never_stands_in_for_the_web_beside_documents_in_elasticsearch():
-    assert load("prefrag").get_component("web").retriever.stays_local
-    assert not load("prefrag_elasticsearch").get_component("web").retriever.stays_local
+    assert shipped("prefrag").get_component("web").retriever.stays_local
+    assert not shipped("prefrag_elasticsearch").get_component("web").retriever.stays_local
 
 
 EMBEDDED = [name for name in names() if {"&index", "WebRetriever"} <= set(re.split(r"[ .\n]", read(find(name))))]
@@ -94,7 +102,7 @@ def test_the_demo_never_stands_in_for_the_web_of_an_index_that_the_yaml_names(na
 @pytest.mark.parametrize("name", names())
 def test_every_web_search_of_a_shipped_pipeline_is_closed_by_the_switch(name: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_WEB", "off")
-    sources = [part for _, part in load(name).walk() if isinstance(part, RetrievalSource) and part.name == "web"]
+    sources = [part for _, part in shipped(name).walk() if isinstance(part, RetrievalSource) and part.name == "web"]
 
     for source in sources:
         assert source.run(query="a secret")["documents"] == []

@@ -235,6 +235,7 @@ threading.Event().wait(0.3)
     assert isinstance(json.loads(done.stdout)["status"], bool)
 
 
+@pytest.mark.slow
 @needs_model
 async def test_the_real_model_answers_asynchronously():
     generator = EmbeddedChatGenerator(context_window=512)

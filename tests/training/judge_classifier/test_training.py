@@ -243,7 +243,24 @@ def test_a_missing_folder_is_reported_before_the_work(tmp_path: Path):
         train_judge([written(tmp_path)], tmp_path / "nowhere" / "trees.json")
 
 
-def test_the_command_reports_the_results(dataset: Dataset, tmp_path: Path):
+def test_the_command_reports_the_results(dataset: Dataset, trained: JudgeTraining, monkeypatch: pytest.MonkeyPatch):
+    from prefrag.service.cli.main import train
+
+    calls: list[Any] = []
+    monkeypatch.setattr(
+        "prefrag.training.judge_classifier.train_judge", lambda *given, **_: calls.append(given) or trained
+    )
+    arguments = ["judge", "--dataset", f"{dataset.questions}:{dataset.corpus}", "--output", "t.json", "--seed", "5"]
+
+    result = CliRunner().invoke(train, arguments)
+
+    assert result.exit_code == 0, result.output
+    assert calls == [([dataset], Path("t.json"), 5)]
+    assert "Trained on 30 questions" in result.output
+
+
+@pytest.mark.slow
+def test_the_command_writes_the_trees(dataset: Dataset, tmp_path: Path):
     from prefrag.service.cli.main import train
 
     arguments = ["judge", "--dataset", f"{dataset.questions}:{dataset.corpus}", "--output", str(tmp_path / "t.json")]

@@ -184,7 +184,22 @@ def test_a_missing_folder_is_reported_before_the_work(dataset: Dataset, tmp_path
         train_pairs([dataset], tmp_path / "gone" / "trees.json")
 
 
-@pytest.mark.parametrize("corpus", [None, pytest.param("rivers", marks=pytest.mark.slow)], ids=["file", "index"])
+def test_the_command_reports_the_results(dataset: Dataset, trained: PairTraining, monkeypatch: pytest.MonkeyPatch):
+    calls: list[Any] = []
+    monkeypatch.setattr(
+        "prefrag.training.pair_classifier.train_pairs", lambda *given, **_: calls.append(given) or trained
+    )
+    arguments = ["pairs", "--dataset", f"{dataset.questions}:{dataset.corpus}", "--output", "t.json", "--seed", "5"]
+
+    called = CliRunner().invoke(train, arguments, terminal_width=200)
+
+    assert called.exit_code == 0, called.output
+    assert calls == [([dataset], Path("t.json"), 5)]
+    assert "(30 questions)" in called.output
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("corpus", [None, "rivers"], ids=["file", "index"])
 def test_the_command_trains_on_a_file_and_on_an_index(dataset: Dataset, tmp_path: Path, corpus: str | None):
     if corpus:
         indexing.index([dataset.corpus], index=corpus)
