@@ -4,9 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS ?=
 export Q
+# Every test worker and every process that a test starts would compile all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help ask serve install test test-slow test-all test-haystack3 lint format lock clean
+.PHONY: help ask serve install test test-slow test-all test-haystack3 coverage lint format lock clean
 
 help:  ## show what there is
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -21,16 +23,19 @@ install: $(VENV)/.core  ## set up .venv; extras with EXTRAS="files dense"
 	@for extra in $(EXTRAS); do $(BIN)/pip install --quiet --disable-pip-version-check -e ".[$$extra]" || exit 1; done
 
 test: $(VENV)/.dev  ## run the quick tests, a minute
-	@$(BIN)/pytest -q -n auto -m "not slow"
+	@$(BIN)/pytest -q -n auto --dist worksteal -m "not slow"
 
-test-slow: $(VENV)/.dev  ## run the others: trainings, killed processes, servers, the wheel in an environment of its own
-	@$(BIN)/pytest -q -n auto --dist loadgroup -m slow
+# A file goes to one worker, so what its tests share is made once: a server, an environment with the wheel.
+test-slow: $(VENV)/.dev  ## run the others (trainings, killed processes, servers, the wheel) and all random examples
+	@$(BIN)/pytest -q -n auto --dist loadfile -m "slow or hypothesis" --hypothesis-profile=full
 
-test-all: $(VENV)/.dev  ## run all tests, and show the share of lines that they cover
-	@$(BIN)/pytest -q -n auto --dist loadgroup --cov --cov-report=term:skip-covered
+test-all: test test-slow  ## run all tests
+
+coverage: $(VENV)/.dev  ## run all tests but that of the wheel, and show how much of each file they run
+	@$(BIN)/pytest -q -n auto --dist loadfile --ignore tests/integration/test_wheel.py --cov --cov-report=term:skip-covered
 
 test-haystack3: .venv-haystack3/.dev  ## run the tests on the newest Haystack 3
-	@.venv-haystack3/bin/pytest -q -n auto -m "not slow"
+	@.venv-haystack3/bin/pytest -q -n auto --dist worksteal -m "not slow"
 
 lint: $(VENV)/.dev  ## check style and types
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
@@ -45,7 +50,7 @@ lock: | $(VENV)/bin/python  ## write the lock files anew
 	    --extra $${part#*:} pyproject.toml -o $${part%%:*} || exit 1; done
 
 clean:  ## remove what make has set up
-	rm -rf .venv .venv-haystack3 .mypy_cache .ruff_cache .pytest_cache build *.egg-info
+	rm -rf .venv .venv-haystack3 .mypy_cache .ruff_cache .pytest_cache .coverage* build *.egg-info
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

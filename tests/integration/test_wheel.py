@@ -22,8 +22,7 @@ SECONDS = 300.0
 # The message with which pip reports that it reaches no package index.
 OFFLINE = ("NewConnectionError", "Temporary failure in name resolution", "No matching distribution", "Read timed out")
 
-# One environment for all, and so one worker.
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("wheel")]
+pytestmark = pytest.mark.slow
 
 
 @dataclass
