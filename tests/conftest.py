@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import signal
 import ssl
@@ -28,7 +30,16 @@ os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
 # A client of a model server reads all certificates of the machine first, which takes longer than most tests.
 ssl.create_default_context = cache(ssl.create_default_context)
 
+# Nothing that is imported or collected becomes garbage: looking for it takes as long as collecting.
+gc.disable()
+atexit.register(gc.unfreeze)
+
 from tests import fakes  # noqa: E402
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
