@@ -17,7 +17,7 @@ from haystack.core.errors import PipelineError, PipelineRuntimeError
 from prefrag.components.errors import PrefragError
 from prefrag.components.sources.retrieval_source import RECORDING
 from prefrag.components.state.answer_composer import compose
-from prefrag.components.state.state import Event, RunError, State
+from prefrag.components.state.state import AnswerType, Event, RunError, State
 from prefrag.pipelines.loading import load
 
 # Four reasoner calls, a supplement and a forced answer take minutes on one slow core, never this long.
@@ -37,6 +37,7 @@ class RunOptions(TypedDict, total=False):
     top_k: int | None
     max_steps: int | None
     filters: dict[str, Any] | None
+    answer_type: AnswerType | None
 
 
 class RunFailed(PrefragError, RuntimeError):

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from haystack import Document
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
 from prefrag.components.generators.reasoning_blocks import strip_reasoning
 from prefrag.components.generators.token_budget import Observations, estimate_tokens, fit_to_window
 from prefrag.components.prompts.render_prompt import render_prompt
-from prefrag.components.state.state import Identity, RunError, State, identity
+from prefrag.components.state.state import RunError, State
 
 DEFAULT_CONTEXT_WINDOW = 8_192
 # The tokens that a chat template adds to each further message.
@@ -56,22 +55,6 @@ class Prepared:
         """The arguments of the chat generator; not all generators take tools."""
         arguments = {"messages": self.messages, "generation_kwargs": self.generation_kwargs}
         return {**arguments, "tools": list(self.tools)} if self.tools else arguments
-
-
-def passages(
-    documents: Sequence[Document],
-    note: str = "",
-    marks: Mapping[Identity, str] | None = None,
-) -> str:
-    """Write documents as a model is shown them: numbered, with title and source.
-
-    :param documents: The documents.
-    :param note: The text where there are no documents.
-    :param marks: See :func:`citation_marks`; by default the documents are counted.
-    :returns: The text.
-    """
-    numbers = {place: marks[key] for place, one in enumerate(documents) if marks and (key := identity(one)) in marks}
-    return render_prompt("passages", documents=documents, note=note, marks=numbers)
 
 
 class ModelCall:

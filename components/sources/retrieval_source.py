@@ -22,7 +22,7 @@ from prefrag.components.retrievers.provider import (
 )
 from prefrag.components.sources.domain_filter import DomainFilter, document_url
 from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
-from prefrag.components.state.state import RunError, Search, State
+from prefrag.components.state.state import RESERVED_META, RunError, Search, State
 from prefrag.components.state.state_builder import web_is_off
 
 # The name of the provider in the trace where the documents come from a recording.
@@ -268,7 +268,8 @@ class RetrievalSource:
     def _stamp(self, documents: Sequence[Document]) -> tuple[Document, ...]:
         stamped = []
         for document in documents:
-            meta = {**document.meta, "source": self.name}
+            kept = {name: value for name, value in document.meta.items() if name not in RESERVED_META}
+            meta = {**kept, "source": self.name}
             if url := document_url(document):
                 meta["url"] = url
             # A vector may have thousands of numbers, and every later component would copy it.

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, get_args
 
 from haystack import Document, component
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 
-from prefrag.components.state.state import RunSettings, State
+from prefrag.components.state.state import AnswerType, Prompts, RunSettings, State
 
 MAX_QUESTION_CHARACTERS = 4_000
 WEB_SWITCH = "PREFRAG_WEB"
@@ -48,6 +49,8 @@ class StateBuilder:
         max_steps: int = 3,
         max_supplements: int = 1,
         max_top_k: int = 20,
+        prompts: Prompts = "product",
+        answer_type: AnswerType = "short",
     ):
         """Set up the component.
 
@@ -58,6 +61,9 @@ class StateBuilder:
         :param max_steps: The number of steps that the prompt allows; the limit is one more (appendix B.3).
         :param max_supplements: Supplementary retrievals after a negative label.
         :param max_top_k: The highest `top_k` that a request may set.
+        :param prompts: ``product`` requests citations and has the model rely on the passages alone; ``paper`` shows the
+            model what the papers' prompts show, to measure a method. Both quote passages in the same way.
+        :param answer_type: The kind of answer of the questions: ``short``, ``yes_no`` or ``multiple_choice`` (table 19).
         :raises ValueError: When the settings contradict each other.
         """
         if (not sources and preferred is not None) or len(set(sources)) < len(sources):
@@ -75,6 +81,8 @@ class StateBuilder:
         ):
             if not isinstance(value, int) or value < least:
                 raise ValueError(f"{name} is {value!r}: set it to a whole number of at least {least}.")
+        _choose("prompts", prompts, get_args(Prompts))
+        _choose("answer_type", answer_type, get_args(AnswerType))
         self.sources = list(sources)
         self.preferred = preferred
         self.external_sources = list(external_sources)
@@ -82,6 +90,8 @@ class StateBuilder:
         self.max_steps = max_steps
         self.max_supplements = max_supplements
         self.max_top_k = max(max_top_k, top_k)
+        self.prompts: Prompts = prompts
+        self.answer_type: AnswerType = answer_type
 
     @component.output_types(state=State)
     def run(
@@ -93,6 +103,7 @@ class StateBuilder:
         top_k: int | None = None,
         max_steps: int | None = None,
         filters: dict[str, Any] | None = None,
+        answer_type: AnswerType | None = None,
     ) -> dict[str, State]:
         """Build the state of a run, with the settings of the pipeline narrowed by the request.
 
@@ -103,6 +114,7 @@ class StateBuilder:
         :param top_k: The number of documents a retrieval in this run.
         :param max_steps: The number of steps of this run, at most that of the pipeline.
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
+        :param answer_type: The kind of answer that this question has.
         :returns: ``state``, the start of the run.
         :raises ValueError: When the question is empty, too long or no text, or an option cannot be granted.
         """
@@ -114,6 +126,8 @@ class StateBuilder:
         if any("\ud800" <= character <= "\udfff" for character in question):
             raise ValueError("The question holds half of a surrogate pair, which is no character: send it as UTF-8.")
         settings = self._narrow(sources, preferred, top_k, max_steps, filters)
+        if answer_type is not None:
+            settings = replace(settings, answer_type=_choose("answer_type", answer_type, get_args(AnswerType)))
         return {"state": State(question, settings, history=_turns(history or ()), started=time.perf_counter())}
 
     @component.output_types(state=State)
@@ -126,6 +140,7 @@ class StateBuilder:
         top_k: int | None = None,
         max_steps: int | None = None,
         filters: dict[str, Any] | None = None,
+        answer_type: AnswerType | None = None,
     ) -> dict[str, State]:
         """Do as :meth:`run` does, without blocking the event loop.
 
@@ -136,10 +151,11 @@ class StateBuilder:
         :param top_k: The number of documents a retrieval in this run.
         :param max_steps: The number of steps of this run, at most that of the pipeline.
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
+        :param answer_type: The kind of answer that this question has.
         :returns: ``state``, the start of the run.
         :raises ValueError: When the question is empty, too long or no text, or an option cannot be granted.
         """
-        return self.run(question, history, sources, preferred, top_k, max_steps, filters)
+        return self.run(question, history, sources, preferred, top_k, max_steps, filters, answer_type)
 
     def _narrow(
         self,
@@ -182,7 +198,15 @@ class StateBuilder:
             max_supplements=self.max_supplements,
             filters=filters,
             external=tuple(self.external_sources),
+            prompts=self.prompts,
+            answer_type=self.answer_type,
         )
+
+
+def _choose(name: str, value: Any, choices: Sequence[str]) -> Any:
+    if value not in choices:
+        raise ValueError(f"{name} is {value!r}: set it to {' or '.join(choices)}.")
+    return value
 
 
 def _turns(history: Sequence[Mapping[str, str]]) -> tuple[tuple[str, str], ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ from prefrag.components.state.state import Label
 
 MAX_QUERY_CHARACTERS = 1_000
 # The numbers of passages behind an answer; Markdown marks and quotes around the answer end before them.
-_CITED = re.compile(r"(?:\s*\(?\[\s*W?\d+(?:\s*[,;]\s*W?\d+)*\s*\]\)?)+\s*[.*_`]*$", re.IGNORECASE)
+_CITED = re.compile(r"(?:\s{0,3}\(?[\[\u3010][\w ,;-]{1,60}[\]\u3011]\)?){1,20}\s{0,3}[.*_`]{0,9}$")
+_EVALUATION = re.compile(r"^Self-Evaluation:", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,24 @@ def one_answer(text: str) -> str:
     line = " ".join(text.strip().split("\n\n")[0].split())
     cited = _CITED.search(line)
     return f"{plain(line[: cited.start()])} {cited[0].strip()}".strip() if cited else plain(line)
+
+
+def with_evaluation(reply: str, label: Label, explanation: str, suggestions: str = "") -> str:
+    """Write an evaluation behind an answer, as if the reply had held it, so that the next step learns from it.
+
+    :param reply: The reply of an answer, as the transcript keeps it.
+    :param label: The label.
+    :param explanation: Why it has this label.
+    :param suggestions: What would improve the answer.
+    :returns: The reply with this evaluation in the place of its own.
+    """
+    if reply.startswith("{") and (values := read_object(reply)) is not None:
+        evaluation = {"label": label.value, "explanation": explanation, "suggestions": suggestions}
+        return json.dumps({**values, **evaluation}, ensure_ascii=False)
+    own = _EVALUATION.search(reply)
+    fields = {"Self-Evaluation": label.value, "Explanation": explanation, "Improvement Suggestions": suggestions}
+    lines = [f"{name}: {' '.join(text.split())}" for name, text in fields.items() if text]
+    return "\n".join([reply[: own.start()].rstrip() if own else reply, *lines])
 
 
 def plain_query(text: str) -> str:
