@@ -1,0 +1,26 @@
+"""The marks of passages in scripted replies: a script writes ``[[W1]]`` for whatever mark its prompt shows."""
+
+from __future__ import annotations
+
+import re
+
+from prefrag.components.state.citations import citation_marks, prompt_marks
+from prefrag.components.state.state import State
+
+_SHOWN = re.compile(r"\[(([ADW]?\d+)[a-z]{2})\]")
+_PLACEHOLDER = re.compile(r"\[\[([ADW]?\d+)\]\]")
+
+
+def put_codes(reply: str, prompt: str | State) -> str:
+    """Write the marks of a reply as its prompt shows them, ``[[W1]]`` as ``[W1kx]``; any other as it stands."""
+    if isinstance(prompt, State):
+        shown, plain = prompt_marks(prompt), citation_marks(prompt)
+        marks = {plain[key]: mark for key, mark in shown.items()}
+    else:
+        marks = {plain: mark for mark, plain in _SHOWN.findall(prompt)}
+    return _PLACEHOLDER.sub(lambda match: f"[{marks.get(match[1], match[1])}]", reply)
+
+
+def drop_codes(prompt: str) -> str:
+    """Write the marks of a prompt as users know them."""
+    return _SHOWN.sub(r"[\2]", prompt)
