@@ -63,7 +63,7 @@ class StateBuilder:
         :param max_top_k: The highest `top_k` that a request may set.
         :param prompts: ``product`` requests citations and has the model rely on the passages alone; ``paper`` shows the
             model what the papers' prompts show, to measure a method. Both quote passages in the same way.
-        :param answer_type: The kind of answer of the questions: ``short``, ``yes_no`` or ``multiple_choice`` (table 19).
+        :param answer_type: The kind of answer to the questions: ``short``, ``yes_no``, ``multiple_choice`` (table 19).
         :raises ValueError: When the settings contradict each other.
         """
         if (not sources and preferred is not None) or len(set(sources)) < len(sources):
