@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from haystack import Document, component
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 
-from prefrag.components.state.state import RunSettings, State
+from prefrag.components.state.state import ATTACHED, RunSettings, State
 
 MAX_QUESTION_CHARACTERS = 4_000
+# Of the documents that came with a question; some 15,000 tokens, more than most windows leave for passages.
+MAX_ATTACHED, MAX_ATTACHED_CHARACTERS = 50, 60_000
+PIECE_CHARACTERS = 2_000
 WEB_SWITCH = "PREFRAG_WEB"
 
 
@@ -93,6 +97,7 @@ class StateBuilder:
         top_k: int | None = None,
         max_steps: int | None = None,
         filters: dict[str, Any] | None = None,
+        documents: list[dict[str, str]] | None = None,
     ) -> dict[str, State]:
         """Build the state of a run, with the settings of the pipeline narrowed by the request.
 
@@ -103,6 +108,8 @@ class StateBuilder:
         :param top_k: The number of documents a retrieval in this run.
         :param max_steps: The number of steps of this run, at most that of the pipeline.
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
+        :param documents: Texts that belong to the question, such as attached files, as ``{"title", "content"}``. The
+            model is shown them; no query is made of them.
         :returns: ``state``, the start of the run.
         :raises ValueError: When the question is empty, too long or no text, or an option cannot be granted.
         """
@@ -114,7 +121,8 @@ class StateBuilder:
         if any("\ud800" <= character <= "\udfff" for character in question):
             raise ValueError("The question holds half of a surrogate pair, which is no character: send it as UTF-8.")
         settings = self._narrow(sources, preferred, top_k, max_steps, filters)
-        return {"state": State(question, settings, history=_turns(history or ()), started=time.perf_counter())}
+        state = State(question, settings, history=_turns(history or ()), attached=_attach(documents or ()))
+        return {"state": replace(state, started=time.perf_counter())}
 
     @component.output_types(state=State)
     async def run_async(
@@ -126,6 +134,7 @@ class StateBuilder:
         top_k: int | None = None,
         max_steps: int | None = None,
         filters: dict[str, Any] | None = None,
+        documents: list[dict[str, str]] | None = None,
     ) -> dict[str, State]:
         """Do as :meth:`run` does, without blocking the event loop.
 
@@ -136,10 +145,12 @@ class StateBuilder:
         :param top_k: The number of documents a retrieval in this run.
         :param max_steps: The number of steps of this run, at most that of the pipeline.
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
+        :param documents: Texts that belong to the question, such as attached files, as ``{"title", "content"}``. The
+            model is shown them; no query is made of them.
         :returns: ``state``, the start of the run.
         :raises ValueError: When the question is empty, too long or no text, or an option cannot be granted.
         """
-        return self.run(question, history, sources, preferred, top_k, max_steps, filters)
+        return self.run(question, history, sources, preferred, top_k, max_steps, filters, documents)
 
     def _narrow(
         self,
@@ -190,6 +201,32 @@ def _turns(history: Sequence[Mapping[str, str]]) -> tuple[tuple[str, str], ...]:
         if not all(isinstance(turn.get(key) or "", str) for key in ("role", "content")) or not turn.get("role"):
             raise ValueError('A turn of the history is not {"role": ..., "content": ...} with two texts: repair it.')
     return tuple((turn["role"], turn["content"]) for turn in history if turn.get("content"))
+
+
+def _attach(documents: Sequence[Mapping[str, str]]) -> tuple[Document, ...]:
+    """Make passages of the documents that came with a question.
+
+    :param documents: The documents, each with a title and its content.
+    :returns: The passages; a long document gives several, so that a small window can hold a part of it.
+    :raises ValueError: When there are too many, or one is not a title and a text.
+    """
+    if any(not isinstance(one, Mapping) or not all(isinstance(one.get(key) or "", str) for key in ("title", "content"))
+           for one in documents):
+        raise ValueError('A document is not {"title": ..., "content": ...} with two texts: repair it.')
+    characters = sum(len(one.get("content") or "") for one in documents)
+    if len(documents) > MAX_ATTACHED or characters > MAX_ATTACHED_CHARACTERS:
+        raise ValueError(
+            f"{len(documents)} documents with {characters} characters came with the question, and at most {MAX_ATTACHED} "
+            f"with {MAX_ATTACHED_CHARACTERS} are read: attach less, or index the files (prefrag index)."
+        )
+    attached = []
+    for number, one in enumerate(documents, start=1):
+        content = (one.get("content") or "").encode(errors="replace").decode()
+        meta = {"title": one.get("title") or f"Document {number}", "source": ATTACHED, "attachment": number}
+        for start in range(0, len(content), PIECE_CHARACTERS):
+            piece = content[start : start + PIECE_CHARACTERS]
+            attached.append(Document(id=f"{ATTACHED}-{len(attached) + 1}", content=piece, meta=meta))
+    return tuple(attached)
 
 
 def _check(filters: Mapping[str, Any] | None) -> None:
