@@ -25,7 +25,13 @@ def citation_marks(state: State) -> dict[Identity, str]:
     attached = {identity(document) for document in state.attached}
     marks: dict[Identity, str] = {}
     for document in state.observed:
-        letter = "A" if identity(document) in attached else "W" if document.meta.get("source") in state.settings.external else ""
+        letter = (
+            "A"
+            if identity(document) in attached
+            else "W"
+            if document.meta.get("source") in state.settings.external
+            else ""
+        )
         counts[letter] += 1
         marks[identity(document)] = f"{letter}{counts[letter]}"
     return marks

@@ -210,16 +210,18 @@ def _attach(documents: Sequence[Mapping[str, str]]) -> tuple[Document, ...]:
     :returns: The passages; a long document gives several, so that a small window can hold a part of it.
     :raises ValueError: When there are too many, or one is not a title and a text.
     """
-    if any(not isinstance(one, Mapping) or not all(isinstance(one.get(key) or "", str) for key in ("title", "content"))
-           for one in documents):
+    if any(
+        not isinstance(one, Mapping) or not all(isinstance(one.get(key) or "", str) for key in ("title", "content"))
+        for one in documents
+    ):
         raise ValueError('A document is not {"title": ..., "content": ...} with two texts: repair it.')
     characters = sum(len(one.get("content") or "") for one in documents)
     if len(documents) > MAX_ATTACHED or characters > MAX_ATTACHED_CHARACTERS:
         raise ValueError(
-            f"{len(documents)} documents with {characters} characters came with the question, and at most {MAX_ATTACHED} "
+            f"{len(documents)} documents with {characters} characters came with the question, at most {MAX_ATTACHED} "
             f"with {MAX_ATTACHED_CHARACTERS} are read: attach less, or index the files (prefrag index)."
         )
-    attached = []
+    attached: list[Document] = []
     for number, one in enumerate(documents, start=1):
         content = (one.get("content") or "").encode(errors="replace").decode()
         meta = {"title": one.get("title") or f"Document {number}", "source": ATTACHED, "attachment": number}
