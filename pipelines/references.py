@@ -47,5 +47,4 @@ def references_text(result: Mapping[str, Any]) -> str:
     :returns: The list under its heading, or nothing without documents.
     """
     lines = [reference_text(mark, document) for mark, document in references(result)]
-    # A long attached file is several passages.
-    return "\n".join([HEADING, *dict.fromkeys(lines)]) if lines else ""
+    return "\n".join([HEADING, *lines]) if lines else ""

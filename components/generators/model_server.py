@@ -159,8 +159,8 @@ class ModelServer:
                 "under `extra_body`."
             )
         return self._error(
-            f"sent something that is not a chat completion ({type(error).__name__}: {self._mask(str(error))[:200]}): see whether "
-            f"{self.prefix}BASE_URL is the root of an OpenAI-compatible interface; it mostly ends in /v1."
+            f"sent something that is not a chat completion ({type(error).__name__}: {self._mask(str(error))[:200]}): "
+            f"see whether {self.prefix}BASE_URL is the root of an OpenAI-compatible interface; it mostly ends in /v1."
         )
 
     def _explain_status(self, status: int, text: str, attempts: str) -> str:

@@ -39,11 +39,14 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
     """
     answer = result.get("answer_with_citations") or result.get("answer") or "No answer was found."
     # A model may have been made to write its own list.
-    parts = [_OWN_HEADING.sub(lambda heading: f"({heading[1]})", disarm(answer)), _write_note(result, cites)]
+    answer = _OWN_HEADING.sub(lambda heading: f"({heading[1]})", rename_marks(disarm(answer), marks))
+    parts = [answer, _write_note(result, cites)]
     if search_failures(result):
         parts.insert(0, f"{NOTE} no source could be searched, so this answer rests on no document.")
-    parts.append(disarm(references_text(result)))
-    return rename_marks("\n\n".join(filter(None, parts)), marks)
+    sources = rename_marks(disarm(references_text(result)), marks).splitlines()
+    # An attached file can be several passages.
+    parts.append("\n".join(dict.fromkeys(sources)))
+    return "\n\n".join(filter(None, parts))
 
 
 def write_step(event: Event, marks: Mapping[str, str]) -> str:
@@ -77,10 +80,11 @@ def rename_marks(text: str, marks: Mapping[str, str]) -> str:
     if not marks:
         return text
 
-    def rename(mark: re.Match[str]) -> str:
-        return marks.get(mark[0], mark[0]) if mark[0][0] in "AW" else f"D{mark[0]}"
+    def rename(found: re.Match[str]) -> str:
+        renamed = [marks.get(mark, mark) if mark[0] in "AW" else f"D{mark}" for mark in _MARK.findall(found[1])]
+        return f"[{', '.join(dict.fromkeys(renamed))}]"
 
-    return _MARKS.sub(lambda found: f"[{_MARK.sub(rename, found[1])}]", text)
+    return _MARKS.sub(rename, text)
 
 
 def _write_note(result: Mapping[str, Any], cites: bool) -> str:

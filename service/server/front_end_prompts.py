@@ -118,7 +118,7 @@ def take_apart(text: str) -> tuple[str, list[Attachment]]:
 
 def _read_sources(context: str) -> list[Attachment]:
     tags = list(_SOURCE.finditer(context))
-    ends = [*(tag.start() for tag in tags[1:]), len(context)]
+    ends = [tag.start() for tag in tags[1:]] + [len(context)] * bool(tags)
     attached = []
     for tag, end in zip(tags, ends, strict=True):
         content = _before(context[tag.end() : end], "</source>")
