@@ -15,6 +15,9 @@ from prefrag.pipelines.trace_text import one_line, trace_text
 NOTE = "Note:"
 _OWN_HEADING = re.compile(rf"(?m)^[ \t]{{0,9}}({HEADING}|{NOTE})")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_DRAWN_CODE = re.compile(
+    r"((?<!`)`{3,}+|(?<!~)~{3,}+)[ \t]{0,9}(?:html|svg|xml|css|js|javascript|jsx|tsx|mermaid|vega)\b", re.IGNORECASE
+)
 _MARKS = re.compile(r"\[\s{0,9}([AW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[AW]?\d{1,9})*)\s{0,9}\]")
 _MARK = re.compile(r"[AW]?\d+")
 
@@ -26,7 +29,9 @@ def disarm(text: str) -> str:
     :returns: The text, in which an address is at most a visible one.
     """
     # Inline links need `](`, and references to addresses need a definition with `]:`.
-    return _TAG.sub("&lt;", without_userinfo(text).replace("](", "] (").replace("]:", "] :"))
+    plain = _TAG.sub("&lt;", without_userinfo(text).replace("](", "] (").replace("]:", "] :"))
+    # Front ends run or draw what stands in code blocks of these languages.
+    return _DRAWN_CODE.sub(r"\1text", plain)
 
 
 def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, str]) -> str:
@@ -42,7 +47,8 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
     answer = _OWN_HEADING.sub(lambda heading: f"({heading[1]})", rename_marks(disarm(answer), marks))
     parts = [answer, _write_note(result, cites)]
     if search_failures(result):
-        parts.insert(0, f"{NOTE} no source could be searched, so this answer rests on no document.")
+        rests = "" if result.get("documents") else ", so this answer rests on no document"
+        parts.insert(0, f"{NOTE} no source could be searched{rests}.")
     sources = rename_marks(disarm(references_text(result)), marks).splitlines()
     # An attached file can be several passages.
     parts.append("\n".join(dict.fromkeys(sources)))
@@ -99,7 +105,15 @@ def _write_note(result: Mapping[str, Any], cites: bool) -> str:
         says.append("no passage was found, so the answer is the model's own")
     elif result.get("uncited") and cites:
         says.append("the answer cites none of the passages")
+    if (failed := _failed_sources(result)) and not search_failures(result):
+        says.append(f"{' and '.join(failed)} could not be searched")
     if sent := [disarm(one_line(query["query"])) for query in result.get("queries_sent_out") or ()]:
         says.append(f"sent to the web: {', '.join(f'“{query}”' for query in dict.fromkeys(sent))}")
     says = [each for each in says if each]
     return f"{NOTE} {'; '.join(says)}." if says else ""
+
+
+def _failed_sources(result: Mapping[str, Any]) -> list[str]:
+    searches = [event for event in result.get("trace") or () if event.get("kind") == "found"]
+    answered = {event["source"] for event in searches if event.get("titles") or not event.get("error")}
+    return [source for source in dict.fromkeys(event["source"] for event in searches) if source not in answered]

@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from prefrag import pipelines
 from prefrag.components.agent.reasoner import Reasoner
-from prefrag.components.errors import BadInput, PrefragError, error_kind
+from prefrag.components.errors import BadInput, error_kind
 from prefrag.components.generators.model_call import ModelCall, Prepared
 from prefrag.components.state.citations import citation_marks
 from prefrag.components.state.state import Event, RunError, RunSettings, State, identity
@@ -90,10 +90,12 @@ class ServedPipeline(BasePipelineWrapper):
 
     @contextmanager
     def refuse_errors(self) -> Iterator[None]:
-        """Turn the failures that concern clients into HTTP statuses, with the details in the log alone."""
+        """Turn failures into HTTP statuses and words for clients, with the details in the log alone."""
         try:
             yield
-        except (PrefragError, ValueError) as error:
+        except HTTPException:
+            raise
+        except Exception as error:
             status = error_kind(error).http_status
             if status == HTTPStatus.INTERNAL_SERVER_ERROR:
                 # Hayhooks logs no exception that has a status already.
@@ -250,7 +252,7 @@ class ServedPipeline(BasePipelineWrapper):
         return any(isinstance(part, Reasoner) and part.asks_to_cite for _, part in self.pipeline.walk())
 
     def _publish(self, result: dict[str, Any]) -> dict[str, Any]:
-        for error in result["errors"]:
+        for error in result.get("errors") or ():
             logger.warning("A run met a failure: %s", one_line(without_userinfo(error)))
         return self._installation.publish(result)
 

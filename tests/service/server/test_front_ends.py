@@ -199,6 +199,11 @@ class TestNotes:
 
         assert text == "Beta\n\nSources:\n[1] alpha (local)"
 
+    def test_a_source_that_could_not_be_searched_is_named(self, served: Served):
+        text = content(served(search("delta"), answer("1974 [W1]"), errors={"local": "down"}))
+
+        assert "Note: local could not be searched; sent to the web: “delta”." in text
+
     @pytest.mark.parametrize("stream", [False, True])
     def test_no_source_that_could_be_searched_is_the_first_line(self, served: Served, stream: bool):
         client = served(search("alpha"), answer("1974"), errors={"local": "down", "web": "down"})
@@ -242,6 +247,25 @@ class TestStrangersMarkdown:
         assert "\n(Sources:)\n[1] Minutes" in text
         assert text.endswith("\n\nSources:\n[1] alpha (local)")
         assert text.count("\nSources:") == 1
+
+    @pytest.mark.parametrize("fence", ["```html", "~~~~ svg", "``` JavaScript", "```mermaid title"])
+    def test_code_is_shown_and_not_run(self, fence: str):
+        text = write_content({"answer": f"So:\n{fence}\nfetch(1)\n{fence[:3]}"}, cites=False, marks={})
+
+        assert f"\n{fence.split(fence.lstrip('`~'))[0]}text" in text
+
+    def test_code_of_other_languages_stays(self):
+        assert write_content({"answer": "```python\nif a < b: f(x)\n```"}, False, {}).startswith(
+            "```python\nif a < b: f(x)"
+        )
+
+    @pytest.mark.parametrize("filler", ["`", "~", "[", "](", "<", "```html ", "://", "\n \t", "@"])
+    def test_a_long_answer_takes_no_time(self, filler: str):
+        started = time.process_time()
+
+        write_content({"answer": filler * 50_000}, cites=True, marks={"A1": "1"})
+
+        assert time.process_time() - started < 1
 
     def test_nor_in_the_steps(self, served: Served):
         steps = "\n".join(deltas(streamed(self.hostile(served)), "reasoning_content"))
