@@ -12,12 +12,10 @@ from haystack import Document, component
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 
-from prefrag.components.state.state import ATTACHED, RunSettings, State
+from prefrag.components.state.attached import attach
+from prefrag.components.state.state import RunSettings, State
 
 MAX_QUESTION_CHARACTERS = 4_000
-# Of the documents that came with a question; some 15,000 tokens, more than most windows leave for passages.
-MAX_ATTACHED, MAX_ATTACHED_CHARACTERS = 50, 60_000
-PIECE_CHARACTERS = 2_000
 WEB_SWITCH = "PREFRAG_WEB"
 
 
@@ -121,8 +119,8 @@ class StateBuilder:
         if any("\ud800" <= character <= "\udfff" for character in question):
             raise ValueError("The question holds half of a surrogate pair, which is no character: send it as UTF-8.")
         settings = self._narrow(sources, preferred, top_k, max_steps, filters)
-        state = State(question, settings, history=_turns(history or ()), attached=_attach(documents or ()))
-        return {"state": replace(state, started=time.perf_counter())}
+        state = State(question, settings, history=_turns(history or ()), started=time.perf_counter())
+        return {"state": replace(state, attached=attach(documents or ()))}
 
     @component.output_types(state=State)
     async def run_async(
@@ -201,34 +199,6 @@ def _turns(history: Sequence[Mapping[str, str]]) -> tuple[tuple[str, str], ...]:
         if not all(isinstance(turn.get(key) or "", str) for key in ("role", "content")) or not turn.get("role"):
             raise ValueError('A turn of the history is not {"role": ..., "content": ...} with two texts: repair it.')
     return tuple((turn["role"], turn["content"]) for turn in history if turn.get("content"))
-
-
-def _attach(documents: Sequence[Mapping[str, str]]) -> tuple[Document, ...]:
-    """Make passages of the documents that came with a question.
-
-    :param documents: The documents, each with a title and its content.
-    :returns: The passages; a long document gives several, so that a small window can hold a part of it.
-    :raises ValueError: When there are too many, or one is not a title and a text.
-    """
-    if any(
-        not isinstance(one, Mapping) or not all(isinstance(one.get(key) or "", str) for key in ("title", "content"))
-        for one in documents
-    ):
-        raise ValueError('A document is not {"title": ..., "content": ...} with two texts: repair it.')
-    characters = sum(len(one.get("content") or "") for one in documents)
-    if len(documents) > MAX_ATTACHED or characters > MAX_ATTACHED_CHARACTERS:
-        raise ValueError(
-            f"{len(documents)} documents with {characters} characters came with the question, at most {MAX_ATTACHED} "
-            f"with {MAX_ATTACHED_CHARACTERS} are read: attach less, or index the files (prefrag index)."
-        )
-    attached: list[Document] = []
-    for number, one in enumerate(documents, start=1):
-        content = (one.get("content") or "").encode(errors="replace").decode()
-        meta = {"title": one.get("title") or f"Document {number}", "source": ATTACHED, "attachment": number}
-        for start in range(0, len(content), PIECE_CHARACTERS):
-            piece = content[start : start + PIECE_CHARACTERS]
-            attached.append(Document(id=f"{ATTACHED}-{len(attached) + 1}", content=piece, meta=meta))
-    return tuple(attached)
 
 
 def _check(filters: Mapping[str, Any] | None) -> None:

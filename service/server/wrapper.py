@@ -170,7 +170,7 @@ class ServedPipeline(BasePipelineWrapper):
             if attached:
                 options["documents"] = [{"title": each.title, "content": each.content} for each in attached]
             # A bad request is refused before a stream begins, because a stream has sent its status code by then.
-            started = self.pipeline.get_component("start").run(question=question, **options)
+            started = await self.pipeline.get_component("start").run_async(question=question, **options)
             marks = _front_end_marks(started["state"], attached) if attached else {}
             if body.get("stream"):
                 return self._stream(model, question, options, include_usage, marks)
