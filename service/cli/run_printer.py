@@ -10,8 +10,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from prefrag.components.state.state import Event
+from prefrag.components.text.one_line import one_line
 from prefrag.pipelines.references import reference_text, references
-from prefrag.pipelines.trace_text import one_line, trace_text
+from prefrag.pipelines.trace_text import trace_text
 
 
 class RunPrinter:
