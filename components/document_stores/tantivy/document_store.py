@@ -132,7 +132,7 @@ class TantivyDocumentStore:
             order of writing within one write; that of several writes depends on how tantivy merged them, so the same
             corpus written in many small parts may have another order.
         :raises ValueError: When top_k is under 1.
-        :raises FilterError: When the filters cannot be understood or applied.
+        :raises FilterError: When the filters cannot be understood or applied, or name a field that no document has.
         """
         if top_k < 1:
             raise ValueError(f"top_k must be at least 1, not {top_k}.")
@@ -140,6 +140,15 @@ class TantivyDocumentStore:
             check_filters(filters)
         index = self._open()
         return index.search(query, top_k, filters) if index else []
+
+    def check_fields(self, filters: dict[str, Any]) -> None:
+        """Refuse filters on a field of the metadata that no document has.
+
+        :param filters: Haystack's filters.
+        :raises FilterError: When no document has one of their fields; it names those that there are.
+        """
+        if index := self._open():
+            index.commit().check_fields(filters)
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
         """List the documents that match filters.
