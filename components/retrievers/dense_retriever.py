@@ -76,8 +76,9 @@ class DenseRetriever:
         """
         self.text_embedder = text_embedder
         self.retriever = retriever
-        on_server = isinstance(retriever, ElasticsearchEmbeddingRetriever)
-        self._fields = KnownFields(retriever._document_store) if on_server else None
+        self._fields = (
+            KnownFields(retriever._document_store) if isinstance(retriever, ElasticsearchEmbeddingRetriever) else None
+        )
         self._embedder: TextEmbedder | None = None
         self._lock = threading.Lock()
 
