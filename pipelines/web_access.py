@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -37,8 +38,10 @@ def guard_web(pipeline: Any) -> None:
         for _, part in walk_parts(source.retriever)
         if isinstance(part, WebRetriever) and part.demo_stand_in
     ]
+    # A pipeline names the same index in several places.
+    indexes = list({json.dumps(store.to_dict(), sort_keys=True, default=str): store for store in stores}.values())
     for source in sources:
-        source.gate.stores = stores
+        source.gate.stores = indexes
     start = pipeline.get_component("start")
     if hasattr(start, "external_sources"):
         external = {source.name for source in sources}.union(start.external_sources)
@@ -51,4 +54,6 @@ def _is_external_source(part: Any) -> bool:
 
 
 def _find_closed(sources: Sequence[RetrievalSource]) -> set[str]:
-    return {source.name for source in sources if source.leaves and not source.gate.is_open}
+    leaving = [source for source in sources if source.leaves]
+    # All have the same indexes.
+    return set() if not leaving or leaving[0].gate.is_open else {source.name for source in leaving}
