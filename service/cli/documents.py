@@ -71,6 +71,7 @@ def index_documents(
         if web is None:
             raise BadInput("Give the files or folders to index.")
         keep_web_answer(web, name, store.value)
+        typer.echo(f"Index {name}: questions {'may' if web else 'may not'} go to the web.")
         return
     answer = choose_web_answer(web, name, store.value)
     with indexing_bar(console(stderr=True)) as on_progress:
