@@ -13,6 +13,7 @@ import yaml
 
 import prefrag
 from prefrag.components.errors import Missing
+from prefrag.components.generators.model_host import refuse_remote_models
 from prefrag.pipelines.blocks import Block, Change, blocks
 from prefrag.pipelines.own_modules import make_importable, trust_modules
 from prefrag.pipelines.replacing import replace_parts
@@ -152,6 +153,7 @@ def build(block: Block, name: str) -> Any:
     :param name: The name of the pipeline in messages.
     :returns: The Haystack pipeline.
     :raises PipelineMissing: When it cannot be built, or lacks the components that a run needs.
+    :raises RemoteModelRefused: When it has a model on another machine and ``PREFRAG_REMOTE_MODEL`` is off.
     """
     if own := os.environ.get(PIPELINES_VARIABLE):
         make_importable(Path(own).expanduser(), {part["type"] for part in blocks(block)})
@@ -163,6 +165,7 @@ def build(block: Block, name: str) -> Any:
         raise PipelineMissing(
             f"The pipeline {name} has no component {' and no '.join(sorted(missing))}: asking needs both."
         )
+    refuse_remote_models(pipeline)
     return pipeline
 
 

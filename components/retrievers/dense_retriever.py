@@ -12,6 +12,7 @@ from haystack.core.serialization import component_from_dict, component_to_dict, 
 from haystack_integrations.components.retrievers.elasticsearch import ElasticsearchEmbeddingRetriever
 
 from prefrag.components.document_stores.elasticsearch.filters import refuse_analysed_fields
+from prefrag.components.generators.model_host import refuse_remote_models
 from prefrag.components.retrievers.provider import call_async
 
 
@@ -105,8 +106,10 @@ class DenseRetriever:
     def warm_up(self) -> None:
         """Load the model and open the documents.
 
+        :raises RemoteModelRefused: When it is on another machine and ``PREFRAG_REMOTE_MODEL`` is off.
         :raises ImportError: When the embedder's package is not installed.
         """
+        refuse_remote_models(self.text_embedder)
         with self._lock:
             if self._embedder is None:
                 embedder = self.text_embedder

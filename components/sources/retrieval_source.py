@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from haystack import Document, component, default_to_dict
 from haystack.core.serialization import component_to_dict
 from haystack.errors import FilterError
 
+from prefrag.components.generators.model_host import find_models, is_local
 from prefrag.components.recording import Entry, NotRecorded, Recording
 from prefrag.components.retrievers.provider import (
     Ranker,
@@ -22,7 +24,7 @@ from prefrag.components.retrievers.provider import (
 )
 from prefrag.components.sources.domain_filter import DomainFilter, document_url
 from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
-from prefrag.components.state.state import RunError, Search, State
+from prefrag.components.state.state import ModelTraffic, RunError, Search, State
 from prefrag.components.state.state_builder import web_is_off
 
 # The name of the provider in the trace where the documents come from a recording.
@@ -114,6 +116,12 @@ class RetrievalSource:
     def embedded(self) -> bool:
         """Whether the retriever searches in this process, so that parallel calls gain nothing."""
         return bool(getattr(self.retriever, "embedded", False))
+
+    @cached_property
+    def _sent(self) -> tuple[ModelTraffic, ...]:
+        """What one search sends to models: the query to embedders, the query and the documents to rankers."""
+        models = find_models([self.retriever, self.ranker])
+        return tuple(ModelTraffic(model.host, not is_local(model.host), model.role) for model in models)
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the source.
@@ -246,7 +254,7 @@ class RetrievalSource:
         else:
             search = self._record(request, Search(self.name, request.query, error="; ".join(failures)))
         seconds = round(time.perf_counter() - started, 4)
-        request.search = replace(search, seconds=seconds, sent_out=self.external and not stays_local)
+        request.search = replace(search, seconds=seconds, sent_out=self.external and not stays_local, models=self._sent)
 
     def _arguments(self, provider: Retriever, request: _Request) -> dict[str, Any]:
         return select_arguments(

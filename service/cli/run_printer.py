@@ -11,6 +11,7 @@ from rich.text import Text
 
 from prefrag.components.state.state import Event
 from prefrag.pipelines.references import reference_text, references
+from prefrag.pipelines.sent_to_models import write_sent_to_models
 from prefrag.pipelines.trace_text import one_line, trace_text
 
 
@@ -78,6 +79,8 @@ class RunPrinter:
         if "counts" in result:
             self._print(_write_counts(result), "dim")
             self._print(_write_queries_sent_out(result), "dim")
+            for line in write_sent_to_models(result):
+                self._print(line, "yellow")
         if trace:
             self._print_heading("Trace")
             for event in result.get("trace") or ():

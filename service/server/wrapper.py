@@ -22,6 +22,7 @@ from prefrag.components.state.citations import read_citations
 from prefrag.components.state.state import Event
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.references import HEADING, references_text
+from prefrag.pipelines.sent_to_models import hide_model_hosts, write_sent_to_models
 from prefrag.pipelines.trace_text import trace_text
 
 logger = logging.getLogger(__name__)
@@ -54,7 +55,8 @@ class Refusal(HTTPException):
 
     def __init__(self, error: Exception):
         super().__init__(status_code=error_kind(error).http_status, detail=str(error))
-        self.result = getattr(error, "result", None)
+        result = getattr(error, "result", None)
+        self.result = None if result is None else hide_model_hosts(result)
 
 
 @contextmanager
@@ -114,7 +116,7 @@ class ServedPipeline(BasePipelineWrapper):
             "filters": filters,
         }
         with refuse_errors():
-            return await pipelines.ask_async(self.pipeline, question, **options)
+            return hide_model_hosts(await pipelines.ask_async(self.pipeline, question, **options))
 
     async def run_chat_completion_async(
         self, model: str, messages: list[dict[str, Any]], body: dict[str, Any]
@@ -155,6 +157,8 @@ class ServedPipeline(BasePipelineWrapper):
                     yield StreamingChunk("", index=0, reasoning=ReasoningContent(f"{trace_text(output)}\n"))
                 else:
                     result = output
+            for line in write_sent_to_models(result, with_host=False):
+                yield StreamingChunk("", index=0, reasoning=ReasoningContent(f"{line}\n"))
             yield StreamingChunk(_write_content(result), finish_reason="stop")
         except RunFailed as error:
             result = error.result
