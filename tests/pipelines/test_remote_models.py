@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from haystack.components.embedders import OpenAIDocumentEmbedder
+from haystack.utils import Secret
 
 from prefrag.components.generators.model_host import RemoteModelRefused
 from prefrag.pipelines import RunFailed, ask, load
+from prefrag.pipelines.indexing.embedding import embed_index
 from tests.pipelines.scripted import answer, model, retriever, scripted, search, verdict
 
 REMOTE = "api.example.org"
@@ -149,3 +152,11 @@ def test_each_search_counts_the_query_that_its_embedder_got_also_in_a_supplement
     sent = {entry["role"]: entry for entry in ask("Who?", pipeline)["sent_to_models"]}
 
     assert (sent["embedder"]["host"], sent["embedder"]["calls"]) == ("embed.example.org", 2)
+
+
+def test_passages_are_not_embedded_on_another_machine_either(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_REMOTE_MODEL", "off")
+    embedder = OpenAIDocumentEmbedder(api_key=Secret.from_token("none"))
+
+    with pytest.raises(RemoteModelRefused, match=r"api\.openai\.com"):
+        embed_index("demo", embedder=embedder)
