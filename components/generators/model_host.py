@@ -78,7 +78,8 @@ def find_models(part: Any) -> list[Model]:
     """Find the models that a component calls, those of its nested parts included.
 
     A class states where its model runs with an attribute ``model_host``. Of other chat generators and embedders the
-    address of the server is read, and one that shows no address counts as ``unknown``.
+    address of the server is read, and one that shows no address counts as ``unknown``. A class that keeps a part twice,
+    serialised and built, names what it calls in ``model_parts``.
 
     :param part: A component, a pipeline, or the serialised form of a component.
     :returns: The models; none for a component that calls none.
@@ -183,6 +184,8 @@ def _children(part: Any) -> Iterator[Any]:
         yield from part.values()
     elif isinstance(part, list | tuple):
         yield from part
+    elif (called := getattr(part, "model_parts", None)) is not None:
+        yield from called
     elif hasattr(part, "walk") and hasattr(part, "graph"):
         yield from (inner for _, inner in part.walk())
     elif not isinstance(part, type) and (hasattr(part, "run") or hasattr(part, "to_dict")):
@@ -230,10 +233,10 @@ def _find_host(part: Any) -> str | None:
     :param part: The component, or its serialised form.
     :returns: The host; None where the component itself does not show it.
     """
-    declared = getattr(part, "model_host", None)
+    values, names = _attributes(part), _names(part)
+    declared = values.get("model_host") or getattr(part, "model_host", None)
     if isinstance(declared, str):
         return declared
-    values, names = _attributes(part), _names(part)
     if any(_IN_PROCESS.search(name) for name in names):
         return THIS_MACHINE
     client = values.get("client") or values.get("_client")

@@ -79,6 +79,11 @@ class DenseRetriever:
         self._embedder: TextEmbedder | None = None
         self._lock = threading.Lock()
 
+    @property
+    def model_parts(self) -> list[Any]:
+        """The parts that may call a model: the embedder, serialised until it is built, and the retriever."""
+        return [self.text_embedder if self._embedder is None else self._embedder, self.retriever]
+
     def to_dict(self) -> dict[str, Any]:
         """Serialise the retriever.
 

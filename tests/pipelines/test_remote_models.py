@@ -149,9 +149,10 @@ def test_each_search_counts_the_query_that_its_embedder_got_also_in_a_supplement
         replace={f"{name}.retriever": dense(embedder) for name in ("local", "local_again")},
     )
 
-    sent = {entry["role"]: entry for entry in ask("Who?", pipeline)["sent_to_models"]}
+    pipeline.warm_up()
+    sent = [(entry["role"], entry["host"], entry["calls"]) for entry in ask("Who?", pipeline)["sent_to_models"]]
 
-    assert (sent["embedder"]["host"], sent["embedder"]["calls"]) == ("embed.example.org", 2)
+    assert sent == [("llm", "localhost", 3), ("embedder", "embed.example.org", 2)]
 
 
 def test_passages_are_not_embedded_on_another_machine_either(monkeypatch: pytest.MonkeyPatch):
