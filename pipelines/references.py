@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from prefrag.pipelines.trace_text import one_line
+from prefrag.components.text.one_line import one_line
 
 HEADING = "Sources:"
 

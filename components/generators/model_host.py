@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from haystack.utils import Secret
 
 from prefrag.components.errors import PrefragError
+from prefrag.components.parts import walk_parts
 
 Role = Literal["llm", "embedder", "ranker"]
 
@@ -84,7 +85,20 @@ def find_models(part: Any) -> list[Model]:
     :param part: A component, a pipeline, or the serialised form of a component.
     :returns: The models; none for a component that calls none.
     """
-    return _find_models(part, set())
+    found: list[tuple[str, Model]] = []
+    unplaced: list[tuple[str, Model]] = []
+    for path, inner in walk_parts(part, descend=lambda each: not _shows_its_models(each)):
+        if (called := getattr(inner, "model_parts", None)) is not None:
+            found += [(path, model) for model in find_models(called)]
+        elif model := _locate(inner):
+            found.append((path, model))
+        # Any component may sort documents in this process, but text is generated and embedded by a model somewhere.
+        elif (role := _role(inner)) in ("llm", "embedder"):
+            unplaced.append((path, Model(role, UNKNOWN)))
+    # One that only chooses among others has theirs inside it.
+    places = [path for path, _ in [*found, *unplaced]]
+    found += [(path, model) for path, model in unplaced if not any(_is_inside(place, path) for place in places)]
+    return [model for _, model in found]
 
 
 def find_host(chat_generator: Any) -> str:
@@ -158,38 +172,22 @@ def _read_network(entry: str) -> IPv4Network | IPv6Network | None:
         return None
 
 
-def _find_models(part: Any, seen: set[int]) -> list[Model]:
-    if id(part) in seen:
-        return []
-    seen.add(id(part))
+def _locate(part: Any) -> Model | None:
     role = _role(part)
-    if role and (host := _find_host(part)):
-        return [Model(role, host)]
-    inner = [model for child in _children(part) for model in _find_models(child, seen)]
-    # Any component may sort documents in this process, but text is generated and embedded by a model somewhere.
-    return inner or ([Model(role, UNKNOWN)] if role in ("llm", "embedder") else [])
+    host = _find_host(part) if role else None
+    return Model(role, host) if role and host else None
+
+
+def _shows_its_models(part: Any) -> bool:
+    return getattr(part, "model_parts", None) is not None or _locate(part) is not None
+
+
+def _is_inside(path: str, outer: str) -> bool:
+    return path.startswith(f"{outer}.") if outer else bool(path)
 
 
 def _is_block(part: Any) -> bool:
     return isinstance(part, dict) and isinstance(part.get("type"), str) and "." in part["type"]
-
-
-def _children(part: Any) -> Iterator[Any]:
-    """Go through what a part holds and may call.
-
-    :param part: A component, a pipeline, a collection of them, or the serialised form of one.
-    :returns: The parts in it.
-    """
-    if isinstance(part, Mapping):
-        yield from part.values()
-    elif isinstance(part, list | tuple):
-        yield from part
-    elif (called := getattr(part, "model_parts", None)) is not None:
-        yield from called
-    elif hasattr(part, "walk") and hasattr(part, "graph"):
-        yield from (inner for _, inner in part.walk())
-    elif not isinstance(part, type) and (hasattr(part, "run") or hasattr(part, "to_dict")):
-        yield from (value for name, value in _attributes(part).items() if not name.startswith("__"))
 
 
 def _attributes(part: Any) -> Mapping[str, Any]:

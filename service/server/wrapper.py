@@ -135,7 +135,7 @@ class ServedPipeline(BasePipelineWrapper):
             options = {"history": history, **_read_options(body)}
             if body.get("stream"):
                 # A bad request is refused before the stream begins, because a stream has sent its status code by then.
-                self.pipeline.get_component("start").run(question=question, **options)
+                await self.pipeline.get_component("start").run_async(question=question, **options)
                 return self._stream(model, question, options, _includes_usage(body))
         result = await self.run_api_async(question, **options)
         return _make_completion(

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from prefrag.components.state.state_builder import StateBuilder, web_is_off
+from prefrag.components.state.state_builder import StateBuilder
+from prefrag.components.state.web_switch import web_is_off
 
 
 def builder(**changes: Any) -> StateBuilder:
