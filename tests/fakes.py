@@ -22,13 +22,22 @@ class ScriptedChatGenerator:
 
     :param script: The replies; the last one is repeated.
     :param name: Under which name :data:`CALLS` keeps the prompts.
+    :param model_host: Where it claims to run.
     """
 
-    def __init__(self, script: list[str], name: str = "model", context_window: int = 8_192, is_embedded: bool = False):
+    def __init__(
+        self,
+        script: list[str],
+        name: str = "model",
+        context_window: int = 8_192,
+        is_embedded: bool = False,
+        model_host: str = "localhost",
+    ):
         self.script = script
         self.name = name
         self.context_window = context_window
         self.is_embedded = is_embedded
+        self.model_host = model_host
 
     def to_dict(self) -> dict[str, Any]:
         return default_to_dict(
@@ -37,6 +46,7 @@ class ScriptedChatGenerator:
             name=self.name,
             context_window=self.context_window,
             is_embedded=self.is_embedded,
+            model_host=self.model_host,
         )
 
     @classmethod
@@ -110,3 +120,30 @@ class ScriptedRetriever:
             while any(len(CALLS.get(name, ())) < asked for name in self.together_with or ()):
                 await asyncio.sleep(0)
         return output
+
+
+@component
+class ScriptedEmbedder:
+    """Embed every text as the same vector.
+
+    :param model_host: Where it claims to run.
+    """
+
+    def __init__(self, model_host: str = "localhost"):
+        self.model_host = model_host
+
+    def to_dict(self) -> dict[str, Any]:
+        return default_to_dict(self, model_host=self.model_host)
+
+    @component.output_types(embedding=list[float])
+    def run(self, text: str) -> dict[str, Any]:
+        return {"embedding": [1.0]}
+
+
+@component
+class ScriptedVectorRetriever:
+    """Find one document for any vector."""
+
+    @component.output_types(documents=list[Document])
+    def run(self, query_embedding: list[float], top_k: int | None = None, filters: Any = None) -> dict[str, Any]:
+        return {"documents": [Document(id="near", content="Near.", meta={"title": "near"})]}

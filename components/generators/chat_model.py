@@ -15,6 +15,7 @@ from haystack.utils import Secret
 from prefrag.components.generators import embedded_chat_generator
 from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
 from prefrag.components.generators.model_call import with_parameters
+from prefrag.components.generators.model_host import THIS_MACHINE, read_host
 from prefrag.components.generators.model_server import ModelServer, ModelServerError
 
 logger = logging.getLogger(__name__)
@@ -105,6 +106,13 @@ class ChatModel:
         if self._chosen is not None:
             return isinstance(self._chosen, EmbeddedChatGenerator)
         return not self._variable("BASE_URL")
+
+    @property
+    def model_host(self) -> str:
+        """The host on which the model runs."""
+        if isinstance(self._chosen, ModelServer):
+            return read_host(self._chosen.base_url)
+        return THIS_MACHINE if self.is_embedded else read_host(self._variable("BASE_URL"))
 
     @property
     def context_window(self) -> int:

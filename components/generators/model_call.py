@@ -12,10 +12,11 @@ from haystack import Document
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
+from prefrag.components.generators.model_host import find_host, is_local, refuse_remote_models
 from prefrag.components.generators.reasoning_blocks import strip_reasoning
 from prefrag.components.generators.token_budget import Observations, estimate_tokens, fit_to_window
 from prefrag.components.prompts.render_prompt import render_prompt
-from prefrag.components.state.state import Identity, RunError, State, identity
+from prefrag.components.state.state import Identity, ModelTraffic, RunError, State, identity
 
 DEFAULT_CONTEXT_WINDOW = 8_192
 # The tokens that a chat template adds to each further message.
@@ -114,7 +115,11 @@ class ModelCall:
         return int(getattr(self.chat_generator, "context_window", None) or DEFAULT_CONTEXT_WINDOW)
 
     def warm_up(self) -> None:
-        """Load or connect the model."""
+        """Load or connect the model.
+
+        :raises RemoteModelRefused: When it is on another machine and ``PREFRAG_REMOTE_MODEL`` is off.
+        """
+        refuse_remote_models(self.chat_generator)
         if hasattr(self.chat_generator, "warm_up"):
             self.chat_generator.warm_up()
 
@@ -224,8 +229,16 @@ class ModelCall:
             raise self._failure(error, call.state) from error
         return self._read_output(output, call)
 
+    def _count_sent(self, state: State, meta: Mapping[str, Any]) -> State:
+        # Counted for failed calls too: a prompt that got no reply has left all the same.
+        host = find_host(self.chat_generator)
+        usage = meta.get("usage") or {}
+        read, written = (int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens"))
+        role = "judge" if self.caller == "judge" else "llm"
+        return state.with_traffic(ModelTraffic(host, not is_local(host), role, 1, read, written))
+
     def _failure(self, error: Exception, state: State) -> RunError:
-        state = state.with_event("error", caller=self.caller, message=str(error))
+        state = self._count_sent(state, {}).with_event("error", caller=self.caller, message=str(error))
         return RunError(f"The {self.caller}'s model failed: {error}", state)
 
     def _read_output(self, output: dict[str, Any], call: Prepared) -> tuple[ChatMessage, State]:
@@ -237,7 +250,7 @@ class ModelCall:
         if not call.keep_thinking:
             text = strip_reasoning(text)
         message = ChatMessage.from_assistant(text, tool_calls=reply.tool_calls, meta=reply.meta)
-        return message, call.state.with_call(self.caller, reply.meta)
+        return message, self._count_sent(call.state, reply.meta).with_call(self.caller, reply.meta)
 
 
 def with_parameters(parameters: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
 from prefrag.components.generators.model_call import ChatGenerator
+from prefrag.components.generators.model_host import THIS_MACHINE, find_host
 from prefrag.components.recording import Entry, Recording
 
 
@@ -69,6 +70,13 @@ class RecordedChatGenerator:
     def is_embedded(self) -> bool:
         """Whether the model is the embedded one."""
         return bool(self._facts()["is_embedded"])
+
+    @property
+    def model_host(self) -> str:
+        """The host on which the model runs; this machine while its replies are replayed."""
+        if self.chat_generator is None or self.recording.mode == "replay":
+            return THIS_MACHINE
+        return find_host(self.chat_generator)
 
     @property
     def context_window(self) -> int | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Literal, get_args
 
 from haystack import Document, component
@@ -90,6 +90,7 @@ def compose(
             for event in state.events
             if event.kind == "held_back"
         ],
+        "sent_to_models": [asdict(sent) for sent in state.sent_to_models],
         "trace": [event.to_dict() for event in state.events],
     }
 
