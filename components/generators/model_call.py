@@ -101,7 +101,14 @@ class ModelCall:
         # Read only at a call, because a recording of the model may not exist earlier.
         models = getattr(self.chat_generator, "generation_kwargs", None) or {}
         chosen = {name: models.get(name, value) for name, value in self._defaults.items()}
+        if models.get("max_completion_tokens") is not None:
+            chosen["max_completion_tokens"] = models["max_completion_tokens"]
         return {**chosen, **self._given}
+
+    @property
+    def limit_setting(self) -> str:
+        """The name of the setting of how long a reply may be."""
+        return str(getattr(self.chat_generator, "limit_setting", None) or "`max_tokens`")
 
     @property
     def is_embedded(self) -> bool:
@@ -143,9 +150,10 @@ class ModelCall:
         :returns: The call.
         :raises RunError: When the prompt does not fit even without documents, or cannot be rendered.
         """
-        generation_kwargs = with_parameters(self.generation_kwargs, kwargs)
+        limit = getattr(self.chat_generator, "reply_limit", None)
+        generation_kwargs = limit_reply(with_parameters(self.generation_kwargs, kwargs), limit)
         window = self.context_window
-        reply_tokens = min(int(generation_kwargs.get("max_tokens") or 512), window // 2)
+        reply_tokens = min(reply_limit(generation_kwargs) or 512, window // 2)
         tool_tokens = sum(estimate_tokens(json.dumps(tool.tool_spec)) for tool in tools)
 
         def conversation(kept: Observations) -> list[ChatMessage]:
@@ -238,6 +246,30 @@ class ModelCall:
             text = strip_reasoning(text)
         message = ChatMessage.from_assistant(text, tool_calls=reply.tool_calls, meta=reply.meta)
         return message, call.state.with_call(self.caller, reply.meta)
+
+
+def reply_limit(parameters: dict[str, Any]) -> int | None:
+    """Read how many tokens a reply may have.
+
+    :param parameters: Generation parameters.
+    :returns: The tokens; None where no parameter limits them.
+    """
+    limit = parameters.get("max_completion_tokens") or parameters.get("max_tokens")
+    return int(limit) if limit else None
+
+
+def limit_reply(parameters: dict[str, Any], limit: int | None) -> dict[str, Any]:
+    """Limit a reply once, because servers refuse a call with both parameters that do.
+
+    :param parameters: Generation parameters.
+    :param limit: Tokens that override those of the parameters; None keeps them.
+    :returns: The parameters with ``max_completion_tokens``, if they had it, and with ``max_tokens`` otherwise.
+    """
+    name = "max_completion_tokens" if parameters.get("max_completion_tokens") is not None else "max_tokens"
+    others = {key: value for key, value in parameters.items() if key not in ("max_tokens", "max_completion_tokens")}
+    if limit is not None:
+        return {**others, name: limit}
+    return {**others, name: parameters[name]} if name in parameters else others
 
 
 def with_parameters(parameters: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:
