@@ -161,7 +161,7 @@ class TestPreference:
         assert result["steps"][0]["verdict"]["parsed"] is False
 
     async def test_a_label_that_cannot_be_read_steers_with_that_setting(self):
-        replace = {"judge.judge.on_unparsable": "switch"}
+        replace = {"judge.judge.on_doubt": "switch"}
 
         result = await ask(mspr(local("alpha"), local("delta"), final(), verdicts=("Perhaps.",), replace=replace))
 

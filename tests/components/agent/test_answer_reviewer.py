@@ -33,7 +33,7 @@ def reviewed(script: str, reached: State = ANSWERED, **changes: Any) -> tuple[st
     ("changes", "message"),
     [
         ({"supplement_source": "moon"}, r"set it to one of \['local', 'web'\]"),
-        ({"on_unparsable": "ask"}, "set it to accept or supplement"),
+        ({"on_doubt": "switch"}, "set it to keep or end"),
         ({"prompt": "nonsense"}, "No prompt 'nonsense'"),
     ],
 )

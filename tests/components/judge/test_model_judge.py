@@ -29,7 +29,7 @@ def judged(reached: State, *script: str, **settings: Any) -> tuple[Verdict, Stat
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"on_unparsable": "ask"}, "set it to switch or keep"),
+        ({"on_doubt": "ask"}, "set it to keep, end, switch"),
         ({"prompt": "nonsense"}, "No prompt 'nonsense'"),
     ],
 )
@@ -93,7 +93,7 @@ def test_is_understood_however_it_writes(reply: str, status: bool):
 @pytest.mark.parametrize("reply", ["", "Perhaps.", '{"analysis": "true or not"}', '{"status": "maybe"}', "<think>True"])
 @pytest.mark.parametrize(("setting", "status"), [("switch", False), ("keep", True)])
 def test_what_is_not_understood_is_decided_by_the_setting(reply: str, setting: Any, status: bool):
-    verdict, _ = judged(JUDGED, reply, on_unparsable=setting)
+    verdict, _ = judged(JUDGED, reply, on_doubt=setting)
 
     assert (verdict.status, verdict.parsed) == (status, False)
 
