@@ -23,9 +23,7 @@ def read_completion(body: bytes) -> list[ChatMessage]:
     """
     completion = json.loads(body.decode("utf-8", "replace"))
     usage = completion.get("usage")
-    counts = {
-        name: count for name in _COUNTS if isinstance(usage, dict) and isinstance(count := usage.get(name), int)
-    }
+    counts = {name: count for name in _COUNTS if isinstance(usage, dict) and isinstance(count := usage.get(name), int)}
     return [
         _read_choice(choice, {"model": completion.get("model"), "index": index, "usage": counts})
         for index, choice in enumerate(completion["choices"])
@@ -68,6 +66,4 @@ def _read_call(requested: Any) -> ToolCall | None:
     if arguments is None:
         return None
     identifier = requested.get("id")
-    return ToolCall(
-        repair(function["name"]), repair(arguments), id=identifier if isinstance(identifier, str) else None
-    )
+    return ToolCall(repair(function["name"]), repair(arguments), id=identifier if isinstance(identifier, str) else None)

@@ -17,7 +17,7 @@ _PAIR = re.compile(
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
 _WORDS = {"true": True, "false": False, "null": None, "none": None}
-_PLAIN_QUOTES = str.maketrans("\u201c\u201d\u201e\u2018\u2019", "\"\"\"''")
+_PLAIN_QUOTES = str.maketrans("\u201c\u201d\u201e\u2018\u2019", '"""\'\'')
 # Each beginning that is not an object costs a pass over the text.
 _MOST_ATTEMPTS = 50
 _MOST_LEVELS = 8

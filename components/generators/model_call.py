@@ -307,11 +307,10 @@ class ModelCall:
             text = text[: min(ends)]
             meta["finish_reason"] = "stop"
         state = call.state.with_call(self.caller, reply.meta)
-        message = ChatMessage.from_assistant(text, tool_calls=reply.tool_calls, meta=meta)
-        if is_cut_off(message):
-            limit = reply_limit(call.generation_kwargs)
+        if meta.get("finish_reason") == "length":
+            meta["reply_limit"] = limit = reply_limit(call.generation_kwargs)
             state = state.with_event("cut_off", caller=self.caller, limit=limit, setting=self.limit_setting)
-        return message, state
+        return ChatMessage.from_assistant(text, tool_calls=reply.tool_calls, meta=meta), state
 
 
 def is_cut_off(message: ChatMessage) -> bool:
