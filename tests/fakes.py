@@ -24,7 +24,15 @@ class ScriptedChatGenerator:
     :param name: Under which name :data:`CALLS` keeps the prompts.
     """
 
-    def __init__(self, script: list[str], name: str = "model", context_window: int = 8_192, is_embedded: bool = False):
+    def __init__(
+        self,
+        script: list[str],
+        name: str = "model",
+        context_window: int = 8_192,
+        is_embedded: bool = False,
+        finish_reason: str = "stop",
+    ):
+        self.finish_reason = finish_reason
         self.script = script
         self.name = name
         self.context_window = context_window
@@ -37,6 +45,7 @@ class ScriptedChatGenerator:
             name=self.name,
             context_window=self.context_window,
             is_embedded=self.is_embedded,
+            finish_reason=self.finish_reason,
         )
 
     @classmethod
@@ -51,7 +60,9 @@ class ScriptedChatGenerator:
             reply = self.script[min(len(calls), len(self.script)) - 1]
         if reply.startswith("!"):
             raise RuntimeError(reply[1:])
-        meta = {"usage": {"prompt_tokens": 10, "completion_tokens": 2}}
+        # A reply whose last character is the sign for an ellipsis was cut off.
+        cut = "length" if reply.endswith("\u2026") else self.finish_reason
+        meta = {"usage": {"prompt_tokens": 10, "completion_tokens": 2}, "finish_reason": cut}
         return {"replies": [ChatMessage.from_assistant(reply, meta=meta)]}
 
     @component.output_types(replies=list[ChatMessage])

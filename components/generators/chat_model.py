@@ -111,12 +111,12 @@ class ChatModel:
         if self._context_window is not None:
             return self._context_window
         default = embedded_chat_generator.CONTEXT_WINDOW if self.is_embedded else _SERVER_CONTEXT_WINDOW
-        return self._tokens("CONTEXT", "that the model can hold") or default
+        return self._read_tokens(self._variable("CONTEXT"), "CONTEXT", "that the model can hold") or default
 
     @property
     def reply_limit(self) -> int | None:
         """Tokens that a reply may have, its thinking included; None leaves it to the YAML."""
-        return self._tokens("MAX_TOKENS", "that a reply may have")
+        return self._read_tokens(self._variable("MAX_TOKENS"), "MAX_TOKENS", "that a reply may have")
 
     @property
     def limit_setting(self) -> str:
@@ -131,8 +131,7 @@ class ChatModel:
             raise ValueError(f"{self._prefix}THINKING is '{value}': set it to on or off, or leave it out.")
         return None if not value else value == "on"
 
-    def _tokens(self, name: str, which: str) -> int | None:
-        value = self._variable(name)
+    def _read_tokens(self, value: str, name: str, which: str) -> int | None:
         if value and (not value.isdecimal() or int(value) == 0):
             raise ValueError(f"{self._prefix}{name} is '{value}': set it to the tokens {which}.")
         return int(value) if value else None
