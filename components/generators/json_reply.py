@@ -19,7 +19,7 @@ _PAIR = re.compile(
 _WORDS = {"true": True, "false": False, "null": None, "none": None}
 _PLAIN_QUOTES = str.maketrans("\u201c\u201d\u201e\u2018\u2019", '"""\'\'')
 # Each beginning that is not an object costs a pass over the text.
-_MOST_ATTEMPTS = 50
+_MOST_ATTEMPTS = 20
 _MOST_LEVELS = 8
 _LEADING = re.compile(r"(?:(?P<true>true|yes)|false|no)(?![^\W_])", re.IGNORECASE)
 _REASON_FOLLOWS = re.compile(r"\s*(?:$|[.,;:!()\n\u2013\u2014-]|because\b|since\b|as\b)", re.IGNORECASE)
@@ -134,7 +134,7 @@ def _read_pairs(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
     :param start: The position of the object's first brace.
     :returns: Its values by their names, those of objects in it too, None when there are none; and where reading went.
     """
-    if text[start + 1 :].lstrip()[:1] not in "\"'":
+    if text[start + 1 : start + 100].lstrip()[:1] not in "\"'":
         text = text.translate(_PLAIN_QUOTES)
     values: dict[str, Any] = {}
     position, depth = start + 1, 1
