@@ -27,6 +27,7 @@ class RunPrinter:
         "observation": "dim",
         "answer": "bold",
         "unreadable": "yellow",
+        "cut_off": "yellow",
         "unknown_action": "yellow",
         "exhausted": "yellow",
         "cut": "yellow",
