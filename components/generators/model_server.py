@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
 from prefrag.components.errors import PrefragError
 from prefrag.components.generators.chat_completion import read_completion
+from prefrag.components.text.addresses import without_userinfo
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
@@ -64,8 +64,7 @@ class ModelServer:
     @property
     def address(self) -> str:
         """The URL without its secret parts."""
-        url = urlsplit(self.base_url)
-        return f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path.rstrip('/')}"
+        return without_userinfo(self.base_url).partition("?")[0].partition("#")[0].rstrip("/")
 
     @property
     def deadline(self) -> float:
@@ -140,11 +139,12 @@ class ModelServer:
         :param retry_after: Seconds after which the server wants to be called again, if it gave them.
         :returns: The error.
         """
-        message = f"The model server at {self.address} (model '{self.model}') {self._mask(reason)}"
-        return ModelServerError(message, status, retry_after)
+        message = f"The model server at {self.address} (model '{self.model}') {reason}"
+        return ModelServerError(self._mask(message), status, retry_after)
 
     def _mask(self, text: str) -> str:
-        return text.replace(self.api_key, "***") if self.api_key else text
+        """Remove the key from a text; before the text is cut, because a part of a key is one too."""
+        return without_userinfo(text.replace(self.api_key, "***") if self.api_key else text)
 
     @contextmanager
     def _explain_errors(self) -> Iterator[None]:
@@ -170,7 +170,6 @@ class ModelServer:
                 f"({error.__cause__ or error})."
             )
         if isinstance(error, openai.APIStatusError):
-            # The key is masked before the text is cut, or a part of it would remain at the end.
             reason = self._explain_status(error.status_code, self._mask(str(error))[:500], attempts)
             return self._error(reason, error.status_code, _read_retry_after(error.response.headers))
         if isinstance(error, TypeError) and "unexpected keyword argument" in str(error):
@@ -179,8 +178,8 @@ class ModelServer:
                 "under `extra_body`."
             )
         return self._error(
-            f"sent something that is not a chat completion ({type(error).__name__}: {str(error)[:200]}): see whether "
-            f"{self.prefix}BASE_URL is the root of an OpenAI-compatible interface; it mostly ends in /v1."
+            f"sent something that is not a chat completion ({type(error).__name__}: {self._mask(str(error))[:200]}): "
+            f"see whether {self.prefix}BASE_URL is the root of an OpenAI-compatible interface; it mostly ends in /v1."
         )
 
     def _explain_status(self, status: int, text: str, attempts: str) -> str:

@@ -85,7 +85,7 @@ class ModelJudge:
         return self._decide(*await self._call.send_until_read_async(self._prepare(state), _read))
 
     def _prepare(self, state: State) -> Prepared:
-        earlier = [step.shown for step in state.steps[:-1]]
+        earlier = [state.attached, *(step.shown for step in state.steps[:-1])]
 
         def values(observations: Any) -> dict[str, Any]:
             observed = [document for documents in observations[:-1] for document in documents]

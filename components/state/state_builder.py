@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from haystack import Document, component
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 
+from prefrag.components.state.attached import attach
 from prefrag.components.state.state import RunSettings, State
 
 MAX_QUESTION_CHARACTERS = 4_000
@@ -93,6 +95,7 @@ class StateBuilder:
         top_k: int | None = None,
         max_steps: int | None = None,
         filters: dict[str, Any] | None = None,
+        documents: list[dict[str, str]] | None = None,
     ) -> dict[str, State]:
         """Build the state of a run, with the settings of the pipeline narrowed by the request.
 
@@ -103,6 +106,8 @@ class StateBuilder:
         :param top_k: The number of documents a retrieval in this run.
         :param max_steps: The number of steps of this run, at most that of the pipeline.
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
+        :param documents: Texts that belong to the question, such as attached files, as ``{"title", "content"}``. The
+            model is shown them; no query is made of them.
         :returns: ``state``, the start of the run.
         :raises ValueError: When the question is empty, too long or no text, or an option cannot be granted.
         """
@@ -114,7 +119,8 @@ class StateBuilder:
         if any("\ud800" <= character <= "\udfff" for character in question):
             raise ValueError("The question holds half of a surrogate pair, which is no character: send it as UTF-8.")
         settings = self._narrow(sources, preferred, top_k, max_steps, filters)
-        return {"state": State(question, settings, history=_turns(history or ()), started=time.perf_counter())}
+        state = State(question, settings, history=_turns(history or ()), started=time.perf_counter())
+        return {"state": replace(state, attached=attach(documents or ()))}
 
     @component.output_types(state=State)
     async def run_async(
@@ -126,6 +132,7 @@ class StateBuilder:
         top_k: int | None = None,
         max_steps: int | None = None,
         filters: dict[str, Any] | None = None,
+        documents: list[dict[str, str]] | None = None,
     ) -> dict[str, State]:
         """Do as :meth:`run` does, without blocking the event loop.
 
@@ -136,10 +143,12 @@ class StateBuilder:
         :param top_k: The number of documents a retrieval in this run.
         :param max_steps: The number of steps of this run, at most that of the pipeline.
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
+        :param documents: Texts that belong to the question, such as attached files, as ``{"title", "content"}``. The
+            model is shown them; no query is made of them.
         :returns: ``state``, the start of the run.
         :raises ValueError: When the question is empty, too long or no text, or an option cannot be granted.
         """
-        return self.run(question, history, sources, preferred, top_k, max_steps, filters)
+        return self.run(question, history, sources, preferred, top_k, max_steps, filters, documents)
 
     def _narrow(
         self,

@@ -84,13 +84,14 @@ def list_documents(
     from dataclasses import asdict
 
     from prefrag.pipelines import indexing
+    from prefrag.pipelines.trace_text import one_line
 
     listed = indexing.list_documents(_index_name(index), store.value)
     if as_json:
         typer.echo(json.dumps([asdict(entry) for entry in listed], ensure_ascii=False, indent=2))
         return
     for entry in listed:
-        typer.echo(f"{entry.passages:>9,}  {entry.path or 'passages of another origin'}")
+        typer.echo(f"{entry.passages:>9,}  {one_line(entry.path) if entry.path else 'passages of another origin'}")
     total = sum(entry.passages for entry in listed)
     typer.echo(f"{total:>9,}  passages in {len(listed)} file{'' if len(listed) == 1 else 's'}")
 
@@ -122,6 +123,8 @@ def prune_documents(index: IndexOption = None, store: StoreOption = Store.tantiv
 
 
 def _print_report(report: IndexReport, index: str) -> None:
+    from prefrag.pipelines.trace_text import one_line
+
     terminal = console(stderr=True)
     for skipped in report.skipped:
         terminal.print(f"Skipped {skipped}", style="yellow", markup=False)
@@ -133,7 +136,7 @@ def _print_report(report: IndexReport, index: str) -> None:
         f"{len(report.skipped):,} skipped, {report.seconds:.1f} s."
     )
     for path in report.pruned:
-        typer.echo(f"Gone: {path}")
+        typer.echo(f"Gone: {one_line(path)}")
 
 
 def _exit_code(report: IndexReport) -> int:
