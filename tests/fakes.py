@@ -32,7 +32,9 @@ class ScriptedChatGenerator:
         context_window: int = 8_192,
         is_embedded: bool = False,
         model_host: str = "localhost",
+        finish_reason: str = "stop",
     ):
+        self.finish_reason = finish_reason
         self.script = script
         self.name = name
         self.context_window = context_window
@@ -47,6 +49,7 @@ class ScriptedChatGenerator:
             context_window=self.context_window,
             is_embedded=self.is_embedded,
             model_host=self.model_host,
+            finish_reason=self.finish_reason,
         )
 
     @classmethod
@@ -61,7 +64,9 @@ class ScriptedChatGenerator:
             reply = self.script[min(len(calls), len(self.script)) - 1]
         if reply.startswith("!"):
             raise RuntimeError(reply[1:])
-        meta = {"usage": {"prompt_tokens": 10, "completion_tokens": 2}}
+        # A reply whose last character is the sign for an ellipsis was cut off.
+        cut = "length" if reply.endswith("\u2026") else self.finish_reason
+        meta = {"usage": {"prompt_tokens": 10, "completion_tokens": 2}, "finish_reason": cut}
         return {"replies": [ChatMessage.from_assistant(reply, meta=meta)]}
 
     @component.output_types(replies=list[ChatMessage])

@@ -88,6 +88,16 @@ class RecordedChatGenerator:
         """The parameters of the model by their OpenAI names; an old recording may not have them."""
         return dict(self._facts().get("generation_kwargs") or {})
 
+    @property
+    def reply_limit(self) -> int | None:
+        """Tokens of a reply that the environment set; None leaves them to the parameters."""
+        return self._facts().get("reply_limit")
+
+    @property
+    def limit_setting(self) -> str | None:
+        """The name of the setting of how long a reply may be; None when the model does not report it."""
+        return getattr(self.chat_generator, "limit_setting", None)
+
     def warm_up(self) -> None:
         """Load or connect the model, unless it is replayed.
 
@@ -172,6 +182,8 @@ class RecordedChatGenerator:
         }
         if own := getattr(inner, "generation_kwargs", None):
             facts["generation_kwargs"] = dict(own)
+        if (limit := getattr(inner, "reply_limit", None)) is not None:
+            facts["reply_limit"] = limit
         before = dict(kept.facts) if kept is not None and kept.facts is not None else facts
         if before != facts:
             raise ValueError(

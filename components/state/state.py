@@ -46,6 +46,8 @@ class Action(StrEnum):
     ANSWER = "answer"
     UNKNOWN_ACTION = "unknown_action"
     UNREADABLE = "unreadable"
+    NONE = "none"
+    """No further search, and no answer either: the final answer is generated next (MSPR, III.B)."""
 
 
 class _Value:
@@ -180,6 +182,7 @@ class Step(_Value):
     :param label: The model's own evaluation of that answer; None when it gave none.
     :param explanation: Why it chose the label.
     :param suggestions: What would improve the answer.
+    :param cut_at: Where the reply was cut off before it could be read, the tokens at which; else None.
     :param forced: Whether the model had to answer because the steps were used up.
     :param searches: The retrievals made for this step.
     :param verdict: The judge's verdict on the first of them.
@@ -200,6 +203,7 @@ class Step(_Value):
     label: Label | None = None
     explanation: str = ""
     suggestions: str = ""
+    cut_at: int | None = None
     forced: bool = False
     searches: tuple[Search, ...] = ()
     verdict: Verdict | None = None

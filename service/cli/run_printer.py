@@ -29,6 +29,7 @@ class RunPrinter:
         "observation": "dim",
         "answer": "bold",
         "unreadable": "yellow",
+        "cut_off": "yellow",
         "unknown_action": "yellow",
         "exhausted": "yellow",
         "held_back": "yellow",
