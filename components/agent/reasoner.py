@@ -10,6 +10,7 @@ from haystack import component
 from haystack.dataclasses import ChatMessage
 
 from prefrag.components.agent.reply_formats import FORMATS, JsonFormat, ReplyFormat, Tags, TagsFormat, Tool, Turn
+from prefrag.components.agent.reply_formats.fields import shorten
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
 from prefrag.components.generators.token_budget import Observations
 from prefrag.components.prompts.quotation import passages
@@ -140,6 +141,11 @@ class Reasoner:
         return {"state": self._read(*await self._call.send_for_message_async(self._prepare(state)))}
 
     @property
+    def asks_to_cite(self) -> bool:
+        """Whether the model is asked for the numbers of the passages behind its answer."""
+        return self.cite and self._format.cites
+
+    @property
     def _format(self) -> ReplyFormat:
         name = self.reply_format
         if name == "auto":
@@ -154,18 +160,19 @@ class Reasoner:
 
     def _prepare(self, state: State) -> Prepared:
         form, tools, settings = self._format, self._choose_tools(state), state.settings
-        marks = prompt_marks(state) if self.cite and form.cites else {}
+        marks = prompt_marks(state) if self.asks_to_cite else {}
         answer_format = self.answer_format or ANSWER_FORMATS[settings.answer_type]
 
         def turns(observations: Observations) -> list[Turn]:
             return [
                 Turn(step, passages(shown, step.note, marks) if step.observed else None)
-                for step, shown in zip(state.steps, observations, strict=True)
+                for step, shown in zip(state.steps, observations[1:], strict=True)
             ]
 
         def values(observations: Observations) -> dict[str, Any]:
             return {
                 "question": state.question,
+                "attached": passages(observations[0], marks=marks) if state.attached else "",
                 "history": state.history if not state.typed else (),
                 "tools": tools,
                 "tool_names": " or ".join(tool.name for tool in tools),
@@ -186,7 +193,7 @@ class Reasoner:
         return self._call.prepare(
             state,
             self.prompt or form.prompt,
-            [step.shown for step in state.steps],
+            [state.attached, *(step.shown for step in state.steps)],
             values,
             messages=lambda prompt, observations: form.messages(prompt, turns(observations), tools, self.must_answer),
             tools=form.callable_tools(tools),
@@ -208,9 +215,14 @@ class Reasoner:
         if not self.self_evaluation:
             # A model may give them nevertheless.
             step = replace(step, label=None, explanation="", suggestions="")
-        # A method whose only call is this one has no earlier step that was used up.
-        forced = self.must_answer and any(
-            earlier.reply or earlier.tool or earlier.action is not Action.SEARCH for earlier in state.steps
+        if step.action in (Action.UNREADABLE, Action.UNKNOWN_ACTION):
+            step = replace(step, reply=shorten(step.reply), thought=shorten(step.thought), tool=shorten(step.tool))
+        # A method whose only call is this one has no earlier step that was used up, and a model that wants no further
+        # search was not forced to stop.
+        forced = (
+            self.must_answer
+            and any(earlier.reply or earlier.tool or earlier.action is not Action.SEARCH for earlier in state.steps)
+            and state.step.action is not Action.NONE
         )
         known = known_marks(state)
         # A mark means nothing to a search engine.
@@ -218,6 +230,8 @@ class Reasoner:
         state = state.with_step(replace(step, query=query, forced=forced))
         if step.thought:
             state = state.with_event("thought", text=without_codes(step.thought, known))
+        if step.action is Action.SEARCH and len(message.tool_calls) > 1:
+            state = state.with_event("calls_dropped", number=len(message.tool_calls) - 1)
         if step.action is Action.ANSWER:
             label = step.label.value if step.label else None
             state = state.with_event("answer", text=cite_plainly(step.answer, known), label=label, forced=forced)

@@ -9,7 +9,7 @@ from haystack import component
 
 from prefrag.components.agent.reply_formats import read_label
 from prefrag.components.agent.reply_formats.fields import with_evaluation
-from prefrag.components.generators.json_reply import object_schema, read_object, response_format
+from prefrag.components.generators.json_reply import object_schema, read_field, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
 from prefrag.components.prompts.quotation import passages
 from prefrag.components.prompts.render_prompt import prompt_path
@@ -76,7 +76,7 @@ class SelfReflector:
         :raises RunError: When the model fails; it holds the state.
         """
         if self.reflection == "call" and self._call is not None:
-            state = self._label(*self._call.send(self._prepare(self._call, state)))
+            state = self._label(*self._call.send_until_read(self._prepare(self._call, state), _read))
         return self._route(state)
 
     @component.output_types(accepted=State, supplement=State)
@@ -88,7 +88,7 @@ class SelfReflector:
         :raises RunError: When the model fails; it holds the state.
         """
         if self.reflection == "call" and self._call is not None:
-            state = self._label(*await self._call.send_async(self._prepare(self._call, state)))
+            state = self._label(*await self._call.send_until_read_async(self._prepare(self._call, state), _read))
         return self._route(state)
 
     def _prepare(self, call: ModelCall, state: State) -> Prepared:
@@ -97,20 +97,16 @@ class SelfReflector:
             observed = passages(shown, marks=prompt_marks(state)) if shown else ""
             return {"question": state.question, "observed": observed, "answer": state.step.answer}
 
-        observations = [step.documents for step in state.steps]
+        observations = [state.attached, *(step.documents for step in state.steps)]
         return call.prepare(
             state, self.prompt, observations, values, response_format=response_format("reflection", _SCHEMA)
         )
 
-    def _label(self, text: str, state: State) -> State:
-        values = read_object(text) or {"label": text}
-        label = read_label(str(values.get("label") or ""))
-        if label is None:
-            # The label in the reply itself is better than none.
+    def _label(self, reflection: dict[str, Any] | None, _: str, state: State) -> State:
+        if reflection is None:
+            # The label in the reply itself is better than none, and a doubt is no reason to search again.
             return state.with_event("unreadable", caller="reflector")
-        explanation, suggestions = (str(values.get(name) or "") for name in ("explanation", "suggestions"))
-        reply = with_evaluation(state.step.reply, label, explanation, suggestions)
-        return state.with_last(reply=reply, label=label, explanation=explanation, suggestions=suggestions)
+        return state.with_last(reply=with_evaluation(state.step.reply, **reflection), **reflection)
 
     def _route(self, state: State) -> dict[str, State]:
         label = state.step.label
@@ -132,3 +128,10 @@ class SelfReflector:
         for source in state.settings.sources:
             state = state.with_event("search", source=source, query=state.question)
         return {"supplement": replace(state, supplements=state.supplements + 1)}
+
+
+def _read(text: str) -> dict[str, Any] | None:
+    field, values = read_field(text, "label")
+    label = read_label(text if field is None and not values else str(field or ""))
+    texts = {name: str(values.get(name) or "") for name in ("explanation", "suggestions")}
+    return None if label is None else {"label": label, **texts}

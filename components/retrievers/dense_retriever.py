@@ -11,7 +11,9 @@ from haystack import Document, component, default_to_dict
 from haystack.core.serialization import component_from_dict, component_to_dict, import_class_by_name
 from haystack_integrations.components.retrievers.elasticsearch import ElasticsearchEmbeddingRetriever
 
+from prefrag.components.document_stores.elasticsearch.fields import KnownFields
 from prefrag.components.document_stores.elasticsearch.filters import refuse_analysed_fields
+from prefrag.components.generators.model_host import refuse_remote_models
 from prefrag.components.retrievers.provider import call_async
 
 
@@ -75,8 +77,16 @@ class DenseRetriever:
         """
         self.text_embedder = text_embedder
         self.retriever = retriever
+        self._fields = (
+            KnownFields(retriever._document_store) if isinstance(retriever, ElasticsearchEmbeddingRetriever) else None
+        )
         self._embedder: TextEmbedder | None = None
         self._lock = threading.Lock()
+
+    @property
+    def model_parts(self) -> list[Any]:
+        """The parts that may call a model: the embedder, serialised until it is built, and the retriever."""
+        return [self.text_embedder if self._embedder is None else self._embedder, self.retriever]
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the retriever.
@@ -105,8 +115,10 @@ class DenseRetriever:
     def warm_up(self) -> None:
         """Load the model and open the documents.
 
+        :raises RemoteModelRefused: When it is on another machine and ``PREFRAG_REMOTE_MODEL`` is off.
         :raises ImportError: When the embedder's package is not installed.
         """
+        refuse_remote_models(self.text_embedder)
         with self._lock:
             if self._embedder is None:
                 embedder = self.text_embedder
@@ -140,6 +152,8 @@ class DenseRetriever:
         self._check(filters)
         if not query.strip():
             return {"documents": []}
+        if self._fields is not None:
+            self._fields.check(filters)
         embedding = self._ready().run(text=query)["embedding"]
         found = self.retriever.run(query_embedding=embedding, top_k=top_k, filters=filters)
         return {"documents": found["documents"]}
@@ -160,6 +174,8 @@ class DenseRetriever:
         self._check(filters)
         if not query.strip():
             return {"documents": []}
+        if self._fields is not None:
+            await self._fields.check_async(filters)
         embedder: Any = self._embedder or await asyncio.to_thread(self._ready)
         embedding = (await call_async(embedder, {"text": query}))["embedding"]
         retriever: Any = self.retriever
@@ -168,7 +184,7 @@ class DenseRetriever:
 
     def _check(self, filters: dict[str, Any] | None) -> None:
         # The packaged retriever would silently apply such filters in another way than they are written.
-        if isinstance(self.retriever, ElasticsearchEmbeddingRetriever):
+        if self._fields is not None:
             refuse_analysed_fields(filters)
 
     def _ready(self) -> TextEmbedder:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Literal, get_args
 
 from haystack import Document, component
 
 from prefrag.components.state.citations import citation_marks, cite_plainly, known_marks, read_citations, without_codes
 from prefrag.components.state.state import Action, Label, Search, State, Step, identity
+from prefrag.components.text.addresses import safe_url
 
 NOT_FOUND = "The sources do not hold the answer."
 # How many documents are listed as those that came nearest.
@@ -44,6 +45,7 @@ def compose(
         errors.append(error)
     elif not answer:
         errors.append("The model gave no answer in words.")
+    errors += _cut_off(state)
     documents = [_document(document, marks[identity(document)]) for document in state.observed]
     cited = [document for document in documents if document["mark"] in marks_cited]
     shown_last = next((step.documents for step in reversed(state.steps) if step.documents), ())
@@ -84,8 +86,30 @@ def compose(
             for search in searches
             if search.sent_out
         ],
+        "queries_held_back": [
+            {key: event.data[key] for key in ("source", "query", "reason")}
+            for event in state.events
+            if event.kind == "held_back"
+        ],
+        "sent_to_models": [asdict(sent) for sent in state.sent_to_models],
         "trace": [event.to_dict() for event in state.events],
     }
+
+
+def _cut_off(state: State) -> list[str]:
+    """Report replies that were cut off, where that cost the run more than one reply.
+
+    :param state: The state at the end of a run.
+    :returns: The error, if there is one.
+    """
+    cut = [step for step in state.steps if step.cut_at is not None]
+    if not cut or (len(cut) == 1 and cut[0] is not state.steps[-1]):
+        return []
+    tokens = next((f" at {step.cut_at} tokens" for step in cut if step.cut_at), "")
+    return [
+        f"{len(cut)} of {len(state.steps)} replies of the model were cut off{tokens}: raise PREFRAG_LLM_MAX_TOKENS (a "
+        "model that thinks needs 4000 or more, and PREFRAG_LLM_CONTEXT with it), or set PREFRAG_LLM_THINKING=off."
+    ]
 
 
 # Where a passage is in the user's files, under the names that Haystack's converters and splitter write.
@@ -100,7 +124,7 @@ def _document(document: Document, mark: str) -> dict[str, Any]:
         "title": meta.get("title") or "",
         "content": document.content or "",
         "source": meta.get("source") or "",
-        "url": meta.get("url") or "",
+        "url": safe_url(str(meta.get("url") or "")),
         "score": document.score,
         "step": meta.get("step"),
         **{name: meta[key] for name, key in _PLACE.items() if meta.get(key) is not None},

@@ -6,7 +6,7 @@ Haystack consumes a mandatory input of a looping component once, so everything t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Literal, Self
@@ -16,6 +16,8 @@ from haystack import Document
 from prefrag.components.errors import PrefragError
 
 Identity = tuple[str, str | None]
+# The source of the documents that came with the question.
+ATTACHED = "attached"
 # The metadata field in which a shortened document keeps its whole text.
 WHOLE_TEXT = "_whole_text"
 # The metadata field of a summary that the application had written in place of passages.
@@ -51,6 +53,8 @@ class Action(StrEnum):
     ANSWER = "answer"
     UNKNOWN_ACTION = "unknown_action"
     UNREADABLE = "unreadable"
+    NONE = "none"
+    """No further search, and no answer either: the final answer is generated next (MSPR, III.B)."""
 
 
 class _Value:
@@ -107,6 +111,45 @@ class Verdict(_Value):
 
 
 @dataclass(frozen=True)
+class ModelTraffic(_Value):
+    """What was sent to the models of one host.
+
+    :param host: The host, without user, port and path.
+    :param remote: Whether it is neither this machine nor one that the administrator names as local.
+    :param role: ``llm``, ``judge``, ``embedder`` or ``ranker``.
+    :param calls: The calls, failed ones included.
+    :param prompt_tokens: Tokens read, as the server counted them.
+    :param completion_tokens: Tokens written, as the server counted them.
+    """
+
+    host: str
+    remote: bool
+    role: str
+    calls: int = 1
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+def sum_traffic(traffic: Iterable[ModelTraffic]) -> tuple[ModelTraffic, ...]:
+    """Add up what was sent, by host and role.
+
+    :param traffic: What was sent.
+    :returns: One entry a host and role, in the order of the first call.
+    """
+    sums: dict[tuple[str, bool, str], ModelTraffic] = {}
+    for one in traffic:
+        key = (one.host, one.remote, one.role)
+        before = sums.get(key, ModelTraffic(*key, calls=0))
+        sums[key] = ModelTraffic(
+            *key,
+            before.calls + one.calls,
+            before.prompt_tokens + one.prompt_tokens,
+            before.completion_tokens + one.completion_tokens,
+        )
+    return tuple(sums.values())
+
+
+@dataclass(frozen=True)
 class Search(_Value):
     """A retrieval from one source.
 
@@ -118,6 +161,7 @@ class Search(_Value):
     :param sent_out: Whether the query was sent to an external service.
     :param error: Why it failed, if it did.
     :param skipped: Whether the source was not searched at all, because it is not allowed.
+    :param models: What was sent to models to embed the query or to rank what was found.
     """
 
     source: str
@@ -128,6 +172,7 @@ class Search(_Value):
     sent_out: bool = False
     error: str | None = None
     skipped: bool = False
+    models: tuple[ModelTraffic, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -144,6 +189,7 @@ class Step(_Value):
     :param label: The model's own evaluation of that answer; None when it gave none.
     :param explanation: Why it chose the label.
     :param suggestions: What would improve the answer.
+    :param cut_at: Where the reply was cut off before it could be read, the tokens at which; else None.
     :param forced: Whether the model had to answer because the steps were used up.
     :param searches: The retrievals made for this step.
     :param verdict: The judge's verdict on the first of them.
@@ -164,6 +210,7 @@ class Step(_Value):
     label: Label | None = None
     explanation: str = ""
     suggestions: str = ""
+    cut_at: int | None = None
     forced: bool = False
     searches: tuple[Search, ...] = ()
     verdict: Verdict | None = None
@@ -213,11 +260,13 @@ class Usage(_Value):
     :param llm_calls: Calls to a model, by the caller (``reasoner``, ``judge``, ...).
     :param prompt_tokens: Tokens read, as the server counted them.
     :param completion_tokens: Tokens written, as the server counted them.
+    :param models: What was sent to which model.
     """
 
     llm_calls: Mapping[str, int] = field(default_factory=dict)
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    models: tuple[ModelTraffic, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -228,6 +277,7 @@ class State(_Value):
     :param settings: The settings of this run.
     :param typed: The question as the user typed it, where a follow-up was rewritten.
     :param history: Earlier turns of the conversation, oldest first, as (role, text).
+    :param attached: Documents that the user gave with the question. No query is made of them.
     :param steps: The replies of the reasoner so far.
     :param supplements: Rounds of supplementary retrieval so far.
     :param usage: The model calls and tokens so far.
@@ -239,6 +289,7 @@ class State(_Value):
     settings: RunSettings
     typed: str = ""
     history: tuple[tuple[str, str], ...] = ()
+    attached: tuple[Document, ...] = ()
     steps: tuple[Step, ...] = ()
     supplements: int = 0
     usage: Usage = field(default_factory=Usage)
@@ -271,13 +322,19 @@ class State(_Value):
         return tuple(search for step in self.steps for search in step.searches)
 
     @property
+    def retrieved(self) -> tuple[Document, ...]:
+        """Every document of a source that the model has been shown, each once, in order."""
+        return _once(document for step in self.steps for document in step.documents)
+
+    @property
+    def sent_to_models(self) -> tuple[ModelTraffic, ...]:
+        """What was sent to models so far, by host and role."""
+        return sum_traffic([*self.usage.models, *(sent for search in self.searches for sent in search.models)])
+
+    @property
     def observed(self) -> tuple[Document, ...]:
-        """Every document that the model has been shown, each once, in order."""
-        seen: dict[Identity, Document] = {}
-        for step in self.steps:
-            for document in step.documents:
-                seen.setdefault(identity(document), document)
-        return tuple(seen.values())
+        """Every document that the model has been shown, each once: the attached ones, then the retrieved ones."""
+        return _once((*self.attached, *self.retrieved))
 
     def with_step(self, step: Step) -> State:
         """Add a step.
@@ -313,12 +370,21 @@ class State(_Value):
         """
         usage = meta.get("usage") or {}
         calls = {**self.usage.llm_calls, caller: self.usage.llm_calls.get(caller, 0) + 1}
-        counted = Usage(
-            calls,
-            self.usage.prompt_tokens + int(usage.get("prompt_tokens") or 0),
-            self.usage.completion_tokens + int(usage.get("completion_tokens") or 0),
+        counted = replace(
+            self.usage,
+            llm_calls=calls,
+            prompt_tokens=self.usage.prompt_tokens + int(usage.get("prompt_tokens") or 0),
+            completion_tokens=self.usage.completion_tokens + int(usage.get("completion_tokens") or 0),
         )
         return replace(self, usage=counted)
+
+    def with_traffic(self, sent: ModelTraffic) -> State:
+        """Count what was sent to a model, also where no reply came.
+
+        :param sent: What was sent.
+        :returns: The state with it counted.
+        """
+        return replace(self, usage=replace(self.usage, models=sum_traffic([*self.usage.models, sent])))
 
     def merge(self, other: State) -> State:
         """Merge two states that have the same last step but different searches, as the sources of a supplement give.
@@ -330,6 +396,13 @@ class State(_Value):
         searches = mine + tuple(search for search in theirs if search not in mine)
         events = self.events + tuple(event for event in other.events if event not in self.events)
         return replace(self.with_last(searches=searches), events=events)
+
+
+def _once(documents: Iterable[Document]) -> tuple[Document, ...]:
+    seen: dict[Identity, Document] = {}
+    for document in documents:
+        seen.setdefault(identity(document), document)
+    return tuple(seen.values())
 
 
 class RunError(PrefragError, RuntimeError):

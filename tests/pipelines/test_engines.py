@@ -28,14 +28,16 @@ def run_long(name: str, folder: Path, **settings: Any) -> Any:
     if any(class_of(block) == "TantivyDocumentStore" for block in blocks(components)):
         passages = [Document(id=key, content=text, meta={"title": key}) for key, text in LOCAL.items()]
         parts["TantivyDocumentStore"] = index_of(passages, folder)
+    steps = (
+        search("alpha", tool),
+        "hm",
+        search("beta epsilon delta", tool),
+        answer("1812", "INCORRECT"),
+        search("alpha", tool),
+    )
     return scripted(
-        *(
-            search("alpha", tool),
-            "hm",
-            search("beta epsilon delta", tool),
-            answer("1812", "INCORRECT"),
-            search("alpha", tool),
-        ),
+        # A method of one call only answers: a search would be no answer.
+        *(steps if "router" in components else ()),
         *("1974",) * 3,
         verdicts=(verdict(False),),
         pipeline=name,
@@ -77,10 +79,10 @@ def test_a_loop_goes_every_way_in_the_synchronous_one(tmp_path: Path):
     assert (result["answer"], result["forced"]) == ("1974", True)
 
 
-def test_sources_that_fail_are_survived_in_the_synchronous_one():
-    pipeline = scripted(search("alpha"), answer(), errors={"local": "gone", "web": "gone too"})
+def test_a_source_that_fails_is_survived_in_the_synchronous_one():
+    pipeline = scripted(search("delta"), answer(), errors={"web": "gone"})
 
     result = haystack.Pipeline.loads(pipeline.dumps()).run({"start": {"question": QUESTION}})["answer"]["result"]
 
     assert result["answer"] == "1974"
-    assert len(result["errors"]) == 2
+    assert result["errors"] == ["web: ScriptedRetriever: gone"]

@@ -27,6 +27,12 @@ from prefrag.pipelines.trace_text import trace_text
             {"source": "web", "titles": [], "seconds": 1.25, "sent_out": True, "error": None},
             "Found in web (0 in 1.2 s, the query was sent out): nothing",
         ),
+        (
+            "held_back",
+            {"source": "web", "query": "a\n" * 150, "reason": "it has 300 characters"},
+            f"Held back from web: {'a ' * 99}a ... (it has 300 characters)",
+        ),
+        ("closed", {"sources": ["web"], "reason": "the web is closed"}, "Not searched: web (the web is closed)"),
         ("found", {"source": "web", "titles": [], "error": "no reply within 20 s"}, "Failed web: no reply within 20 s"),
         (
             "verdict",
@@ -41,7 +47,7 @@ from prefrag.pipelines.trace_text import trace_text
         (
             "verdict",
             {"status": False, "judged_by": "model", "analysis": "", "parsed": False},
-            "Verdict: switch to another source (by the model, its reply could not be read)",
+            "Verdict: switch to another source (by the model, whose two replies could not be read: on_doubt decides)",
         ),
         ("observation", {"source": "web", "documents": ["A"]}, "Observed from web: A"),
         ("answer", {"text": "1974", "label": "CORRECT", "forced": False}, "Answer: 1974 [CORRECT]"),

@@ -32,6 +32,7 @@ class FakeModelServer:
 
     def __init__(self) -> None:
         self.answers: list[tuple[int, Any]] = [(200, completion("Paris"))]
+        self.headers: dict[str, str] = {}
         self.requests: list[dict[str, Any]] = []
         self.connections: set[Any] = set()
         self.called = threading.Event()
@@ -53,6 +54,8 @@ class FakeModelServer:
                 payload = answer.encode() if isinstance(answer, str) else json.dumps(answer, default=str).encode()
                 self.send_response(status)
                 self.send_header("content-type", "text/html" if isinstance(answer, str) else "application/json")
+                for name, value in outer.headers.items():
+                    self.send_header(name, value)
                 self.send_header("content-length", str(len(payload)))
                 self.end_headers()
                 self.wfile.write(payload)
