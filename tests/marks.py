@@ -1,4 +1,4 @@
-"""The marks of passages in scripted replies: a script writes ``[[W1]]`` for whatever mark its prompt shows."""
+"""The marks of passages in scripted replies: a script writes ``[[W1]]`` for whatever mark its prompt shows, ``[[1, W1]]`` for two."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from prefrag.components.state.citations import citation_marks, prompt_marks
 from prefrag.components.state.state import State
 
 _SHOWN = re.compile(r"\[(([ADW]?\d+)[a-z]{2})\]")
-_PLACEHOLDER = re.compile(r"\[\[([ADW]?\d+)\]\]")
+_PLACEHOLDER = re.compile(r"\[\[([ADW\d, ]+)\]\]")
 
 
 def put_codes(reply: str, prompt: str | State) -> str:
@@ -18,7 +18,11 @@ def put_codes(reply: str, prompt: str | State) -> str:
         marks = {plain[key]: mark for key, mark in shown.items()}
     else:
         marks = {plain: mark for mark, plain in _SHOWN.findall(prompt)}
-    return _PLACEHOLDER.sub(lambda match: f"[{marks.get(match[1], match[1])}]", reply)
+
+    def write(match: re.Match[str]) -> str:
+        return f"[{', '.join(marks.get(mark, mark) for mark in match[1].split(', '))}]"
+
+    return _PLACEHOLDER.sub(write, reply)
 
 
 def drop_codes(prompt: str) -> str:

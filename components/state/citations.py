@@ -94,8 +94,7 @@ def cite_plainly(answer: str, known: Mapping[str, str]) -> str:
     """
     text, cited = _take_out(answer, known)
     waiting = iter(cited)
-    parts = (marks if (marks := next(waiting)) else None for _ in range(text.count("\0")))
-    written = re.sub("\0", lambda _: "".join(f"[{mark}]" for mark in next(parts) or ()) or "\0", text)
+    written = re.sub("\0", lambda _: f"[{', '.join(marks)}]" if (marks := next(waiting)) else "\0", text)
     return _GAP.sub("", written).strip()
 
 
