@@ -11,6 +11,7 @@ from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 
 from prefrag.components.errors import BadInput
+from prefrag.components.text.unicode_form import is_text
 
 MAX_QUESTION_CHARACTERS = 4_000
 # What a model reads costs by its bytes: 4,000 Chinese characters would fill a window of 8,192 tokens.
@@ -38,7 +39,7 @@ def check_question(question: str) -> str:
         raise BadInput("The question is empty: ask something.")
     if len(question) > MAX_QUESTION_CHARACTERS:
         raise BadInput(f"The question has {len(question)} characters: shorten it to {MAX_QUESTION_CHARACTERS}.")
-    if not _is_text(question):
+    if not is_text(question):
         raise BadInput("The question holds half of a surrogate pair, which is no character: send it as UTF-8.")
     if (size := len(question.encode())) > MAX_QUESTION_BYTES:
         raise BadInput(
@@ -63,7 +64,7 @@ def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[
         if not isinstance(role, str) or not role or not isinstance(content, str):
             raise BadInput('A turn of the history is not {"role": ..., "content": ...} with two texts: repair it.')
         content = content[-room:]
-        if not _is_text(role) or not _is_text(content):
+        if not is_text(role) or not is_text(content):
             raise BadInput("The history holds half of a surrogate pair, which is no character: send it as UTF-8.")
         if content:
             kept.insert(0, {"role": role, "content": content})
@@ -113,7 +114,7 @@ def _check_size(filters: Any) -> None:
         elif isinstance(value, str):
             if len(value) > MAX_FILTER_CHARACTERS:
                 raise BadInput(f"A text in the filters has {len(value)} characters: at most {MAX_FILTER_CHARACTERS}.")
-            if not _is_text(value):
+            if not is_text(value):
                 raise BadInput("The filters hold half of a surrogate pair, which is no character: send them as UTF-8.")
         elif isinstance(value, float) and not math.isfinite(value):
             raise BadInput(f"The filters hold {value}, which is no number to compare with: give a finite one.")
@@ -125,11 +126,3 @@ def _check_size(filters: Any) -> None:
         if seen > MAX_FILTER_VALUES:
             raise BadInput(f"The filters hold more than {MAX_FILTER_VALUES} values and conditions: narrow them.")
         waiting += [(part, depth + 1) for part in inner]
-
-
-def _is_text(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -96,7 +96,7 @@ class StateBuilder:
         """Build the state of a run, with the settings of the pipeline narrowed by the request.
 
         :param question: The question, at most 4,000 characters and 4,500 bytes.
-        :param history: Earlier turns of the conversation, oldest first, as ``{"role", "content"}``; the newest are kept.
+        :param history: Earlier turns of the conversation, oldest first, as ``{"role", "content"}``; the newest stay.
         :param sources: The sources that this run may search; by default all.
         :param preferred: The source that this run searches first.
         :param top_k: The number of documents a retrieval in this run.
@@ -125,7 +125,7 @@ class StateBuilder:
         """Do as :meth:`run` does, without blocking the event loop.
 
         :param question: The question, at most 4,000 characters and 4,500 bytes.
-        :param history: Earlier turns of the conversation, oldest first, as ``{"role", "content"}``; the newest are kept.
+        :param history: Earlier turns of the conversation, oldest first, as ``{"role", "content"}``; the newest stay.
         :param sources: The sources that this run may search; by default all.
         :param preferred: The source that this run searches first.
         :param top_k: The number of documents a retrieval in this run.

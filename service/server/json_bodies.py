@@ -13,6 +13,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from prefrag.components.text.unicode_form import is_text
+
 MAX_DEPTH = 64
 # A conversation of 6,000 turns.
 MAX_VALUES = 20_000
@@ -36,8 +38,7 @@ class JsonBodies:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 422."""
-        kind = Headers(scope=scope).get("content-type", "").partition(";")[0] if scope["type"] == "http" else ""
-        if not kind.lower().strip().endswith("json"):
+        if scope["type"] != "http" or scope["method"] != "POST" or not _is_json(scope):
             await self.app(scope, receive, send)
             return
         parts: list[Message] = []
@@ -56,6 +57,12 @@ class JsonBodies:
             return parts.pop() if parts else await receive()
 
         await self.app(scope, receive_again, send)
+
+
+def _is_json(scope: Scope) -> bool:
+    """Check whether a request declares a body of JSON; without a type the framework takes it for that."""
+    kind = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
+    return not kind or kind.endswith("json")
 
 
 async def refuse_wrong_shape(request: Request, error: Exception) -> JSONResponse:
@@ -102,12 +109,12 @@ def _find_problem(body: bytes) -> str:
             if values > MAX_VALUES:
                 return f"The body holds more than {MAX_VALUES} values: send fewer, for example only the newest turns."
             if isinstance(value, dict):
-                if not all(map(_is_text, value)):
+                if not all(map(is_text, value)):
                     return "The body holds half of a surrogate pair, which is no character: send it as UTF-8."
                 value = value.values()
             waiting += [(part, depth + 1) for part in value]
         elif isinstance(value, str):
-            if not _is_text(value):
+            if not is_text(value):
                 return "The body holds half of a surrogate pair, which is no character: send it as UTF-8."
         elif isinstance(value, float):
             if not math.isfinite(value):
@@ -115,11 +122,3 @@ def _find_problem(body: bytes) -> str:
         elif isinstance(value, int) and value not in _INTEGERS:
             return "The body holds a number of more than 64 bits."
     return ""
-
-
-def _is_text(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
