@@ -16,7 +16,7 @@ from prefrag.service.cli.errors import ANSWERED, SKIPPED
 
 # Everything heavy is imported where it is used, so that help comes at once.
 if TYPE_CHECKING:
-    from prefrag.pipelines.indexing import IndexReport
+    from prefrag.pipelines.indexing import IndexReport, PrunePlan
 
 
 class Store(StrEnum):
@@ -48,7 +48,9 @@ def index_documents(
     split_sources: Annotated[
         bool, typer.Option("--split-sources", help="Lines whose `source` is `web` go to a second index, NAME-web.")
     ] = False,
-    prune: Annotated[bool, typer.Option("--prune", help="Then delete passages whose file or line is gone.")] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Then delete passages of these paths whose file or line is gone.")
+    ] = False,
     dense: Annotated[
         bool, typer.Option("--dense", help="Then embed what is new, for dense and hybrid retrieval (extra `dense`).")
     ] = False,
@@ -68,6 +70,7 @@ def index_documents(
             split_sources=split_sources,
             prune=prune,
             on_progress=on_progress,
+            on_plan=_print_plan,
         )
     _print_report(report, name)
     if dense:
@@ -84,13 +87,14 @@ def list_documents(
     from dataclasses import asdict
 
     from prefrag.pipelines import indexing
+    from prefrag.pipelines.trace_text import one_line
 
     listed = indexing.list_documents(_index_name(index), store.value)
     if as_json:
         typer.echo(json.dumps([asdict(entry) for entry in listed], ensure_ascii=False, indent=2))
         return
     for entry in listed:
-        typer.echo(f"{entry.passages:>9,}  {entry.path or 'passages of another origin'}")
+        typer.echo(f"{entry.passages:>9,}  {one_line(entry.path or 'passages of another origin')}")
     total = sum(entry.passages for entry in listed)
     typer.echo(f"{total:>9,}  passages in {len(listed)} file{'' if len(listed) == 1 else 's'}")
 
@@ -111,20 +115,36 @@ def delete_documents(
         raise Missing(f"Not in the index: {', '.join(deletion.unknown)}.")
 
 
-def prune_documents(index: IndexOption = None, store: StoreOption = Store.tantivy) -> None:
+def prune_documents(
+    index: IndexOption = None,
+    store: StoreOption = Store.tantivy,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be deleted.")] = False,
+) -> None:
     """Delete the passages of files that are gone and of lines that left their corpus."""
     from prefrag.pipelines import indexing
 
     name = _index_name(index)
-    report = indexing.prune(name, store=store.value)
+    report = indexing.prune(name, store=store.value, on_plan=_print_plan, dry_run=dry_run)
     _print_report(report, name)
     raise typer.Exit(_exit_code(report))
 
 
+def _print_plan(plan: PrunePlan) -> None:
+    from prefrag.pipelines.trace_text import one_line
+
+    typer.echo(f"To be deleted: {plan.passages:,} passages.")
+    for path, passages in plan.gone.items():
+        typer.echo(f"{passages:>9,}  {one_line(path)}, which is gone")
+    for path, passages in plan.shortened.items():
+        typer.echo(f"{passages:>9,}  lines that left {one_line(path)}")
+
+
 def _print_report(report: IndexReport, index: str) -> None:
+    from prefrag.pipelines.trace_text import one_line
+
     terminal = console(stderr=True)
     for skipped in report.skipped:
-        terminal.print(f"Skipped {skipped}", style="yellow", markup=False)
+        terminal.print(one_line(f"Skipped {skipped}"), style="yellow", markup=False)
     if hidden := report.skipped_lines - sum(skipped.line is not None for skipped in report.skipped):
         terminal.print(f"Skipped {hidden:,} more lines", style="yellow")
     typer.echo(
@@ -132,8 +152,9 @@ def _print_report(report: IndexReport, index: str) -> None:
         f"{report.unchanged:,} unchanged, {report.deleted:,} deleted; {report.files:,} files read, "
         f"{len(report.skipped):,} skipped, {report.seconds:.1f} s."
     )
-    for path in report.pruned:
-        typer.echo(f"Gone: {path}")
+    if others := report.other_kinds:
+        kinds = ", ".join(f"{suffix or 'without a suffix'} {count:,}" for suffix, count in others.most_common(5))
+        typer.echo(f"{others.total():,} files of other kinds were left out: {one_line(kinds)}.")
 
 
 def _exit_code(report: IndexReport) -> int:
