@@ -57,7 +57,8 @@ _BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe
 _DECLARED_CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 # A title stands at the beginning, and a front matter is short.
 _TITLE_CHARACTERS = 50_000
-_MOST_FRONT_MATTER = 20_000
+_MOST_FRONT_MATTER = 10_000
+_MOST_BRACKETS = 200
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)(?:\r?\n)---[ \t]*(?=\r?\n|\Z)", re.DOTALL)
 _LOGGERS = (
     "haystack.components.converters",
@@ -229,7 +230,8 @@ def _is_small_front_matter(text: str) -> bool:
     """
     if (front := _FRONT_MATTER.match(text)) is None:
         return True
-    if len(front[1]) > _MOST_FRONT_MATTER:
+    # Reading nested brackets takes a time that grows with the square of their number.
+    if len(front[1]) > _MOST_FRONT_MATTER or front[1].count("[") + front[1].count("{") > _MOST_BRACKETS:
         return False
     try:
         return not any(isinstance(token, yaml.AliasToken) for token in yaml.scan(front[1]))

@@ -36,7 +36,7 @@ class TestIndex:
         result = prefrag("index", corpus.parent)
 
         assert result.exit_code == 0
-        assert "4 files of other kinds were left out: .png 2, .css 1, without a suffix 1." in result.stdout
+        assert "4 files of other kinds were left out: .png 2, without a suffix 1, .css 1." in result.stdout
         assert "photo" not in result.stdout + result.stderr
 
     def test_names_a_file_of_another_kind_that_was_asked_for(self, corpus: Path):
