@@ -46,6 +46,7 @@ def _operations() -> list[Any]:
     return [result.ok() for result in schema.get_all_operations()]
 
 
+@pytest.mark.hypothesis
 @pytest.mark.parametrize("label", ["POST /prefrag/run", "POST /v1/chat/completions", "POST /chat/completions", "GET"])
 def test_whatever_the_schema_allows_or_forbids_is_no_failure(served: Served, address: str, label: str):
     operations = [operation for operation in _operations() if operation.label.startswith(label)]
