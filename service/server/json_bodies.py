@@ -13,11 +13,16 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from prefrag.components.errors import BadInput
 from prefrag.components.text.unicode_form import is_text
 
 MAX_DEPTH = 64
-# A conversation of 6,000 turns.
 MAX_VALUES = 20_000
+# Far more than a run reads; a conversation that a client sends as a whole grows without end.
+MAX_TURNS = 200
+_CONVERSATIONS = ("messages", "history")
+_TOO_DEEP = f"The body is nested more than {MAX_DEPTH} deep."
+_NO_TEXT = "The body holds half of a surrogate pair, which is no character: send it as UTF-8."
 _INTEGERS = range(-(2**63), 2**64)
 # Of a body in which everything is wrong, the first problems are enough.
 _NAMED_PROBLEMS = 20
@@ -25,10 +30,10 @@ _NAME_CHARACTERS = 100
 
 
 class JsonBodies:
-    """Refuse a JSON body with 422 that is not JSON, too deep or too large, or holds what JSON cannot hold.
+    """Refuse a body with 422 that is not JSON, too deep or too large, or holds what JSON cannot hold.
 
     Python's parser accepts NaN and infinite numbers, numbers of any size, and halves of surrogate pairs, on which a run
-    fails late or its response cannot be written.
+    fails late or its response cannot be written. A long conversation is cut to its newest turns.
 
     :param app: The application behind.
     """
@@ -48,13 +53,17 @@ class JsonBodies:
         except HTTPException as error:
             await JSONResponse({"detail": error.detail}, error.status_code)(scope, receive, send)
             return
-        if problem := _find_problem(b"".join(part.get("body", b"") for part in parts)):
-            await JSONResponse({"detail": problem}, 422)(scope, receive, send)
+        if parts[-1]["type"] == "http.disconnect":
             return
-        parts.reverse()
+        try:
+            body = _bound(b"".join(part.get("body", b"") for part in parts))
+        except BadInput as error:
+            await JSONResponse({"detail": str(error)}, error.http_status)(scope, receive, send)
+            return
+        unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def receive_again() -> Message:
-            return parts.pop() if parts else await receive()
+            return unread.pop() if unread else await receive()
 
         await self.app(scope, receive_again, send)
 
@@ -84,20 +93,33 @@ async def refuse_wrong_shape(request: Request, error: Exception) -> JSONResponse
     return JSONResponse({"detail": problems}, 422)
 
 
-def _find_problem(body: bytes) -> str:
-    """Find out why a body cannot be used.
+def _bound(body: bytes) -> bytes:
+    """Check a body, and cut a long conversation to its newest turns.
 
     :param body: The whole body.
-    :returns: The reason; empty when it can be used.
+    :returns: The body to work on.
+    :raises BadInput: When it cannot be used.
     """
     if not body:
-        return ""
+        return body
     try:
         content = json.loads(body)
-    except RecursionError:
-        return f"The body is nested more than {MAX_DEPTH} deep."
+    except RecursionError as error:
+        raise BadInput(_TOO_DEEP) from error
     except ValueError as error:
-        return f"The body is not JSON: {error}"
+        raise BadInput(f"The body is not JSON: {error}") from error
+    long = [
+        name
+        for name in _CONVERSATIONS
+        if isinstance(content, dict) and isinstance(content.get(name), list) and len(content[name]) > MAX_TURNS
+    ]
+    for name in long:
+        content[name] = content[name][-MAX_TURNS:]
+    _check(content)
+    return json.dumps(content).encode() if long else body
+
+
+def _check(content: Any) -> None:
     waiting: list[tuple[Any, int]] = [(content, 1)]
     values = 1
     while waiting:
@@ -105,20 +127,19 @@ def _find_problem(body: bytes) -> str:
         if isinstance(value, dict | list):
             values += len(value)
             if depth > MAX_DEPTH:
-                return f"The body is nested more than {MAX_DEPTH} deep."
+                raise BadInput(_TOO_DEEP)
             if values > MAX_VALUES:
-                return f"The body holds more than {MAX_VALUES} values: send fewer, for example only the newest turns."
+                raise BadInput(f"The body holds more than {MAX_VALUES} values: send less.")
             if isinstance(value, dict):
                 if not all(map(is_text, value)):
-                    return "The body holds half of a surrogate pair, which is no character: send it as UTF-8."
+                    raise BadInput(_NO_TEXT)
                 value = value.values()
             waiting += [(part, depth + 1) for part in value]
         elif isinstance(value, str):
             if not is_text(value):
-                return "The body holds half of a surrogate pair, which is no character: send it as UTF-8."
+                raise BadInput(_NO_TEXT)
         elif isinstance(value, float):
             if not math.isfinite(value):
-                return f"The body holds {value}, which is no number that JSON has."
+                raise BadInput(f"The body holds {value}, which is no number that JSON has.")
         elif isinstance(value, int) and value not in _INTEGERS:
-            return "The body holds a number of more than 64 bits."
-    return ""
+            raise BadInput("The body holds a number of more than 64 bits.")

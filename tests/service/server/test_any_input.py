@@ -268,15 +268,18 @@ class TestAQuestion:
 
 class TestHistory:
     def test_of_thousands_of_turns_is_cut_to_the_newest(self, served: Served):
-        turns = [{"role": "user", "content": f"Turn {number} was about alpha."} for number in range(5_000)]
-        rewritten = '{"question": "Who built alpha?"}'
+        turns = [{"role": "user", "content": f"Turn {number} on alpha."} for number in range(15_000)]
+        question = "And who?"
+        client = served('{"question": "Who built alpha?"}', "Final Answer: Beta")
 
-        response = served(rewritten, "Final Answer: Beta").post(RUN, json={"question": "And who?", "history": turns})
-
-        assert response.status_code == 200
-        prompt = CALLS["model"][0]["prompt"]
-        assert "Turn 4999 " in prompt
-        assert "Turn 4000 " not in prompt
+        for path, body in (
+            (RUN, {"question": question, "history": turns}),
+            (CHAT, {"model": "prefrag", "messages": [*turns, {"role": "user", "content": question}]}),
+        ):
+            CALLS.clear()
+            assert client.post(path, json=body).status_code == 200
+            assert "Turn 14999 " in CALLS["model"][0]["prompt"]
+            assert "Turn 14000 " not in CALLS["model"][0]["prompt"]
 
 
 @pytest.mark.parametrize(
