@@ -38,6 +38,7 @@ class RunOptions(TypedDict, total=False):
     top_k: int | None
     max_steps: int | None
     filters: dict[str, Any] | None
+    documents: list[dict[str, str]] | None
 
 
 class RunFailed(PrefragError, RuntimeError):

@@ -209,7 +209,7 @@ class RetrievalSource:
             return {}
         providers = [part for part in (self.retriever, self.fallback) if part is not None]
         supported = {name for part in providers for name in self._supported[id(part)]}
-        known = {"question": state.question, "observed": list(state.observed)}
+        known = {"question": state.question, "observed": list(state.retrieved)}
         return {name: value for name, value in known.items() if name in supported}
 
     def _calls(self, request: _Request) -> Iterator[ProviderCall]:

@@ -6,10 +6,12 @@ import math
 import os
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from haystack import component
 
+from prefrag.components.state.attached import attach
 from prefrag.components.state.request_limits import check_filters, check_question, keep_newest_turns
 from prefrag.components.state.state import RunSettings, State
 
@@ -92,6 +94,7 @@ class StateBuilder:
         top_k: int | None = None,
         max_steps: int | None = None,
         filters: dict[str, Any] | None = None,
+        documents: list[dict[str, str]] | None = None,
     ) -> dict[str, State]:
         """Build the state of a run, with the settings of the pipeline narrowed by the request.
 
@@ -102,6 +105,8 @@ class StateBuilder:
         :param top_k: The number of documents a retrieval in this run.
         :param max_steps: The number of steps of this run, at most that of the pipeline.
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
+        :param documents: Texts that belong to the question, such as attached files, as ``{"title", "content"}``. The
+            model is shown them; no query is made of them.
         :returns: ``state``, the start of the run.
         :raises ValueError: When the question is empty, too long or no text, or an option cannot be granted.
         """
@@ -109,7 +114,8 @@ class StateBuilder:
         turns = tuple((turn["role"], turn["content"]) for turn in keep_newest_turns(history))
         check_filters(filters)
         settings = self._narrow(sources, preferred, top_k, max_steps, filters)
-        return {"state": State(question, settings, history=turns, started=time.perf_counter())}
+        state = State(question, settings, history=turns, started=time.perf_counter())
+        return {"state": replace(state, attached=attach(documents or ()))}
 
     @component.output_types(state=State)
     async def run_async(
@@ -121,6 +127,7 @@ class StateBuilder:
         top_k: int | None = None,
         max_steps: int | None = None,
         filters: dict[str, Any] | None = None,
+        documents: list[dict[str, str]] | None = None,
     ) -> dict[str, State]:
         """Do as :meth:`run` does, without blocking the event loop.
 
@@ -131,10 +138,12 @@ class StateBuilder:
         :param top_k: The number of documents a retrieval in this run.
         :param max_steps: The number of steps of this run, at most that of the pipeline.
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
+        :param documents: Texts that belong to the question, such as attached files, as ``{"title", "content"}``. The
+            model is shown them; no query is made of them.
         :returns: ``state``, the start of the run.
         :raises ValueError: When the question is empty, too long or no text, or an option cannot be granted.
         """
-        return self.run(question, history, sources, preferred, top_k, max_steps, filters)
+        return self.run(question, history, sources, preferred, top_k, max_steps, filters, documents)
 
     def _narrow(
         self,

@@ -94,7 +94,7 @@ def list_documents(
         typer.echo(json.dumps([asdict(entry) for entry in listed], ensure_ascii=False, indent=2))
         return
     for entry in listed:
-        typer.echo(f"{entry.passages:>9,}  {one_line(entry.path or 'passages of another origin')}")
+        typer.echo(f"{entry.passages:>9,}  {one_line(entry.path) if entry.path else 'passages of another origin'}")
     total = sum(entry.passages for entry in listed)
     typer.echo(f"{total:>9,}  passages in {len(listed)} file{'' if len(listed) == 1 else 's'}")
 
