@@ -167,14 +167,18 @@ class TestAValueThatJsonDoesNotHave:
 
 class TestAValueOfTheWrongType:
     @pytest.mark.parametrize("value", WRONG_TYPES)
-    @pytest.mark.parametrize("field", ["question", "history", "sources", "preferred", "top_k", "max_steps", "filters"])
+    @pytest.mark.parametrize(
+        "field", ["question", "history", "sources", "preferred", "top_k", "max_steps", "filters", "documents"]
+    )
     def test_is_no_failure_in_a_question(self, served: Served, field: str, value: str):
         response = served().post(RUN, json={"question": "Who built alpha?", field: json.loads(value)})
 
         assert response.status_code in (200, 422)
 
     @pytest.mark.parametrize("value", WRONG_TYPES)
-    @pytest.mark.parametrize("field", ["model", "messages", "stream", "prefrag", "top_k", "filters", "stream_options"])
+    @pytest.mark.parametrize(
+        "field", ["model", "messages", "stream", "prefrag", "filters", "stream_options", "metadata"]
+    )
     def test_is_no_failure_in_a_chat(self, served: Served, field: str, value: str):
         body = json.loads(chat_body()) | {"stream": True, field: json.loads(value)}
 
