@@ -15,7 +15,7 @@ from haystack.components.joiners import BranchJoiner
 from haystack.core.errors import PipelineError, PipelineRuntimeError
 
 from prefrag.components.errors import PrefragError
-from prefrag.components.sources.retrieval_source import RECORDING
+from prefrag.components.recording import RECORDING
 from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.request_limits import check_filters, keep_newest_turns
 from prefrag.components.state.state import Event, RunError, State
@@ -236,7 +236,7 @@ def _list_unanswered(state: State) -> list[dict[str, Any]]:
     :param state: The state that the run had reached.
     :returns: The source and the text of each.
     """
-    answered = {(event.step, event.data["source"]) for event in state.events if event.kind == "found"}
+    answered = {(event.step, event.data["source"]) for event in state.events if event.kind in ("found", "held_back")}
     return [
         {"source": event.data["source"], "query": event.data["query"], "provider": "unknown"}
         for event in state.events

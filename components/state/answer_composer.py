@@ -85,6 +85,11 @@ def compose(
             for search in searches
             if search.sent_out
         ],
+        "queries_held_back": [
+            {key: event.data[key] for key in ("source", "query", "reason")}
+            for event in state.events
+            if event.kind == "held_back"
+        ],
         "trace": [event.to_dict() for event in state.events],
     }
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefrag.components.errors import Missing
+from prefrag.components.errors import BadInput, Missing
 from prefrag.service.cli.console import console
 from prefrag.service.cli.errors import ANSWERED, SKIPPED
+from prefrag.service.cli.web_consent import choose_web_answer
 
 # Everything heavy is imported where it is used, so that help comes at once.
 if TYPE_CHECKING:
@@ -36,8 +38,9 @@ StoreOption = Annotated[
 
 def index_documents(
     paths: Annotated[
-        list[Path], typer.Argument(help="JSONL corpora, text, Markdown, HTML and PDF files, and folders of them.")
-    ],
+        list[Path] | None,
+        typer.Argument(help="JSONL corpora, text, Markdown, HTML and PDF files, and folders of them."),
+    ] = None,
     store: StoreOption = Store.tantivy,
     index: Annotated[
         str | None, typer.Option("--index", metavar="NAME", help="The index, by default `default`; made if missing.")
@@ -55,12 +58,24 @@ def index_documents(
         bool, typer.Option("--dense", help="Then embed what is new, for dense and hybrid retrieval (extra `dense`).")
     ] = False,
     model: Annotated[str | None, typer.Option(help="With --dense, the embedding model of the pipeline.")] = None,
+    web: Annotated[
+        bool | None,
+        typer.Option("--web/--no-web", help="Whether questions may go to the web when the documents do not suffice."),
+    ] = None,
 ) -> None:
     """Index documents; a second call only adds what is new or changed."""
     from prefrag.pipelines import indexing
     from prefrag.pipelines.indexing.progress_bar import indexing_bar
+    from prefrag.pipelines.indexing.web_answer import keep_web_answer
 
     name = _index_name(index)
+    if not paths:
+        if web is None:
+            raise BadInput("Give the files or folders to index.")
+        keep_web_answer(web, name, store.value)
+        typer.echo(f"Index {name}: questions {'may' if web else 'may not'} go to the web.")
+        return
+    answer = choose_web_answer(web, name, store.value)
     with indexing_bar(console(stderr=True)) as on_progress:
         report = indexing.index(
             paths,
@@ -72,6 +87,10 @@ def index_documents(
             on_progress=on_progress,
             on_plan=_print_plan,
         )
+    if answer is not None:
+        # Where every file was skipped there is no index.
+        with suppress(FileNotFoundError):
+            keep_web_answer(answer, name, store.value)
     _print_report(report, name)
     if dense:
         _embed(name, store.value, model)
@@ -86,8 +105,8 @@ def list_documents(
     """List the files and corpora of an index, with the number of their passages."""
     from dataclasses import asdict
 
+    from prefrag.components.text.one_line import one_line
     from prefrag.pipelines import indexing
-    from prefrag.pipelines.trace_text import one_line
 
     listed = indexing.list_documents(_index_name(index), store.value)
     if as_json:
@@ -130,7 +149,7 @@ def prune_documents(
 
 
 def _print_plan(plan: PrunePlan) -> None:
-    from prefrag.pipelines.trace_text import one_line
+    from prefrag.components.text.one_line import one_line
 
     typer.echo(f"To be deleted: {plan.passages:,} passages.")
     for path, passages in plan.gone.items():
@@ -140,11 +159,11 @@ def _print_plan(plan: PrunePlan) -> None:
 
 
 def _print_report(report: IndexReport, index: str) -> None:
-    from prefrag.pipelines.trace_text import one_line
+    from prefrag.components.text.one_line import one_line
 
     terminal = console(stderr=True)
     for skipped in report.skipped:
-        terminal.print(one_line(f"Skipped {skipped}"), style="yellow", markup=False)
+        terminal.print(f"Skipped {skipped}", style="yellow", markup=False)
     if hidden := report.skipped_lines - sum(skipped.line is not None for skipped in report.skipped):
         terminal.print(f"Skipped {hidden:,} more lines", style="yellow")
     typer.echo(

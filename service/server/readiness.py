@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
+
+from prefrag.components.parts import ELASTICSEARCH_STORE, find_stores
 
 DEADLINE_SECONDS = 3.0
 _ADVICE = {
@@ -37,20 +39,8 @@ async def find_outages(pipelines: Mapping[str, Any]) -> dict[str, Outage]:
     return {name: outage for name, own in stores.items() for place in own if (outage := found[place]) is not None}
 
 
-def _find_stores(pipeline: Any) -> Iterator[Any]:
-    """Find the Elasticsearch stores of a pipeline, however deep they lie in its components."""
-    waiting = [part for _, part in pipeline.walk()]
-    seen: set[int] = set()
-    while waiting:
-        part = waiting.pop()
-        if id(part) in seen or not (hasattr(part, "run") or hasattr(part, "to_dict")):
-            continue
-        seen.add(id(part))
-        # By name, because the import of its client takes long and most pipelines have no such store.
-        if type(part).__name__ == "ElasticsearchDocumentStore":
-            yield part
-        else:
-            waiting.extend(getattr(part, "__dict__", {}).values())
+def _find_stores(pipeline: Any) -> list[Any]:
+    return [store for store in find_stores(pipeline) if type(store).__name__ == ELASTICSEARCH_STORE]
 
 
 def _locate(store: Any) -> tuple[str, str]:
