@@ -200,15 +200,18 @@ class TestNotes:
         assert text == "Beta\n\nSources:\n[1] alpha (local)"
 
     def test_a_source_that_could_not_be_searched_is_named(self, served: Served):
-        text = content(served(search("delta"), answer("1974 [W1]"), errors={"local": "down"}))
+        script = (search("alpha"), search("beta delta"), answer("1974 [1]"))
 
-        assert "Note: local could not be searched; sent to the web: “delta”." in text
+        text = content(served(*script, verdicts=(verdict(False),), errors={"web": "down"}))
+
+        assert "Note: web could not be searched; sent to the web: “beta delta”." in text
 
     @pytest.mark.parametrize("stream", [False, True])
     def test_no_source_that_could_be_searched_is_the_first_line(self, served: Served, stream: bool):
         client = served(search("alpha"), answer("1974"), errors={"local": "down", "web": "down"})
 
-        text = deltas(streamed(client), "content")[0] if stream else content(client)
+        local = {"sources": ["local"]}
+        text = deltas(streamed(client, **local), "content")[0] if stream else content(client, **local)
 
         assert text.startswith("Note: no source could be searched, so this answer rests on no document.\n\n1974\n\n")
 
