@@ -17,6 +17,7 @@ from haystack.core.errors import PipelineError, PipelineRuntimeError
 from prefrag.components.errors import PrefragError
 from prefrag.components.recording import RECORDING
 from prefrag.components.state.answer_composer import compose
+from prefrag.components.state.request_limits import check_filters, keep_newest_turns
 from prefrag.components.state.state import AnswerType, Event, RunError, State
 from prefrag.pipelines.loading import load
 
@@ -68,6 +69,9 @@ async def stream(
     :raises ValueError: When the question or an option cannot be used.
     :raises RunFailed: When the run breaks off.
     """
+    # Haystack copies the inputs, which takes seconds for a large filter or a long history.
+    check_filters(options.get("filters"))
+    options["history"] = keep_newest_turns(options.get("history")) or None
     inputs = {"question": question, **{name: value for name, value in options.items() if value is not None}}
     # Joiners add nothing to the trace, and every output that is watched is copied.
     watched = {name for name, part in pipeline.walk() if name != "answer" and not isinstance(part, BranchJoiner)}

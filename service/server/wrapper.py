@@ -15,7 +15,7 @@ from fastapi import HTTPException
 from fastapi_openai_compat import ChatCompletion, Choice, Message
 from hayhooks.server.utils.base_pipeline_wrapper import BasePipelineWrapper
 from haystack.dataclasses import ChatMessage
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, StrictInt, ValidationError
 
 from prefrag import pipelines
 from prefrag.components.agent.reasoner import Reasoner
@@ -56,8 +56,8 @@ class ChatOptions(BaseModel):
 
     sources: list[str] | None = None
     preferred: str | None = None
-    top_k: int | None = None
-    max_steps: int | None = None
+    top_k: StrictInt | None = None
+    max_steps: StrictInt | None = None
     filters: dict[str, Any] | None = None
 
 
@@ -113,14 +113,14 @@ class ServedPipeline(BasePipelineWrapper):
         history: list[Turn] | None = None,
         sources: list[str] | None = None,
         preferred: str | None = None,
-        top_k: int | None = None,
-        max_steps: int | None = None,
+        top_k: StrictInt | None = None,
+        max_steps: StrictInt | None = None,
         filters: dict[str, Any] | None = None,
         documents: list[AttachedDocument] | None = None,
     ) -> dict[str, Any]:
         """Answer a question from documents, the preferred source first.
 
-        :param question: The question, at most 4,000 characters.
+        :param question: The question, at most 4,000 characters and 4,500 bytes.
         :param history: Earlier turns of the conversation, oldest first.
         :param sources: The sources that may be searched; by default all of the pipeline.
         :param preferred: The source that is searched first.
