@@ -29,6 +29,7 @@ ROOMS = (
     "text",
     "recording",
     "trees",
+    "environment",
     "errors",
 )
 

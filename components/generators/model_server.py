@@ -19,9 +19,6 @@ from prefrag.components.errors import PrefragError
 if TYPE_CHECKING:
     from haystack.components.generators.chat import OpenAIChatGenerator
 
-# The longest pause before a retry that a server may set, so that a call has a deadline.
-_RETRY_WAIT_SECONDS = 60.0
-
 
 class ModelServerError(PrefragError, RuntimeError):
     """Report that a model cannot be reached or gave no usable reply; the message states what to do.
@@ -43,7 +40,7 @@ class ModelServer:
     :param model: The name of the model there.
     :param api_key: The key, empty for none.
     :param prefix: The prefix of the environment variables that hold these settings.
-    :param timeout: Seconds that an attempt may take.
+    :param timeout: Seconds that a call may take, its retries included; made synchronously, each attempt.
     :param max_retries: Further attempts.
     """
 
@@ -59,11 +56,6 @@ class ModelServer:
         """The URL without its secret parts."""
         url = urlsplit(self.base_url)
         return f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path.rstrip('/')}"
-
-    @property
-    def deadline(self) -> float:
-        """Seconds after which a call has failed, whatever the server sends to keep it alive."""
-        return (self.timeout + _RETRY_WAIT_SECONDS) * (self.max_retries + 1)
 
     def connect(self) -> None:
         """Create the synchronous client, without a call."""
@@ -99,7 +91,8 @@ class ModelServer:
         """
         generator = await _async_generator(self)
         with self._explain_errors():
-            async with asyncio.timeout(self.deadline):
+            # Also where the server keeps the call alive and never ends it.
+            async with asyncio.timeout(self.timeout):
                 output = await generator.run_async(messages=messages, generation_kwargs=generation_kwargs, tools=tools)
                 return self._read(output)
 
@@ -135,11 +128,10 @@ class ModelServer:
         import openai
 
         attempts = f"after {self.max_retries + 1} attempts" if self.max_retries else "at the only attempt"
-        # The first is the deadline of the call as a whole, the second that of one attempt.
         if isinstance(error, TimeoutError | openai.APITimeoutError):
             return self._error(
-                f"did not reply within {self.timeout:g} seconds, {attempts}: see whether it is overloaded, or raise "
-                "`timeout`."
+                f"did not reply within {self.timeout:g} seconds: see whether it is overloaded, or raise "
+                f"{self.prefix}SECONDS."
             )
         if isinstance(error, openai.APIConnectionError):
             return self._error(
