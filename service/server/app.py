@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import tempfile
@@ -25,12 +26,12 @@ from pydantic import ConfigDict, create_model
 from starlette.middleware import Middleware
 
 from prefrag.pipelines.trace_text import one_line
+from prefrag.service.server.lifetime import CancelWhenGone, RunLimit
 from prefrag.service.server.openai_protocol import ErrorForm, StreamEnd
 from prefrag.service.server.readiness import find_outages
 from prefrag.service.server.security import (
     ApiKeys,
     BodyLimit,
-    CancelWhenGone,
     OpenRoutes,
     api_keys,
     deploy_is_open,
@@ -45,6 +46,7 @@ from prefrag.service.server.served_pipelines import (
 from prefrag.service.server.wrapper import Refusal
 
 CORS_VARIABLE = "PREFRAG_CORS_ORIGINS"
+_LAST_SECONDS = 5.0
 
 
 def create_app() -> FastAPI:
@@ -64,6 +66,8 @@ def create_app() -> FastAPI:
     _refuse_unknown_fields()
     keep_modules_apart()
 
+    in_flight: set[asyncio.Task[None]] = set()
+
     app = create_hayhooks()
     app.title, app.description = "prefrag", "Answers multi-hop questions, your own documents first."
     # The innermost middleware, so that refusals still carry the CORS headers and the request id.
@@ -72,7 +76,8 @@ def create_app() -> FastAPI:
         Middleware(OpenRoutes, open_deploy=open_deploy),
         Middleware(ApiKeys, keys=keys),
         Middleware(BodyLimit),
-        Middleware(CancelWhenGone),
+        Middleware(CancelWhenGone, in_flight=in_flight),
+        Middleware(RunLimit),
         Middleware(StreamEnd),
     ]
     app.add_exception_handler(Refusal, _refuse)
@@ -110,6 +115,9 @@ def create_app() -> FastAPI:
                     log.warning("The routes that deploy are open: whoever may call them can run any code here.")
                 yield
         finally:
+            # What the server has cancelled still tells its client.
+            if in_flight:
+                await asyncio.wait(in_flight, timeout=_LAST_SECONDS)
             # The registry is global to the process and would refuse the same names to another application.
             registry.clear()
             deployed_later.cleanup()
@@ -231,4 +239,4 @@ def _describe_open_routes_only(app: FastAPI) -> None:
 async def _refuse(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, Refusal)
     result = {} if error.result is None else {"result": error.result}
-    return JSONResponse({"detail": error.detail, **result}, error.status_code)
+    return JSONResponse({"detail": error.detail, **result}, error.status_code, error.headers)

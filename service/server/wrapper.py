@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
 from http import HTTPStatus
 from typing import Any, Literal
 
@@ -21,6 +22,7 @@ from prefrag.components.errors import BadInput, PrefragError, error_kind
 from prefrag.components.state.citations import read_citations
 from prefrag.components.state.state import Event
 from prefrag.pipelines import RunFailed
+from prefrag.pipelines.asking import limit_deadline
 from prefrag.pipelines.references import HEADING, references_text
 from prefrag.pipelines.trace_text import trace_text
 
@@ -44,6 +46,7 @@ class ChatOptions(BaseModel):
     top_k: int | None = None
     max_steps: int | None = None
     filters: dict[str, Any] | None = None
+    deadline: float | None = None
 
 
 class Refusal(HTTPException):
@@ -53,7 +56,10 @@ class Refusal(HTTPException):
     """
 
     def __init__(self, error: Exception):
-        super().__init__(status_code=error_kind(error).http_status, detail=str(error))
+        status = getattr(error, "http_status", error_kind(error).http_status)
+        seconds = getattr(error, "retry_after", None)
+        headers = None if seconds is None else {"Retry-After": str(math.ceil(seconds))}
+        super().__init__(status_code=status, detail=str(error), headers=headers)
         self.result = getattr(error, "result", None)
 
 
@@ -93,6 +99,7 @@ class ServedPipeline(BasePipelineWrapper):
         top_k: int | None = None,
         max_steps: int | None = None,
         filters: dict[str, Any] | None = None,
+        deadline: float | None = None,
     ) -> dict[str, Any]:
         """Answer a question from documents, the preferred source first.
 
@@ -103,6 +110,7 @@ class ServedPipeline(BasePipelineWrapper):
         :param top_k: Documents a retrieval.
         :param max_steps: Steps, at most those of the pipeline.
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
+        :param deadline: Seconds that the run may take, at most those that the server allows.
         :returns: The answer, its label, the documents used, every step, counts, usage, errors and the trace.
         """
         options = {
@@ -114,7 +122,7 @@ class ServedPipeline(BasePipelineWrapper):
             "filters": filters,
         }
         with refuse_errors():
-            return await pipelines.ask_async(self.pipeline, question, **options)
+            return await pipelines.ask_async(self.pipeline, question, deadline=limit_deadline(deadline), **options)
 
     async def run_chat_completion_async(
         self, model: str, messages: list[dict[str, Any]], body: dict[str, Any]
@@ -131,11 +139,12 @@ class ServedPipeline(BasePipelineWrapper):
         with refuse_errors():
             question, history = split_conversation(messages)
             options = {"history": history, **_read_options(body)}
+            deadline = limit_deadline(options.pop("deadline", None))
             if body.get("stream"):
                 # A bad request is refused before the stream begins, because a stream has sent its status code by then.
                 self.pipeline.get_component("start").run(question=question, **options)
-                return self._stream(model, question, options, _includes_usage(body))
-        result = await self.run_api_async(question, **options)
+                return self._stream(model, question, {**options, "deadline": deadline}, _includes_usage(body))
+        result = await self.run_api_async(question, deadline=deadline, **options)
         return _make_completion(
             model,
             "chat.completion",
@@ -149,12 +158,13 @@ class ServedPipeline(BasePipelineWrapper):
     ) -> AsyncGenerator[StreamingChunk | ChatCompletion, None]:
         result: dict[str, Any] = {}
         try:
-            outputs: AsyncIterator[Event | dict[str, Any]] = pipelines.stream(self.pipeline, question, **options)
-            async for output in outputs:
-                if isinstance(output, Event):
-                    yield StreamingChunk("", index=0, reasoning=ReasoningContent(f"{trace_text(output)}\n"))
-                else:
-                    result = output
+            # Closed at once when the client leaves, so that its run does not go on until it is collected as garbage.
+            async with aclosing(pipelines.stream(self.pipeline, question, **options)) as outputs:
+                async for output in outputs:
+                    if isinstance(output, Event):
+                        yield StreamingChunk("", index=0, reasoning=ReasoningContent(f"{trace_text(output)}\n"))
+                    else:
+                        result = output
             yield StreamingChunk(_write_content(result), finish_reason="stop")
         except RunFailed as error:
             result = error.result

@@ -108,10 +108,12 @@ class TestEngine:
     async def test_loses_the_tasks_that_it_created_and_no_others(self):
         of_others = asyncio.ensure_future(asyncio.Event().wait())
 
+        made = set()
+
         async def engine() -> Any:
-            asyncio.create_task(asyncio.Event().wait())
+            made.add(asyncio.create_task(asyncio.Event().wait()))
             yield 1
-            asyncio.create_task(asyncio.Event().wait())
+            made.add(asyncio.create_task(asyncio.Event().wait()))
             await asyncio.Event().wait()
 
         outputs = end_with_tasks(engine(), until=asyncio.get_running_loop().time() + 0.05)
