@@ -133,6 +133,12 @@ class ChatModel:
             return self._structured_output
         return _check_structured_output(self._variable("STRUCTURED") or "json_schema", f"{self._prefix}STRUCTURED")
 
+    @property
+    def server(self) -> ModelServer | None:
+        """The server of the model; None for the embedded one."""
+        chosen = self._choose()
+        return chosen if isinstance(chosen, ModelServer) else None
+
     def warm_up(self) -> None:
         """Choose the model, and load or connect it.
 

@@ -25,7 +25,7 @@ def serve(
     pipelines_dir: Annotated[
         Path | None, typer.Option(help="A folder of YAML pipelines of your own, as PREFRAG_PIPELINES_DIR names it.")
     ] = None,
-    demo: Annotated[bool, typer.Option("--demo", help="Serve the demo: invented documents, with a stand-in web.")] = False,
+    demo: Annotated[bool, typer.Option("--demo", help="Serve the invented documents of the demo.")] = False,
     deadline: Annotated[
         float | None, typer.Option(min=1, help="Seconds that a run may take, as PREFRAG_RUN_SECONDS sets them.")
     ] = None,
@@ -35,10 +35,12 @@ def serve(
     import uvicorn
     from dotenv import find_dotenv, load_dotenv
 
+    from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, INDEX_VARIABLE
+    from prefrag.pipelines.asking import DEADLINE_VARIABLE
     from prefrag.pipelines.loading import PIPELINES_VARIABLE
     from prefrag.service.server.lifetime import drain_seconds
     from prefrag.service.server.security import KEYS_VARIABLE, api_keys, is_loopback
-    from prefrag.service.server.served_pipelines import SERVE_VARIABLE, choose_pipelines
+    from prefrag.service.server.served_pipelines import SERVE_VARIABLE, check_index, choose_pipelines, leaves_out
 
     # The application reads the same file, so the decision below must use it too.
     load_dotenv(find_dotenv(usecwd=True))
@@ -56,7 +58,9 @@ def serve(
         os.environ[DEADLINE_VARIABLE] = str(deadline)
     if demo:
         os.environ[INDEX_VARIABLE] = DEMO_INDEX
-    refuse_demo(choose_pipelines().values())
+    files = choose_pipelines()
+    if not leaves_out():
+        check_index(files.values())
     try:
         uvicorn.run(
             "prefrag.service.server.app:create_app",

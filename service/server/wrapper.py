@@ -18,6 +18,7 @@ from haystack.dataclasses import ReasoningContent, StreamingChunk
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from prefrag import pipelines
+from prefrag.components.document_stores.tantivy.index_location import refuse_demo
 from prefrag.components.errors import BadInput, PrefragError, error_kind
 from prefrag.components.state.citations import read_citations
 from prefrag.components.state.state import Event
@@ -87,6 +88,7 @@ class ServedPipeline(BasePipelineWrapper):
 
     def setup(self) -> None:
         """Load the pipeline and warm it up, so that the first request does not wait."""
+        refuse_demo()
         self.pipeline = pipelines.load(self.name)
         self.pipeline.warm_up()
 
