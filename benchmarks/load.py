@@ -6,23 +6,29 @@ processes. A run makes six model calls, so 64 clients could at best do 64 / (6 x
 Model server, clients and serving processes share the machine.
 
     python -m benchmarks.load [--workers 2] [--seconds 60] [--clients 64]
-    python -m benchmarks.load --questions 1000        # memory after so many questions
+    python -m benchmarks.load --stream --clients 200  # as chat streams, of which the server refuses what it cannot hold
+    python -m benchmarks.load --questions 2000        # memory after so many questions, against that after a tenth
+    python -m benchmarks.load --largest               # how long `/live` waits while the largest requests are read
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
+import re
 import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -73,43 +79,148 @@ def resident_mb(pid: int) -> float:
     return 0.0
 
 
-async def load(url: str, clients: int, seconds: float | None, questions: int | None) -> None:
+@dataclass
+class Tally:
+    """What the clients saw.
+
+    :param took: Seconds of each run, from its first request to its end.
+    :param lost: Runs that ended in anything but an answer.
+    :param crossed: Runs with a text of another run.
+    :param refused: Requests that the server refused with a time after which to come again, which the client did.
+    """
+
+    took: list[float] = field(default_factory=list)
+    lost: int = 0
+    crossed: int = 0
+    refused: int = 0
+
+
+async def load(
+    url: str, clients: int, seconds: float | None, questions: int | None, stream: bool, at_a_tenth: Callable[[], None]
+) -> None:
     numbers = iter(range(questions) if questions else range(10**9))
     ends = time.monotonic() + seconds if seconds and not questions else float("inf")
-    took: list[float] = []
-    lost = crossed = 0
+    tally = Tally()
+    ask = ask_stream if stream else ask_plain
 
-    async with httpx.AsyncClient(timeout=120, limits=httpx.Limits(max_connections=clients)) as http:
+    async with httpx.AsyncClient(timeout=300, limits=httpx.Limits(max_connections=clients)) as http:
 
         async def client() -> None:
-            nonlocal lost, crossed
             for number in numbers:
                 if time.monotonic() >= ends:
                     return
+                if questions and number == questions // 10:
+                    at_a_tenth()
                 token = f"Q-{100_000 + number}"
                 started = time.monotonic()
                 try:
-                    reply = await http.post(f"{url}/prefrag/run", json={"question": f"Where was {token} born?"})
-                    result = reply.json()["result"]
+                    while wait := await ask(http, url, token, tally):
+                        tally.refused += 1
+                        await asyncio.sleep(wait)
                 except (httpx.HTTPError, ValueError, KeyError):
-                    lost += 1
+                    tally.lost += 1
                     continue
-                took.append(time.monotonic() - started)
-                if token not in result["answer"] or any(token not in step["query"] for step in result["steps"][:-1]):
-                    crossed += 1
+                tally.took.append(time.monotonic() - started)
 
         began = time.monotonic()
-        await asyncio.gather(*(client() for _ in range(clients)))
+        async with watch_live(url) as waits:
+            await asyncio.gather(*(client() for _ in range(clients)))
         spent = time.monotonic() - began
 
     ideal = clients / (CALLS_A_RUN * DELAY_SECONDS)
-    rate = len(took) / spent
+    rate = len(tally.took) / spent
     print(
-        f"{len(took)} runs in {spent:.1f} s with {clients} clients: {rate:.1f} runs a second, "
-        f"{rate / ideal:.0%} of the ideal {ideal:.1f}; {lost} lost, {crossed} crossed; "
-        f"a run took {statistics.median(took):.2f} s (median), "
-        f"{sorted(took)[int(0.95 * len(took))]:.2f} s (95th percentile)"
+        f"{len(tally.took)} runs in {spent:.1f} s with {clients} clients: {rate:.1f} runs a second, "
+        f"{rate / ideal:.0%} of the ideal {ideal:.1f}; {tally.lost} lost, {tally.crossed} crossed, {tally.refused} "
+        f"times refused and repeated; a run took {statistics.median(tally.took):.2f} s (median), "
+        f"{sorted(tally.took)[int(0.95 * len(tally.took))]:.2f} s (95th percentile); "
+        f"/live answered within {max(waits) * 1000:.0f} ms"
     )
+
+
+async def ask_plain(http: httpx.AsyncClient, url: str, token: str, tally: Tally) -> float:
+    """Ask over REST. Returns the seconds after which to come again, 0 with an answer."""
+    reply = await http.post(f"{url}/prefrag/run", json={"question": f"Where was {token} born?"})
+    if wait := _wait(reply):
+        return wait
+    result = reply.json()["result"]
+    if token not in result["answer"] or any(token not in step["query"] for step in result["steps"][:-1]):
+        tally.crossed += 1
+    return 0
+
+
+async def ask_stream(http: httpx.AsyncClient, url: str, token: str, tally: Tally) -> float:
+    """Ask over the chat protocol, as a stream. Returns the seconds after which to come again, 0 with an answer."""
+    body = {"model": "prefrag", "stream": True, "messages": [{"role": "user", "content": f"Where was {token} born?"}]}
+    async with http.stream("POST", f"{url}/v1/chat/completions", json=body) as reply:
+        if wait := _wait(reply):
+            return wait
+        lines = [line async for line in reply.aiter_lines() if line.startswith("data: ")]
+    if not lines or lines[-1] != "data: [DONE]":
+        raise ValueError("The stream broke off.")
+    text = "".join(
+        choice["delta"].get(key) or ""
+        for line in lines[:-1]
+        for choice in json.loads(line[6:]).get("choices") or ()
+        for key in ("content", "reasoning_content")
+    )
+    if f"answer {token}" not in text:
+        raise ValueError("The stream held no answer.")
+    if set(re.findall(r"Q-\d{6}", text)) != {token}:
+        tally.crossed += 1
+    return 0
+
+
+def _wait(reply: httpx.Response) -> float:
+    if reply.status_code in (429, 503) and "retry-after" in reply.headers:
+        return float(reply.headers["retry-after"])
+    reply.raise_for_status()
+    return 0
+
+
+@asynccontextmanager
+async def watch_live(url: str) -> AsyncIterator[list[float]]:
+    """Ask ``/live`` every tenth of a second. Yields the seconds that each answer took."""
+    waits: list[float] = []
+    ended = False
+
+    async def watch() -> None:
+        async with httpx.AsyncClient(timeout=None) as http:
+            while not ended:
+                began = time.monotonic()
+                (await http.get(f"{url}/live")).raise_for_status()
+                waits.append(time.monotonic() - began)
+                await asyncio.sleep(0.1)
+
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(watch())
+        yield waits
+        ended = True
+
+
+async def measure_largest(url: str) -> None:
+    """Send the largest requests that are let in, one after the other, and print how long ``/live`` had to wait."""
+    blanks = " " * 900_000
+    turns = [{"role": role, "content": "x" * 20} for _ in range(9_000) for role in ("user", "assistant")]
+    values = {"field": "meta.year", "operator": "in", "value": list(range(100_000))}
+    nested: dict[str, Any] = {"field": "meta.year", "operator": "==", "value": 1}
+    for _ in range(400):
+        nested = {"operator": "AND", "conditions": [nested]}
+    question = {"role": "user", "content": "Where was Q-100000 born?"}
+    bodies: dict[str, dict[str, Any]] = {
+        "an assistant turn of blanks": {"messages": [{"role": "assistant", "content": f"a{blanks}b"}, question]},
+        "18,000 turns": {"messages": [*turns, question]},
+        "a filter of 100,000 values": {"messages": [question], "prefrag": {"filters": values}},
+        "a filter 400 deep": {"messages": [question], "prefrag": {"filters": nested}},
+        "a question of brackets": {"messages": [{"role": "user", "content": "[1]" * 300_000}]},
+    }
+    async with httpx.AsyncClient(timeout=120) as http:
+        for what, body in bodies.items():
+            async with watch_live(url) as waits:
+                await asyncio.sleep(0.5)
+                reply = await http.post(f"{url}/v1/chat/completions", json={"model": "prefrag", **body})
+                await asyncio.sleep(0.5)
+            print(f"{what}: status {reply.status_code}, /live answered within {max(waits) * 1000:.0f} ms")
 
 
 def main() -> None:
@@ -118,6 +229,8 @@ def main() -> None:
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--questions", type=int)
+    parser.add_argument("--stream", action="store_true")
+    parser.add_argument("--largest", action="store_true")
     given = parser.parse_args()
     model_port, port = free_port(), free_port()
     model = f"http://127.0.0.1:{model_port}/v1"
@@ -131,6 +244,7 @@ def main() -> None:
         str(port),
         "--workers",
         str(given.workers),
+        "--demo",
     ]
     with (
         tempfile.TemporaryDirectory() as data,
@@ -144,9 +258,17 @@ def main() -> None:
             HAYHOOKS_LOG_LEVEL="WARNING",
         ) as server,
     ):
-        asyncio.run(load(f"http://127.0.0.1:{port}", given.clients, given.seconds, given.questions))
-        sizes = ", ".join(f"{resident_mb(pid):.0f}" for pid in processes_of(server.pid))
-        print(f"Resident memory of the serving processes ({given.workers} worker(s)): {sizes} MB")
+        url = f"http://127.0.0.1:{port}"
+        if given.largest:
+            asyncio.run(measure_largest(url))
+            return
+
+        def print_memory(when: str = "after a tenth of the questions") -> None:
+            sizes = ", ".join(f"{resident_mb(pid):.0f}" for pid in processes_of(server.pid))
+            print(f"Resident memory of the serving processes ({given.workers} worker(s)), {when}: {sizes} MB")
+
+        asyncio.run(load(url, given.clients, given.seconds, given.questions, given.stream, print_memory))
+        print_memory("at the end")
 
 
 if __name__ == "__main__":
