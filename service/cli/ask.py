@@ -51,6 +51,9 @@ def ask(
     filters: Annotated[
         str | None, typer.Option(metavar="JSON", help="Haystack metadata filter on the local documents.")
     ] = None,
+    deadline: Annotated[
+        float | None, typer.Option(min=1, help="Seconds after which the run is given up; by default 600.")
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print only the result, as JSON; the steps go to stderr.")
     ] = False,
@@ -67,6 +70,8 @@ def ask(
         "max_steps": max_steps,
         "filters": _read_filters(filters),
     }
+    if deadline is not None:
+        os.environ["PREFRAG_RUN_SECONDS"] = str(deadline)
     if corpus is not None and index is not None:
         raise BadInput("Give --corpus or --index, not both.")
     if index is not None:

@@ -72,13 +72,15 @@ class FakeModelServer:
             def keep_waiting(self, drip: bool) -> None:
                 if drip:
                     self.wfile.write(b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n")
-                while not outer.released.is_set():
-                    if select.select([self.connection], [], [], 0.01)[0] and not self.connection.recv(1):
-                        outer.left.set()
-                        break
-                    if drip:
-                        self.wfile.write(b" ")
                 self.close_connection = True
+                try:
+                    while not outer.released.is_set():
+                        if select.select([self.connection], [], [], 0.01)[0] and not self.connection.recv(1):
+                            raise ConnectionError
+                        if drip:
+                            self.wfile.write(b" ")
+                except OSError:
+                    outer.left.set()
 
             def do_GET(self) -> None:
                 outer.looked_up.append(self.path)

@@ -32,8 +32,6 @@ CALLS: dict[str, Callable[[TantivyDocumentStore], Any]] = {
     "frequencies": lambda store: store.document_frequencies(["heron"]),
     "analyze": lambda store: store.analyze("heron"),
     "check": lambda store: store.check(),
-    "write": lambda store: store.write_documents([passage("new", "A stork.")]),
-    "delete": lambda store: store.delete_documents(["7"]),
 }
 
 
@@ -57,6 +55,13 @@ class TestDamagedIndex:
         with contextlib.suppress(_Unharmed), described:
             CALLS[call](TantivyDocumentStore(path=str(herons)))
             raise _Unharmed
+
+    @pytest.mark.parametrize("kind", ["fast", "term"])
+    def test_takes_nothing_new(self, herons: Path, kind: str):
+        damage(herons, kind)
+
+        with pytest.raises(DocumentStoreError, match=f"The index {herons} (is damaged|cannot be written)"):
+            TantivyDocumentStore(path=str(herons)).write_documents([passage("new", "A stork.")])
 
     @pytest.mark.parametrize("kind", ["fast", "idx", "store", "term"])
     def test_is_found_by_a_check(self, herons: Path, kind: str):
