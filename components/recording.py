@@ -17,6 +17,8 @@ from haystack.dataclasses import ChatMessage
 
 from prefrag.components.errors import PrefragError
 
+# The name of the provider in the trace where the documents come from a recording.
+RECORDING = "recording"
 Mode = Literal["record", "replay", "reuse"]
 Kind = Literal["search", "reply", "model"]
 # A request that is missing in the recording is reported by its end, because prompts begin alike.

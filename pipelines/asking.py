@@ -19,7 +19,7 @@ from haystack.core.errors import PipelineError, PipelineRuntimeError
 from prefrag.components.environment import read_number
 from prefrag.components.errors import BadInput, PrefragError
 from prefrag.components.generators.model_server import ModelServerError
-from prefrag.components.sources.retrieval_source import RECORDING
+from prefrag.components.recording import RECORDING
 from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.state import Event, RunError, State
 from prefrag.pipelines.engine_tasks import end_with_tasks
@@ -46,6 +46,7 @@ class RunOptions(TypedDict, total=False):
     top_k: int | None
     max_steps: int | None
     filters: dict[str, Any] | None
+    documents: list[dict[str, str]] | None
 
 
 class RunFailed(PrefragError, RuntimeError):
@@ -133,7 +134,7 @@ async def stream(
             state = cause.state
         elif state is None and isinstance(cause, ValueError):
             raise cause from error
-        raise _make_failure(str(cause), state, local, **_find_busy_server(error)) from error
+        raise _make_failure(str(cause), state, local, **find_busy_server(error)) from error
     # Haystack ends without an output when an input that a component waits for never comes.
     raise _make_failure(
         "The pipeline ended without an answer: a path through its connections leads nowhere.", state, local
@@ -254,7 +255,7 @@ def _find_cause(error: Exception) -> BaseException:
     return error.__cause__ or error
 
 
-def _find_busy_server(error: BaseException) -> dict[str, Any]:
+def find_busy_server(error: BaseException) -> dict[str, Any]:
     """Find the refusal of a model server that has too much to do, so that the client learns when to ask again.
 
     :param error: The error that ended the run.
@@ -282,7 +283,7 @@ def _list_unanswered(state: State) -> list[dict[str, Any]]:
     :param state: The state that the run had reached.
     :returns: The source and the text of each.
     """
-    answered = {(event.step, event.data["source"]) for event in state.events if event.kind == "found"}
+    answered = {(event.step, event.data["source"]) for event in state.events if event.kind in ("found", "held_back")}
     return [
         {"source": event.data["source"], "query": event.data["query"], "provider": "unknown"}
         for event in state.events

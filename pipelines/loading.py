@@ -16,6 +16,7 @@ from prefrag.components.errors import Missing
 from prefrag.pipelines.blocks import Block, Change, blocks
 from prefrag.pipelines.own_modules import make_importable, trust_modules
 from prefrag.pipelines.replacing import replace_parts
+from prefrag.pipelines.web_access import guard_web
 
 YAML_PIPELINES = Path(prefrag.__file__).parent / "yaml_pipelines"
 PIPELINES_VARIABLE = "PREFRAG_PIPELINES_DIR"
@@ -151,7 +152,8 @@ def build(block: Block, name: str) -> Any:
     :param block: The content of its YAML, which is not changed.
     :param name: The name of the pipeline in messages.
     :returns: The Haystack pipeline.
-    :raises PipelineMissing: When it cannot be built, or lacks the components that a run needs.
+    :raises PipelineMissing: When it cannot be built, lacks the components that a run needs, or searches the web outside
+        an external source.
     """
     if own := os.environ.get(PIPELINES_VARIABLE):
         make_importable(Path(own).expanduser(), {part["type"] for part in blocks(block)})
@@ -163,6 +165,10 @@ def build(block: Block, name: str) -> Any:
         raise PipelineMissing(
             f"The pipeline {name} has no component {' and no '.join(sorted(missing))}: asking needs both."
         )
+    try:
+        guard_web(pipeline)
+    except ValueError as error:
+        raise PipelineMissing(f"The pipeline {name} cannot be loaded: {error}") from error
     return pipeline
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from prefrag.pipelines.trace_text import one_line
+from prefrag.components.text.one_line import one_line
 
 HEADING = "Sources:"
+_BRACKETS = re.compile(r"\[(\s{0,9}[ADW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[ADW]?\d{1,9})*\s{0,9})\]", re.IGNORECASE)
 
 
 def references(result: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
@@ -32,8 +34,10 @@ def reference_text(mark: str, document: Mapping[str, Any]) -> str:
     if document.get("page") is not None:
         place.append(f"page {document['page']}")
     title = document.get("title") or document.get("id")
+    # Only this list may write what looks like the number of a passage.
+    words = _BRACKETS.sub(r"(\1)", f"{title} ({', '.join(filter(None, place))})")
     address = f" {document['url']}" if document.get("url") else ""
-    return one_line(f"[{mark}] {title} ({', '.join(filter(None, place))}){address}")
+    return one_line(f"[{mark}] {words}{address}")
 
 
 def references_text(result: Mapping[str, Any]) -> str:

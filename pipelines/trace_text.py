@@ -7,7 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from prefrag.components.state.state import Event
+from prefrag.components.text.one_line import one_line
 
+# A query that is held back may be a whole conversation.
+_SHOWN_CHARACTERS = 200
 _JUDGED_BY = {
     "model": "by the model",
     "classifier": "by the classifier",
@@ -27,15 +30,6 @@ def trace_text(event: Event) -> str:
     if write is None:
         return one_line(f"{event.kind}: {json.dumps(dict(event.data), default=str, ensure_ascii=False)}")
     return one_line(write(event.data))
-
-
-def one_line(text: str) -> str:
-    """Write any text in one line.
-
-    :param text: The text, which may be untrusted.
-    :returns: The text without line breaks and without control characters, which a terminal would obey.
-    """
-    return " ".join("".join(character if character.isprintable() else " " for character in text).split())
 
 
 def _write_rewritten(data: Mapping[str, Any]) -> str:
@@ -61,6 +55,16 @@ def _write_found(data: Mapping[str, Any]) -> str:
     outside = ", the query was sent out" if data.get("sent_out") else ""
     without = f"; part of it failed: {data['error']}" if data.get("error") else ""
     return f"Found in {source} ({len(titles)} in {took}{outside}): {_join_titles(titles)}{without}"
+
+
+def _write_held_back(data: Mapping[str, Any]) -> str:
+    query = str(data.get("query"))
+    shown = query if len(query) <= _SHOWN_CHARACTERS else f"{query[:_SHOWN_CHARACTERS]}..."
+    return f"Held back from {data.get('source')}: {shown} ({data.get('reason')})"
+
+
+def _write_closed(data: Mapping[str, Any]) -> str:
+    return f"Not searched: {', '.join(data.get('sources') or ())} ({data.get('reason')})"
 
 
 def _write_verdict(data: Mapping[str, Any]) -> str:
@@ -154,6 +158,8 @@ _WRITERS = {
     "thought": _write_thought,
     "search": _write_search,
     "found": _write_found,
+    "held_back": _write_held_back,
+    "closed": _write_closed,
     "verdict": _write_verdict,
     "observation": _write_observation,
     "unknown_action": _write_unknown_action,

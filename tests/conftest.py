@@ -55,5 +55,7 @@ def _own_surroundings(monkeypatch: pytest.MonkeyPatch, _data_directories: Iterat
     for name in list(os.environ):
         if name.startswith(("PREFRAG_", "HAYHOOKS_", "OPENAI_")) and not name.startswith("PREFRAG_TEST_"):
             monkeypatch.delenv(name)
+    # The webs of the tests are scripts. What happens where nobody allowed the web, the tests of that say themselves.
+    monkeypatch.setenv("PREFRAG_WEB", "on")
     monkeypatch.setenv("PREFRAG_DATA_DIR", str(next(_data_directories)))
     fakes.CALLS.clear()

@@ -27,6 +27,7 @@ ROOMS = (
     "prompts",
     "state",
     "text",
+    "parts",
     "recording",
     "trees",
     "environment",

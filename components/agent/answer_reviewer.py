@@ -105,7 +105,7 @@ class AnswerReviewer:
                 "answer": state.step.answer,
             }
 
-        observations = [step.shown for step in state.steps]
+        observations = [state.attached, *(step.shown for step in state.steps)]
         return self._call.prepare(
             state, self.prompt, observations, values, response_format=response_format("review", _SCHEMA)
         )

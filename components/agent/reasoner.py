@@ -126,6 +126,11 @@ class Reasoner:
         return {"state": self._read(*await self._call.send_for_message_async(self._prepare(state)))}
 
     @property
+    def asks_to_cite(self) -> bool:
+        """Whether the model is asked for the numbers of the passages behind its answer."""
+        return self.cite and self._format.cites
+
+    @property
     def _format(self) -> ReplyFormat:
         name = self.reply_format
         if name == "auto":
@@ -137,22 +142,22 @@ class Reasoner:
 
     def _prepare(self, state: State) -> Prepared:
         form, tools, marks = self._format, self._choose_tools(state), citation_marks(state)
-        cites = self.cite and form.cites and bool(marks)
 
         def turns(observations: Observations) -> list[Turn]:
             return [
                 Turn(step, passages(shown, step.note, marks) if step.observed else None)
-                for step, shown in zip(state.steps, observations, strict=True)
+                for step, shown in zip(state.steps, observations[1:], strict=True)
             ]
 
         def values(observations: Observations) -> dict[str, Any]:
             return {
                 "question": state.question,
+                "attached": passages(observations[0], marks=marks) if state.attached else "",
                 "history": state.history if not state.typed else (),
                 "tools": tools,
                 "tool_names": " or ".join(tool.name for tool in tools),
                 "max_steps": state.settings.max_steps,
-                "answer_format": self.answer_format + (CITED if cites else ""),
+                "answer_format": self.answer_format + (CITED if self.asks_to_cite and marks else ""),
                 "must_answer": self.must_answer,
                 "self_evaluation": self.self_evaluation,
                 "as_json": isinstance(form, JsonFormat),
@@ -165,7 +170,7 @@ class Reasoner:
         return self._call.prepare(
             state,
             self.prompt or form.prompt,
-            [step.shown for step in state.steps],
+            [state.attached, *(step.shown for step in state.steps)],
             values,
             messages=lambda prompt, observations: form.messages(prompt, turns(observations), tools, self.must_answer),
             tools=form.callable_tools(tools),

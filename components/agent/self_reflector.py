@@ -95,7 +95,7 @@ class SelfReflector:
             observed = passages(shown, marks=citation_marks(state)) if shown else ""
             return {"question": state.question, "observed": observed, "answer": state.step.answer}
 
-        observations = [step.documents for step in state.steps]
+        observations = [state.attached, *(step.documents for step in state.steps)]
         return call.prepare(
             state, self.prompt, observations, values, response_format=response_format("reflection", _SCHEMA)
         )

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 from haystack.utils import Secret
 
 from prefrag.components.errors import PrefragError
+from prefrag.components.text.addresses import without_userinfo
 
 if TYPE_CHECKING:
     from haystack.components.generators.chat import OpenAIChatGenerator
@@ -54,8 +54,7 @@ class ModelServer:
     @property
     def address(self) -> str:
         """The URL without its secret parts."""
-        url = urlsplit(self.base_url)
-        return f"{url.scheme}://{url.netloc.rpartition('@')[2]}{url.path.rstrip('/')}"
+        return without_userinfo(self.base_url).partition("?")[0].partition("#")[0].rstrip("/")
 
     def connect(self) -> None:
         """Create the synchronous client, without a call."""
@@ -113,7 +112,11 @@ class ModelServer:
         :returns: The error.
         """
         message = f"The model server at {self.address} (model '{self.model}') {reason}"
-        return ModelServerError(message.replace(self.api_key, "***") if self.api_key else message, status)
+        return ModelServerError(self._mask(message), status)
+
+    def _mask(self, text: str) -> str:
+        """Remove the key from a text; before the text is cut, because a part of a key is one too."""
+        return without_userinfo(text.replace(self.api_key, "***") if self.api_key else text)
 
     @contextmanager
     def _explain_errors(self) -> Iterator[None]:
@@ -139,15 +142,17 @@ class ModelServer:
                 f"({error.__cause__ or error})."
             )
         if isinstance(error, openai.APIStatusError):
-            return self._error(self._explain_status(error.status_code, str(error)[:500], attempts), error.status_code)
+            return self._error(
+                self._explain_status(error.status_code, self._mask(str(error))[:500], attempts), error.status_code
+            )
         if isinstance(error, TypeError) and "unexpected keyword argument" in str(error):
             return ValueError(
                 f"A generation parameter is not one of the OpenAI protocol ({error}): put what only this server knows "
                 "under `extra_body`."
             )
         return self._error(
-            f"sent something that is not a chat completion ({type(error).__name__}: {str(error)[:200]}): see whether "
-            f"{self.prefix}BASE_URL is the root of an OpenAI-compatible interface; it mostly ends in /v1."
+            f"sent something that is not a chat completion ({type(error).__name__}: {self._mask(str(error))[:200]}): "
+            f"see whether {self.prefix}BASE_URL is the root of an OpenAI-compatible interface; it mostly ends in /v1."
         )
 
     def _explain_status(self, status: int, text: str, attempts: str) -> str:

@@ -84,7 +84,7 @@ class ModelJudge:
         return self._read(text), state
 
     def _prepare(self, state: State) -> Prepared:
-        earlier = [step.shown for step in state.steps[:-1]]
+        earlier = [state.attached, *(step.shown for step in state.steps[:-1])]
 
         def values(observations: Any) -> dict[str, Any]:
             observed = [document for documents in observations[:-1] for document in documents]

@@ -11,6 +11,7 @@ from haystack import Document, component, default_to_dict
 from haystack.core.serialization import component_from_dict, component_to_dict, import_class_by_name
 from haystack_integrations.components.retrievers.elasticsearch import ElasticsearchEmbeddingRetriever
 
+from prefrag.components.document_stores.elasticsearch.fields import KnownFields
 from prefrag.components.document_stores.elasticsearch.filters import refuse_analysed_fields
 from prefrag.components.retrievers.provider import call_async
 
@@ -75,6 +76,9 @@ class DenseRetriever:
         """
         self.text_embedder = text_embedder
         self.retriever = retriever
+        self._fields = (
+            KnownFields(retriever._document_store) if isinstance(retriever, ElasticsearchEmbeddingRetriever) else None
+        )
         self._embedder: TextEmbedder | None = None
         self._lock = threading.Lock()
 
@@ -140,6 +144,8 @@ class DenseRetriever:
         self._check(filters)
         if not query.strip():
             return {"documents": []}
+        if self._fields is not None:
+            self._fields.check(filters)
         embedding = self._ready().run(text=query)["embedding"]
         found = self.retriever.run(query_embedding=embedding, top_k=top_k, filters=filters)
         return {"documents": found["documents"]}
@@ -160,6 +166,8 @@ class DenseRetriever:
         self._check(filters)
         if not query.strip():
             return {"documents": []}
+        if self._fields is not None:
+            await self._fields.check_async(filters)
         embedder: Any = self._embedder or await asyncio.to_thread(self._ready)
         embedding = (await call_async(embedder, {"text": query}))["embedding"]
         retriever: Any = self.retriever
@@ -168,7 +176,7 @@ class DenseRetriever:
 
     def _check(self, filters: dict[str, Any] | None) -> None:
         # The packaged retriever would silently apply such filters in another way than they are written.
-        if isinstance(self.retriever, ElasticsearchEmbeddingRetriever):
+        if self._fields is not None:
             refuse_analysed_fields(filters)
 
     def _ready(self) -> TextEmbedder:

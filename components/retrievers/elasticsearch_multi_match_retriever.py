@@ -11,6 +11,7 @@ from haystack import Document, component, default_to_dict
 from haystack.document_stores.errors import DocumentStoreError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
+from prefrag.components.document_stores.elasticsearch.fields import KnownFields
 from prefrag.components.document_stores.elasticsearch.filters import filter_clause
 from prefrag.components.document_stores.elasticsearch.requests import call_async, explain_failures
 from prefrag.components.retrievers.search_settings import wanted_top_k
@@ -70,6 +71,7 @@ class ElasticsearchMultiMatchRetriever:
         self.top_k = wanted_top_k(top_k)
         self.title_boost = title_boost
         self.filters = filters
+        self._fields = KnownFields(document_store)
 
     @staticmethod
     def recommended_mapping(language: str = "english") -> dict[str, Any]:
@@ -130,12 +132,14 @@ class ElasticsearchMultiMatchRetriever:
         :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
         :returns: `documents` with their score, best first; none for a blank query.
         :raises ValueError: When top_k is under 1.
-        :raises FilterError: When the filters cannot be understood, or compare titles or texts.
+        :raises FilterError: When the filters cannot be understood, compare titles or texts, or name a field that no
+            document has.
         :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
         """
         request = self._request(query, top_k, filters)
         if not query.strip():
             return {"documents": []}
+        self._fields.check(filters)
         with explain_failures(self.document_store):
             return self._documents(self.document_store.client.search(**request))
 
@@ -150,12 +154,14 @@ class ElasticsearchMultiMatchRetriever:
         :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
         :returns: `documents` with their score, best first; none for a blank query.
         :raises ValueError: When top_k is under 1.
-        :raises FilterError: When the filters cannot be understood, or compare titles or texts.
+        :raises FilterError: When the filters cannot be understood, compare titles or texts, or name a field that no
+            document has.
         :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
         """
         request = self._request(query, top_k, filters)
         if not query.strip():
             return {"documents": []}
+        await self._fields.check_async(filters)
         with explain_failures(self.document_store):
             reply = await call_async(self.document_store, lambda client: client.search(**request))
         return self._documents(reply)

@@ -19,7 +19,6 @@ from prefrag.components.retrievers.provider import (
     call_async,
     call_in_thread,
     describe_failure,
-    is_web_search,
     select_arguments,
     supported_arguments,
 )
@@ -118,11 +117,6 @@ class HybridRetriever:
         for retriever in self.retrievers:
             if hasattr(retriever, "warm_up"):
                 retriever.warm_up()
-
-    @property
-    def external(self) -> bool:
-        """Whether a query to any of the retrievers leaves this machine."""
-        return any(is_web_search(retriever) for retriever in self.retrievers)
 
     @component.output_types(documents=list[Document], errors=list[str])
     def run(self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None) -> dict[str, Any]:

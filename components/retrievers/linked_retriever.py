@@ -18,7 +18,6 @@ from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.retrievers.provider import (
     Retriever,
     call_async,
-    is_web_search,
     select_arguments,
     supported_arguments,
 )
@@ -168,11 +167,6 @@ class LinkedRetriever:
             raise
         except Exception as error:
             self._log_failed_links(error)
-
-    @property
-    def external(self) -> bool:
-        """Whether a query to one of the parts leaves this machine."""
-        return any(is_web_search(part) for part in (self.retriever, self.links))
 
     @property
     def document_store(self) -> Any:

@@ -12,6 +12,11 @@ from typing import Any, Protocol
 
 from haystack import Document
 
+from prefrag.components.parts import walk_parts
+
+# The modules of Haystack's web searches and of what reads web pages.
+_WEB_MODULES = (".websearch.", ".fetchers.", ".connectors.jina", "duckduckgo")
+
 
 class Retriever(Protocol):
     """Any component with ``query`` -> ``documents``: a retriever, a web search, a nested pipeline."""
@@ -59,15 +64,26 @@ def select_arguments(supported: set[str], **arguments: Any) -> dict[str, Any]:
 
 
 def is_web_search(part: Any) -> bool:
-    """Check whether queries to a component leave this machine, by its ``external`` or by its module.
+    """Check whether queries to a component leave this machine, because it or anything inside it searches the web.
 
     :param part: The component, or None.
     :returns: Whether they leave it.
     """
-    if part is None:
-        return False
-    module = type(part).__module__.lower()
-    return bool(getattr(part, "external", False)) or ".websearch." in module or "duckduckgo" in module
+    return any(searches_web(inner) for _, inner in walk_parts(part))
+
+
+def searches_web(part: Any) -> bool:
+    """Check whether an object itself calls a service outside, by its ``external`` or by the module of its class.
+
+    :param part: The object.
+    :returns: Whether it does; what is inside it does not count.
+    """
+    kind = type(part)
+    if getattr(kind, "external", False) is True or getattr(part, "__dict__", {}).get("external") is True:
+        return True
+    # The classes that it is derived from too, because a subclass may be in any module.
+    modules = (base.__module__.lower() for base in kind.__mro__)
+    return any(mark in module for module in modules for mark in _WEB_MODULES)
 
 
 def describe_failure(name: str, error: BaseException, timeout: float) -> str:

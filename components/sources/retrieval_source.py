@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +12,7 @@ from haystack import Document, component, default_to_dict
 from haystack.core.serialization import component_to_dict
 from haystack.errors import FilterError
 
-from prefrag.components.recording import Entry, NotRecorded, Recording
+from prefrag.components.recording import RECORDING, Entry, NotRecorded, Recording
 from prefrag.components.retrievers.provider import (
     Ranker,
     Retriever,
@@ -22,11 +23,10 @@ from prefrag.components.retrievers.provider import (
 )
 from prefrag.components.sources.domain_filter import DomainFilter, document_url
 from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
+from prefrag.components.sources.web_gate import HeldBack, WebGate
 from prefrag.components.state.state import RunError, Search, State
-from prefrag.components.state.state_builder import web_is_off
-
-# The name of the provider in the trace where the documents come from a recording.
-RECORDING = "recording"
+from prefrag.components.state.web_switch import web_is_off
+from prefrag.components.text.one_line import one_line
 
 
 @component
@@ -62,6 +62,7 @@ class RetrievalSource:
         domains: DomainFilter | None = None,
         recording: Recording | None = None,
         strict: bool = False,
+        gate: WebGate | None = None,
     ):
         """Set the parts; nothing is searched yet.
 
@@ -70,8 +71,8 @@ class RetrievalSource:
         :param ranker: Sorts the candidates before they are cut to ``top_k``.
         :param fallback: The second provider, called once when every attempt at the first has failed; never while the
             first is a stand-in that keeps queries local.
-        :param external: Whether queries leave this machine: ``PREFRAG_WEB=off`` closes the source, and the result lists
-            its queries. Web searches are always external.
+        :param external: Whether queries leave this machine: they pass the gate and the result lists them. A source with
+            a web search in its retriever or fallback, however deep, is always external.
         :param top_k: The number of documents to return, where the request does not set it.
         :param candidates: The number of documents to request from the retriever; by default ``top_k``. The paper ranks
             50.
@@ -79,8 +80,10 @@ class RetrievalSource:
         :param domains: Which web pages may be shown; by default all.
         :param recording: Records or replays the searches.
         :param strict: End the run when every attempt has failed, or a replayed recording does not hold the search,
-            instead of returning no documents. For a preferred source: a broken index then sends no question to the web.
-        :raises ValueError: When a name or a number is invalid, or a provider or the ranker has no ``run``.
+            instead of returning no documents. Without it the run goes on, but never to an external source.
+        :param gate: Decides for an external source whether a query is sent; by default with 400 characters at most.
+        :raises ValueError: When a name or a number is invalid, a provider or the ranker has no ``run``, or the ranker
+            searches the web.
         """
         if not name:
             raise ValueError("A source needs a `name`.")
@@ -89,13 +92,18 @@ class RetrievalSource:
         for part, label in ((retriever, "retriever"), (ranker, "ranker"), (fallback, "fallback")):
             if part is not None and not callable(getattr(part, "run", None)):
                 raise ValueError(f"The {label} of source '{name}' has no `run`: give a Haystack component.")
+        if is_web_search(ranker):
+            raise ValueError(
+                f"The ranker of source '{name}' searches the web: take it out, or make it the retriever of an external "
+                "source."
+            )
         if top_k < 1 or (candidates is not None and candidates < 1):
             raise ValueError(f"Source '{name}': top_k and candidates must be at least 1.")
         self.name = name
         self.retriever = retriever
         self.ranker = ranker
         self.fallback = fallback
-        # A web search is always external, because PREFRAG_WEB=off must not depend on a setting.
+        # A web search is always external, because a closed web must not depend on a setting.
         self.external = external or is_web_search(retriever) or is_web_search(fallback)
         self.top_k = top_k
         self.candidates = candidates
@@ -103,6 +111,7 @@ class RetrievalSource:
         self.domains = DomainFilter() if domains is None else domains
         self.recording = recording
         self.strict = strict
+        self.gate = WebGate() if gate is None else gate
         self._is_warm = False
         self._supported = {id(part): supported_arguments(part) for part in self._parts}
 
@@ -114,6 +123,11 @@ class RetrievalSource:
     def embedded(self) -> bool:
         """Whether the retriever searches in this process, so that parallel calls gain nothing."""
         return bool(getattr(self.retriever, "embedded", False))
+
+    @property
+    def leaves(self) -> bool:
+        """Whether a query would leave this machine now; false while a stand-in takes the place of the web."""
+        return self.external and not getattr(self.retriever, "stays_local", False)
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the source.
@@ -133,6 +147,7 @@ class RetrievalSource:
             domains=self.domains,
             recording=self.recording,
             strict=self.strict,
+            gate=self.gate,
         )
 
     def warm_up(self) -> None:
@@ -161,6 +176,7 @@ class RetrievalSource:
         :raises RunError: For a state, in place of a RuntimeError or a FilterError.
         """
         request = self._request(query, top_k, filters)
+        self._admit(request)
         try:
             for call in self._calls(request):
                 self.retry_policy.call(call)
@@ -184,6 +200,11 @@ class RetrievalSource:
         :raises RunError: For a state, in place of a RuntimeError or a FilterError.
         """
         request = self._request(query, top_k, filters)
+        if request.leaves:
+            # In a thread, because the gate may ask a server or a person.
+            await asyncio.to_thread(self._admit, request)
+        else:
+            self._admit(request)
         try:
             for call in self._calls(request):
                 await self.retry_policy.call_async(call)
@@ -192,12 +213,12 @@ class RetrievalSource:
         return self._output(request)
 
     def _request(self, query: str | State, top_k: int | None, filters: Any) -> _Request:
-        is_closed = self.external and web_is_off()
+        is_closed, leaves = self.external and web_is_off(), self.leaves
         if not isinstance(query, State):
-            return _Request(query, top_k or self.top_k, filters, is_closed)
+            return _Request(query, top_k or self.top_k, filters, is_closed, leaves)
         settings = query.settings
         is_closed = is_closed or self.name not in settings.sources
-        return _Request(query.query, settings.top_k, settings.filters, is_closed, query, self._context(query))
+        return _Request(query.query, settings.top_k, settings.filters, is_closed, leaves, query, self._context(query))
 
     def _context(self, state: State) -> dict[str, Any]:
         """Collect what the retrievers of this source take besides the query.
@@ -209,8 +230,43 @@ class RetrievalSource:
             return {}
         providers = [part for part in (self.retriever, self.fallback) if part is not None]
         supported = {name for part in providers for name in self._supported[id(part)]}
-        known = {"question": state.question, "observed": list(state.observed)}
+        known = {"question": state.question, "observed": list(state.retrieved)}
         return {name: value for name, value in known.items() if name in supported}
+
+    def _admit(self, request: _Request) -> None:
+        """Set the search of a request for which no provider is called, and the query that may be sent for any other.
+
+        :param request: The request.
+        :raises RunError: When the query would be sent out in place of a search that failed.
+        :raises NotRecorded: With ``strict``, when the replayed recording does not hold the search.
+        """
+        if request.is_closed:
+            request.search = Search(self.name, request.query, skipped=True)
+            return
+        try:
+            if request.leaves:
+                self._shorten(request)
+            request.search = self._play_recording(request)
+            if request.leaves and request.search is None:
+                self.gate.check(self.name, request.query, request.state)
+        except HeldBack as reason:
+            request.hold_back(self.name, str(reason))
+            request.search = Search(self.name, request.query, skipped=True)
+
+    def _shorten(self, request: _Request) -> None:
+        """Write the query in one line, and replace it where it is too long to be sent.
+
+        :param request: The request.
+        :raises HeldBack: When there is no short one in its place.
+        """
+        request.query = one_line(request.query)
+        short = self.gate.fit(request.query, request.state)
+        reason = f"it has {len(request.query):,} characters, over the limit of {self.gate.max_characters}"
+        if short is None:
+            raise HeldBack(reason)
+        if short != request.query:
+            request.hold_back(self.name, f"{reason}; the model's last query is sent in its place")
+            request.query = one_line(short)
 
     def _calls(self, request: _Request) -> Iterator[ProviderCall]:
         """Go through the calls that a request needs, and set its search at the end.
@@ -218,18 +274,13 @@ class RetrievalSource:
         :param request: The request.
         :returns: Each call, which the caller has to make before it takes the next.
         """
-        if request.is_closed:
-            request.search = Search(self.name, request.query, skipped=True)
-            return
-        if played := self._play_recording(request):
-            request.search = played
+        if request.search is not None:
             return
         started = time.perf_counter()
         failures: list[str] = []
-        stays_local = bool(getattr(self.retriever, "stays_local", False))
         providers = [(self.retriever, True)]
         # A stand-in keeps queries local, so its failure must not send them out.
-        if self.fallback is not None and not stays_local:
+        if self.fallback is not None and (request.leaves or not self.external):
             providers.append((self.fallback, False))
         for provider, retry in providers:
             call = ProviderCall(provider, self._arguments(provider, request), retry)
@@ -246,7 +297,7 @@ class RetrievalSource:
         else:
             search = self._record(request, Search(self.name, request.query, error="; ".join(failures)))
         seconds = round(time.perf_counter() - started, 4)
-        request.search = replace(search, seconds=seconds, sent_out=self.external and not stays_local)
+        request.search = replace(search, seconds=seconds, sent_out=request.leaves)
 
     def _arguments(self, provider: Retriever, request: _Request) -> dict[str, Any]:
         return select_arguments(
@@ -310,6 +361,7 @@ class RetrievalSource:
 
     def _output(self, request: _Request) -> dict[str, Any]:
         search, state = request.search, request.state
+        assert search is not None
         is_fatal = self.strict and search.error and not search.provider
         failed = f"The source '{self.name}' failed: {search.error}" if is_fatal else ""
         if state is None:
@@ -345,18 +397,29 @@ class _Request:
     :param top_k: The number of documents to return.
     :param filters: Haystack metadata filter.
     :param is_closed: Whether the source may not be searched.
+    :param leaves: Whether its query leaves this machine.
     :param state: The state that holds the query.
     :param context: The further arguments of retrievers: the ``question`` and the documents ``observed``.
-    :param search: The search, once it is made.
+    :param search: The search, once it is made or known not to be made.
     """
 
     query: str
     top_k: int
     filters: Any
     is_closed: bool
+    leaves: bool
     state: State | None = None
     context: Mapping[str, Any] = field(default_factory=dict)
-    search: Search = field(init=False)
+    search: Search | None = None
+
+    def hold_back(self, source: str, reason: str) -> None:
+        """Write to the trace that the query is not sent.
+
+        :param source: The name of the source.
+        :param reason: The reason.
+        """
+        if self.state is not None:
+            self.state = self.state.with_event("held_back", source=source, query=self.query, reason=reason)
 
     @property
     def content(self) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ from haystack import Document, component
 
 from prefrag.components.state.citations import citation_marks, read_citations
 from prefrag.components.state.state import Action, Label, Search, State, Step, identity
+from prefrag.components.text.addresses import safe_url
 
 NOT_FOUND = "The sources do not hold the answer."
 # How many documents are listed as those that came nearest.
@@ -84,6 +85,11 @@ def compose(
             for search in searches
             if search.sent_out
         ],
+        "queries_held_back": [
+            {key: event.data[key] for key in ("source", "query", "reason")}
+            for event in state.events
+            if event.kind == "held_back"
+        ],
         "trace": [event.to_dict() for event in state.events],
     }
 
@@ -100,7 +106,7 @@ def _document(document: Document, mark: str) -> dict[str, Any]:
         "title": meta.get("title") or "",
         "content": document.content or "",
         "source": meta.get("source") or "",
-        "url": meta.get("url") or "",
+        "url": safe_url(str(meta.get("url") or "")),
         "score": document.score,
         "step": meta.get("step"),
         **{name: meta[key] for name, key in _PLACE.items() if meta.get(key) is not None},

@@ -7,9 +7,9 @@ from collections.abc import Collection
 
 from prefrag.components.state.state import Identity, State, identity
 
-_GROUP = r"\[\s*(W?\d+(?:\s*[,;]\s*W?\d+)*)\s*\]"
+_GROUP = r"\[\s*([ADW]?\d+(?:\s*[,;]\s*[ADW]?\d+)*)\s*\]"
 _BRACKETS = re.compile(rf"\s*\(\s*{_GROUP}\s*\)|\s*{_GROUP}", re.IGNORECASE)
-_MARK = re.compile(r"W?\d+", re.IGNORECASE)
+_MARK = re.compile(r"[ADW]?\d+", re.IGNORECASE)
 
 
 def citation_marks(state: State) -> dict[Identity, str]:
@@ -18,13 +18,20 @@ def citation_marks(state: State) -> dict[Identity, str]:
     A document keeps its number as the run goes on, because later ones are numbered after it.
 
     :param state: The state of a run.
-    :returns: ``1``, ``2``, ... for local documents and ``W1``, ``W2``, ... for the web's, by the
-        :func:`identity` of each.
+    :returns: ``1``, ``2``, ... for local documents, ``W1``, ``W2``, ... for the web's and ``A1``, ``A2``, ... for those
+        that came with the question, by the :func:`identity` of each.
     """
-    counts = {"": 0, "W": 0}
+    counts = {"": 0, "W": 0, "A": 0}
+    attached = {identity(document) for document in state.attached}
     marks: dict[Identity, str] = {}
     for document in state.observed:
-        letter = "W" if document.meta.get("source") in state.settings.external else ""
+        letter = (
+            "A"
+            if identity(document) in attached
+            else "W"
+            if document.meta.get("source") in state.settings.external
+            else ""
+        )
         counts[letter] += 1
         marks[identity(document)] = f"{letter}{counts[letter]}"
     return marks

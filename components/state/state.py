@@ -6,7 +6,7 @@ Haystack consumes a mandatory input of a looping component once, so everything t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Self
@@ -16,6 +16,8 @@ from haystack import Document
 from prefrag.components.errors import PrefragError
 
 Identity = tuple[str, str | None]
+# The source of the documents that came with the question.
+ATTACHED = "attached"
 # The metadata field in which a shortened document keeps its whole text.
 WHOLE_TEXT = "_whole_text"
 
@@ -216,6 +218,7 @@ class State(_Value):
     :param settings: The settings of this run.
     :param typed: The question as the user typed it, where a follow-up was rewritten.
     :param history: Earlier turns of the conversation, oldest first, as (role, text).
+    :param attached: Documents that the user gave with the question. No query is made of them.
     :param steps: The replies of the reasoner so far.
     :param supplements: Rounds of supplementary retrieval so far.
     :param usage: The model calls and tokens so far.
@@ -227,6 +230,7 @@ class State(_Value):
     settings: RunSettings
     typed: str = ""
     history: tuple[tuple[str, str], ...] = ()
+    attached: tuple[Document, ...] = ()
     steps: tuple[Step, ...] = ()
     supplements: int = 0
     usage: Usage = field(default_factory=Usage)
@@ -259,13 +263,14 @@ class State(_Value):
         return tuple(search for step in self.steps for search in step.searches)
 
     @property
+    def retrieved(self) -> tuple[Document, ...]:
+        """Every document of a source that the model has been shown, each once, in order."""
+        return _once(document for step in self.steps for document in step.documents)
+
+    @property
     def observed(self) -> tuple[Document, ...]:
-        """Every document that the model has been shown, each once, in order."""
-        seen: dict[Identity, Document] = {}
-        for step in self.steps:
-            for document in step.documents:
-                seen.setdefault(identity(document), document)
-        return tuple(seen.values())
+        """Every document that the model has been shown, each once: the attached ones, then the retrieved ones."""
+        return _once((*self.attached, *self.retrieved))
 
     def with_step(self, step: Step) -> State:
         """Add a step.
@@ -318,6 +323,13 @@ class State(_Value):
         searches = mine + tuple(search for search in theirs if search not in mine)
         events = self.events + tuple(event for event in other.events if event not in self.events)
         return replace(self.with_last(searches=searches), events=events)
+
+
+def _once(documents: Iterable[Document]) -> tuple[Document, ...]:
+    seen: dict[Identity, Document] = {}
+    for document in documents:
+        seen.setdefault(identity(document), document)
+    return tuple(seen.values())
 
 
 class RunError(PrefragError, RuntimeError):

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import os
+import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from haystack import Document, component
 from haystack.errors import FilterError
 from haystack.utils.filters import document_matches_filter
 
+from prefrag.components.state.attached import attach
 from prefrag.components.state.state import RunSettings, State
+from prefrag.components.state.web_switch import WEB_CLOSED, WEB_SWITCH, web_setting
 
 MAX_QUESTION_CHARACTERS = 4_000
-WEB_SWITCH = "PREFRAG_WEB"
-
-
-def web_is_off() -> bool:
-    """Check whether the administrator has switched off every external source (``PREFRAG_WEB=off``).
-
-    A value that is not understood closes them too, so that no query is sent out because of a typing error.
-
-    :returns: Whether they are closed.
-    """
-    return os.environ.get(WEB_SWITCH, "").strip().lower() not in ("", "on", "true", "yes", "1")
 
 
 @component
@@ -53,7 +45,8 @@ class StateBuilder:
 
         :param sources: The names of the sources, in the order in which a switch tries them.
         :param preferred: The source that is searched first; None, with no sources, for a method that retrieves nothing.
-        :param external_sources: The sources that `PREFRAG_WEB=off` closes.
+        :param external_sources: The sources that are searched only where the web is allowed, by `PREFRAG_WEB` or by the
+            answer that is kept with the index.
         :param top_k: The number of documents a retrieval (3, 5 and 7 in the paper).
         :param max_steps: The number of steps that the prompt allows; the limit is one more (appendix B.3).
         :param max_supplements: Supplementary retrievals after a negative label.
@@ -82,6 +75,8 @@ class StateBuilder:
         self.max_steps = max_steps
         self.max_supplements = max_supplements
         self.max_top_k = max(max_top_k, top_k)
+        # Set by `pipelines.load`: finds the external sources for which no index of the pipeline allows the web.
+        self.find_closed: Callable[[], set[str]] | None = None
 
     @component.output_types(state=State)
     def run(
@@ -93,6 +88,7 @@ class StateBuilder:
         top_k: int | None = None,
         max_steps: int | None = None,
         filters: dict[str, Any] | None = None,
+        documents: list[dict[str, str]] | None = None,
     ) -> dict[str, State]:
         """Build the state of a run, with the settings of the pipeline narrowed by the request.
 
@@ -103,6 +99,8 @@ class StateBuilder:
         :param top_k: The number of documents a retrieval in this run.
         :param max_steps: The number of steps of this run, at most that of the pipeline.
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
+        :param documents: Texts that belong to the question, such as attached files, as ``{"title", "content"}``. The
+            model is shown them; no query is made of them.
         :returns: ``state``, the start of the run.
         :raises ValueError: When the question is empty, too long or no text, or an option cannot be granted.
         """
@@ -113,8 +111,12 @@ class StateBuilder:
             raise ValueError(f"The question has {len(question)} characters: shorten it to {MAX_QUESTION_CHARACTERS}.")
         if any("\ud800" <= character <= "\udfff" for character in question):
             raise ValueError("The question holds half of a surrogate pair, which is no character: send it as UTF-8.")
-        settings = self._narrow(sources, preferred, top_k, max_steps, filters)
-        return {"state": State(question, settings, history=_turns(history or ()), started=time.perf_counter())}
+        closed, reason = self._closed()
+        settings = self._narrow(sources, preferred, top_k, max_steps, filters, closed, reason)
+        state = State(question, settings, history=_turns(history or ()), started=time.perf_counter())
+        if shut := [name for name in (self.sources if sources is None else sources) if name in closed]:
+            state = state.with_event("closed", sources=shut, reason=reason)
+        return {"state": replace(state, attached=attach(documents or ()))}
 
     @component.output_types(state=State)
     async def run_async(
@@ -126,6 +128,7 @@ class StateBuilder:
         top_k: int | None = None,
         max_steps: int | None = None,
         filters: dict[str, Any] | None = None,
+        documents: list[dict[str, str]] | None = None,
     ) -> dict[str, State]:
         """Do as :meth:`run` does, without blocking the event loop.
 
@@ -136,10 +139,27 @@ class StateBuilder:
         :param top_k: The number of documents a retrieval in this run.
         :param max_steps: The number of steps of this run, at most that of the pipeline.
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
+        :param documents: Texts that belong to the question, such as attached files, as ``{"title", "content"}``. The
+            model is shown them; no query is made of them.
         :returns: ``state``, the start of the run.
         :raises ValueError: When the question is empty, too long or no text, or an option cannot be granted.
         """
-        return self.run(question, history, sources, preferred, top_k, max_steps, filters)
+        arguments = (question, history, sources, preferred, top_k, max_steps, filters, documents)
+        if self.find_closed is None or web_setting() is not None:
+            return self.run(*arguments)
+        # In a thread, because the answer may be kept on a server.
+        return await asyncio.to_thread(self.run, *arguments)
+
+    def _closed(self) -> tuple[set[str], str]:
+        """Find the external sources that are closed.
+
+        :returns: Their names, and why they are.
+        """
+        setting = web_setting()
+        if setting is None:
+            return set(self.external_sources) if self.find_closed is None else self.find_closed(), WEB_CLOSED
+        closed = set(self.external_sources) if setting == "off" else set()
+        return closed, f"the administrator has switched off {sorted(closed)} ({WEB_SWITCH}=off)"
 
     def _narrow(
         self,
@@ -148,15 +168,16 @@ class StateBuilder:
         top_k: int | None,
         max_steps: int | None,
         filters: Mapping[str, Any] | None,
+        closed: set[str],
+        reason: str,
     ) -> RunSettings:
         wanted = self.sources if sources is None else list(sources)
         choice = f"choose from {self.sources}" if self.sources else "this pipeline retrieves nothing"
         if unknown := [name for name in wanted if name not in self.sources]:
             raise ValueError(f"There is no source {unknown}: {choice}.")
-        closed = set(self.external_sources) if web_is_off() else set()
         allowed = tuple(name for name in self.sources if name in wanted and name not in closed)
         if self.sources and not allowed:
-            reason = f"the administrator has switched off {sorted(closed)}" if closed else "the request allows none"
+            reason = reason if closed.intersection(wanted) else "the request allows none"
             still_open = [name for name in self.sources if name not in closed]
             advice = (
                 f"Allow one of {still_open}." if still_open else "This pipeline has no other source: use another one."
@@ -167,7 +188,8 @@ class StateBuilder:
         first = preferred or self.preferred or ""
         if allowed and first not in allowed:
             if preferred is not None:
-                raise ValueError(f"'{first}' cannot be preferred: this run may search {list(allowed)} only.")
+                why = f": {reason}" if first in closed else ""
+                raise ValueError(f"'{first}' cannot be preferred: this run may search {list(allowed)} only{why}.")
             first = allowed[0]
         if top_k is not None and not 1 <= top_k <= self.max_top_k:
             raise ValueError(f"top_k is {top_k}: ask for 1 to {self.max_top_k} documents.")

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from prefrag.components.document_stores.tantivy.index_location import INDEX_VARIABLE, WEB_INDEX_VARIABLE
-from prefrag.components.state.state_builder import WEB_SWITCH
+from prefrag.components.state.web_switch import WEB_SWITCH
 from prefrag.evaluation.pipeline_under_test.experiment import EMBEDDED, SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
     CHAT_MODEL,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from prefrag.components.state.state_builder import WEB_SWITCH, web_is_off
+from prefrag.components.state.web_switch import WEB_SWITCH, web_setting
 
 SIMULATED, EMBEDDED, DDGS = "simulated", "embedded", "ddgs"
 
@@ -63,8 +63,8 @@ class Experiment:
             raise ValueError("A split corpus holds its own web: leave out the web corpus, or do not split.")
         if (self.split is not None or self.web_corpus is not None) and self.corpus is None:
             raise ValueError("Without a corpus there is nothing to split or to put beside the web corpus: give one.")
-        if self.web is not None and self.replay is None and web_is_off():
-            raise ValueError(f"{WEB_SWITCH} closes the web: unset it, or give a corpus that stands in for the web.")
+        if self.web is not None and self.replay is None and web_setting() in ("off", "ask"):
+            raise ValueError(f"{WEB_SWITCH} closes the web: set it to on, or give a corpus that stands in for the web.")
         if self.store not in (None, "elasticsearch") or (self.store is not None and self.corpus is None):
             raise ValueError(f"store is '{self.store}': set it to elasticsearch, with a corpus to put there.")
         if self.record is not None and self.replay is not None:

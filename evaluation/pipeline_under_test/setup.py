@@ -12,7 +12,7 @@ from typing import Any
 
 from prefrag.components.document_stores.tantivy.index_location import INDEX_VARIABLE, WEB_INDEX_VARIABLE
 from prefrag.components.recording import Entry, NotRecorded, Recording
-from prefrag.components.state.state_builder import WEB_SWITCH
+from prefrag.components.state.web_switch import WEB_SWITCH
 from prefrag.evaluation.pipeline_under_test.description import (
     describe_environment,
     describe_model,
@@ -149,9 +149,10 @@ class Setup:
             changes["PREFRAG_LLM_MODEL"] = experiment.model
         if experiment.corpus is not None:
             changes |= {INDEX_VARIABLE: self.local, WEB_INDEX_VARIABLE: None}
-        if experiment.replay is not None or (experiment.corpus is not None and experiment.web is None):
-            # No query is sent out, and the switch would also disable a replayed source.
-            changes[WEB_SWITCH] = None
+        if experiment.replay is not None or experiment.corpus is not None or experiment.web is not None:
+            # Either the user chose the real web, or no query is sent out, and the switch would also disable what stands
+            # in for the web.
+            changes[WEB_SWITCH] = "on"
         before = {name: os.environ.get(name) for name in changes}
         _set_variables(changes)
         try:

@@ -10,6 +10,7 @@ from rich import progress as bars
 from rich.console import Console
 
 from prefrag.pipelines.indexing.report import OnProgress, Progress
+from prefrag.pipelines.trace_text import one_line
 
 
 @contextmanager
@@ -20,7 +21,7 @@ def indexing_bar(console: Console) -> Iterator[OnProgress]:
     :returns: A context with the function to which the indexing passes its progress.
     """
     columns = (
-        bars.TextColumn("{task.fields[name]}"),
+        bars.TextColumn("{task.fields[name]}", markup=False),
         bars.BarColumn(),
         bars.DownloadColumn(),
         bars.TextColumn("{task.fields[passages]}"),
@@ -34,7 +35,7 @@ def indexing_bar(console: Console) -> Iterator[OnProgress]:
                 task,
                 completed=progress.bytes_done,
                 total=progress.bytes_total,
-                name=Path(progress.path).name,
+                name=one_line(Path(progress.path).name),
                 passages=f"{progress.written + progress.unchanged:,} passages",
             )
 

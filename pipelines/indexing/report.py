@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from prefrag.pipelines.trace_text import one_line
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -42,7 +44,8 @@ class Skipped:
 
     def __str__(self) -> str:
         """Write the place and the reason in one line."""
-        return f"{self.path}{'' if self.line is None else f', line {self.line}'}: {self.reason}"
+        # The name of a file may hold anything that a terminal would obey.
+        return one_line(f"{self.path}{'' if self.line is None else f', line {self.line}'}: {self.reason}")
 
 
 @dataclass

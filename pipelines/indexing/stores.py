@@ -20,6 +20,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path, resolve_index
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
+from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD, title_key
 
 URL_VARIABLE = "PREFRAG_ELASTICSEARCH_URL"
@@ -286,9 +287,14 @@ def _open_elasticsearch(index: str, language: str | None, make: bool) -> Elastic
     mapping = ElasticsearchMultiMatchRetriever.recommended_mapping(language or "english")
     try:
         server = Elasticsearch(url, api_key=key, request_timeout=_REQUEST_SECONDS)
-    except ValueError as error:
-        raise ValueError(f"{URL_VARIABLE} is '{url}', which is no address of a server: {error}") from error
-    with _explain_failures(url), server as client:
+    except ValueError:
+        # The URL may hold a password, and so may the words of the library about it.
+        raise ValueError(
+            f"{URL_VARIABLE} is no address of a server: it looks like {DEFAULT_URL}. A user name and a password before "
+            "the host are percent-encoded."
+        ) from None
+    address = without_userinfo(url)
+    with _explain_failures(address), server as client:
         if client.indices.exists(index=index):
             # The reply names the index itself, also when `index` is an alias.
             [description] = client.indices.get_mapping(index=index).values()
@@ -296,7 +302,7 @@ def _open_elasticsearch(index: str, language: str | None, make: bool) -> Elastic
             _check_mapping(index, properties, language)
         elif not make:
             raise FileNotFoundError(
-                f"Elasticsearch at {url} has no index '{index}'. Make it with: "
+                f"Elasticsearch at {address} has no index '{index}'. Make it with: "
                 f"prefrag index YOUR_FILES --store elasticsearch --index {index}"
             )
     store = ElasticsearchDocumentStore(
@@ -307,7 +313,7 @@ def _open_elasticsearch(index: str, language: str | None, make: bool) -> Elastic
         api_key_id=Secret.from_env_var(API_KEY_ID_VARIABLE, strict=False),
         request_timeout=_REQUEST_SECONDS,
     )
-    return ElasticsearchPassageStore(store, index, url)
+    return ElasticsearchPassageStore(store, index, address)
 
 
 def _check_mapping(index: str, properties: dict[str, Any], language: str | None) -> None:

@@ -17,6 +17,7 @@ from prefrag.components.errors import BadInput, PrefragError
 from prefrag.service.cli.console import console
 from prefrag.service.cli.documents import IndexOption
 from prefrag.service.cli.errors import INTERRUPTED
+from prefrag.service.cli.web_consent import ask_before_sending, set_web
 
 # Everything heavy is imported where it is used, so that help comes at once.
 if TYPE_CHECKING:
@@ -54,6 +55,10 @@ def ask(
     deadline: Annotated[
         float | None, typer.Option(min=1, help="Seconds after which the run is given up; by default 600.")
     ] = None,
+    web: Annotated[
+        bool | None,
+        typer.Option("--web/--no-web", help="Whether this question may go to the web. By default as the index says."),
+    ] = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print only the result, as JSON; the steps go to stderr.")
     ] = False,
@@ -74,6 +79,7 @@ def ask(
         os.environ["PREFRAG_RUN_SECONDS"] = str(deadline)
     if corpus is not None and index is not None:
         raise BadInput("Give --corpus or --index, not both.")
+    set_web(web)
     if index is not None:
         os.environ["PREFRAG_INDEX"] = index
     if corpus is not None:
@@ -112,7 +118,8 @@ async def _run(
     result: dict[str, Any] = {}
     try:
         # The spinner shows only on a terminal.
-        with printer.console.status("thinking"):
+        with printer.console.status("thinking") as status:
+            ask_before_sending(status)
             async for output in stream(pipeline, question, **options):
                 if isinstance(output, Event):
                     printer.print_event(output)
@@ -141,15 +148,19 @@ def _await_or_exit(run: Coroutine[Any, Any, T]) -> T:
 
 
 def _load(name: str) -> Any:
+    from prefrag.components.parts import TANTIVY_STORE, find_stores
     from prefrag.pipelines import load
 
     pipeline = load(name)
     pipeline.warm_up()
-    for _, part in pipeline.walk():
-        store: Any = getattr(getattr(part, "retriever", None), "document_store", None)
-        if type(store).__name__ == "TantivyDocumentStore":
-            # A source survives a missing index, but a terminal user wants the error at once.
+    # A source survives a missing index, but a terminal user wants the error at once.
+    for store in find_stores(pipeline):
+        if type(store).__name__ == TANTIVY_STORE:
             store.count_documents()
+        else:
+            from prefrag.components.document_stores.elasticsearch.consent import check_index
+
+            check_index(store)
     return pipeline
 
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prefrag.components.errors import Missing
+from prefrag.components.errors import BadInput, Missing
 from prefrag.service.cli.console import console
 from prefrag.service.cli.errors import ANSWERED, SKIPPED
+from prefrag.service.cli.web_consent import choose_web_answer
 
 # Everything heavy is imported where it is used, so that help comes at once.
 if TYPE_CHECKING:
@@ -36,8 +38,9 @@ StoreOption = Annotated[
 
 def index_documents(
     paths: Annotated[
-        list[Path], typer.Argument(help="JSONL corpora, text, Markdown, HTML and PDF files, and folders of them.")
-    ],
+        list[Path] | None,
+        typer.Argument(help="JSONL corpora, text, Markdown, HTML and PDF files, and folders of them."),
+    ] = None,
     store: StoreOption = Store.tantivy,
     index: Annotated[
         str | None, typer.Option("--index", metavar="NAME", help="The index, by default `default`; made if missing.")
@@ -53,12 +56,24 @@ def index_documents(
         bool, typer.Option("--dense", help="Then embed what is new, for dense and hybrid retrieval (extra `dense`).")
     ] = False,
     model: Annotated[str | None, typer.Option(help="With --dense, the embedding model of the pipeline.")] = None,
+    web: Annotated[
+        bool | None,
+        typer.Option("--web/--no-web", help="Whether questions may go to the web when the documents do not suffice."),
+    ] = None,
 ) -> None:
     """Index documents; a second call only adds what is new or changed."""
     from prefrag.pipelines import indexing
     from prefrag.pipelines.indexing.progress_bar import indexing_bar
+    from prefrag.pipelines.indexing.web_answer import keep_web_answer
 
     name = _index_name(index)
+    if not paths:
+        if web is None:
+            raise BadInput("Give the files or folders to index.")
+        keep_web_answer(web, name, store.value)
+        typer.echo(f"Index {name}: questions {'may' if web else 'may not'} go to the web.")
+        return
+    answer = choose_web_answer(web, name, store.value)
     with indexing_bar(console(stderr=True)) as on_progress:
         report = indexing.index(
             paths,
@@ -69,6 +84,10 @@ def index_documents(
             prune=prune,
             on_progress=on_progress,
         )
+    if answer is not None:
+        # Where every file was skipped there is no index.
+        with suppress(FileNotFoundError):
+            keep_web_answer(answer, name, store.value)
     _print_report(report, name)
     if dense:
         _embed(name, store.value, model)
@@ -84,13 +103,14 @@ def list_documents(
     from dataclasses import asdict
 
     from prefrag.pipelines import indexing
+    from prefrag.pipelines.trace_text import one_line
 
     listed = indexing.list_documents(_index_name(index), store.value)
     if as_json:
         typer.echo(json.dumps([asdict(entry) for entry in listed], ensure_ascii=False, indent=2))
         return
     for entry in listed:
-        typer.echo(f"{entry.passages:>9,}  {entry.path or 'passages of another origin'}")
+        typer.echo(f"{entry.passages:>9,}  {one_line(entry.path) if entry.path else 'passages of another origin'}")
     total = sum(entry.passages for entry in listed)
     typer.echo(f"{total:>9,}  passages in {len(listed)} file{'' if len(listed) == 1 else 's'}")
 
@@ -122,6 +142,8 @@ def prune_documents(index: IndexOption = None, store: StoreOption = Store.tantiv
 
 
 def _print_report(report: IndexReport, index: str) -> None:
+    from prefrag.pipelines.trace_text import one_line
+
     terminal = console(stderr=True)
     for skipped in report.skipped:
         terminal.print(f"Skipped {skipped}", style="yellow", markup=False)
@@ -133,7 +155,7 @@ def _print_report(report: IndexReport, index: str) -> None:
         f"{len(report.skipped):,} skipped, {report.seconds:.1f} s."
     )
     for path in report.pruned:
-        typer.echo(f"Gone: {path}")
+        typer.echo(f"Gone: {one_line(path)}")
 
 
 def _exit_code(report: IndexReport) -> int:

@@ -38,7 +38,7 @@ def report_errors() -> Iterator[None]:
 def _end(message: str, code: int) -> NoReturn:
     from rich.text import Text
 
-    from prefrag.pipelines.trace_text import one_line
+    from prefrag.components.text.one_line import one_line
     from prefrag.service.cli.console import console
 
     console(stderr=True).print(Text("Error: ", "bold red") + Text(one_line(message), "red"))

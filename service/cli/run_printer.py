@@ -10,8 +10,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from prefrag.components.state.state import Event
+from prefrag.components.text.one_line import one_line
 from prefrag.pipelines.references import reference_text, references
-from prefrag.pipelines.trace_text import one_line, trace_text
+from prefrag.pipelines.trace_text import trace_text
 
 
 class RunPrinter:
@@ -29,6 +30,8 @@ class RunPrinter:
         "unreadable": "yellow",
         "unknown_action": "yellow",
         "exhausted": "yellow",
+        "held_back": "yellow",
+        "closed": "yellow",
         "cut": "yellow",
         "error": "red",
     }
@@ -78,6 +81,8 @@ class RunPrinter:
         if "counts" in result:
             self._print(_write_counts(result), "dim")
             self._print(_write_queries_sent_out(result), "dim")
+            for held in result.get("queries_held_back") or ():
+                self._print(trace_text(Event("held_back", 0, held)), "yellow")
         if trace:
             self._print_heading("Trace")
             for event in result.get("trace") or ():

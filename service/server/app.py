@@ -25,7 +25,7 @@ from hayhooks.settings import settings
 from pydantic import ConfigDict, create_model
 from starlette.middleware import Middleware
 
-from prefrag.pipelines.trace_text import one_line
+from prefrag.components.text.one_line import one_line
 from prefrag.service.server.lifetime import CancelWhenGone, RunLimit
 from prefrag.service.server.openai_protocol import ErrorForm, StreamEnd
 from prefrag.service.server.readiness import STORES, find_outages

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
+
+from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, walk_parts
 
 DEADLINE_SECONDS = 3.0
 # Probes come often, and a model server has other things to do.
 _MODEL_SECONDS = 5.0
-# By name, because the import of their clients takes long and most pipelines have no such part.
-STORES = ("ElasticsearchDocumentStore", "TantivyDocumentStore")
+STORES = (ELASTICSEARCH_STORE, TANTIVY_STORE)
 _MODEL = "ChatModel"
 _ADVICE = {
     "unreachable": "Elasticsearch does not answer: start it, or set PREFRAG_ELASTICSEARCH_URL to where it runs.",
@@ -52,35 +53,23 @@ async def find_outages(pipelines: Mapping[str, Any], kinds: Sequence[str] = (*ST
     return {name: outage for name, own in parts.items() for place in own if (outage := found[place]) is not None}
 
 
-def _find_parts(pipeline: Any, kinds: Sequence[str]) -> Iterator[Any]:
-    """Find the parts of a pipeline that are of some classes, however deep they lie in its components."""
-    waiting = [part for _, part in pipeline.walk()]
-    seen: set[int] = set()
-    while waiting:
-        part = waiting.pop()
-        if isinstance(part, list | tuple):
-            waiting.extend(part)
-        if id(part) in seen or not (hasattr(part, "run") or hasattr(part, "to_dict")):
-            continue
-        seen.add(id(part))
-        if type(part).__name__ in kinds:
-            yield part
-        else:
-            waiting.extend(getattr(part, "__dict__", {}).values())
+def _find_parts(pipeline: Any, kinds: Sequence[str]) -> list[Any]:
+    parts = walk_parts(pipeline, descend=lambda part: type(part).__name__ not in kinds)
+    return [part for _, part in parts if type(part).__name__ in kinds]
 
 
 def _locate(part: Any) -> tuple[Any, ...]:
     kind = type(part).__name__
     if kind == _MODEL:
         return kind, part.server
-    return (kind, part.path, part.index) if kind == "TantivyDocumentStore" else (kind, str(part._hosts), part._index)
+    return (kind, part.path, part.index) if kind == TANTIVY_STORE else (kind, str(part._hosts), part._index)
 
 
 async def _find_outage(part: Any) -> Outage | None:
     kind = type(part).__name__
     if kind == _MODEL:
         return await _find_model_outage(part.server)
-    find = _find_index_outage if kind == "TantivyDocumentStore" else _find_elasticsearch_outage
+    find = _find_index_outage if kind == TANTIVY_STORE else _find_elasticsearch_outage
     return await find(part)
 
 

@@ -8,24 +8,31 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
+from dataclasses import asdict, replace
 from http import HTTPStatus
 from typing import Any, Literal
 
 from fastapi import HTTPException
 from fastapi_openai_compat import ChatCompletion, Choice, Message
 from hayhooks.server.utils.base_pipeline_wrapper import BasePipelineWrapper
-from haystack.dataclasses import ReasoningContent, StreamingChunk
+from haystack.dataclasses import ChatMessage
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from prefrag import pipelines
+from prefrag.components.agent.reasoner import Reasoner
 from prefrag.components.document_stores.tantivy.index_location import refuse_demo
-from prefrag.components.errors import BadInput, PrefragError, error_kind
-from prefrag.components.state.citations import read_citations
-from prefrag.components.state.state import Event
+from prefrag.components.errors import BadInput, error_kind
+from prefrag.components.generators.model_call import ModelCall, Prepared
+from prefrag.components.state.citations import citation_marks
+from prefrag.components.state.state import Event, RunError, RunSettings, State, identity
+from prefrag.components.text.addresses import without_userinfo
 from prefrag.pipelines import RunFailed
-from prefrag.pipelines.asking import limit_deadline
-from prefrag.pipelines.references import HEADING, references_text
-from prefrag.pipelines.trace_text import trace_text
+from prefrag.pipelines.asking import find_busy_server, limit_deadline
+from prefrag.pipelines.trace_text import one_line
+from prefrag.service.server.chat_text import disarm, write_content, write_step
+from prefrag.service.server.conversation import read_text, split_conversation
+from prefrag.service.server.front_end_prompts import Attachment, find_task
+from prefrag.service.server.public_result import Installation
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +41,13 @@ class Turn(BaseModel):
     """An earlier turn of a conversation."""
 
     role: Literal["user", "assistant"]
+    content: str
+
+
+class AttachedDocument(BaseModel):
+    """A text that belongs to the question."""
+
+    title: str = ""
     content: str
 
 
@@ -53,28 +67,16 @@ class ChatOptions(BaseModel):
 class Refusal(HTTPException):
     """Answer a client with a failure: Hayhooks lets only exceptions of this kind through with their status.
 
-    :param error: What happened, perhaps with the result so far.
+    :param status: The HTTP status.
+    :param detail: What happened, in words for clients.
+    :param result: The result so far, as clients see it.
+    :param retry_after: Seconds after which the client may ask again, if they are known.
     """
 
-    def __init__(self, error: Exception):
-        status = getattr(error, "http_status", error_kind(error).http_status)
-        seconds = getattr(error, "retry_after", None)
-        headers = None if seconds is None else {"Retry-After": str(math.ceil(seconds))}
-        super().__init__(status_code=status, detail=str(error), headers=headers)
-        self.result = getattr(error, "result", None)
-
-
-@contextmanager
-def refuse_errors() -> Iterator[None]:
-    """Turn the failures that concern clients into HTTP statuses."""
-    try:
-        yield
-    except (PrefragError, ValueError) as error:
-        refusal = Refusal(error)
-        if refusal.status_code == HTTPStatus.INTERNAL_SERVER_ERROR:
-            # Hayhooks logs no exception that has a status already.
-            logger.exception("A run failed.")
-        raise refusal from error
+    def __init__(self, status: int, detail: str, result: dict[str, Any] | None, retry_after: float | None = None):
+        headers = None if retry_after is None else {"Retry-After": str(math.ceil(retry_after))}
+        super().__init__(status_code=status, detail=detail, headers=headers)
+        self.result = result
 
 
 class ServedPipeline(BasePipelineWrapper):
@@ -85,12 +87,32 @@ class ServedPipeline(BasePipelineWrapper):
 
     name: str
     """The name of a pipeline, or the path of a YAML file."""
+    _known: Installation | None = None
 
     def setup(self) -> None:
         """Load the pipeline and warm it up, so that the first request does not wait."""
         refuse_demo()
         self.pipeline = pipelines.load(self.name)
         self.pipeline.warm_up()
+
+    @contextmanager
+    def refuse_errors(self) -> Iterator[None]:
+        """Turn failures into HTTP statuses and words for clients, with the details in the log alone."""
+        try:
+            yield
+        except HTTPException:
+            raise
+        except Exception as error:
+            status = getattr(error, "http_status", error_kind(error).http_status)
+            if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+                # Hayhooks logs no exception that has a status already.
+                logger.exception("A run failed.")
+            elif status > HTTPStatus.INTERNAL_SERVER_ERROR:
+                _log_failure(error)
+            result = getattr(error, "result", None)
+            public = None if result is None else self._installation.publish(result)
+            retry_after = getattr(error, "retry_after", None)
+            raise Refusal(status, self._installation.withhold(str(error)), public, retry_after) from error
 
     async def run_api_async(
         self,
@@ -101,6 +123,7 @@ class ServedPipeline(BasePipelineWrapper):
         top_k: int | None = None,
         max_steps: int | None = None,
         filters: dict[str, Any] | None = None,
+        documents: list[AttachedDocument] | None = None,
         deadline: float | None = None,
     ) -> dict[str, Any]:
         """Answer a question from documents, the preferred source first.
@@ -112,23 +135,33 @@ class ServedPipeline(BasePipelineWrapper):
         :param top_k: Documents a retrieval.
         :param max_steps: Steps, at most those of the pipeline.
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
+        :param documents: Texts that belong to the question; the model is shown them, and no query is made of them.
         :param deadline: Seconds that the run may take, at most those that the server allows.
         :returns: The answer, its label, the documents used, every step, counts, usage, errors and the trace.
+        :raises Refusal: With 422 when the question or an option cannot be used, with 502 when the run breaks off or no
+            source could be searched.
         """
         options = {
-            "history": [turn.model_dump() if isinstance(turn, Turn) else turn for turn in history or ()] or None,
+            "history": _dump(history),
             "sources": sources,
             "preferred": preferred,
             "top_k": top_k,
             "max_steps": max_steps,
             "filters": filters,
+            "documents": _dump(documents),
         }
-        with refuse_errors():
-            return await pipelines.ask_async(self.pipeline, question, deadline=limit_deadline(deadline), **options)
+        with self.refuse_errors():
+            seconds = limit_deadline(deadline)
+            result = await pipelines.ask_async(self.pipeline, question, deadline=seconds, **options)
+            if failed := pipelines.search_failures(result):
+                reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
+                message = f"No source could be searched, so the answer rests on no document. {reasons}"
+                raise RunFailed(message, result)
+            return self._publish(result)
 
     async def run_chat_completion_async(
         self, model: str, messages: list[dict[str, Any]], body: dict[str, Any]
-    ) -> ChatCompletion | AsyncGenerator[StreamingChunk | ChatCompletion, None]:
+    ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
         """Answer the last message of a conversation.
 
         :param model: The name that the client requested.
@@ -138,70 +171,121 @@ class ServedPipeline(BasePipelineWrapper):
             stream, each step as reasoning and then the answer.
         :raises Refusal: With 422 when the question or an option cannot be used, with 502 when the run breaks off.
         """
-        with refuse_errors():
-            question, history = split_conversation(messages)
+        with self.refuse_errors():
+            include_usage = _includes_usage(body)
+            task = find_task([{**each, "content": read_text(each)} for each in messages], body.get("metadata"))
+            if task is not None:
+                return self._complete(model, body, include_usage, *await self._do_task(messages, task))
+            question, history, attached = split_conversation(messages)
             options = {"history": history, **_read_options(body)}
             deadline = limit_deadline(options.pop("deadline", None))
+            if attached:
+                options["documents"] = [{"title": each.title, "content": each.content} for each in attached]
+            # A bad request is refused before a stream begins, because a stream has sent its status code by then.
+            started = await self.pipeline.get_component("start").run_async(question=question, **options)
+            marks = _front_end_marks(started["state"], attached) if attached else {}
+            options["deadline"] = deadline
             if body.get("stream"):
-                # A bad request is refused before the stream begins, because a stream has sent its status code by then.
-                self.pipeline.get_component("start").run(question=question, **options)
-                return self._stream(model, question, {**options, "deadline": deadline}, _includes_usage(body))
-        result = await self.run_api_async(question, deadline=deadline, **options)
-        return _make_completion(
-            model,
-            "chat.completion",
-            [Choice(index=0, message=Message(role="assistant", content=_write_content(result)), finish_reason="stop")],
-            usage=_count_usage(result),
-            prefrag=result,
-        )
+                return self._stream(model, question, options, include_usage, marks)
+            result = self._publish(await pipelines.ask_async(self.pipeline, question, **options))
+        return self._complete(model, body, include_usage, write_content(result, self._cites, marks), result)
 
     async def _stream(
-        self, model: str, question: str, options: Mapping[str, Any], include_usage: bool
-    ) -> AsyncGenerator[StreamingChunk | ChatCompletion, None]:
-        result: dict[str, Any] = {}
+        self, model: str, question: str, options: Mapping[str, Any], include_usage: bool, marks: Mapping[str, str]
+    ) -> AsyncGenerator[ChatCompletion, None]:
+        installation = self._installation
+        chunk = _Chunks(model)
         try:
             # Closed at once when the client leaves, so that its run does not go on until it is collected as garbage.
             async with aclosing(pipelines.stream(self.pipeline, question, **options)) as outputs:
                 async for output in outputs:
                     if isinstance(output, Event):
-                        yield StreamingChunk("", index=0, reasoning=ReasoningContent(f"{trace_text(output)}\n"))
+                        event = replace(output, data=installation.publish_event(output.data))
+                        yield chunk.write(reasoning_content=f"{write_step(event, marks)}\n")
                     else:
-                        result = output
-            yield StreamingChunk(_write_content(result), finish_reason="stop")
+                        result = self._publish(output)
+            content, reason = write_content(result, self._cites, marks), "stop"
         except RunFailed as error:
-            result = error.result
+            _log_failure(error)
+            result = installation.publish(error.result)
             # "error" is not in the protocol, but "stop" would present the message as an answer.
-            yield StreamingChunk(f"The run broke off. {error}", finish_reason="error")  # type: ignore[arg-type]
+            content, reason = disarm(f"The run broke off. {installation.withhold(str(error))}"), "error"
+        yield chunk.write(content=content, finish_reason=reason, prefrag=result)
         if include_usage:
-            yield _make_completion(model, "chat.completion.chunk", [], usage=_count_usage(result))
+            yield chunk.end(_count_usage(result))
+
+    def _complete(
+        self, model: str, body: Mapping[str, Any], include_usage: bool, content: str, result: dict[str, Any]
+    ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
+        """Make a reply that is known as a whole, in one piece or as a stream."""
+        usage = _count_usage(result)
+        if not body.get("stream"):
+            message = Message(role="assistant", content=content)
+            choice = Choice(index=0, message=message, finish_reason="stop")
+            return _make_completion(model, "chat.completion", [choice], usage=usage, prefrag=result)
+
+        async def stream() -> AsyncGenerator[ChatCompletion, None]:
+            chunk = _Chunks(model)
+            yield chunk.write(content=content, finish_reason="stop", prefrag=result)
+            if include_usage:
+                yield chunk.end(usage)
+
+        return stream()
+
+    async def _do_task(self, messages: Sequence[Mapping[str, Any]], empty: str) -> tuple[str, dict[str, Any]]:
+        """Have the pipeline's model alone do what a front end wants; no source sees anything of it.
+
+        :param messages: The messages of the request.
+        :param empty: The reply where no model can do it: the embedded one writes no titles.
+        :returns: The reply, and its usage as a result has it.
+        :raises RunFailed: When the model fails.
+        """
+        generator = next((part.chat_generator for _, part in self.pipeline.walk() if isinstance(part, Reasoner)), None)
+        if generator is None or (call := ModelCall("front_end", generator)).is_embedded:
+            return empty, {"usage": {}}
+        prompts = [
+            (ChatMessage.from_system if each["role"] == "system" else ChatMessage.from_user)(read_text(each))
+            for each in messages
+            if each.get("role") in ("system", "user") and read_text(each)
+        ]
+        state = State("", RunSettings(sources=(), preferred=""))
+        try:
+            reply, state = await call.send_async(Prepared(prompts, call.generation_kwargs, state))
+        except RunError as error:
+            raise RunFailed(str(error), {"errors": [str(error)]}, **find_busy_server(error)) from error
+        return reply, {"usage": asdict(state.usage)}
+
+    @property
+    def _installation(self) -> Installation:
+        if self._known is None or self._known.pipeline is not self.pipeline:
+            self._known = Installation(self.pipeline)
+        return self._known
+
+    @property
+    def _cites(self) -> bool:
+        return any(isinstance(part, Reasoner) and part.asks_to_cite for _, part in self.pipeline.walk())
+
+    def _publish(self, result: dict[str, Any]) -> dict[str, Any]:
+        for error in result.get("errors") or ():
+            logger.warning("A run met a failure: %s", one_line(without_userinfo(error)))
+        return self._installation.publish(result)
 
 
-def split_conversation(messages: Sequence[Mapping[str, Any]]) -> tuple[str, list[dict[str, str]]]:
-    """Split a conversation into its question and what came before.
+class _Chunks:
+    """The chunks of one streamed completion, which share its id and its time."""
 
-    :param messages: The messages of an OpenAI chat request.
-    :returns: The text of the last user message, and the earlier turns of user and assistant, without the sources that
-        this service wrote under its answers.
-    :raises BadInput: When no message is the user's.
-    """
-    last = max((number for number, message in enumerate(messages) if message.get("role") == "user"), default=None)
-    if last is None:
-        raise BadInput("The messages hold no question: send at least one with the role 'user'.")
-    turns = [
-        {"role": str(message["role"]), "content": read_citations(text.partition(f"\n\n{HEADING}\n")[0])[0]}
-        for message in messages[:last]
-        if message.get("role") in ("user", "assistant") and (text := _read_text(message))
-    ]
-    return _read_text(messages[last]), turns
+    def __init__(self, model: str):
+        self._empty = _make_completion(model, "chat.completion.chunk", [])
 
+    def write(
+        self, finish_reason: str | None = None, prefrag: dict[str, Any] | None = None, **delta: Any
+    ) -> ChatCompletion:
+        choice = Choice(index=0, delta=Message(role="assistant", **delta), finish_reason=finish_reason)
+        extra = {} if prefrag is None else {"prefrag": prefrag}
+        return self._empty.model_copy(update={"choices": [choice], **extra})
 
-def _read_text(message: Mapping[str, Any]) -> str:
-    """Get the text of a message, whose content may be a list of parts."""
-    content = message.get("content")
-    if isinstance(content, list):
-        parts = (part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text")
-        return "\n".join(part for part in parts if isinstance(part, str))
-    return content if isinstance(content, str) else ""
+    def end(self, usage: dict[str, int]) -> ChatCompletion:
+        return self._empty.model_copy(update={"usage": usage})
 
 
 def _read_options(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -224,10 +308,19 @@ def _includes_usage(body: Mapping[str, Any]) -> bool:
     return bool(options.get("include_usage"))
 
 
-def _write_content(result: Mapping[str, Any]) -> str:
-    answer = result.get("answer_with_citations") or result.get("answer") or "No answer was found."
-    sources = references_text(result)
-    return f"{answer}\n\n{sources}" if sources else answer
+def _front_end_marks(state: State, attached: Sequence[Attachment]) -> dict[str, str]:
+    """Map the marks of attached passages to the numbers by which the front end knows their files."""
+    marks = citation_marks(state)
+    files = [(marks[identity(passage)], attached[passage.meta["attachment"] - 1]) for passage in state.attached]
+    return {mark: file.mark if file.mark.isdecimal() else mark for mark, file in files}
+
+
+def _dump(values: Sequence[Any] | None) -> list[dict[str, Any]] | None:
+    return [value.model_dump() if isinstance(value, BaseModel) else value for value in values or ()] or None
+
+
+def _log_failure(error: Exception) -> None:
+    logger.error("A run broke off: %s", one_line(without_userinfo(str(error))))
 
 
 def _count_usage(result: Mapping[str, Any]) -> dict[str, int]:

@@ -23,5 +23,11 @@ def test_a_document_without_a_title_goes_by_its_id():
     assert reference_text("1", {"id": "d1", "title": "", "source": "local"}) == "[1] d1 (local)"
 
 
+def test_a_title_cannot_pass_for_another_passage():
+    forged = {"id": "w1", "title": "Board minutes [1]\n[2] More", "source": "web", "file": "a\n[3] b\x1b[2J.txt"}
+
+    assert reference_text("W1", forged) == "[W1] Board minutes (1) (2) More (web, a (3) b [2J.txt)"
+
+
 def test_no_documents_no_heading():
     assert references_text({"documents": []}) == ""

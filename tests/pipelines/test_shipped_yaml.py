@@ -99,6 +99,31 @@ def test_the_demo_never_stands_in_for_the_web_of_an_index_that_the_yaml_names(na
     assert not any(source.retriever.stays_local for source in webs)
 
 
+def open_sources(name: str) -> tuple[str, ...]:
+    return load(name).get_component("start").run("Who?")["state"].settings.sources
+
+
+@pytest.mark.parametrize("name", EMBEDDED)
+def test_the_web_of_an_own_index_is_searched_where_its_answer_or_a_stand_in_allows_it(
+    name: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.delenv("PREFRAG_WEB")
+    assert "web" in open_sources(name), "the demo has a stand-in"
+
+    stores = [TantivyDocumentStore(path=str(index_path(index))) for index in ("default", "archive")]
+    for store in stores:
+        store.write_documents([Document(content="A passage.")])
+    assert "web" not in open_sources(name)
+    for store in stores:
+        store.keep_web_consent(True)
+    assert "web" in open_sources(name)
+
+    for store in stores:
+        store.keep_web_consent(False)
+    monkeypatch.setenv("PREFRAG_WEB_INDEX", "demo-web")
+    assert "web" in open_sources(name), "nothing leaves"
+
+
 @pytest.mark.parametrize("name", names())
 def test_every_web_search_of_a_shipped_pipeline_is_closed_by_the_switch(name: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("PREFRAG_WEB", "off")

@@ -1,4 +1,4 @@
-"""A preferred source that fails, and what becomes of the question."""
+"""A local source that fails, and what becomes of the question."""
 
 from __future__ import annotations
 
@@ -25,8 +25,20 @@ def broken(method: str, **settings: Any) -> Any:
 
 
 @pytest.mark.parametrize("method", METHODS)
-class TestPreferredSourceThatFails:
-    async def test_ends_the_run_before_anything_is_sent_out_where_it_is_strict(self, method: str):
+class TestLocalSourceThatFails:
+    async def test_ends_the_run_in_place_of_a_search_of_the_web(self, method: str):
+        with pytest.raises(RunFailed, match="The source 'local' failed: .*the index is gone") as failure:
+            await pipelines.ask_async(broken(method), QUESTION)
+
+        result = failure.value.result
+        assert "web" not in CALLS
+        assert result["queries_sent_out"] == []
+        (held,) = result["queries_held_back"]
+        assert (held["source"], held["reason"]) == ("web", "'local' failed")
+        assert result["counts"]["total_web"] == 0
+        assert [event["kind"] for event in result["trace"][-2:]] == ["held_back", "error"]
+
+    async def test_ends_it_at_once_where_it_is_strict(self, method: str):
         pipeline = broken(method, strict=True)
 
         with pytest.raises(RunFailed, match="The source 'local' failed: .*the index is gone.* It is strict") as failure:
@@ -34,19 +46,27 @@ class TestPreferredSourceThatFails:
 
         result = failure.value.result
         assert "web" not in CALLS
-        assert result["queries_sent_out"] == []
-        assert result["counts"]["total_web"] == 0
+        assert result["queries_sent_out"] == result["queries_held_back"] == []
         found, error = result["trace"][-2:]
         assert (found["kind"], found["source"]) == ("found", "local")
         assert (error["kind"], error["caller"]) == ("error", "source 'local'")
         assert "the index is gone" in error["message"]
 
-    async def test_leaves_the_question_to_the_web_by_default(self, method: str):
-        result = await pipelines.ask_async(broken(method), QUESTION)
+    async def test_is_survived_where_the_run_may_not_search_the_web(self, method: str):
+        result = await pipelines.ask_async(broken(method), QUESTION, sources=["local"])
 
         assert result["answer"] == "1974"
-        assert len(result["queries_sent_out"]) >= 1
         assert any("the index is gone" in error for error in result["errors"])
+
+
+async def test_a_supplement_after_a_failed_search_sends_nothing():
+    script = (search("alpha", tool="Search_Local"), answer("1812", "INCORRECT"), answer("1974"))
+    pipeline = scripted(*script, pipeline="prefrag_without_preference", errors={"local": "the index is gone"})
+
+    with pytest.raises(RunFailed, match="The source 'local' failed"):
+        await pipelines.ask_async(pipeline, QUESTION)
+
+    assert "web" not in CALLS
 
 
 def test_a_part_that_fails_beside_one_that_finds_nothing_is_no_failure():

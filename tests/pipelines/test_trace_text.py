@@ -27,6 +27,12 @@ from prefrag.pipelines.trace_text import trace_text
             {"source": "web", "titles": [], "seconds": 1.25, "sent_out": True, "error": None},
             "Found in web (0 in 1.2 s, the query was sent out): nothing",
         ),
+        (
+            "held_back",
+            {"source": "web", "query": "a\n" * 150, "reason": "it has 300 characters"},
+            f"Held back from web: {'a ' * 99}a ... (it has 300 characters)",
+        ),
+        ("closed", {"sources": ["web"], "reason": "the web is closed"}, "Not searched: web (the web is closed)"),
         ("found", {"source": "web", "titles": [], "error": "no reply within 20 s"}, "Failed web: no reply within 20 s"),
         (
             "verdict",

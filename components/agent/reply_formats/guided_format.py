@@ -58,9 +58,9 @@ def _begin_with(beginning: str) -> dict[str, Any]:
 
 def _queries(state: State) -> list[str]:
     searched = {search.query for search in state.searches}
-    titles = dict.fromkeys(str(document.meta.get("title") or "") for document in state.observed)
+    titles = dict.fromkeys(str(document.meta.get("title") or "") for document in state.retrieved)
     known = {word for document in state.observed for word in words(passage_text(document))}
     still_open = " ".join(word for word in words(state.question) if word not in known) or state.question
-    wanted = [f"{title} {still_open}" for title in titles if title] if state.observed else [state.question]
+    wanted = [f"{title} {still_open}" for title in titles if title] if state.retrieved else [state.question]
     queries = [" ".join(query.split())[:MAX_QUERY_CHARACTERS] for query in wanted]
     return [query for query in queries if query not in searched][:MAX_CHOICES]

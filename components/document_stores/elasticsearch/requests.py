@@ -12,6 +12,8 @@ from elasticsearch import ApiError, AsyncElasticsearch, NotFoundError
 from haystack.document_stores.errors import DocumentStoreError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
+from prefrag.components.text.addresses import without_userinfo
+
 
 async def call_async(store: ElasticsearchDocumentStore, request: Callable[[AsyncElasticsearch], Awaitable[Any]]) -> Any:
     """Send a request through the client of the running event loop.
@@ -42,7 +44,7 @@ def explain_failures(store: ElasticsearchDocumentStore) -> Iterator[None]:
     :returns: A context manager for the requests.
     :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
     """
-    hosts = store._hosts or "http://localhost:9200"
+    hosts = without_userinfo(str(store._hosts or "http://localhost:9200"))
     try:
         yield
     except ConnectionTimeout as error:

@@ -9,9 +9,16 @@ import tantivy
 from haystack import Document
 from tantivy import Occur, Query, TextAnalyzer
 
+from prefrag.components.document_stores.filter_fields import named_fields, unknown_field
 from prefrag.components.document_stores.tantivy.analysis import indexed_form
 from prefrag.components.document_stores.tantivy.filters import candidate_query, matches_filters
-from prefrag.components.document_stores.tantivy.schema import TEXT_FIELDS, exact_term, read_document
+from prefrag.components.document_stores.tantivy.schema import (
+    KEY_END,
+    TEXT_FIELDS,
+    all_names,
+    exact_term,
+    read_document,
+)
 
 # The weight of a word in the title, relative to one in the text.
 TITLE_BOOST = 1.25
@@ -53,6 +60,7 @@ class Commit:
         self._analyzer = analyzer
         self._frequencies: dict[str, int] = {}
         self._clauses: dict[str, list[tuple[Occur, Query]]] = {}
+        self._names: set[str] | None = None
         self._documents: dict[tuple[int, int], tuple[str, str | None, dict[str, Any]]] = {}
 
     def text_query(self, text: str) -> Query | None:
@@ -111,6 +119,27 @@ class Commit:
             if len(found) >= top_k or len(hits) < limit or limit >= searcher.num_docs:
                 return found[:top_k]
             limit = min(searcher.num_docs, max(64, limit * 4))
+
+    def check_fields(self, filters: dict[str, Any]) -> None:
+        """Refuse filters on a field of the metadata that no document has.
+
+        :param filters: Haystack's filters.
+        :raises FilterError: When no document has one of their fields; it names those that there are.
+        """
+        for name in named_fields(filters) if self.searcher.num_docs else ():
+            if not self._has_terms_of(name) and name not in self._metadata_names():
+                raise unknown_field(name, self._metadata_names())
+
+    def _has_terms_of(self, name: str) -> bool:
+        # Nested dictionaries have terms for the names inside them.
+        prefixes = (f"{name}{KEY_END}", f"{name}.")
+        return any(self.searcher.terms_with_prefix("meta", prefix, limit=1) for prefix in prefixes)
+
+    def _metadata_names(self) -> set[str]:
+        # Read from the documents, because not every value has a term; only filters that name an unknown field need it.
+        if self._names is None:
+            self._names = {name for document in self._read_all(Query.all_query()) for name in all_names(document.meta)}
+        return self._names
 
     def all_matching(self, filters: dict[str, Any] | None) -> Iterator[Document]:
         """Go through the documents that match filters, without keeping all in memory.

@@ -26,6 +26,7 @@ from prefrag.components.document_stores.tantivy.index_location import (
     index_path,
     resolve_index,
 )
+from prefrag.components.document_stores.tantivy.web_answer import keep_web_consent, read_web_consent
 
 _CHECKED_CHARACTERS = 200
 
@@ -137,7 +138,7 @@ class TantivyDocumentStore:
             order of writing within one write; that of several writes depends on how tantivy merged them, so the same
             corpus written in many small parts may have another order.
         :raises ValueError: When top_k is under 1.
-        :raises FilterError: When the filters cannot be understood or applied.
+        :raises FilterError: When the filters cannot be understood or applied, or name a field that no document has.
         """
         if top_k < 1:
             raise ValueError(f"top_k must be at least 1, not {top_k}.")
@@ -145,6 +146,16 @@ class TantivyDocumentStore:
             check_filters(filters)
         index = self._open()
         return index.search(query, top_k, filters) if index else []
+
+    @report_damage
+    def check_fields(self, filters: dict[str, Any]) -> None:
+        """Refuse filters on a field of the metadata that no document has.
+
+        :param filters: Haystack's filters.
+        :raises FilterError: When no document has one of their fields; it names those that there are.
+        """
+        if index := self._open():
+            index.commit().check_fields(filters)
 
     def filter_documents(self, filters: dict[str, Any] | None = None) -> list[Document]:
         """List the documents that match filters.
@@ -294,6 +305,21 @@ class TantivyDocumentStore:
         commit = index.commit()
         for document in commit.best(Query.all_query(), 1, None):
             index.search(f"{document.meta.get('title', '')} {(document.content or '')[:_CHECKED_CHARACTERS]}", 1, None)
+
+    def read_web_consent(self) -> bool | None:
+        """Read the answer, kept with the index, whether questions over its documents may go to the web.
+
+        :returns: The answer; None where there is none, and for a folder without an index.
+        """
+        return read_web_consent(self._path())
+
+    def keep_web_consent(self, answer: bool) -> None:
+        """Keep the answer with the index, in place of an earlier one.
+
+        :param answer: Whether questions may go to the web.
+        :raises DocumentStoreError: When there is no index, or the disk refuses.
+        """
+        keep_web_consent(self._path(), answer)
 
     def _path(self) -> Path:
         return Path(self.path).expanduser().absolute() if self.path is not None else resolve_index(self.index)

@@ -100,9 +100,11 @@ class Index:
         :param top_k: The most documents to return.
         :param filters: Haystack's filters.
         :returns: The documents with their score, best first.
-        :raises FilterError: When the filters cannot be applied.
+        :raises FilterError: When the filters cannot be applied, or name a field that no document has.
         """
         commit = self.commit()
+        if filters:
+            commit.check_fields(filters)
         query = commit.text_query(text)
         return [] if query is None else commit.best(query, top_k, filters)
 
@@ -115,9 +117,11 @@ class Index:
         :param per_title: The most documents of a title.
         :param filters: Haystack's filters.
         :returns: The documents of each title that has some, best first; the only document of a title may have no score.
-        :raises FilterError: When the filters cannot be applied.
+        :raises FilterError: When the filters cannot be applied, or name a field that no document has.
         """
         commit = self.commit()
+        if filters:
+            commit.check_fields(filters)
         # Ranking by a long text takes longer than reading documents, so it is left out where it decides nothing, and
         # titles with few documents are searched together.
         unranked: list[str] = []

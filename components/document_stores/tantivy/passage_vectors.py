@@ -166,6 +166,7 @@ class PassageVectors:
     def _documents(self, rows: list[dict[str, Any]], filters: dict[str, Any] | None) -> list[Document]:
         cosine = {row["id"]: 1.0 - row["_distance"] for row in rows}
         if filters:
+            self.document_store.check_fields(filters)
             among = {"field": "id", "operator": "in", "value": list(cosine)}
             passages = self.document_store.filter_documents({"operator": "AND", "conditions": [among, filters]})
             passages.sort(key=lambda passage: -cosine[passage.id])

@@ -18,6 +18,8 @@ ANALYZER = "prefrag"
 TEXT_FIELDS = ("title", "content")
 # An exact term longer than this is stored as its digest, because tantivy silently drops terms over 65,530 bytes.
 _LONGEST_TERM = 200
+# Ends the name in the exact term of a value of the metadata.
+KEY_END = "\x1f"
 
 
 def index_schema() -> tantivy.Schema:
@@ -61,7 +63,7 @@ def metadata_term(key: str, value: str | int | float) -> str:
     if not isinstance(value, str) and value == value and abs(value) != float("inf") and value == int(value):
         # 1, 1.0 and True are equal in Python, and so for a filter.
         value = int(value)
-    return exact_term(f"{key}\x1f{'s' if isinstance(value, str) else 'n'}{value}")
+    return exact_term(f"{key}{KEY_END}{'s' if isinstance(value, str) else 'n'}{value}")
 
 
 def to_tantivy(document: Document) -> tantivy.Document:
@@ -95,6 +97,19 @@ def read_document(searcher: tantivy.Searcher, address: tantivy.DocAddress, score
     stored: Any = searcher.doc(address).get_first("stored")
     document_id, content, meta = _decode(stored.decode("ascii"))
     return Document(id=document_id, content=content, meta=meta, score=score)
+
+
+def all_names(meta: dict[str, Any], parents: str = "") -> Iterator[str]:
+    """List the names in a document's metadata.
+
+    :param meta: The metadata.
+    :param parents: The names of the dictionaries around it, each with a dot at its end.
+    :returns: Its names, and those in nested dictionaries with dots between.
+    """
+    for key, value in meta.items():
+        yield f"{parents}{key}"
+        if isinstance(value, dict):
+            yield from all_names(value, f"{parents}{key}.")
 
 
 def _metadata_terms(meta: dict[str, Any], parents: str = "") -> Iterator[str]:

@@ -128,3 +128,12 @@ class TestFailure:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+
+    @pytest.mark.parametrize("cut", range(470, 500, 7))
+    def test_a_key_on_the_cut_of_a_long_answer_is_masked_whole(self, server: FakeModelServer, cut: int):
+        server.answers = [(400, {"error": {"message": "x" * cut + "sk-secret and more" + "y" * 90}})]
+
+        with pytest.raises(ModelServerError) as failure:
+            call(connection(server))
+
+        assert "sk-" not in str(failure.value)

@@ -23,11 +23,15 @@ OLD = {"field": "meta.year", "operator": "<", "value": 1000}
 HIT = {"_source": {"id": "linz", "content": "On the Danube", "title": "Linz", "year": 799}, "_score": 2.5}
 
 
+FIELDS = ["_id", "content", "title", "country", "year", "file_path"]
+
+
 class RecordedClient:
     """Keep the searches that it gets, and answer each with one hit or one failure."""
 
     def __init__(self, failure: Exception | None = None) -> None:
         self.searches: list[dict[str, Any]] = []
+        self.field_requests: list[list[str] | str] = []
         self.failure = failure
 
     def search(self, **request: Any) -> dict[str, Any]:
@@ -36,8 +40,16 @@ class RecordedClient:
             raise self.failure
         return {"hits": {"total": {"value": 1}, "hits": [HIT]}}
 
+    def field_caps(self, *, index: str, fields: list[str] | str) -> dict[str, Any]:
+        self.field_requests.append(fields)
+        named = FIELDS if fields == "*" else [name for name in FIELDS if name in fields]
+        return {"fields": {name: {} for name in named}}
+
 
 class RecordedAsyncClient(RecordedClient):
+    async def field_caps(self, **request: Any) -> dict[str, Any]:
+        return super().field_caps(**request)
+
     async def search(self, **request: Any) -> dict[str, Any]:
         return super().search(**request)
 
@@ -128,6 +140,29 @@ def test_filters_of_the_run_come_on_top():
         {"bool": {"must": {"range": {"year": {"lt": 1000}}}}},
     ]
     assert query["must"][0]["multi_match"]["query"] == "Danube"
+
+
+async def test_a_filter_on_a_field_that_no_passage_has_is_refused_and_the_fields_are_named():
+    client, async_client = RecordedClient(), RecordedAsyncClient()
+    retriever = ElasticsearchMultiMatchRetriever(store_with(client, async_client))
+    misspelt = {"operator": "AND", "conditions": [OLD, {"field": "meta.file", "operator": "==", "value": "a.md"}]}
+    message = (
+        r"No document has the field 'meta.file'. The fields are: meta.country, meta.file_path, meta.title, meta.year"
+    )
+    with pytest.raises(FilterError, match=message):
+        retriever.run(query="Danube", filters=misspelt)
+    with pytest.raises(FilterError, match=message):
+        await retriever.run_async(query="Danube", filters=misspelt)
+    assert client.searches == async_client.searches == []
+
+
+def test_the_server_is_asked_about_a_field_once():
+    client = RecordedClient()
+    retriever = ElasticsearchMultiMatchRetriever(store_with(client))
+    for _ in range(3):
+        retriever.run(query="Danube", filters=OLD)
+    assert client.field_requests == [["year"]]
+    assert len(client.searches) == 3
 
 
 async def test_run_async_sends_the_same():

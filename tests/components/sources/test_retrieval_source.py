@@ -17,6 +17,7 @@ from prefrag.components.recording import NotRecorded, Recording
 from prefrag.components.sources.domain_filter import DomainFilter
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.sources.retry_policy import RetryPolicy
+from prefrag.components.sources.web_gate import WebGate
 from prefrag.components.state.state import Search
 from tests.components.samples import QUESTION, answer_step, document, observed_step, search_step, settings, state
 from tests.components.serialisation import rebuilt
@@ -128,6 +129,7 @@ class TestSerialisation:
             domains=DomainFilter(allowed=["example.org"], denied=["bad.example.org"]),
             recording=Recording(str(tmp_path / "kept.jsonl"), "record"),
             strict=True,
+            gate=WebGate(max_characters=200),
         )
 
         loaded = rebuilt(whole)
@@ -135,6 +137,7 @@ class TestSerialisation:
         assert isinstance(loaded.retriever, ScriptedRetriever)
         assert isinstance(loaded.recording, Recording)
         assert loaded.retry_policy.timeout == 2.5
+        assert loaded.gate.max_characters == 200
         assert loaded.domains.denied == ["bad.example.org"]
 
     def test_serialises_parts_that_have_no_way_of_their_own(self):

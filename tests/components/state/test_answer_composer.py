@@ -241,3 +241,16 @@ class TestWhenUnsure:
     def test_another_setting_is_refused(self):
         with pytest.raises(ValueError, match="when_unsure is 'maybe'"):
             AnswerComposer(when_unsure="maybe")  # type: ignore[arg-type]
+
+
+def test_only_an_address_that_a_reader_may_follow_is_passed_on():
+    pages = [
+        replace(document(str(number)), meta={"source": "web", "url": url})
+        for number, url in enumerate(
+            ["https://ok.example/", "javascript:alert(1)", "https://bank.example@evil.example"]
+        )
+    ]
+
+    result = compose(state(observed_step(*pages), answer_step("1974")))
+
+    assert [each["url"] for each in result["documents"]] == ["https://ok.example/", "", ""]

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from prefrag.components.state.state_builder import StateBuilder, web_is_off
+from prefrag.components.state.state_builder import StateBuilder
+from prefrag.components.state.web_switch import web_is_off
 
 
 def builder(**changes: Any) -> StateBuilder:
@@ -122,11 +123,28 @@ class TestTheAdministratorsSwitch:
         assert web_is_off()
         assert builder().run("Who?")["state"].settings.sources == ("local", "archive")
 
-    @pytest.mark.parametrize("value", ["", "on", "true"])
+    @pytest.mark.parametrize("value", ["on", "true", "ask"])
     def test_is_on_otherwise(self, monkeypatch: pytest.MonkeyPatch, value: str):
         monkeypatch.setenv("PREFRAG_WEB", value)
 
         assert not web_is_off()
+
+    def test_where_it_is_not_set_the_indexes_decide(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.delenv("PREFRAG_WEB")
+        start = builder()
+
+        assert start.run("Who?")["state"].settings.sources == ("local", "archive"), "no pipeline was loaded"
+        start.find_closed = lambda: set()
+        assert start.run("Who?")["state"].settings.sources == ("local", "archive", "web")
+
+    def test_the_trace_says_why_a_source_is_closed(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+
+        (event,) = builder().run("Who?")["state"].events
+
+        assert (event.kind, event.data["sources"]) == ("closed", ["web"])
+        assert "PREFRAG_WEB=off" in event.data["reason"]
+        assert builder().run("Who?", sources=["local"])["state"].events == ()
 
     def test_a_pipeline_that_prefers_the_web_falls_back_to_what_is_left(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_WEB", "off")

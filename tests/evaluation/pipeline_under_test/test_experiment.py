@@ -32,8 +32,9 @@ class TestSettings:
         with pytest.raises(ValueError, match=message):
             Experiment(**settings)
 
-    def test_the_real_web_is_refused_where_it_is_closed(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_WEB", "off")
+    @pytest.mark.parametrize("value", ["off", "ask"])
+    def test_the_real_web_is_refused_where_it_is_closed(self, value: str, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", value)
 
         with pytest.raises(ValueError, match="PREFRAG_WEB closes the web"):
             Experiment(web="ddgs")

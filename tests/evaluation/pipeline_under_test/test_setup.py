@@ -54,16 +54,17 @@ class TestCorpora:
         assert shown(ended.predictions[0]) == {("p1", "local"), ("p2", "web")}
         assert (ended.config["split"], ended.config["web"]) == (False, str(web))
 
+    @pytest.mark.parametrize("value", ["off", ""])
     def test_no_query_leaves_this_machine_and_a_closed_web_does_not_matter(
-        self, corpus: Path, dev: Path, monkeypatch: pytest.MonkeyPatch
+        self, corpus: Path, dev: Path, monkeypatch: pytest.MonkeyPatch, value: str
     ):
-        monkeypatch.setenv("PREFRAG_WEB", "off")
+        monkeypatch.setenv("PREFRAG_WEB", value)
 
         ended = evaluation.run("prefrag", dev, corpus=corpus, llm="simulated", progress=False)
 
         assert ended.metrics["total_web"] > 0
         assert ended.predictions[0]["result"]["queries_sent_out"] == []
-        assert os.environ["PREFRAG_WEB"] == "off"
+        assert os.environ["PREFRAG_WEB"] == value
 
     def test_gold_passages_that_no_index_holds_are_counted_and_reported(
         self, corpus: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture

@@ -31,3 +31,12 @@ class TestStores:
         monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", "nonsense")
         with pytest.raises(ValueError, match="PREFRAG_ELASTICSEARCH_URL"):
             index([make("a.txt")], store="elasticsearch")
+
+    @pytest.mark.parametrize("host", ["127.0.0.1:9", "127.0.0.1:9x", "nonsense:SECRET:9"])
+    def test_no_message_has_the_password_of_the_server(
+        self, make: Make, monkeypatch: pytest.MonkeyPatch, host: str
+    ) -> None:
+        monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", f"http://elastic:SECRET@{host}")
+        with pytest.raises(Exception, match="PREFRAG_ELASTICSEARCH_URL") as failure:
+            index([make("a.txt")], store="elasticsearch")
+        assert "SECRET" not in str(failure.value)

@@ -47,6 +47,23 @@ class TestRun:
         assert CALLS["web"][0]["filters"] == filters
         assert result["steps"][0]["source"] == "web"
 
+    def test_documents_of_the_request_are_read_with_the_question(self, served: Served):
+        documents = [{"title": "plan.txt", "content": "The yard is Beta."}]
+
+        result = served().post("/prefrag/run", json={**QUESTION, "documents": documents}).json()["result"]
+
+        assert "The yard is Beta." in CALLS["model"][0]["prompt"]
+        assert result["documents"][0]["source"] == "attached"
+
+    def test_a_run_whose_sources_all_failed_is_a_bad_gateway_with_its_result(self, served: Served):
+        client = served(search("alpha"), answer("1974"), errors={"local": "down", "web": "down"})
+
+        response = client.post("/prefrag/run", json={**QUESTION, "sources": ["local"]})
+
+        assert response.status_code == 502
+        assert response.json()["detail"].startswith("No source could be searched, so the answer rests on no document.")
+        assert response.json()["result"]["answer"] == "1974"
+
     @pytest.mark.parametrize(
         ("option", "message"),
         [

@@ -14,6 +14,10 @@ from tests.pipelines.scripted import answer, search
 
 Served = Callable[..., TestClient]
 QUESTION = "In which year did the yard that built alpha win the prize?"
+CONTENT = (
+    "1974\n\nNote: the answer cites none of the passages; sent to the web: “beta delta”.\n\n"
+    "Sources:\n[1] alpha (local)\n[W1] delta (web)"
+)
 
 
 def chat(*messages: tuple[str, Any], **fields: Any) -> dict[str, Any]:
@@ -43,7 +47,7 @@ class TestWhole:
         assert completion["object"] == "chat.completion"
         assert choice["finish_reason"] == "stop"
         assert choice["message"] | {"role": "assistant"} == choice["message"]
-        assert choice["message"]["content"] == "1974\n\nSources:\n[1] alpha (local)\n[W1] delta (web)"
+        assert choice["message"]["content"] == CONTENT
         assert completion["prefrag"]["answer"] == "1974"
         assert completion["prefrag"]["steps"][1]["source"] == "web"
 
@@ -90,7 +94,7 @@ class TestStream:
             "Answer",
             "Reflection",
         ]
-        assert deltas(chunks, "content") == ["1974\n\nSources:\n[1] alpha (local)\n[W1] delta (web)"]
+        assert deltas(chunks, "content") == [CONTENT]
 
     def test_the_answer_comes_last_and_is_marked_as_complete(self, served: Served):
         chunks = streamed(served())

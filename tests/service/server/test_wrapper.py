@@ -33,12 +33,13 @@ async def test_each_step_is_reported_before_the_next_one_is_taken(wrapper: Wrapp
     chunks = await served.run_chat_completion_async("prefrag", MESSAGES, {"stream": True})
     reported = []
     async for chunk in chunks:
-        reported.append(chunk.reasoning.reasoning_text if chunk.reasoning else chunk.content)
+        delta = chunk.choices[0].delta
+        reported.append(delta.reasoning_content or delta.content)
         if reported[-1].startswith("Observed"):
             assert len(CALLS["model"]) == 1
 
     assert len(CALLS["model"]) == 2
-    assert reported[-1] == "1974\n\nSources:\n[1] alpha (local)"
+    assert reported[-1].endswith("\n\nSources:\n[1] alpha (local)")
 
 
 async def test_a_stream_that_nobody_reads_on_takes_no_further_step(wrapper: Wrapper):
@@ -46,7 +47,7 @@ async def test_a_stream_that_nobody_reads_on_takes_no_further_step(wrapper: Wrap
 
     chunks = await served.run_chat_completion_async("prefrag", MESSAGES, {"stream": True})
     async for chunk in chunks:
-        if chunk.reasoning.reasoning_text.startswith("Observed"):
+        if chunk.choices[0].delta.reasoning_content.startswith("Observed"):
             break
     await chunks.aclose()
 

@@ -5,6 +5,7 @@ from haystack.utils.filters import document_matches_filter
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prefrag.components.document_stores.filter_fields import named_fields
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from tests.components.document_stores.tantivy.passages import ids, passage
 
@@ -113,7 +114,11 @@ class TestFilters:
         store.write_documents(documents)
         expected = [document.id for document in documents if document_matches_filter(condition, document)]
         assert sorted(ids(store.filter_documents(condition))) == expected
-        assert sorted(ids(store.search("heron", top_k=20, filters=condition))) == expected
+        if set(named_fields(condition)) <= {name for meta in metas for name in meta}:
+            assert sorted(ids(store.search("heron", top_k=20, filters=condition))) == expected
+        else:
+            with pytest.raises(FilterError, match="No document has the field"):
+                store.search("heron", filters=condition)
 
     @pytest.mark.parametrize(
         "filters",
@@ -139,3 +144,31 @@ class TestFilters:
     def test_values_that_cannot_be_compared_are_named(self, towns, field, value):
         with pytest.raises(FilterError):
             towns.search("danube", filters={"field": field, "operator": ">", "value": value})
+
+
+class TestAFieldThatNoDocumentHas:
+    @pytest.fixture
+    def store(self, tmp_path):
+        store = TantivyDocumentStore(path=str(tmp_path / "index"))
+        metas = [{"file_path": "/a.md", "place": {"town": "Graz"}}, {"tags": ["tide"], "long": "ö" * 300}]
+        store.write_documents([Document(id=str(n), content="heron", meta=meta) for n, meta in enumerate(metas)])
+        return store
+
+    @pytest.mark.parametrize("field", ["meta.file", "meta.path", "file", "meta.place.country"])
+    @pytest.mark.parametrize("query", ["heron", "a word that is nowhere"])
+    def test_is_refused_and_the_fields_that_there_are_are_named(self, store, field, query):
+        filters = {"operator": "NOT", "conditions": [{"field": field, "operator": "==", "value": "/a.md"}]}
+        with pytest.raises(
+            FilterError, match=rf"No document has the field '(meta.)?{field}'.*meta.file_path, meta.long"
+        ):
+            store.search(query, filters=filters)
+        with pytest.raises(FilterError, match="No document has the field"):
+            store.documents_by_title({"graz": "Graz"}, filters=filters)
+
+    @pytest.mark.parametrize("field", ["meta.file_path", "place", "meta.place.town", "meta.tags", "meta.long", "id"])
+    def test_differs_from_one_that_a_document_has_in_whatever_form(self, store, field):
+        assert store.search("heron", filters={"field": field, "operator": "==", "value": "another"}) == []
+
+    def test_is_no_mistake_in_an_empty_index(self, store):
+        store.delete_all_documents()
+        assert store.search("heron", filters={"field": "meta.file", "operator": "==", "value": "x"}) == []

@@ -1,0 +1,66 @@
+"""The answer whether questions may go to the web, in the `_meta` of an Elasticsearch index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from elasticsearch import Elasticsearch
+from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
+
+from prefrag.components.document_stores.elasticsearch.requests import explain_failures
+
+_META_KEY = "prefrag_web"
+_SECONDS = 3.0
+
+
+def read_web_consent(store: ElasticsearchDocumentStore) -> bool | None:
+    """Read the answer.
+
+    :param store: The store of the index.
+    :returns: The answer; of an alias of several indexes True only where all say yes; None where there is none.
+    :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
+    """
+    with _connect(store) as client:
+        answers = [meta.get(_META_KEY) for meta in _read_metas(client, store._index).values()]
+    return None if None in answers else all(answer is True for answer in answers)
+
+
+def keep_web_consent(store: ElasticsearchDocumentStore, answer: bool) -> None:
+    """Keep the answer, in place of an earlier one.
+
+    :param store: The store of the index, which exists.
+    :param answer: Whether questions may go to the web.
+    :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
+    """
+    with _connect(store) as client:
+        for index, meta in _read_metas(client, store._index).items():
+            # The server replaces `_meta` as a whole.
+            client.indices.put_mapping(index=index, meta={**meta, _META_KEY: answer})
+
+
+def check_index(store: ElasticsearchDocumentStore) -> None:
+    """Check that the index of a store exists and answers.
+
+    :param store: The store.
+    :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
+    """
+    with _connect(store) as client:
+        # A search, because a key may be limited to searching.
+        client.search(index=store._index, size=0, terminate_after=1)
+
+
+@contextmanager
+def _connect(store: ElasticsearchDocumentStore) -> Iterator[Elasticsearch]:
+    # The client of the store itself would make a missing index.
+    with (
+        explain_failures(store),
+        Elasticsearch(store._hosts, api_key=store._handle_auth(), headers=store._headers, **store._kwargs) as client,
+    ):
+        yield client.options(request_timeout=_SECONDS, max_retries=0)
+
+
+def _read_metas(client: Elasticsearch, index: str) -> dict[str, dict[str, Any]]:
+    reply = client.indices.get_mapping(index=index)
+    return {name: one["mappings"].get("_meta") or {} for name, one in reply.items()}

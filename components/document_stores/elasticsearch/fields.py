@@ -1,0 +1,67 @@
+"""The refusal of filters on a field that no document of an Elasticsearch index has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
+
+from prefrag.components.document_stores.elasticsearch.requests import call_async, explain_failures
+from prefrag.components.document_stores.filter_fields import named_fields, unknown_field
+from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
+
+_OWN = ("content", "embedding", "sparse_embedding", "blob", "id", "score", TITLE_KEY_FIELD)
+
+
+class KnownFields:
+    """The fields of an index, which the server is asked about once each."""
+
+    def __init__(self, store: ElasticsearchDocumentStore) -> None:
+        """Set the store; the server is not called yet.
+
+        :param store: The store of the index.
+        """
+        self._store = store
+        self._known: set[str] = set()
+
+    def check(self, filters: Any) -> None:
+        """Refuse filters on a field of the metadata that no document has.
+
+        :param filters: Haystack's filters, or None.
+        :raises FilterError: When the index lacks one of their fields; it names those that there are.
+        :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
+        """
+        if not (names := self._unsure(filters)):
+            return
+        with explain_failures(self._store):
+            if self._lacks(names, self._store.client.field_caps(index=self._store._index, fields=names)):
+                self._refuse(names, self._store.client.field_caps(index=self._store._index, fields="*"))
+
+    async def check_async(self, filters: Any) -> None:
+        """Do as :meth:`check` does, without blocking the event loop.
+
+        :param filters: Haystack's filters, or None.
+        :raises FilterError: When the index lacks one of their fields; it names those that there are.
+        :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
+        """
+        if not (names := self._unsure(filters)):
+            return
+        index = self._store._index
+        with explain_failures(self._store):
+            found = await call_async(self._store, lambda client: client.field_caps(index=index, fields=names))
+            if self._lacks(names, found):
+                every = await call_async(self._store, lambda client: client.field_caps(index=index, fields="*"))
+                self._refuse(names, every)
+
+    def _unsure(self, filters: Any) -> list[str]:
+        return [name for name in named_fields(filters) if name not in self._known]
+
+    def _lacks(self, names: list[str], reply: Any) -> bool:
+        self._known.update(name for name in names if name in reply["fields"])
+        return not self._known.issuperset(names)
+
+    def _refuse(self, names: list[str], reply: Any) -> None:
+        fields = [name for name in reply["fields"] if not name.startswith("_") and name not in _OWN]
+        # An index without documents has no fields, and whatever is asked of it finds nothing.
+        if fields:
+            raise unknown_field(next(name for name in names if name not in self._known), fields)

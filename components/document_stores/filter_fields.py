@@ -1,0 +1,46 @@
+"""The fields of the metadata that filters name, and the refusal of those that no document has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from haystack import Document
+from haystack.errors import FilterError
+
+# A message lists so many fields.
+_LISTED = 20
+
+
+def named_fields(filters: Any) -> list[str]:
+    """List the fields of the metadata that filters name.
+
+    :param filters: Haystack's filters, valid or not.
+    :returns: The names without ``meta.``, each once, in order.
+    """
+    found: dict[str, None] = {}
+    waiting = [filters]
+    while waiting:
+        condition = waiting.pop(0)
+        if not isinstance(condition, Mapping):
+            continue
+        conditions = condition.get("conditions")
+        waiting += conditions if isinstance(conditions, list) else ()
+        field = condition.get("field")
+        if isinstance(field, str) and field not in Document.__dataclass_fields__:
+            found[field.removeprefix("meta.")] = None
+    return list(found)
+
+
+def unknown_field(name: str, known: Iterable[str]) -> FilterError:
+    """Make the error for a field that no document has: such a filter would find nothing, whatever is searched.
+
+    :param name: The name of the field.
+    :param known: The names of the fields that there are.
+    :returns: The error, which lists them.
+    """
+    names = sorted(known)
+    listed = ", ".join(f"meta.{known_name}" for known_name in names[:_LISTED]) + (
+        ", ..." if len(names) > _LISTED else ""
+    )
+    return FilterError(f"No document has the field 'meta.{name}'. The fields are: {listed or 'none'}.")

@@ -1,0 +1,75 @@
+"""Walk through a pipeline or a component with everything inside it."""
+
+from __future__ import annotations
+
+import enum
+import re
+import types
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import PurePath
+from typing import Any
+
+from haystack import Document
+
+TANTIVY_STORE = "TantivyDocumentStore"
+ELASTICSEARCH_STORE = "ElasticsearchDocumentStore"
+# Values that hold no component.
+_PLAIN = (
+    str,
+    bytes,
+    int,
+    float,
+    type(None),
+    type,
+    types.ModuleType,
+    types.FunctionType,
+    types.MethodType,
+    types.BuiltinFunctionType,
+    enum.Enum,
+    re.Pattern,
+    PurePath,
+    Document,
+)
+
+
+def walk_parts(whole: Any, descend: Callable[[Any], bool] = lambda part: True) -> Iterator[tuple[str, Any]]:
+    """Go through a pipeline or a component and every object in it: nested pipelines, lists and attributes included.
+
+    :param whole: The pipeline or component.
+    :param descend: Called with each part; False leaves out what is inside it.
+    :returns: Each part once, the outer ones first, with its path from the whole, such as ``web.retriever``; the path of
+        the whole is empty.
+    """
+    waiting = [("", whole)]
+    # The objects themselves, because the id of one that is gone may be that of another.
+    seen: dict[int, Any] = {}
+    while waiting:
+        path, part = waiting.pop()
+        if isinstance(part, _PLAIN) or id(part) in seen:
+            continue
+        seen[id(part)] = part
+        yield path, part
+        if descend(part):
+            inner = [(f"{path}.{name}" if path else str(name), value) for name, value in _contents(part)]
+            waiting.extend(reversed(inner))
+
+
+def find_stores(whole: Any) -> list[Any]:
+    """Find the document stores of a pipeline that this project knows.
+
+    :param whole: The pipeline or component.
+    :returns: Each :class:`TantivyDocumentStore` and :class:`ElasticsearchDocumentStore` in it.
+    """
+    # By name, because the import of the client of Elasticsearch takes long and most pipelines have no such store.
+    return [part for _, part in walk_parts(whole) if type(part).__name__ in (TANTIVY_STORE, ELASTICSEARCH_STORE)]
+
+
+def _contents(part: Any) -> list[tuple[Any, Any]]:
+    if isinstance(part, Mapping):
+        return list(part.items())
+    if isinstance(part, list | tuple | set | frozenset):
+        return list(enumerate(part))
+    if hasattr(part, "graph") and callable(getattr(part, "walk", None)):
+        # A Haystack pipeline, whose graph holds far more than its components.
+        return list(part.walk())
+    return list(getattr(part, "__dict__", {}).items())

@@ -1,0 +1,41 @@
+"""The documents that come with a question, as passages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from haystack import Document
+
+from prefrag.components.state.state import ATTACHED
+
+# Some 15,000 tokens, more than most windows leave for passages.
+MAX_ATTACHED, MAX_ATTACHED_CHARACTERS = 50, 60_000
+PIECE_CHARACTERS = 2_000
+
+
+def attach(documents: Sequence[Mapping[str, str]]) -> tuple[Document, ...]:
+    """Make passages of the documents that came with a question.
+
+    :param documents: The documents, each with a title and its content.
+    :returns: The passages; a long document gives several, so that a small window can hold a part of it.
+    :raises ValueError: When there are too many, or one is not a title and a text.
+    """
+    if any(
+        not isinstance(one, Mapping) or not all(isinstance(one.get(key) or "", str) for key in ("title", "content"))
+        for one in documents
+    ):
+        raise ValueError('A document is not {"title": ..., "content": ...} with two texts: repair it.')
+    characters = sum(len(one.get("content") or "") for one in documents)
+    if len(documents) > MAX_ATTACHED or characters > MAX_ATTACHED_CHARACTERS:
+        raise ValueError(
+            f"{len(documents)} documents with {characters} characters came with the question, at most {MAX_ATTACHED} "
+            f"with {MAX_ATTACHED_CHARACTERS} are read: attach less, or index the files (prefrag index)."
+        )
+    attached: list[Document] = []
+    for number, one in enumerate(documents, start=1):
+        content = (one.get("content") or "").encode(errors="replace").decode()
+        meta = {"title": one.get("title") or f"Document {number}", "source": ATTACHED, "attachment": number}
+        for start in range(0, len(content), PIECE_CHARACTERS):
+            piece = content[start : start + PIECE_CHARACTERS]
+            attached.append(Document(id=f"{ATTACHED}-{len(attached) + 1}", content=piece, meta=meta))
+    return tuple(attached)

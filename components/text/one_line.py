@@ -1,0 +1,12 @@
+"""The form of a text that takes one line."""
+
+from __future__ import annotations
+
+
+def one_line(text: str) -> str:
+    """Write any text in one line.
+
+    :param text: The text, which may be untrusted.
+    :returns: The text without line breaks and without control characters, which a terminal would obey.
+    """
+    return " ".join("".join(character if character.isprintable() else " " for character in text).split())

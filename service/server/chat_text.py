@@ -1,0 +1,119 @@
+"""Write a result as a person reads it in a chat, in Markdown that a stranger's text cannot shape."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from prefrag.components.state.state import Event, Label
+from prefrag.components.text.addresses import without_userinfo
+from prefrag.pipelines import search_failures
+from prefrag.pipelines.references import HEADING, references_text
+from prefrag.pipelines.trace_text import one_line, trace_text
+
+NOTE = "Note:"
+_OWN_HEADING = re.compile(rf"(?m)^[ \t]{{0,9}}({HEADING}|{NOTE})")
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_DRAWN_CODE = re.compile(
+    r"((?<!`)`{3,}+|(?<!~)~{3,}+)[ \t]{0,9}(?:html|svg|xml|css|js|javascript|jsx|tsx|mermaid|vega)\b", re.IGNORECASE
+)
+_MARKS = re.compile(r"\[\s{0,9}([AW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[AW]?\d{1,9})*)\s{0,9}\]")
+_MARK = re.compile(r"[AW]?\d+")
+
+
+def disarm(text: str) -> str:
+    """Take from a text what a renderer of Markdown would load or hide: images, HTML, and links with another text.
+
+    :param text: The text of a model or a stranger.
+    :returns: The text, in which an address is at most a visible one.
+    """
+    # Inline links need `](`, and references to addresses need a definition with `]:`.
+    plain = _TAG.sub("&lt;", without_userinfo(text).replace("](", "] (").replace("]:", "] :"))
+    # Front ends run or draw what stands in code blocks of these languages.
+    return _DRAWN_CODE.sub(r"\1text", plain)
+
+
+def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, str]) -> str:
+    """Write the content of the assistant's message.
+
+    :param result: The result of a run, as clients see it.
+    :param cites: Whether the model was asked to cite.
+    :param marks: The numbers that the front end gave to attached files, by their marks; see :func:`rename_marks`.
+    :returns: The answer, what there is to know about it, and its sources.
+    """
+    answer = result.get("answer_with_citations") or result.get("answer") or "No answer was found."
+    # A model may have been made to write its own list.
+    answer = _OWN_HEADING.sub(lambda heading: f"({heading[1]})", rename_marks(disarm(answer), marks))
+    parts = [answer, _write_note(result, cites)]
+    if search_failures(result):
+        rests = "" if result.get("documents") else ", so this answer rests on no document"
+        parts.insert(0, f"{NOTE} no source could be searched{rests}.")
+    sources = rename_marks(disarm(references_text(result)), marks).splitlines()
+    # An attached file can be several passages.
+    parts.append("\n".join(dict.fromkeys(sources)))
+    return "\n\n".join(filter(None, parts))
+
+
+def write_step(event: Event, marks: Mapping[str, str]) -> str:
+    """Write an event of the trace in one line.
+
+    :param event: The event, as clients see it.
+    :param marks: See :func:`rename_marks`.
+    :returns: The line.
+    """
+    return rename_marks(disarm(trace_text(event)), marks)
+
+
+def strip_notes(content: str) -> str:
+    """Remove from an earlier answer what :func:`write_content` added to it.
+
+    :param content: The content of an assistant's message.
+    :returns: The answer alone.
+    """
+    paragraphs = content.partition(f"\n\n{HEADING}\n")[0].split("\n\n")
+    return "\n\n".join(paragraph for paragraph in paragraphs if not paragraph.startswith(NOTE))
+
+
+def rename_marks(text: str, marks: Mapping[str, str]) -> str:
+    """Write the numbers of passages so that a front end does not take them for those of the files attached in it.
+
+    :param text: A text with marks such as ``[1]``, ``[W1]`` and ``[A1]``.
+    :param marks: The number that the front end gave to each attached file, by its mark: ``A1``. Without any, nothing is
+        renamed.
+    :returns: The text, in which ``[1]`` is what the front end means by it, and ``[D1]`` the document of this service.
+    """
+    if not marks:
+        return text
+
+    def rename(found: re.Match[str]) -> str:
+        renamed = [marks.get(mark, mark) if mark[0] in "AW" else f"D{mark}" for mark in _MARK.findall(found[1])]
+        return f"[{', '.join(dict.fromkeys(renamed))}]"
+
+    return _MARKS.sub(rename, text)
+
+
+def _write_note(result: Mapping[str, Any], cites: bool) -> str:
+    says = []
+    if result.get("not_found"):
+        says.append(f"the model's guess is: {disarm(one_line(result['guess']))}" if result.get("guess") else "")
+    elif result.get("label") == Label.INCORRECT:
+        says.append("the model's own check calls this answer incorrect")
+    if result.get("forced") and not result.get("not_found"):
+        says.append("the steps were used up, so the model had to answer")
+    if result.get("answer") and not result.get("documents"):
+        says.append("no passage was found, so the answer is the model's own")
+    elif result.get("uncited") and cites:
+        says.append("the answer cites none of the passages")
+    if (failed := _failed_sources(result)) and not search_failures(result):
+        says.append(f"{' and '.join(failed)} could not be searched")
+    if sent := [disarm(one_line(query["query"])) for query in result.get("queries_sent_out") or ()]:
+        says.append(f"sent to the web: {', '.join(f'“{query}”' for query in dict.fromkeys(sent))}")
+    says = [each for each in says if each]
+    return f"{NOTE} {'; '.join(says)}." if says else ""
+
+
+def _failed_sources(result: Mapping[str, Any]) -> list[str]:
+    searches = [event for event in result.get("trace") or () if event.get("kind") == "found"]
+    answered = {event["source"] for event in searches if event.get("titles") or not event.get("error")}
+    return [source for source in dict.fromkeys(event["source"] for event in searches) if source not in answered]

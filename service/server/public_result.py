@@ -1,0 +1,99 @@
+"""What a client of the service may see of a result: neither addresses nor paths of this installation."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import urlsplit
+
+WITHHELD = "(withheld)"
+_URL = re.compile(r"\b[a-z]{2,10}://[^\s'\"<>()\[\],;]+", re.IGNORECASE)
+_IP_ADDRESS = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?![\d.]*\d)")
+_PATH = re.compile(r"(?<![\w/.:~])~?/(?:[^\s/'\"]+/)+([^\s/'\"]*)")
+_WITHHELD_VARIABLES = ("_MODEL", "_API_KEY", "_API_KEY_ID", "_API_KEYS")
+_PARTS_OF_ERRORS = ("error", "message")
+
+
+class Installation:
+    """What is withheld from clients: the addresses of the servers behind a pipeline, their models' names and keys.
+
+    :param pipeline: The pipeline.
+    """
+
+    def __init__(self, pipeline: Any):
+        self.pipeline = pipeline
+        settings: dict[str, Any] = {}
+        # A component of one's own need not be serialisable to be served.
+        with suppress(Exception):
+            settings = pipeline.to_dict()
+        variables = {name: value for name, value in os.environ.items() if name.startswith("PREFRAG_")}
+        names = {name for value in _texts([settings, variables]) if (name := _host(value))}
+        withheld = (value for name, value in variables.items() if name.endswith(_WITHHELD_VARIABLES))
+        names |= {part for value in withheld for each in value.split(",") if (part := each.strip())}
+        longest_first = sorted(names, key=len, reverse=True)
+        found = "|".join(map(re.escape, longest_first))
+        self._names = re.compile(rf"(?<![\w.-])(?:{found})(?::\d+)?(?![\w-])") if found else None
+
+    def withhold(self, text: str) -> str:
+        """Write the text of an error for a client.
+
+        :param text: The text for the operator.
+        :returns: The text without addresses, names of models and folders.
+        """
+        text = _IP_ADDRESS.sub(WITHHELD, _URL.sub(WITHHELD, text))
+        if self._names is not None:
+            text = self._names.sub(WITHHELD, text)
+        return _PATH.sub(r"\1", text)
+
+    def publish(self, result: Mapping[str, Any]) -> dict[str, Any]:
+        """Write a result for a client.
+
+        :param result: The result of a run, or the part of it that exists.
+        :returns: The result with its errors in public words, and files by their names.
+        """
+        public = dict(result)
+        if "errors" in public:
+            public["errors"] = [self.withhold(error) for error in public["errors"]]
+        if "trace" in public:
+            public["trace"] = [self.publish_event(event) for event in public["trace"]]
+        if "documents" in public:
+            public["documents"] = [_name_file(document) for document in public["documents"]]
+        return public
+
+    def publish_event(self, event: Mapping[str, Any]) -> dict[str, Any]:
+        """Write the details of an event for a client.
+
+        :param event: The details.
+        :returns: The details with their errors in public words.
+        """
+        errors = {key: self.withhold(text) for key in _PARTS_OF_ERRORS if isinstance(text := event.get(key), str)}
+        return {**event, **errors}
+
+
+def _name_file(document: Mapping[str, Any]) -> dict[str, Any]:
+    return {**document, "file": PurePath(document["file"]).name} if document.get("file") else dict(document)
+
+
+def _texts(values: Any) -> Iterator[str]:
+    waiting = [values]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, Mapping):
+            waiting.extend(value.values())
+        elif isinstance(value, list | tuple):
+            waiting.extend(value)
+
+
+def _host(value: str) -> str | None:
+    if "://" not in value:
+        return None
+    try:
+        return urlsplit(value).hostname
+    except ValueError:
+        return None

@@ -1,0 +1,277 @@
+"""The gate before every search that leaves this machine, on the shipped YAML."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import haystack
+import pytest
+from haystack import Document
+
+from prefrag import pipelines
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index_location import index_path
+from prefrag.components.sources.web_gate import ask_person
+from prefrag.components.state.state import Event
+from prefrag.pipelines import RunFailed
+from prefrag.pipelines.trace_text import trace_text
+from tests.fakes import CALLS
+from tests.pipelines.scripted import answer, scripted, search
+
+QUESTION = "In which year did the yard that built alpha win the prize?"
+LONG = "Title of this chat: " + "our unpublished merger closes on 3 May, alpha. " * 20
+
+
+async def run(pipeline: Any, question: str = QUESTION, **options: Any) -> dict[str, Any]:
+    return await pipelines.ask_async(pipeline, question, **options)
+
+
+def sent(result: dict[str, Any]) -> list[str]:
+    return [one["query"] for one in result["queries_sent_out"]]
+
+
+def lines(result: dict[str, Any], kind: str) -> list[str]:
+    events = [event for event in result["trace"] if event["kind"] == kind]
+    return [
+        trace_text(Event(kind, event["step"], {k: v for k, v in event.items() if k not in ("kind", "step")}))
+        for event in events
+    ]
+
+
+def bm25(store: TantivyDocumentStore) -> dict[str, Any]:
+    kind = "prefrag.components.retrievers.tantivy_bm25_retriever.TantivyBM25Retriever"
+    return {"type": kind, "init_parameters": {"document_store": store.to_dict()}}
+
+
+def over(store: TantivyDocumentStore, *script: str, **settings: Any) -> Any:
+    """Load a pipeline whose local source searches an index, and whose web is scripted."""
+    replace = {"local.retriever": bm25(store), **settings.pop("replace", {})}
+    return scripted(*script, replace=replace, **settings)
+
+
+class TestAQueryThatIsTooLong:
+    async def test_is_replaced_by_the_models_own_in_a_supplement(self):
+        result = await run(scripted(search("alpha"), answer("1812", "INCORRECT"), answer()), LONG)
+
+        assert sent(result) == ["alpha"]
+        assert [call["query"] for call in CALLS["web"]] == ["alpha"]
+        assert [call["query"] for call in CALLS["local"]] == ["alpha", LONG.strip()]
+        (held,) = result["queries_held_back"]
+        assert (held["source"], held["query"]) == ("web", " ".join(LONG.split()))
+        assert "over the limit of 400; the model's last query is sent in its place" in held["reason"]
+
+    async def test_is_not_sent_where_the_model_wrote_none(self):
+        result = await run(scripted(answer("1812", "INCORRECT"), answer()), LONG)
+
+        assert sent(result) == []
+        assert "web" not in CALLS
+        assert len(result["queries_held_back"]) == 1
+        (line,) = lines(result, "held_back")
+        assert line.startswith("Held back from web: Title of this chat: our unpublished")
+        assert line.endswith("(it has 959 characters, over the limit of 400)")
+
+    async def test_is_not_sent_where_it_is_the_models_own(self):
+        result = await run(scripted(search("delta " * 90), answer()))
+
+        assert "web" not in CALLS
+        assert result["counts"]["total_web"] == 0
+        assert result["steps"][0]["searched"] == ["local"]
+        assert result["answer"] == "1974"
+
+    @pytest.mark.parametrize("pipeline", ["vanilla_web", "vanilla_mix"])
+    async def test_is_not_sent_by_methods_whose_query_is_the_question(self, pipeline: str):
+        result = await run(scripted("1974", pipeline=pipeline), LONG)
+
+        assert "web" not in CALLS
+        assert result["queries_sent_out"] == []
+        assert [held["source"] for held in result["queries_held_back"]] == ["web"]
+
+    async def test_may_be_longer_where_the_yaml_says_so(self):
+        gate = {"web_again.gate.max_characters": 4_000}
+
+        result = await run(scripted(search("alpha"), answer("1812", "INCORRECT"), answer(), replace=gate), LONG)
+
+        assert sent(result) == [" ".join(LONG.split())]
+        assert result["queries_held_back"] == []
+
+    async def test_may_be_sent_to_a_stand_in_which_keeps_it_here(self):
+        pipeline = scripted(answer("1812", "INCORRECT"), answer())
+        pipeline.get_component("web_again").retriever.stays_local = True
+
+        result = await run(pipeline, LONG)
+
+        assert [call["query"] for call in CALLS["web"]] == [LONG.strip()]
+        assert result["queries_sent_out"] == result["queries_held_back"] == []
+
+
+async def test_a_query_leaves_in_one_line_without_control_characters():
+    result = await run(scripted(answer("1812", "INCORRECT"), answer()), "alpha\x1b[31m\n\nor\x00 delta?")
+
+    assert sent(result) == ["alpha [31m or delta?"]
+
+
+async def test_a_sound_search_without_hits_may_switch():
+    result = await run(scripted(search("delta"), answer()))
+
+    assert sent(result) == ["delta"]
+    assert result["queries_held_back"] == []
+
+
+async def test_a_filter_on_a_field_that_no_document_has_ends_the_run(monkeypatch: pytest.MonkeyPatch):
+    store = TantivyDocumentStore(path=str(index_path("default")))
+    store.write_documents([Document(content="alpha", meta={"file_path": "/a.md"})])
+    pipeline = over(store, search("alpha"), answer())
+    filters = {"field": "meta.file", "operator": "==", "value": "/a.md"}
+
+    with pytest.raises(RunFailed, match="No document has the field 'meta.file'. The fields are: meta.file_path"):
+        await run(pipeline, filters=filters)
+
+    assert "web" not in CALLS
+
+
+class TestConsent:
+    """Where PREFRAG_WEB is not set, the answer that is kept with the index decides."""
+
+    @pytest.fixture(autouse=True)
+    def unset(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.delenv("PREFRAG_WEB")
+
+    @pytest.fixture
+    def own(self) -> TantivyDocumentStore:
+        store = TantivyDocumentStore(path=str(index_path("default")))
+        store.write_documents([Document(content="heron")])
+        return store
+
+    @pytest.mark.parametrize("kept", [None, False])
+    async def test_without_it_nothing_leaves_and_the_trace_says_once_why(
+        self, own: TantivyDocumentStore, kept: bool | None
+    ):
+        if kept is not None:
+            own.keep_web_consent(kept)
+        script = (search("delta"), answer("x", "INCORRECT"), answer())
+
+        result = await run(over(own, *script))
+
+        assert "web" not in CALLS
+        assert result["steps"][0]["verdict"]["judged_by"] == "no_other_source"
+        assert lines(result, "closed") == [
+            "Not searched: web (the web is closed: allow it with `prefrag index --web` or PREFRAG_WEB=on)"
+        ]
+
+    async def test_with_it_queries_may_leave(self, own: TantivyDocumentStore):
+        own.keep_web_consent(True)
+
+        result = await run(over(own, search("delta"), answer()))
+
+        assert sent(result) == ["delta"]
+        assert lines(result, "closed") == []
+
+    async def test_it_may_be_taken_back_while_a_pipeline_is_served(self, own: TantivyDocumentStore):
+        own.keep_web_consent(True)
+        pipeline = over(own, search("delta"), answer())
+        await run(pipeline)
+        CALLS.clear()
+        own.keep_web_consent(False)
+
+        assert sent(await run(pipeline)) == []
+        assert "web" not in CALLS
+
+    async def test_a_request_cannot_widen_it(self, own: TantivyDocumentStore):
+        with pytest.raises(ValueError, match="No source is left to search: the web is closed: allow it with"):
+            await run(over(own, answer()), sources=["web"])
+        with pytest.raises(ValueError, match="cannot be preferred.*the web is closed"):
+            await run(over(own, answer()), preferred="web")
+
+    async def test_of_several_indexes_all_must_give_it(self, own: TantivyDocumentStore):
+        own.keep_web_consent(True)
+        other = TantivyDocumentStore(path=str(index_path("other")))
+        other.write_documents([Document(content="tern")])
+        replace = {"archive.retriever": bm25(other)}
+        script = (search("delta", tool="Search_1"), answer())
+        pipeline = over(own, *script, pipeline="prefrag_three_sources", replace=replace)
+
+        await run(pipeline, sources=["local", "web"])
+        assert "web" not in CALLS
+
+        CALLS.clear()
+        other.keep_web_consent(True)
+        assert sent(await run(pipeline, sources=["local", "web"])) == ["delta"]
+
+    async def test_is_needed_again_at_the_gate(self, own: TantivyDocumentStore):
+        own.keep_web_consent(True)
+        pipeline = over(own, search("delta"), answer())
+        judge = pipeline.get_component("judge")
+        route = judge.run_async
+
+        async def take_back(state: Any) -> dict[str, Any]:
+            own.keep_web_consent(False)
+            return await route(state)
+
+        judge.run_async = take_back
+
+        result = await run(pipeline)
+
+        assert "web" not in CALLS
+        assert "the web is closed" in result["queries_held_back"][0]["reason"]
+
+    async def test_a_pipeline_without_a_web_needs_none(self, own: TantivyDocumentStore):
+        result = await run(scripted("1974", pipeline="vanilla_local"))
+
+        assert lines(result, "closed") == []
+
+    async def test_the_stand_in_of_the_demo_needs_none(self):
+        pipeline = scripted(search("delta"), answer())
+        for name in ("web", "web_again"):
+            pipeline.get_component(name).retriever.stays_local = True
+
+        result = await run(pipeline)
+
+        assert len(CALLS["web"]) == 1
+        assert sent(result) == []
+
+    async def test_a_pipeline_that_haystack_itself_has_loaded_sends_nothing(self, own: TantivyDocumentStore):
+        own.keep_web_consent(True)
+        loaded = haystack.Pipeline.loads(over(own, search("delta"), answer()).dumps())
+
+        loaded.run({"start": {"question": QUESTION}})
+
+        assert "web" not in CALLS
+
+
+class TestAskingBeforeEachQuery:
+    @pytest.fixture(autouse=True)
+    def ask(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PREFRAG_WEB", "ask")
+
+    async def test_shows_the_query_and_sends_what_is_allowed(self):
+        asked: list[tuple[str, str]] = []
+
+        def allow(source: str, query: str) -> bool:
+            asked.append((source, query))
+            return query == "delta"
+
+        token = ask_person.set(allow)
+        try:
+            result = await run(scripted(search("delta"), answer("1812", "INCORRECT"), answer()))
+        finally:
+            ask_person.reset(token)
+
+        assert asked == [("web", "delta"), ("web", QUESTION)]
+        assert sent(result) == ["delta"]
+        assert result["queries_held_back"] == [{"source": "web", "query": QUESTION, "reason": "you did not allow it"}]
+
+    async def test_holds_back_where_nobody_can_be_asked(self):
+        result = await run(scripted(search("delta"), answer()))
+
+        assert "web" not in CALLS
+        assert result["queries_held_back"][0]["reason"] == "PREFRAG_WEB=ask, and nobody can be asked here"
+
+
+async def test_a_broken_off_run_does_not_list_what_was_held_back_as_sent():
+    pipeline = scripted(search("delta " * 90), "!the server is down")
+
+    with pytest.raises(RunFailed, match="the server is down") as failure:
+        await run(pipeline)
+
+    assert failure.value.result["queries_sent_out"] == []
+    assert len(failure.value.result["queries_held_back"]) == 1
