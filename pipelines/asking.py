@@ -264,7 +264,7 @@ def find_busy_server(error: BaseException) -> dict[str, Any]:
     link: BaseException | None = error
     while link is not None:
         if isinstance(link, ModelServerError) and link.status == 429:
-            return {"http_status": 429, "retry_after": getattr(link, "retry_after", None)}
+            return {"http_status": 429, "retry_after": link.retry_after}
         link = link.__cause__
     return {}
 

@@ -13,6 +13,7 @@ import yaml
 
 import prefrag
 from prefrag.components.errors import Missing
+from prefrag.components.generators.model_host import refuse_remote_models
 from prefrag.pipelines.blocks import Block, Change, blocks
 from prefrag.pipelines.own_modules import make_importable, trust_modules
 from prefrag.pipelines.replacing import replace_parts
@@ -154,6 +155,7 @@ def build(block: Block, name: str) -> Any:
     :returns: The Haystack pipeline.
     :raises PipelineMissing: When it cannot be built, lacks the components that a run needs, or searches the web outside
         an external source.
+    :raises RemoteModelRefused: When it has a model on another machine and ``PREFRAG_REMOTE_MODEL`` is off.
     """
     if own := os.environ.get(PIPELINES_VARIABLE):
         make_importable(Path(own).expanduser(), {part["type"] for part in blocks(block)})
@@ -169,6 +171,7 @@ def build(block: Block, name: str) -> Any:
         guard_web(pipeline)
     except ValueError as error:
         raise PipelineMissing(f"The pipeline {name} cannot be loaded: {error}") from error
+    refuse_remote_models(pipeline)
     return pipeline
 
 

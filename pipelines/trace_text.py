@@ -71,7 +71,7 @@ def _write_verdict(data: Mapping[str, Any]) -> str:
     kept, judged_by = data.get("status"), str(data.get("judged_by"))
     words = "keep what was found" if kept else "switch to another source"
     why = _JUDGED_BY.get(judged_by, judged_by)
-    unread = "" if data.get("parsed", True) else ", its reply could not be read"
+    unread = "" if data.get("parsed", True) else ", whose two replies could not be read: on_doubt decides"
     analysis = data.get("analysis") if judged_by in ("model", "classifier") or judged_by not in _JUDGED_BY else ""
     return f"Verdict: {words} ({why}{unread})" + (f". {analysis}" if analysis else "")
 
@@ -95,8 +95,21 @@ def _write_unknown_action(data: Mapping[str, Any]) -> str:
 
 def _write_unreadable(data: Mapping[str, Any]) -> str:
     if data.get("caller"):
-        return f"Unreadable reply of the {data['caller']}"
+        return f"Unreadable reply of the {data['caller']}" + (", it is called once more" if data.get("again") else "")
     return "Unreadable reply: the model gets a correction"
+
+
+def _write_cut_off(data: Mapping[str, Any]) -> str:
+    at = f" at {data['limit']} tokens" if data.get("limit") else ""
+    return f"Reply of the {data.get('caller')} cut off{at}: {data.get('setting')} sets how long it may be"
+
+
+def _write_calls_dropped(data: Mapping[str, Any]) -> str:
+    return f"Of several tool calls in one reply only the first is used, {data.get('number')} dropped"
+
+
+def _write_no_further_search(data: Mapping[str, Any]) -> str:
+    return f"No further search: the model answers now ({data.get('replies')} replies)"
 
 
 def _write_exhausted(data: Mapping[str, Any]) -> str:
@@ -144,7 +157,13 @@ def _write_steered(data: Mapping[str, Any]) -> str:
 
 def _write_review(data: Mapping[str, Any]) -> str:
     status = data.get("status")
-    words = "could not be read" if status is None else "the answer stands" if status else "the answer is doubted"
+    words = (
+        "could not be read twice, the answer is accepted"
+        if status is None
+        else "the answer stands"
+        if status
+        else "the answer is doubted"
+    )
     more = ", the question is searched for once more" if data.get("supplement") else ""
     return f"Review: {words}{more}. {data.get('explanation') or ''}".rstrip(". ") + "."
 
@@ -165,6 +184,9 @@ _WRITERS = {
     "unknown_action": _write_unknown_action,
     "unreadable": _write_unreadable,
     "exhausted": _write_exhausted,
+    "cut_off": _write_cut_off,
+    "calls_dropped": _write_calls_dropped,
+    "no_further_search": _write_no_further_search,
     "answer": _write_answer,
     "reflection": _write_reflection,
     "cut": _write_cut,

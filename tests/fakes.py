@@ -22,13 +22,24 @@ class ScriptedChatGenerator:
 
     :param script: The replies; the last one is repeated.
     :param name: Under which name :data:`CALLS` keeps the prompts.
+    :param model_host: Where it claims to run.
     """
 
-    def __init__(self, script: list[str], name: str = "model", context_window: int = 8_192, is_embedded: bool = False):
+    def __init__(
+        self,
+        script: list[str],
+        name: str = "model",
+        context_window: int = 8_192,
+        is_embedded: bool = False,
+        model_host: str = "localhost",
+        finish_reason: str = "stop",
+    ):
+        self.finish_reason = finish_reason
         self.script = script
         self.name = name
         self.context_window = context_window
         self.is_embedded = is_embedded
+        self.model_host = model_host
 
     def to_dict(self) -> dict[str, Any]:
         return default_to_dict(
@@ -37,6 +48,8 @@ class ScriptedChatGenerator:
             name=self.name,
             context_window=self.context_window,
             is_embedded=self.is_embedded,
+            model_host=self.model_host,
+            finish_reason=self.finish_reason,
         )
 
     @classmethod
@@ -51,7 +64,9 @@ class ScriptedChatGenerator:
             reply = self.script[min(len(calls), len(self.script)) - 1]
         if reply.startswith("!"):
             raise RuntimeError(reply[1:])
-        meta = {"usage": {"prompt_tokens": 10, "completion_tokens": 2}}
+        # A reply whose last character is the sign for an ellipsis was cut off.
+        cut = "length" if reply.endswith("\u2026") else self.finish_reason
+        meta = {"usage": {"prompt_tokens": 10, "completion_tokens": 2}, "finish_reason": cut}
         return {"replies": [ChatMessage.from_assistant(reply, meta=meta)]}
 
     @component.output_types(replies=list[ChatMessage])
@@ -110,3 +125,30 @@ class ScriptedRetriever:
             while any(len(CALLS.get(name, ())) < asked for name in self.together_with or ()):
                 await asyncio.sleep(0)
         return output
+
+
+@component
+class ScriptedEmbedder:
+    """Embed every text as the same vector.
+
+    :param model_host: Where it claims to run.
+    """
+
+    def __init__(self, model_host: str = "localhost"):
+        self.model_host = model_host
+
+    def to_dict(self) -> dict[str, Any]:
+        return default_to_dict(self, model_host=self.model_host)
+
+    @component.output_types(embedding=list[float])
+    def run(self, text: str) -> dict[str, Any]:
+        return {"embedding": [1.0]}
+
+
+@component
+class ScriptedVectorRetriever:
+    """Find one document for any vector."""
+
+    @component.output_types(documents=list[Document])
+    def run(self, query_embedding: list[float], top_k: int | None = None, filters: Any = None) -> dict[str, Any]:
+        return {"documents": [Document(id="near", content="Near.", meta={"title": "near"})]}

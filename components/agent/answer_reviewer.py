@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 from haystack import component
 
-from prefrag.components.generators.json_reply import object_schema, read_boolean, read_object, response_format
+from prefrag.components.generators.json_reply import object_schema, read_verdict, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, passages
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.state.citations import citation_marks
-from prefrag.components.state.state import Label, State
+from prefrag.components.state.state import Label, RunError, State
 
 _SCHEMA = object_schema(
     **{aspect: {"type": "string", "maxLength": 240} for aspect in ("effectiveness", "completeness", "correctness")},
@@ -34,7 +34,7 @@ class AnswerReviewer:
         chat_generator: ChatGenerator,
         supplement_source: str,
         enabled: bool = True,
-        on_unparsable: Literal["accept", "supplement"] = "accept",
+        on_doubt: Literal["keep", "end"] = "keep",
         prompt: str = "answer_reviewer",
         generation_kwargs: dict[str, Any] | None = None,
     ):
@@ -44,22 +44,23 @@ class AnswerReviewer:
         :param chat_generator: The model that reviews.
         :param supplement_source: The source of a supplement; the preferred one where a run may not search it.
         :param enabled: False accepts every answer without a review: the ablation without CAR (table II).
-        :param on_unparsable: What happens when the review cannot be read. In the paper a run stops unless the label is
-            False.
+        :param on_doubt: What happens when the review cannot be read twice, or was cut off: ``keep`` accepts the answer
+            without a label, since in the paper a run stops unless the label is False, and ``end`` ends the run with an
+            error. The question is never searched for on a doubt.
         :param prompt: A prompt file.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
         :raises ValueError: When the settings do not go together, or the prompt file does not exist.
         """
         if supplement_source not in sources:
             raise ValueError(f"supplement_source is '{supplement_source}': set it to one of {list(sources)}.")
-        if on_unparsable not in ("accept", "supplement"):
-            raise ValueError(f"on_unparsable is '{on_unparsable}': set it to accept or supplement.")
+        if on_doubt not in ("keep", "end"):
+            raise ValueError(f"on_doubt is '{on_doubt}': set it to keep or end.")
         prompt_path(prompt)
         self.sources = list(sources)
         self.chat_generator = chat_generator
         self.supplement_source = supplement_source
         self.enabled = enabled
-        self.on_unparsable = on_unparsable
+        self.on_doubt = on_doubt
         self.prompt = prompt
         self.generation_kwargs = generation_kwargs
         self._call = ModelCall("reviewer", chat_generator, generation_kwargs)
@@ -76,22 +77,22 @@ class AnswerReviewer:
 
         :param state: The state after an answer.
         :returns: The state under ``accepted`` or ``search_<source>``.
-        :raises RunError: When the model fails; it holds the state.
+        :raises RunError: When the model fails, or in doubt where that ends a run; it holds the state.
         """
         if not self.enabled:
             return {"accepted": state}
-        return self._route(*self._call.send(self._prepare(state)))
+        return self._route(*self._call.send_until_read(self._prepare(state), _read))
 
     async def run_async(self, state: State) -> dict[str, State]:
         """Do as :meth:`run` does, without blocking the event loop.
 
         :param state: The state after an answer.
         :returns: The state under ``accepted`` or ``search_<source>``.
-        :raises RunError: When the model fails; it holds the state.
+        :raises RunError: When the model fails, or in doubt where that ends a run; it holds the state.
         """
         if not self.enabled:
             return {"accepted": state}
-        return self._route(*await self._call.send_async(self._prepare(state)))
+        return self._route(*await self._call.send_until_read_async(self._prepare(state), _read))
 
     def _prepare(self, state: State) -> Prepared:
         marks = citation_marks(state)
@@ -110,19 +111,24 @@ class AnswerReviewer:
             state, self.prompt, observations, values, response_format=response_format("review", _SCHEMA)
         )
 
-    def _route(self, text: str, state: State) -> dict[str, State]:
-        values = read_object(text) or {}
-        passed = read_boolean(values.get("label")) if "label" in values else read_boolean(text)
-        explanation = " ".join(str(values[key]) for key in _SCHEMA["properties"] if key != "label" and values.get(key))
+    def _route(self, review: tuple[bool, str] | None, text: str, state: State) -> dict[str, State]:
+        passed, explanation = review or (None, " ".join(text[:300].split()))
+        if passed is None and self.on_doubt == "end":
+            raise RunError(
+                f"The review of the answer could not be read twice: set on_doubt to keep, give the reviewer another "
+                f"model, or raise {self._call.limit_setting} where its replies are cut off (it replied: "
+                f"'{explanation}').",
+                state,
+            )
         if passed is not None:
             label = Label.CORRECT if passed else Label.INCORRECT
             state = state.with_last(label=label, explanation=explanation)
-        doubted = self.on_unparsable == "supplement" if passed is None else not passed
-        supplement = doubted and state.supplements < state.settings.max_supplements
+        # A review that cannot be read is no reason to search the web.
+        supplement = passed is False and state.supplements < state.settings.max_supplements
         state = state.with_event(
             "review",
             status=passed,
-            explanation=explanation or text.strip()[:300],
+            explanation=explanation,
             parsed=passed is not None,
             supplement=supplement,
         )
@@ -132,3 +138,9 @@ class AnswerReviewer:
         source = self.supplement_source if allowed else state.settings.preferred
         state = replace(state, supplements=state.supplements + 1)
         return {f"search_{source}": state.with_event("search", source=source, query=state.query)}
+
+
+def _read(text: str) -> tuple[bool, str] | None:
+    passed, values = read_verdict(text, "label")
+    explanation = " ".join(str(values[key]) for key in _SCHEMA["properties"] if key != "label" and values.get(key))
+    return None if passed is None else (passed, explanation)

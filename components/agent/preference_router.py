@@ -15,7 +15,8 @@ class PreferenceRouter:
     """Route each step by its action, and limit the number of steps (section 3.2 and appendix B.3 of PrefRAG).
 
     Each run gives one of the outputs: ``search_<source>`` for each source, ``answered``, ``retry`` (an unreadable
-    reply or an unknown action) or ``exhausted``. With ``ask_all`` there is one ``search_all`` for all sources.
+    reply or an unknown action) or ``exhausted`` (the steps are used up, or the model wants no further search: it must
+    answer now). With ``ask_all`` there is one ``search_all`` for all sources.
 
     ```python
     from prefrag.components.agent.preference_router import PreferenceRouter
@@ -63,6 +64,8 @@ class PreferenceRouter:
         step, settings = state.step, state.settings
         if step.action is Action.ANSWER:
             return {"answered": state}
+        if step.action is Action.NONE:
+            return {"exhausted": state.with_event("no_further_search", replies=state.replies)}
         # A supplement grants one more reply.
         if state.replies >= settings.max_steps + 1 + state.supplements:
             return {"exhausted": state.with_event("exhausted", replies=state.replies)}
@@ -89,6 +92,9 @@ class PreferenceRouter:
         state = state.with_event(step.action.value, tool=step.tool)
         if step.action is Action.UNKNOWN_ACTION:
             note = f"There is no action '{step.tool}'. Use exactly the tool named in the instructions, or answer."
+        elif step.cut_at is not None:
+            at = f" at {step.cut_at} tokens" if step.cut_at else ""
+            note = f"The reply was cut off{at} before it was finished. Reply again, and more briefly."
         else:
             note = "The reply could not be read. Name an action and its input, or give the final answer, as laid out."
         return state.with_last(observed=True, note=note)

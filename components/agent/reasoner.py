@@ -10,6 +10,7 @@ from haystack import component
 from haystack.dataclasses import ChatMessage
 
 from prefrag.components.agent.reply_formats import FORMATS, JsonFormat, ReplyFormat, Tags, TagsFormat, Tool, Turn
+from prefrag.components.agent.reply_formats.fields import shorten
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, passages
 from prefrag.components.generators.token_budget import Observations
 from prefrag.components.prompts.render_prompt import prompt_path
@@ -192,13 +193,20 @@ class Reasoner:
         if not self.self_evaluation:
             # The schema may have these fields nevertheless.
             step = replace(step, label=None, explanation="", suggestions="")
-        # A method whose only call is this one has no earlier step that was used up.
-        forced = self.must_answer and any(
-            earlier.reply or earlier.tool or earlier.action is not Action.SEARCH for earlier in state.steps
+        if step.action in (Action.UNREADABLE, Action.UNKNOWN_ACTION):
+            step = replace(step, reply=shorten(step.reply), thought=shorten(step.thought), tool=shorten(step.tool))
+        # A method whose only call is this one has no earlier step that was used up, and a model that wants no further
+        # search was not forced to stop.
+        forced = (
+            self.must_answer
+            and any(earlier.reply or earlier.tool or earlier.action is not Action.SEARCH for earlier in state.steps)
+            and state.step.action is not Action.NONE
         )
         state = state.with_step(replace(step, forced=forced))
         if step.thought:
             state = state.with_event("thought", text=step.thought)
+        if step.action is Action.SEARCH and len(message.tool_calls) > 1:
+            state = state.with_event("calls_dropped", number=len(message.tool_calls) - 1)
         if step.action is Action.ANSWER:
             state = state.with_event(
                 "answer", text=step.answer, label=step.label.value if step.label else None, forced=forced

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from haystack import component
 
 from prefrag.components.agent.reply_formats import read_label
-from prefrag.components.generators.json_reply import object_schema, read_object, response_format
+from prefrag.components.generators.json_reply import object_schema, read_field, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, passages
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.state.citations import citation_marks
@@ -74,7 +74,7 @@ class SelfReflector:
         :raises RunError: When the model fails; it holds the state.
         """
         if self.reflection == "call" and self._call is not None:
-            state = self._label(*self._call.send(self._prepare(self._call, state)))
+            state = self._label(*self._call.send_until_read(self._prepare(self._call, state), _read))
         return self._route(state)
 
     @component.output_types(accepted=State, supplement=State)
@@ -86,7 +86,7 @@ class SelfReflector:
         :raises RunError: When the model fails; it holds the state.
         """
         if self.reflection == "call" and self._call is not None:
-            state = self._label(*await self._call.send_async(self._prepare(self._call, state)))
+            state = self._label(*await self._call.send_until_read_async(self._prepare(self._call, state), _read))
         return self._route(state)
 
     def _prepare(self, call: ModelCall, state: State) -> Prepared:
@@ -100,17 +100,11 @@ class SelfReflector:
             state, self.prompt, observations, values, response_format=response_format("reflection", _SCHEMA)
         )
 
-    def _label(self, text: str, state: State) -> State:
-        values = read_object(text) or {"label": text}
-        label = read_label(str(values.get("label") or ""))
-        if label is None:
-            # The label in the reply itself is better than none.
+    def _label(self, reflection: dict[str, Any] | None, _: str, state: State) -> State:
+        if reflection is None:
+            # The label in the reply itself is better than none, and a doubt is no reason to search again.
             return state.with_event("unreadable", caller="reflector")
-        return state.with_last(
-            label=label,
-            explanation=str(values.get("explanation") or ""),
-            suggestions=str(values.get("suggestions") or ""),
-        )
+        return state.with_last(**reflection)
 
     def _route(self, state: State) -> dict[str, State]:
         label = state.step.label
@@ -131,3 +125,10 @@ class SelfReflector:
         for source in state.settings.sources:
             state = state.with_event("search", source=source, query=state.question)
         return {"supplement": replace(state, supplements=state.supplements + 1)}
+
+
+def _read(text: str) -> dict[str, Any] | None:
+    field, values = read_field(text, "label")
+    label = read_label(text if field is None and not values else str(field or ""))
+    texts = {name: str(values.get(name) or "") for name in ("explanation", "suggestions")}
+    return None if label is None else {"label": label, **texts}

@@ -8,15 +8,17 @@ from typing import Any, Literal, cast, get_args
 from urllib.parse import urlsplit
 
 from haystack import component, default_to_dict
-from haystack.dataclasses import ChatMessage, ChatRole
+from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 from haystack.utils import Secret
 
 from prefrag.components.environment import read_number
 from prefrag.components.generators import embedded_chat_generator
 from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
-from prefrag.components.generators.model_call import with_parameters
+from prefrag.components.generators.model_call import limit_reply, with_parameters
+from prefrag.components.generators.model_host import THIS_MACHINE, read_host
 from prefrag.components.generators.model_server import ModelServer, ModelServerError
+from prefrag.components.generators.refused_parameters import advise, find_refused, leave_out, refused_by, remember
 
 logger = logging.getLogger(__name__)
 
@@ -25,8 +27,6 @@ StructuredOutput = Literal["json_schema", "json_object", "off"]
 
 _CALL_SECONDS = 120.0
 _SERVER_CONTEXT_WINDOW = 8_192
-# The statuses with which servers refuse a parameter that they do not know.
-_BAD_REQUEST = (400, 422)
 
 
 @component
@@ -110,16 +110,42 @@ class ChatModel:
         return not self._variable("BASE_URL")
 
     @property
+    def model_host(self) -> str:
+        """The host on which the model runs."""
+        if isinstance(self._chosen, ModelServer):
+            return read_host(self._chosen.base_url)
+        return THIS_MACHINE if self.is_embedded else read_host(self._variable("BASE_URL"))
+
+    @property
     def context_window(self) -> int:
         """Tokens of prompt and reply together."""
         if self._context_window is not None:
             return self._context_window
-        value = self._variable("CONTEXT")
-        if not value:
-            return embedded_chat_generator.CONTEXT_WINDOW if self.is_embedded else _SERVER_CONTEXT_WINDOW
-        if not value.isdecimal() or int(value) == 0:
-            raise ValueError(f"{self._prefix}CONTEXT is '{value}': set it to the tokens that the model can hold.")
-        return int(value)
+        default = embedded_chat_generator.CONTEXT_WINDOW if self.is_embedded else _SERVER_CONTEXT_WINDOW
+        return self._read_tokens(self._variable("CONTEXT"), "CONTEXT", "that the model can hold") or default
+
+    @property
+    def reply_limit(self) -> int | None:
+        """Tokens that a reply may have, its thinking included; None leaves it to the YAML."""
+        return self._read_tokens(self._variable("MAX_TOKENS"), "MAX_TOKENS", "that a reply may have")
+
+    @property
+    def limit_setting(self) -> str:
+        """The name of the variable that sets how long a reply may be."""
+        return f"{self._prefix}MAX_TOKENS"
+
+    @property
+    def thinking(self) -> bool | None:
+        """Whether the chat template has the model think; None sends nothing."""
+        value = self._variable("THINKING")
+        if value not in ("", "on", "off"):
+            raise ValueError(f"{self._prefix}THINKING is '{value}': set it to on or off, or leave it out.")
+        return None if not value else value == "on"
+
+    def _read_tokens(self, value: str, name: str, which: str) -> int | None:
+        if value and (not value.isdecimal() or int(value) == 0):
+            raise ValueError(f"{self._prefix}{name} is '{value}': set it to the tokens {which}.")
+        return int(value) if value else None
 
     @property
     def timeout(self) -> float:
@@ -166,7 +192,7 @@ class ChatModel:
         :raises ModelServerError: When the model cannot be reached or gives no usable reply.
         :raises ValueError: For settings in the environment, or parameters, that cannot be used.
         """
-        kwargs = with_parameters(self.generation_kwargs, generation_kwargs or {})
+        kwargs = limit_reply(with_parameters(self.generation_kwargs, generation_kwargs or {}), self.reply_limit)
         chosen = self._choose()
         if isinstance(chosen, EmbeddedChatGenerator):
             _refuse_tools(tools)
@@ -174,13 +200,12 @@ class ChatModel:
                 return chosen.run(messages, kwargs)
             except Exception as error:
                 raise ModelServerError(str(error)) from error
-        request = self._request(kwargs)
-        try:
-            return {"replies": chosen.call(messages, request, tools)}
-        except ModelServerError as error:
-            if (simpler := self._simplify(error, messages, request)) is None:
-                raise
-        return {"replies": chosen.call(*simpler, tools)}
+        call = _ServerCall(chosen, messages, self._request(kwargs))
+        while True:
+            try:
+                return call.finish(chosen.call(call.messages, call.request, tools))
+            except ModelServerError as error:
+                call.simplify(error)
 
     @component.output_types(replies=list[ChatMessage])
     async def run_async(
@@ -198,7 +223,7 @@ class ChatModel:
         :raises ModelServerError: When the model cannot be reached or gives no usable reply.
         :raises ValueError: For settings in the environment, or parameters, that cannot be used.
         """
-        kwargs = with_parameters(self.generation_kwargs, generation_kwargs or {})
+        kwargs = limit_reply(with_parameters(self.generation_kwargs, generation_kwargs or {}), self.reply_limit)
         chosen = self._choose()
         if isinstance(chosen, EmbeddedChatGenerator):
             _refuse_tools(tools)
@@ -206,13 +231,12 @@ class ChatModel:
                 return await chosen.run_async(messages, kwargs)
             except Exception as error:
                 raise ModelServerError(str(error)) from error
-        request = self._request(kwargs)
-        try:
-            return {"replies": await chosen.call_async(messages, request, tools)}
-        except ModelServerError as error:
-            if (simpler := self._simplify(error, messages, request)) is None:
-                raise
-        return {"replies": await chosen.call_async(*simpler, tools)}
+        call = _ServerCall(chosen, messages, self._request(kwargs))
+        while True:
+            try:
+                return call.finish(await chosen.call_async(call.messages, call.request, tools))
+            except ModelServerError as error:
+                call.simplify(error)
 
     @property
     def _prefix(self) -> str:
@@ -254,67 +278,60 @@ class ChatModel:
         :param kwargs: The parameters by their OpenAI names.
         :returns: The parameters to send.
         """
-        response_format = kwargs.get("response_format")
-        if response_format is None or self.structured_output == "off":
-            return _without_format(kwargs)
-        if self.structured_output == "json_object":
-            response_format = {"type": "json_object"}
-        # Haystack sends a `response_format` through a call of the OpenAI client that costs a third more and turns a
-        # reply cut off by max_tokens into an exception.
-        extra_body = {**(kwargs.get("extra_body") or {}), "response_format": response_format}
-        return {**_without_format(kwargs), "extra_body": extra_body}
+        request = dict(kwargs)
+        if request.get("response_format") is None or self.structured_output == "off":
+            request.pop("response_format", None)
+        elif self.structured_output == "json_object":
+            request["response_format"] = {"type": "json_object"}
+        if (thinking := self.thinking) is not None:
+            extra_body = request.get("extra_body") or {}
+            template = {**(extra_body.get("chat_template_kwargs") or {}), "enable_thinking": thinking}
+            request["extra_body"] = {**extra_body, "chat_template_kwargs": template}
+        return request
 
-    def _simplify(
-        self, error: ModelServerError, messages: list[ChatMessage], request: dict[str, Any]
-    ) -> tuple[list[ChatMessage], dict[str, Any]] | None:
-        """Remove the parameters that a server may not know from a call that it refused.
+
+class _ServerCall:
+    """A call of a server, made again without the parameters that it refuses.
+
+    :param server: The server.
+    :param messages: The conversation.
+    :param request: The parameters to send.
+    """
+
+    def __init__(self, server: ModelServer, messages: list[ChatMessage], request: dict[str, Any]):
+        self.server = server
+        self.messages, self.request = leave_out(refused_by(server), messages, request)
+        self._named: list[str] = []
+
+    def simplify(self, error: ModelServerError) -> None:
+        """Leave out what the server refused; each time something goes, so the number of calls is limited.
 
         :param error: The server's refusal.
-        :param messages: The conversation.
-        :param request: The parameters that were sent.
-        :returns: The conversation and the remaining parameters; None where the call was not refused for them.
+        :raises ModelServerError: When the call was refused for something else.
         """
-        extra_body = dict(request.get("extra_body") or {})
-        ways = {
-            "response_format": f"set {self._prefix}STRUCTURED to json_object or off",
-            "continue_final_message": "set `continue_turn: false` in the Reasoner",
-        }
-        refused = [name for name in ways if extra_body.pop(name, None) is not None]
-        if error.status not in _BAD_REQUEST or not refused:
-            return None
-        logger.warning(
-            "%s The call is made again without %s. If that works, %s to spare the first call.",
-            error,
-            " and ".join(refused),
-            ", and ".join(ways[name] for name in refused),
-        )
-        if "continue_final_message" in refused:
-            extra_body.pop("add_generation_prompt", None)
-            messages = _join_last_turns(messages)
-        simpler = {name: value for name, value in request.items() if name != "extra_body"}
-        return messages, {**simpler, "extra_body": extra_body} if extra_body else simpler
+        refused, named = find_refused(error, self.request)
+        if not refused:
+            raise error
+        again = f"The call is made again without {' and '.join(refused)}."
+        logger.warning("%s %s%s", error, again, advise(refused, self.server.prefix))
+        self._named += refused if named else []
+        self.messages, self.request = leave_out(refused, self.messages, self.request)
+
+    def finish(self, replies: list[ChatMessage]) -> dict[str, list[ChatMessage]]:
+        """Remember what this server refused by name.
+
+        :param replies: What it replied in the end.
+        :returns: The output of the component.
+        """
+        if self._named:
+            remember(self.server, self._named)
+        return {"replies": replies}
 
 
 def _check_structured_output(value: str, name: str) -> StructuredOutput:
     if value not in get_args(StructuredOutput):
         raise ValueError(f"{name} is '{value}': set it to {', '.join(get_args(StructuredOutput))}.")
     return cast(StructuredOutput, value)
-
-
-def _without_format(kwargs: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in kwargs.items() if name != "response_format"}
-
-
-def _join_last_turns(messages: list[ChatMessage]) -> list[ChatMessage]:
-    """Append the turn that the model should continue to the message before it.
-
-    :param messages: The conversation.
-    :returns: The conversation; unchanged where it does not end in a turn to continue.
-    """
-    *others, question, begun = messages
-    if not (question.is_from(ChatRole.USER) and begun.is_from(ChatRole.ASSISTANT)):
-        return messages
-    return [*others, ChatMessage.from_user(f"{question.text}\n\n{begun.text}")]
 
 
 def _refuse_tools(tools: list[Tool] | None) -> None:

@@ -18,6 +18,8 @@ from typing import Any
 from haystack import component, default_to_dict
 from haystack.dataclasses import ChatMessage
 
+from prefrag.components.generators.model_host import THIS_MACHINE
+
 CONTEXT_WINDOW = 4_096
 """Tokens of the default window: a prompt that fills it takes half a minute on one thread."""
 
@@ -47,6 +49,8 @@ class EmbeddedChatGenerator:
     print(generator.run(messages, generation_kwargs={"response_format": response_format})["replies"][0].text)
     ```
     """
+
+    model_host = THIS_MACHINE
 
     def __init__(
         self,

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
-_FENCE = re.compile(r"```(?:json)?\s*(.*?)(?:```|\Z)", re.DOTALL | re.IGNORECASE)
+# A longer reply is the text of a model that does not stop: everything that reads one is bounded by this.
+MAX_REPLY_CHARACTERS = 100_000
+# An object begins with a quoted name or is empty, so braces of formulas and of code are passed over.
+_START = re.compile(r"""\{(?=\s{0,99}["'}\u201c\u201d\u201e\u2018\u2019])""")
 _PAIR = re.compile(
     r"""(?P<quote>["'])(?P<key>\w+)(?P=quote)\s*:\s*
     (?: "(?P<double>(?:[^"\\]|\\.)*)"? | '(?P<single>(?:[^'\\]|\\.)*)'?
@@ -14,6 +17,26 @@ _PAIR = re.compile(
     re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
 _WORDS = {"true": True, "false": False, "null": None, "none": None}
+_PLAIN_QUOTES = str.maketrans("\u201c\u201d\u201e\u2018\u2019", '"""\'\'')
+# Each beginning that is not an object costs a pass over the text.
+_MOST_ATTEMPTS = 20
+_MOST_LEVELS = 8
+_LEADING = re.compile(r"(?:(?P<true>true|yes)|false|no)(?![^\W_])", re.IGNORECASE)
+_REASON_FOLLOWS = re.compile(r"\s*(?:$|[.,;:!()\n\u2013\u2014-]|because\b|since\b|as\b)", re.IGNORECASE)
+_BOTH = re.compile(r"true\W{1,9}(?:or\W{1,9})?false|false\W{1,9}(?:or\W{1,9})?true", re.IGNORECASE)
+
+
+class FoundObject(NamedTuple):
+    """An object in a reply.
+
+    :param values: Its values by their names in lower case.
+    :param valid: Whether it is whole and valid.
+    :param end: The position behind it.
+    """
+
+    values: dict[str, Any]
+    valid: bool
+    end: int
 
 
 def response_format(name: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -40,44 +63,94 @@ def object_schema(**properties: Any) -> dict[str, Any]:
     }
 
 
-def read_object(text: str) -> dict[str, Any] | None:
-    """Read the JSON object in a reply, which may be fenced, surrounded by words, or cut off at its end.
+def read_objects(text: str) -> list[FoundObject]:
+    """Read all JSON objects in a reply, which may be fenced, surrounded by words, or cut off at its end.
 
     :param text: The reply.
-    :returns: The object, or None when there is none.
+    :returns: The objects, in order.
     """
-    fenced = _FENCE.search(text)
-    # A fence after the first brace belongs to a text in the object.
-    body = fenced.group(1) if fenced and fenced.start() < text.find("{") else text
-    start = body.find("{")
-    if start < 0:
+    text = text[:MAX_REPLY_CHARACTERS]
+    found: list[FoundObject] = []
+    decoder = json.JSONDecoder(strict=False)
+    position = attempts = 0
+    while attempts < _MOST_ATTEMPTS and (start := _START.search(text, position)) is not None:
+        try:
+            value, position = decoder.raw_decode(text, start.start())
+            valid = True
+        except (ValueError, RecursionError):
+            value, position = _read_pairs(text, start.start())
+            valid, attempts = False, attempts + 1
+        if isinstance(value, dict):
+            found.append(FoundObject(_with_lower_keys(repair(value)), valid, position))
+    return found
+
+
+def read_object(text: str, key: str = "") -> dict[str, Any] | None:
+    """Read one JSON object in a reply.
+
+    :param text: The reply.
+    :param key: The key that the object has to hold, itself or in an object in it.
+    :returns: The last object that holds the key, the first object without one; None when there is none.
+    """
+    if not key:
+        return next((found.values for found in read_objects(text)), None)
+    found = _find_last(text, key)
+    return found.values if found is not None else None
+
+
+def _find_last(text: str, key: str) -> FoundObject | None:
+    # A model that quotes a passage, or repeats the template, does so before it replies.
+    for found in reversed(read_objects(text)):
+        inner = [_with_lower_keys(value) for value in found.values.values() if isinstance(value, dict)]
+        if (holder := next((one for one in (found.values, *reversed(inner)) if key in one), None)) is not None:
+            return found._replace(values=holder)
+    return None
+
+
+def _with_lower_keys(values: dict[Any, Any]) -> dict[str, Any]:
+    return {str(key).strip().lower(): value for key, value in values.items()}
+
+
+def repair(value: Any, level: int = 0) -> Any:
+    """Replace what cannot be written out again: half of an escaped character, and what is nested too deeply.
+
+    :param value: A value as JSON gives it.
+    :param level: How deep it lies.
+    :returns: The value, its halves of characters as question marks, its levels from the ninth on as null.
+    """
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if level > _MOST_LEVELS and isinstance(value, dict | list):
         return None
-    try:
-        value, _ = json.JSONDecoder(strict=False).raw_decode(body[start:])
-    except (ValueError, RecursionError):
-        value = _read_pairs(body[start:])
-    return {_repair(key): _repair(part) for key, part in value.items()} if isinstance(value, dict) else None
+    if isinstance(value, dict):
+        return {repair(key): repair(part, level + 1) for key, part in value.items()}
+    return [repair(part, level + 1) for part in value] if isinstance(value, list) else value
 
 
-def _repair(value: Any) -> Any:
-    # A reply that was cut off may end in half of an escaped character, which cannot be encoded.
-    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
-
-
-def _read_pairs(text: str) -> dict[str, Any] | None:
+def _read_pairs(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
     """Read the pairs of an object that is not valid JSON (cut off, single quotes, True for true).
 
-    :param text: The text of the object.
-    :returns: Its values by their names; None when there are none.
+    :param text: The reply.
+    :param start: The position of the object's first brace.
+    :returns: Its values by their names, those of objects in it too, None when there are none; and where reading went.
     """
+    if text[start + 1 : start + 100].lstrip()[:1] not in "\"'":
+        text = text.translate(_PLAIN_QUOTES)
     values: dict[str, Any] = {}
-    for match in _PAIR.finditer(text):
+    position, depth = start + 1, 1
+    for match in _PAIR.finditer(text, position):
+        # Braces within a text belong to its pair, so those between the pairs are the object's own.
+        for brace in re.finditer(r"[{}]", text[position : match.start()]):
+            depth += 1 if brace[0] == "{" else -1
+            if depth == 0:
+                return values or None, position + brace.end()
         if (bare := match["bare"]) is not None:
             value = _WORDS[bare.lower()] if bare.lower() in _WORDS else _read_number(bare)
         else:
             value = _unescape(match["double"] if match["double"] is not None else match["single"])
         values.setdefault(match["key"], value)
-    return values or None
+        position = match.end()
+    return values or None, position
 
 
 def _read_number(text: str) -> Any:
@@ -98,14 +171,43 @@ def _unescape(text: str) -> str:
 def read_boolean(value: Any) -> bool | None:
     """Read a truth value, which models write in many ways.
 
-    :param value: A boolean, a number, or a string such as ``"True"`` or ``"no"``.
-    :returns: The value, or None when it is neither.
+    :param value: A boolean, a number, or a string such as ``"True"``, ``"no"`` or ``"True, because it is new"``.
+    :returns: The value, or None when it is neither, or both.
     """
     if isinstance(value, bool):
         return value
-    word = str(value).strip().strip("\"'`*. ").lower()
-    if word in ("true", "yes", "1"):
-        return True
-    if word in ("false", "no", "0"):
-        return False
-    return None
+    text = str(value)[:1_000].strip().strip("\"'`*. \u201c\u201d")
+    if text in ("1", "0"):
+        return text == "1"
+    word = _LEADING.match(text)
+    if word is None or _BOTH.match(text):
+        return None
+    # What follows is a reason; "No doubt" or "True to its name" is no verdict.
+    return word["true"] is not None if _REASON_FOLLOWS.match(text[word.end() :].lstrip("\"'`*")) else None
+
+
+def read_verdict(text: str, key: str) -> tuple[bool | None, dict[str, Any]]:
+    """Read a verdict from an object, from a line such as ``Status: True``, or from the whole reply.
+
+    :param text: The reply.
+    :param key: The name of the verdict's field, in lower case.
+    :returns: The verdict, None when it cannot be read; and the object that it stands in, empty for none.
+    """
+    field, values = read_field(text, key)
+    return read_boolean(text if field is None else field), values
+
+
+def read_field(text: str, key: str) -> tuple[Any, dict[str, Any]]:
+    """Read a field from the last object that holds it, or from a line of its own behind that.
+
+    :param text: The reply.
+    :param key: The name of the field, in lower case.
+    :returns: Its value, None when there is no such field; and the object that it stands in, empty for none.
+    """
+    found = _find_last(text, key)
+    pattern = rf"^[ \t>#*_\"'-]{{0,20}}{re.escape(key)}[ \t*_\"']{{0,20}}[:=\uff1a](?P<value>.{{0,1000}})"
+    end = 0 if found is None else found.end
+    lines = list(re.finditer(pattern, text[end:MAX_REPLY_CHARACTERS], re.IGNORECASE | re.MULTILINE))
+    if lines:
+        return lines[-1]["value"], {} if found is None else found.values
+    return (None, {}) if found is None else (found.values[key], found.values)

@@ -5,21 +5,25 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
 
 from haystack import Document
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
-from prefrag.components.generators.reasoning_blocks import strip_reasoning
+from prefrag.components.generators.json_reply import MAX_REPLY_CHARACTERS, repair
+from prefrag.components.generators.model_host import find_host, is_local, refuse_remote_models
+from prefrag.components.generators.reasoning_blocks import has_open_reasoning, strip_reasoning
 from prefrag.components.generators.token_budget import Observations, estimate_tokens, fit_to_window
 from prefrag.components.prompts.render_prompt import render_prompt
-from prefrag.components.state.state import Identity, RunError, State, identity
+from prefrag.components.state.state import Identity, ModelTraffic, RunError, State, identity
 
 DEFAULT_CONTEXT_WINDOW = 8_192
 # The tokens that a chat template adds to each further message.
 _MESSAGE_TOKENS = 8
+_ONLY_JSON = "Reply with one short JSON object and nothing else."
+Reading = TypeVar("Reading")
 
 
 class ChatGenerator(Protocol):
@@ -101,7 +105,14 @@ class ModelCall:
         # Read only at a call, because a recording of the model may not exist earlier.
         models = getattr(self.chat_generator, "generation_kwargs", None) or {}
         chosen = {name: models.get(name, value) for name, value in self._defaults.items()}
+        if models.get("max_completion_tokens") is not None:
+            chosen["max_completion_tokens"] = models["max_completion_tokens"]
         return {**chosen, **self._given}
+
+    @property
+    def limit_setting(self) -> str:
+        """The name of the setting of how long a reply may be."""
+        return str(getattr(self.chat_generator, "limit_setting", None) or "`max_tokens`")
 
     @property
     def is_embedded(self) -> bool:
@@ -114,7 +125,11 @@ class ModelCall:
         return int(getattr(self.chat_generator, "context_window", None) or DEFAULT_CONTEXT_WINDOW)
 
     def warm_up(self) -> None:
-        """Load or connect the model."""
+        """Load or connect the model.
+
+        :raises RemoteModelRefused: When it is on another machine and ``PREFRAG_REMOTE_MODEL`` is off.
+        """
+        refuse_remote_models(self.chat_generator)
         if hasattr(self.chat_generator, "warm_up"):
             self.chat_generator.warm_up()
 
@@ -143,9 +158,10 @@ class ModelCall:
         :returns: The call.
         :raises RunError: When the prompt does not fit even without documents, or cannot be rendered.
         """
-        generation_kwargs = with_parameters(self.generation_kwargs, kwargs)
+        limit = getattr(self.chat_generator, "reply_limit", None)
+        generation_kwargs = limit_reply(with_parameters(self.generation_kwargs, kwargs), limit)
         window = self.context_window
-        reply_tokens = min(int(generation_kwargs.get("max_tokens") or 512), window // 2)
+        reply_tokens = min(reply_limit(generation_kwargs) or 512, window // 2)
         tool_tokens = sum(estimate_tokens(json.dumps(tool.tool_spec)) for tool in tools)
 
         def conversation(kept: Observations) -> list[ChatMessage]:
@@ -176,21 +192,72 @@ class ModelCall:
         """Make the call.
 
         :param call: See :meth:`prepare`.
-        :returns: The text of the reply without thinking blocks, and the state with the call counted.
+        :returns: The text of the reply without thinking blocks, empty where it was cut off; and the state with the
+            call counted.
         :raises RunError: When the model fails.
         """
         message, state = self.send_for_message(call)
-        return message.text or "", state
+        return _whole_text(message), state
 
     async def send_async(self, call: Prepared) -> tuple[str, State]:
         """Do as :meth:`send` does, without blocking the event loop.
 
         :param call: See :meth:`prepare`.
-        :returns: The text of the reply without thinking blocks, and the state with the call counted.
+        :returns: The text of the reply without thinking blocks, empty where it was cut off; and the state with the
+            call counted.
         :raises RunError: When the model fails.
         """
         message, state = await self.send_for_message_async(call)
-        return message.text or "", state
+        return _whole_text(message), state
+
+    def send_until_read(
+        self, call: Prepared, read: Callable[[str], Reading | None]
+    ) -> tuple[Reading | None, str, State]:
+        """Make the call, and once more where the reply cannot be read or was cut off.
+
+        :param call: See :meth:`prepare`.
+        :param read: Reads the text of a reply; None when it cannot be read.
+        :returns: What was read, None for two replies that could not be; the text of the last reply; and the state with
+            the calls counted.
+        :raises RunError: When the model fails.
+        """
+        message, state = self.send_for_message(call)
+        if (found := read(_whole_text(message))) is None:
+            message, state = self.send_for_message(self._repeat(call, message, state))
+            found = read(_whole_text(message))
+        return found, message.text or "", state
+
+    async def send_until_read_async(
+        self, call: Prepared, read: Callable[[str], Reading | None]
+    ) -> tuple[Reading | None, str, State]:
+        """Do as :meth:`send_until_read` does, without blocking the event loop.
+
+        :param call: See :meth:`prepare`.
+        :param read: Reads the text of a reply; None when it cannot be read.
+        :returns: What was read, None for two replies that could not be; the text of the last reply; and the state with
+            the calls counted.
+        :raises RunError: When the model fails.
+        """
+        message, state = await self.send_for_message_async(call)
+        if (found := read(_whole_text(message))) is None:
+            message, state = await self.send_for_message_async(self._repeat(call, message, state))
+            found = read(_whole_text(message))
+        return found, message.text or "", state
+
+    def _repeat(self, call: Prepared, message: ChatMessage, state: State) -> Prepared:
+        """Prepare the second call for a reply that could not be read.
+
+        :param call: The first call.
+        :param message: The reply.
+        :param state: The state with the first call counted.
+        :returns: The call; its prompt ends with what was wrong, because the same prompt mostly gets the same reply.
+        """
+        *others, last = call.messages
+        why = "was cut off" if is_cut_off(message) else "could not be read"
+        prompt = ChatMessage.from_user(f"{last.text}\n\nYour last reply to this {why}. {_ONLY_JSON}")
+        return replace(
+            call, messages=[*others, prompt], state=state.with_event("unreadable", caller=self.caller, again=True)
+        )
 
     def send_for_message(self, call: Prepared) -> tuple[ChatMessage, State]:
         """Make the call and keep the whole message.
@@ -224,8 +291,16 @@ class ModelCall:
             raise self._failure(error, call.state) from error
         return self._read_output(output, call)
 
+    def _count_sent(self, state: State, meta: Mapping[str, Any]) -> State:
+        # Counted for failed calls too: a prompt that got no reply has left all the same.
+        host = find_host(self.chat_generator)
+        usage = meta.get("usage") or {}
+        read, written = (int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens"))
+        role = "judge" if self.caller == "judge" else "llm"
+        return state.with_traffic(ModelTraffic(host, not is_local(host), role, 1, read, written))
+
     def _failure(self, error: Exception, state: State) -> RunError:
-        state = state.with_event("error", caller=self.caller, message=str(error))
+        state = self._count_sent(state, {}).with_event("error", caller=self.caller, message=str(error))
         return RunError(f"The {self.caller}'s model failed: {error}", state)
 
     def _read_output(self, output: dict[str, Any], call: Prepared) -> tuple[ChatMessage, State]:
@@ -233,11 +308,59 @@ class ModelCall:
         if not replies:
             raise self._failure(ValueError("it sent no reply"), call.state)
         reply = replies[0]
-        text = reply.text or ""
+        text = repair((reply.text or "")[:MAX_REPLY_CHARACTERS])
+        meta = dict(reply.meta)
         if not call.keep_thinking:
+            if has_open_reasoning(text):
+                meta["finish_reason"] = "length"
             text = strip_reasoning(text)
-        message = ChatMessage.from_assistant(text, tool_calls=reply.tool_calls, meta=reply.meta)
-        return message, call.state.with_call(self.caller, reply.meta)
+        # A server that refuses `stop`, or ignores it, goes on where the reply ends.
+        ends = [place for stop in _stops(call.generation_kwargs) if (place := text.find(stop)) >= 0]
+        if ends:
+            text = text[: min(ends)]
+            meta["finish_reason"] = "stop"
+        state = self._count_sent(call.state, reply.meta).with_call(self.caller, reply.meta)
+        if meta.get("finish_reason") == "length":
+            meta["reply_limit"] = limit = reply_limit(call.generation_kwargs)
+            state = state.with_event("cut_off", caller=self.caller, limit=limit, setting=self.limit_setting)
+        return ChatMessage.from_assistant(text, tool_calls=reply.tool_calls, meta=meta), state
+
+
+def is_cut_off(message: ChatMessage) -> bool:
+    """Check whether a reply ended at its limit of tokens, or within its thinking.
+
+    :param message: A reply that a :class:`ModelCall` gave.
+    :returns: Whether the model had more to write.
+    """
+    return message.meta.get("finish_reason") == "length"
+
+
+def _whole_text(message: ChatMessage) -> str:
+    return "" if is_cut_off(message) else message.text or ""
+
+
+def reply_limit(parameters: dict[str, Any]) -> int | None:
+    """Read how many tokens a reply may have.
+
+    :param parameters: Generation parameters.
+    :returns: The tokens; None where no parameter limits them.
+    """
+    limit = parameters.get("max_completion_tokens") or parameters.get("max_tokens")
+    return int(limit) if limit else None
+
+
+def limit_reply(parameters: dict[str, Any], limit: int | None) -> dict[str, Any]:
+    """Limit a reply once, because servers refuse a call with both parameters that do.
+
+    :param parameters: Generation parameters.
+    :param limit: Tokens that override those of the parameters; None keeps them.
+    :returns: The parameters with ``max_completion_tokens``, if they had it, and with ``max_tokens`` otherwise.
+    """
+    name = "max_completion_tokens" if parameters.get("max_completion_tokens") is not None else "max_tokens"
+    others = {key: value for key, value in parameters.items() if key not in ("max_tokens", "max_completion_tokens")}
+    if limit is not None:
+        return {**others, name: limit}
+    return {**others, name: parameters[name]} if name in parameters else others
 
 
 def with_parameters(parameters: dict[str, Any], others: dict[str, Any]) -> dict[str, Any]:

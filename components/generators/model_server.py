@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
-from haystack.utils import Secret
 
 from prefrag.components.errors import PrefragError
+from prefrag.components.generators.chat_completion import read_completion
 from prefrag.components.text.addresses import without_userinfo
 
 if TYPE_CHECKING:
-    from haystack.components.generators.chat import OpenAIChatGenerator
+    from openai import AsyncOpenAI, OpenAI
+
+# The longest reply that is received: a server may send without end, whatever `max_tokens` is.
+_MAX_BODY_BYTES = 8_000_000
+_TOO_LONG = "prefrag_too_long"
 
 
 class ModelServerError(PrefragError, RuntimeError):
@@ -25,11 +31,13 @@ class ModelServerError(PrefragError, RuntimeError):
 
     :param message: What happened, where, and what to do.
     :param status: The HTTP status, if a server answered with one.
+    :param retry_after: Seconds after which the server wants to be called again, if it gave them.
     """
 
-    def __init__(self, message: str, status: int | None = None):
+    def __init__(self, message: str, status: int | None = None, retry_after: float | None = None):
         super().__init__(message)
         self.status = status
+        self.retry_after = retry_after
 
 
 @dataclass(frozen=True)
@@ -58,7 +66,7 @@ class ModelServer:
 
     def connect(self) -> None:
         """Create the synchronous client, without a call."""
-        _generator(self)
+        _client(self)
 
     def call(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any], tools: list[Tool] | None
@@ -72,9 +80,10 @@ class ModelServer:
         :raises ModelServerError: When the server cannot be reached or gives no usable reply.
         :raises ValueError: For a parameter that the OpenAI protocol does not have.
         """
-        generator = _generator(self)
+        client = _client(self)
         with self._explain_errors():
-            return self._read(generator.run(messages=messages, generation_kwargs=generation_kwargs, tools=tools))
+            completions = client.chat.completions.with_raw_response
+            return self._read(completions.create(**self._arguments(messages, generation_kwargs, tools)))
 
     async def call_async(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any], tools: list[Tool] | None
@@ -88,31 +97,44 @@ class ModelServer:
         :raises ModelServerError: When the server cannot be reached or gives no usable reply.
         :raises ValueError: For a parameter that the OpenAI protocol does not have.
         """
-        generator = await _async_generator(self)
+        client = await _async_client(self)
         with self._explain_errors():
             # Also where the server keeps the call alive and never ends it.
             async with asyncio.timeout(self.timeout):
-                output = await generator.run_async(messages=messages, generation_kwargs=generation_kwargs, tools=tools)
-                return self._read(output)
+                completions = client.chat.completions.with_raw_response
+                return self._read(await completions.create(**self._arguments(messages, generation_kwargs, tools)))
 
-    def _read(self, output: dict[str, Any]) -> list[ChatMessage]:
-        replies = [
-            ChatMessage.from_assistant(reply.text or "", tool_calls=reply.tool_calls, meta=reply.meta)
-            for reply in output["replies"]
-        ]
+    def _arguments(
+        self, messages: list[ChatMessage], generation_kwargs: dict[str, Any], tools: list[Tool] | None
+    ) -> dict[str, Any]:
+        arguments = {
+            "model": self.model,
+            "messages": [message.to_openai_dict_format() for message in messages],
+            **generation_kwargs,
+        }
+        offered = [{"type": "function", "function": tool.tool_spec} for tool in tools or ()]
+        return {**arguments, "tools": offered} if offered else arguments
+
+    def _read(self, response: Any) -> list[ChatMessage]:
+        if response.http_response.extensions.get(_TOO_LONG):
+            raise self._error(
+                f"sent a reply of more than {_MAX_BODY_BYTES // 1_000_000} MB: see whether it obeys `max_tokens`."
+            )
+        replies = read_completion(response.content)
         if not replies:
             raise self._error("answered without any choice: look at its log.")
         return replies
 
-    def _error(self, reason: str, status: int | None = None) -> ModelServerError:
+    def _error(self, reason: str, status: int | None = None, retry_after: float | None = None) -> ModelServerError:
         """Make the error to raise, without the key even if the server repeats it.
 
         :param reason: What happened and what to do.
         :param status: The HTTP status, if there was one.
+        :param retry_after: Seconds after which the server wants to be called again, if it gave them.
         :returns: The error.
         """
         message = f"The model server at {self.address} (model '{self.model}') {reason}"
-        return ModelServerError(self._mask(message), status)
+        return ModelServerError(self._mask(message), status, retry_after)
 
     def _mask(self, text: str) -> str:
         """Remove the key from a text; before the text is cut, because a part of a key is one too."""
@@ -130,7 +152,8 @@ class ModelServer:
     def _explain(self, error: Exception) -> Exception:
         import openai
 
-        attempts = f"after {self.max_retries + 1} attempts" if self.max_retries else "at the only attempt"
+        attempts = _count_attempts(error)
+        # The first is the deadline of the call as a whole, the second that of one attempt, which is as long.
         if isinstance(error, TimeoutError | openai.APITimeoutError):
             return self._error(
                 f"did not reply within {self.timeout:g} seconds: see whether it is overloaded, or raise "
@@ -142,9 +165,8 @@ class ModelServer:
                 f"({error.__cause__ or error})."
             )
         if isinstance(error, openai.APIStatusError):
-            return self._error(
-                self._explain_status(error.status_code, self._mask(str(error))[:500], attempts), error.status_code
-            )
+            reason = self._explain_status(error.status_code, self._mask(str(error))[:500], attempts)
+            return self._error(reason, error.status_code, _read_retry_after(error.response.headers))
         if isinstance(error, TypeError) and "unexpected keyword argument" in str(error):
             return ValueError(
                 f"A generation parameter is not one of the OpenAI protocol ({error}): put what only this server knows "
@@ -170,35 +192,101 @@ class ModelServer:
         return f"refused the call with status {status}: {text}"
 
 
-def _new_generator(server: ModelServer) -> OpenAIChatGenerator:
-    # Imported here, because the import takes half a second and the embedded model does not need it.
-    from haystack.components.generators.chat import OpenAIChatGenerator
+def _count_attempts(error: Exception) -> str:
+    """Name the attempts that were really made; a server may forbid to repeat a call, or ask for too long a pause.
 
-    return OpenAIChatGenerator(
+    :param error: The error of the client, which numbers its attempts in a header.
+    :returns: Their number in words.
+    """
+    request = getattr(error, "request", None)
+    made = int(request.headers.get("x-stainless-retry-count", 0)) + 1 if request is not None else 1
+    return f"after {made} attempts" if made > 1 else "at the only attempt"
+
+
+def _read_retry_after(headers: Any) -> float | None:
+    """Read after how many seconds a server wants to be called again.
+
+    :param headers: The headers of its answer.
+    :returns: The seconds, at least zero; None where it gave none that can be read.
+    """
+    value = str(headers.get("retry-after") or "").strip()
+    try:
+        if value.isdecimal():
+            return float(value)
+        return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def _settings(server: ModelServer) -> dict[str, Any]:
+    return {
         # Without a key the client would send OPENAI_API_KEY to this server, whatever it is.
-        api_key=Secret.from_token(server.api_key or "none"),
-        model=server.model,
-        api_base_url=server.base_url,
-        timeout=server.timeout,
-        max_retries=server.max_retries,
-    )
+        "api_key": server.api_key or "none",
+        "base_url": server.base_url,
+        "timeout": server.timeout,
+        "max_retries": server.max_retries,
+    }
+
+
+def _bound(response: Any) -> None:
+    """Stop to receive a reply that is too long, and mark it.
+
+    :param response: The answer of a server before its body is read.
+    """
+    receive = response.iter_bytes
+
+    def receive_bounded() -> Iterator[bytes]:
+        received = 0
+        for part in receive():
+            received += len(part)
+            if received > _MAX_BODY_BYTES:
+                response.extensions[_TOO_LONG] = True
+                response.close()
+                return
+            yield part
+
+    response.iter_bytes = receive_bounded
+
+
+async def _bound_async(response: Any) -> None:
+    """Do as :func:`_bound` does, for the asynchronous client.
+
+    :param response: The answer of a server before its body is read.
+    """
+    receive = response.aiter_bytes
+
+    async def receive_bounded() -> AsyncIterator[bytes]:
+        received = 0
+        async for part in receive():
+            received += len(part)
+            if received > _MAX_BODY_BYTES:
+                response.extensions[_TOO_LONG] = True
+                await response.aclose()
+                return
+            yield part
+
+    response.aiter_bytes = receive_bounded
 
 
 @lru_cache(maxsize=16)
-def _generator(server: ModelServer) -> OpenAIChatGenerator:
+def _client(server: ModelServer) -> OpenAI:
     """Create the synchronous client of a server, one a process.
 
     :param server: The server.
     :returns: Its client.
     """
-    return _new_generator(server)
+    # Imported here, because the import takes half a second and the embedded model does not need it.
+    import openai
+
+    http_client = openai.DefaultHttpxClient(event_hooks={"response": [_bound]})
+    return openai.OpenAI(http_client=http_client, **_settings(server))
 
 
-_Connection = AsyncGenerator["OpenAIChatGenerator", None]
-_connections: dict[tuple[asyncio.AbstractEventLoop, ModelServer], tuple[OpenAIChatGenerator, _Connection]] = {}
+_Connection = AsyncGenerator["AsyncOpenAI", None]
+_connections: dict[tuple[asyncio.AbstractEventLoop, ModelServer], tuple[AsyncOpenAI, _Connection]] = {}
 
 
-async def _async_generator(server: ModelServer) -> OpenAIChatGenerator:
+async def _async_client(server: ModelServer) -> AsyncOpenAI:
     """Create the asynchronous client of a server, one an event loop, because connections cannot outlive their loop.
 
     :param server: The server.
@@ -215,10 +303,12 @@ async def _async_generator(server: ModelServer) -> OpenAIChatGenerator:
 
 async def _connect(key: tuple[asyncio.AbstractEventLoop, ModelServer]) -> _Connection:
     # An event loop that ends closes its asynchronous generators, which is the only moment to close connections.
-    generator = _new_generator(key[1])
+    import openai
+
+    http_client = openai.DefaultAsyncHttpxClient(event_hooks={"response": [_bound_async]})
+    client = openai.AsyncOpenAI(http_client=http_client, **_settings(key[1]))
     try:
-        yield generator
+        yield client
     finally:
         _connections.pop(key, None)
-        if generator.async_client is not None:
-            await generator.async_client.close()
+        await client.close()

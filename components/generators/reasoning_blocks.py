@@ -16,6 +16,19 @@ def strip_reasoning(text: str) -> str:
     :param text: The reply.
     :returns: The answer, without blanks at both ends; empty when there are only thoughts.
     """
+    return _split_reasoning(text)[0]
+
+
+def has_open_reasoning(text: str) -> bool:
+    """Check whether a reply ends within its thinking, so that what the model had to reply never came.
+
+    :param text: The reply.
+    :returns: Whether its last thinking block is not closed.
+    """
+    return _split_reasoning(text)[1]
+
+
+def _split_reasoning(text: str) -> tuple[str, bool]:
     answer: list[str] = []
     start = 0
     thinking = False
@@ -31,4 +44,4 @@ def strip_reasoning(text: str) -> str:
     if not thinking:
         answer.append(text[start:])
     # Without the blank the ends of two parts could join into a word or a tag.
-    return " ".join(answer).strip()
+    return " ".join(answer).strip(), thinking

@@ -13,6 +13,7 @@ from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
 from prefrag.components.generators.model_call import ChatGenerator
+from prefrag.components.generators.model_host import THIS_MACHINE, find_host
 from prefrag.components.recording import Entry, Recording
 
 
@@ -71,6 +72,13 @@ class RecordedChatGenerator:
         return bool(self._facts()["is_embedded"])
 
     @property
+    def model_host(self) -> str:
+        """The host on which the model runs; this machine while its replies are replayed."""
+        if self.chat_generator is None or self.recording.mode == "replay":
+            return THIS_MACHINE
+        return find_host(self.chat_generator)
+
+    @property
     def context_window(self) -> int | None:
         """Tokens of prompt and reply together; None when the model does not report them."""
         return self._facts()["context_window"]
@@ -79,6 +87,16 @@ class RecordedChatGenerator:
     def generation_kwargs(self) -> dict[str, Any]:
         """The parameters of the model by their OpenAI names; an old recording may not have them."""
         return dict(self._facts().get("generation_kwargs") or {})
+
+    @property
+    def reply_limit(self) -> int | None:
+        """Tokens of a reply that the environment set; None leaves them to the parameters."""
+        return self._facts().get("reply_limit")
+
+    @property
+    def limit_setting(self) -> str | None:
+        """The name of the setting of how long a reply may be; None when the model does not report it."""
+        return getattr(self.chat_generator, "limit_setting", None)
 
     def warm_up(self) -> None:
         """Load or connect the model, unless it is replayed.
@@ -164,6 +182,8 @@ class RecordedChatGenerator:
         }
         if own := getattr(inner, "generation_kwargs", None):
             facts["generation_kwargs"] = dict(own)
+        if (limit := getattr(inner, "reply_limit", None)) is not None:
+            facts["reply_limit"] = limit
         before = dict(kept.facts) if kept is not None and kept.facts is not None else facts
         if before != facts:
             raise ValueError(

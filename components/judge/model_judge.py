@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from haystack import default_to_dict
 
-from prefrag.components.generators.json_reply import object_schema, read_boolean, read_object, response_format
+from prefrag.components.generators.json_reply import object_schema, read_verdict, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, passages
 from prefrag.components.prompts.render_prompt import prompt_path
-from prefrag.components.state.state import State, Verdict
+from prefrag.components.state.state import RunError, State, Verdict
 
+OnDoubt = Literal["keep", "end", "switch"]
 _SCHEMA = object_schema(analysis={"type": "string", "maxLength": 600}, status={"enum": ["True", "False"]})
 
 
@@ -22,23 +23,25 @@ class ModelJudge:
         chat_generator: ChatGenerator,
         prompt: str = "source_switch_judge",
         generation_kwargs: dict[str, Any] | None = None,
-        on_unparsable: Literal["switch", "keep"] = "switch",
+        on_doubt: OnDoubt = "keep",
     ):
         """Set up the judge.
 
         :param chat_generator: The model, any Haystack chat generator.
         :param prompt: A prompt file.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
-        :param on_unparsable: What happens when the model's verdict cannot be read.
+        :param on_doubt: What happens when the verdict cannot be read twice, or was cut off: ``keep`` keeps the
+            passages, so that no query is sent out without a verdict, ``end`` ends the run with an error, and
+            ``switch`` sends the query to another source, as in the authors' code.
         :raises ValueError: When a setting is unknown or the prompt file does not exist.
         """
-        if on_unparsable not in ("switch", "keep"):
-            raise ValueError(f"on_unparsable is '{on_unparsable}': set it to switch or keep.")
+        if on_doubt not in get_args(OnDoubt):
+            raise ValueError(f"on_doubt is '{on_doubt}': set it to {', '.join(get_args(OnDoubt))}.")
         prompt_path(prompt)
         self.chat_generator = chat_generator
         self.prompt = prompt
         self.generation_kwargs = generation_kwargs
-        self.on_unparsable = on_unparsable
+        self.on_doubt: OnDoubt = on_doubt
         self._call = ModelCall("judge", chat_generator, generation_kwargs)
 
     def to_dict(self) -> dict[str, Any]:
@@ -51,7 +54,7 @@ class ModelJudge:
             chat_generator=self.chat_generator,
             prompt=self.prompt,
             generation_kwargs=self.generation_kwargs,
-            on_unparsable=self.on_unparsable,
+            on_doubt=self.on_doubt,
         )
 
     @property
@@ -68,20 +71,18 @@ class ModelJudge:
 
         :param state: The state after a search that found something.
         :returns: The verdict, and the state with the call counted.
-        :raises RunError: When the model fails; it holds the state.
+        :raises RunError: When the model fails, or in doubt where that ends a run; it holds the state.
         """
-        text, state = self._call.send(self._prepare(state))
-        return self._read(text), state
+        return self._decide(*self._call.send_until_read(self._prepare(state), _read))
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
         """Judge as :meth:`judge` does, without blocking the event loop.
 
         :param state: The state after a search that found something.
         :returns: The verdict, and the state with the call counted.
-        :raises RunError: When the model fails; it holds the state.
+        :raises RunError: When the model fails, or in doubt where that ends a run; it holds the state.
         """
-        text, state = await self._call.send_async(self._prepare(state))
-        return self._read(text), state
+        return self._decide(*await self._call.send_until_read_async(self._prepare(state), _read))
 
     def _prepare(self, state: State) -> Prepared:
         earlier = [state.attached, *(step.shown for step in state.steps[:-1])]
@@ -102,10 +103,19 @@ class ModelJudge:
             response_format=response_format("verdict", _SCHEMA),
         )
 
-    def _read(self, text: str) -> Verdict:
-        values = read_object(text) or {}
-        analysis = str(values.get("analysis") or "")
-        status = read_boolean(values.get("status")) if "status" in values else read_boolean(text)
-        if status is not None:
-            return Verdict(status, "model", analysis)
-        return Verdict(self.on_unparsable == "keep", "model", analysis or text.strip()[:300], parsed=False)
+    def _decide(self, verdict: Verdict | None, text: str, state: State) -> tuple[Verdict, State]:
+        if verdict is not None:
+            return verdict, state
+        excerpt = " ".join(text[:300].split())
+        if self.on_doubt == "end":
+            raise RunError(
+                f"The judge's verdict could not be read twice: set on_doubt to keep or switch, give the judge another "
+                f"model, or raise {self._call.limit_setting} where its replies are cut off (it replied: '{excerpt}').",
+                state,
+            )
+        return Verdict(self.on_doubt == "keep", "model", excerpt, parsed=False), state
+
+
+def _read(text: str) -> Verdict | None:
+    status, values = read_verdict(text, "status")
+    return None if status is None else Verdict(status, "model", str(values.get("analysis") or ""))

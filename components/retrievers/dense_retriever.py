@@ -13,6 +13,7 @@ from haystack_integrations.components.retrievers.elasticsearch import Elasticsea
 
 from prefrag.components.document_stores.elasticsearch.fields import KnownFields
 from prefrag.components.document_stores.elasticsearch.filters import refuse_analysed_fields
+from prefrag.components.generators.model_host import refuse_remote_models
 from prefrag.components.retrievers.provider import call_async
 
 
@@ -82,6 +83,11 @@ class DenseRetriever:
         self._embedder: TextEmbedder | None = None
         self._lock = threading.Lock()
 
+    @property
+    def model_parts(self) -> list[Any]:
+        """The parts that may call a model: the embedder, serialised until it is built, and the retriever."""
+        return [self.text_embedder if self._embedder is None else self._embedder, self.retriever]
+
     def to_dict(self) -> dict[str, Any]:
         """Serialise the retriever.
 
@@ -109,8 +115,10 @@ class DenseRetriever:
     def warm_up(self) -> None:
         """Load the model and open the documents.
 
+        :raises RemoteModelRefused: When it is on another machine and ``PREFRAG_REMOTE_MODEL`` is off.
         :raises ImportError: When the embedder's package is not installed.
         """
+        refuse_remote_models(self.text_embedder)
         with self._lock:
             if self._embedder is None:
                 embedder = self.text_embedder

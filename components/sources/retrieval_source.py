@@ -6,12 +6,14 @@ import asyncio
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from haystack import Document, component, default_to_dict
 from haystack.core.serialization import component_to_dict
 from haystack.errors import FilterError
 
+from prefrag.components.generators.model_host import find_models, is_local
 from prefrag.components.recording import RECORDING, Entry, NotRecorded, Recording
 from prefrag.components.retrievers.provider import (
     Ranker,
@@ -24,7 +26,7 @@ from prefrag.components.retrievers.provider import (
 from prefrag.components.sources.domain_filter import DomainFilter, document_url
 from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
 from prefrag.components.sources.web_gate import HeldBack, WebGate
-from prefrag.components.state.state import RunError, Search, State
+from prefrag.components.state.state import ModelTraffic, RunError, Search, State
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
 
@@ -123,6 +125,12 @@ class RetrievalSource:
     def embedded(self) -> bool:
         """Whether the retriever searches in this process, so that parallel calls gain nothing."""
         return bool(getattr(self.retriever, "embedded", False))
+
+    @cached_property
+    def _sent(self) -> tuple[ModelTraffic, ...]:
+        """What one search sends to models: the query to embedders, the query and the documents to rankers."""
+        models = find_models([self.retriever, self.ranker])
+        return tuple(ModelTraffic(model.host, not is_local(model.host), model.role) for model in models)
 
     @property
     def leaves(self) -> bool:
@@ -297,7 +305,7 @@ class RetrievalSource:
         else:
             search = self._record(request, Search(self.name, request.query, error="; ".join(failures)))
         seconds = round(time.perf_counter() - started, 4)
-        request.search = replace(search, seconds=seconds, sent_out=request.leaves)
+        request.search = replace(search, seconds=seconds, sent_out=request.leaves, models=self._sent)
 
     def _arguments(self, provider: Retriever, request: _Request) -> dict[str, Any]:
         return select_arguments(

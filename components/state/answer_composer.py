@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, Literal, get_args
 
 from haystack import Document, component
@@ -45,6 +45,7 @@ def compose(
         errors.append(error)
     elif not answer:
         errors.append("The model gave no answer in words.")
+    errors += _cut_off(state)
     documents = [_document(document, marks[identity(document)]) for document in state.observed]
     cited = [document for document in documents if document["mark"] in marks_cited]
     shown_last = next((step.documents for step in reversed(state.steps) if step.documents), ())
@@ -90,8 +91,25 @@ def compose(
             for event in state.events
             if event.kind == "held_back"
         ],
+        "sent_to_models": [asdict(sent) for sent in state.sent_to_models],
         "trace": [event.to_dict() for event in state.events],
     }
+
+
+def _cut_off(state: State) -> list[str]:
+    """Report replies that were cut off, where that cost the run more than one reply.
+
+    :param state: The state at the end of a run.
+    :returns: The error, if there is one.
+    """
+    cut = [step for step in state.steps if step.cut_at is not None]
+    if not cut or (len(cut) == 1 and cut[0] is not state.steps[-1]):
+        return []
+    tokens = next((f" at {step.cut_at} tokens" for step in cut if step.cut_at), "")
+    return [
+        f"{len(cut)} of {len(state.steps)} replies of the model were cut off{tokens}: raise PREFRAG_LLM_MAX_TOKENS (a "
+        "model that thinks needs 4000 or more, and PREFRAG_LLM_CONTEXT with it), or set PREFRAG_LLM_THINKING=off."
+    ]
 
 
 # Where a passage is in the user's files, under the names that Haystack's converters and splitter write.

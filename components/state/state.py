@@ -46,6 +46,8 @@ class Action(StrEnum):
     ANSWER = "answer"
     UNKNOWN_ACTION = "unknown_action"
     UNREADABLE = "unreadable"
+    NONE = "none"
+    """No further search, and no answer either: the final answer is generated next (MSPR, III.B)."""
 
 
 class _Value:
@@ -102,6 +104,45 @@ class Verdict(_Value):
 
 
 @dataclass(frozen=True)
+class ModelTraffic(_Value):
+    """What was sent to the models of one host.
+
+    :param host: The host, without user, port and path.
+    :param remote: Whether it is neither this machine nor one that the administrator names as local.
+    :param role: ``llm``, ``judge``, ``embedder`` or ``ranker``.
+    :param calls: The calls, failed ones included.
+    :param prompt_tokens: Tokens read, as the server counted them.
+    :param completion_tokens: Tokens written, as the server counted them.
+    """
+
+    host: str
+    remote: bool
+    role: str
+    calls: int = 1
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+
+def sum_traffic(traffic: Iterable[ModelTraffic]) -> tuple[ModelTraffic, ...]:
+    """Add up what was sent, by host and role.
+
+    :param traffic: What was sent.
+    :returns: One entry a host and role, in the order of the first call.
+    """
+    sums: dict[tuple[str, bool, str], ModelTraffic] = {}
+    for one in traffic:
+        key = (one.host, one.remote, one.role)
+        before = sums.get(key, ModelTraffic(*key, calls=0))
+        sums[key] = ModelTraffic(
+            *key,
+            before.calls + one.calls,
+            before.prompt_tokens + one.prompt_tokens,
+            before.completion_tokens + one.completion_tokens,
+        )
+    return tuple(sums.values())
+
+
+@dataclass(frozen=True)
 class Search(_Value):
     """A retrieval from one source.
 
@@ -113,6 +154,7 @@ class Search(_Value):
     :param sent_out: Whether the query was sent to an external service.
     :param error: Why it failed, if it did.
     :param skipped: Whether the source was not searched at all, because it is not allowed.
+    :param models: What was sent to models to embed the query or to rank what was found.
     """
 
     source: str
@@ -123,6 +165,7 @@ class Search(_Value):
     sent_out: bool = False
     error: str | None = None
     skipped: bool = False
+    models: tuple[ModelTraffic, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -139,6 +182,7 @@ class Step(_Value):
     :param label: The model's own evaluation of that answer; None when it gave none.
     :param explanation: Why it chose the label.
     :param suggestions: What would improve the answer.
+    :param cut_at: Where the reply was cut off before it could be read, the tokens at which; else None.
     :param forced: Whether the model had to answer because the steps were used up.
     :param searches: The retrievals made for this step.
     :param verdict: The judge's verdict on the first of them.
@@ -159,6 +203,7 @@ class Step(_Value):
     label: Label | None = None
     explanation: str = ""
     suggestions: str = ""
+    cut_at: int | None = None
     forced: bool = False
     searches: tuple[Search, ...] = ()
     verdict: Verdict | None = None
@@ -203,11 +248,13 @@ class Usage(_Value):
     :param llm_calls: Calls to a model, by the caller (``reasoner``, ``judge``, ...).
     :param prompt_tokens: Tokens read, as the server counted them.
     :param completion_tokens: Tokens written, as the server counted them.
+    :param models: What was sent to which model.
     """
 
     llm_calls: Mapping[str, int] = field(default_factory=dict)
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    models: tuple[ModelTraffic, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -268,6 +315,11 @@ class State(_Value):
         return _once(document for step in self.steps for document in step.documents)
 
     @property
+    def sent_to_models(self) -> tuple[ModelTraffic, ...]:
+        """What was sent to models so far, by host and role."""
+        return sum_traffic([*self.usage.models, *(sent for search in self.searches for sent in search.models)])
+
+    @property
     def observed(self) -> tuple[Document, ...]:
         """Every document that the model has been shown, each once: the attached ones, then the retrieved ones."""
         return _once((*self.attached, *self.retrieved))
@@ -306,12 +358,21 @@ class State(_Value):
         """
         usage = meta.get("usage") or {}
         calls = {**self.usage.llm_calls, caller: self.usage.llm_calls.get(caller, 0) + 1}
-        counted = Usage(
-            calls,
-            self.usage.prompt_tokens + int(usage.get("prompt_tokens") or 0),
-            self.usage.completion_tokens + int(usage.get("completion_tokens") or 0),
+        counted = replace(
+            self.usage,
+            llm_calls=calls,
+            prompt_tokens=self.usage.prompt_tokens + int(usage.get("prompt_tokens") or 0),
+            completion_tokens=self.usage.completion_tokens + int(usage.get("completion_tokens") or 0),
         )
         return replace(self, usage=counted)
+
+    def with_traffic(self, sent: ModelTraffic) -> State:
+        """Count what was sent to a model, also where no reply came.
+
+        :param sent: What was sent.
+        :returns: The state with it counted.
+        """
+        return replace(self, usage=replace(self.usage, models=sum_traffic([*self.usage.models, sent])))
 
     def merge(self, other: State) -> State:
         """Merge two states that have the same last step but different searches, as the sources of a supplement give.

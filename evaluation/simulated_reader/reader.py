@@ -13,6 +13,7 @@ from haystack import component, default_to_dict
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
+from prefrag.components.generators.model_host import THIS_MACHINE
 from prefrag.components.generators.token_budget import estimate_tokens
 from prefrag.components.state.state import Label
 from prefrag.evaluation.simulated_reader import replies
@@ -53,6 +54,8 @@ class SimulatedReader:
     reader = SimulatedReader(questions="dev.jsonl", corpus="corpus.jsonl", judge_error=0.1)
     ```
     """
+
+    model_host = THIS_MACHINE
 
     def __init__(
         self,

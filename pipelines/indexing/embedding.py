@@ -21,6 +21,7 @@ from haystack_integrations.document_stores.elasticsearch import ElasticsearchDoc
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, resolve_index
 from prefrag.components.document_stores.tantivy.passage_vectors import PassageVectors
+from prefrag.components.generators.model_host import refuse_remote_models
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.pipelines.indexing.lock import index_lock
 from prefrag.pipelines.indexing.stores import DEFAULT_URL, URL_VARIABLE, open_passages
@@ -117,9 +118,11 @@ def embed_index(
     :raises FileNotFoundError: When there is no such index.
     :raises ValueError: When there is no such store, Elasticsearch holds vectors of another model, or another process
         embeds the index for hours.
+    :raises RemoteModelRefused: When the embedder is on another machine and ``PREFRAG_REMOTE_MODEL`` is off.
     :raises DocumentStoreError: When the store fails. What was reported as done is there.
     """
     started = time.perf_counter()
+    refuse_remote_models(embedder)
     if isinstance(store, str):
         store = _open(store, index)
     # Look up what is embedded already inside the lock: another process may have done it while this one waited.

@@ -12,6 +12,7 @@ from rich.text import Text
 from prefrag.components.state.state import Event
 from prefrag.components.text.one_line import one_line
 from prefrag.pipelines.references import reference_text, references
+from prefrag.pipelines.sent_to_models import write_sent_to_models
 from prefrag.pipelines.trace_text import trace_text
 
 
@@ -28,6 +29,7 @@ class RunPrinter:
         "observation": "dim",
         "answer": "bold",
         "unreadable": "yellow",
+        "cut_off": "yellow",
         "unknown_action": "yellow",
         "exhausted": "yellow",
         "held_back": "yellow",
@@ -83,6 +85,8 @@ class RunPrinter:
             self._print(_write_queries_sent_out(result), "dim")
             for held in result.get("queries_held_back") or ():
                 self._print(trace_text(Event("held_back", 0, held)), "yellow")
+            for line in write_sent_to_models(result):
+                self._print(line, "yellow")
         if trace:
             self._print_heading("Trace")
             for event in result.get("trace") or ():

@@ -10,6 +10,8 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import urlsplit
 
+from prefrag.pipelines.sent_to_models import hide_model_hosts
+
 WITHHELD = "(withheld)"
 _URL = re.compile(r"\b[a-z]{2,10}://[^\s'\"<>()\[\],;]+", re.IGNORECASE)
 _IP_ADDRESS = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?![\d.]*\d)")
@@ -55,7 +57,7 @@ class Installation:
         :param result: The result of a run, or the part of it that exists.
         :returns: The result with its errors in public words, and files by their names.
         """
-        public = dict(result)
+        public = hide_model_hosts(result)
         if "errors" in public:
             public["errors"] = [self.withhold(error) for error in public["errors"]]
         if "trace" in public:

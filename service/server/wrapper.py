@@ -28,6 +28,7 @@ from prefrag.components.state.state import Event, RunError, RunSettings, State, 
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.asking import find_busy_server, limit_deadline
+from prefrag.pipelines.sent_to_models import write_sent_to_models
 from prefrag.pipelines.trace_text import one_line
 from prefrag.service.server.chat_text import disarm, write_content, write_step
 from prefrag.service.server.conversation import read_text, split_conversation
@@ -204,6 +205,8 @@ class ServedPipeline(BasePipelineWrapper):
                         yield chunk.write(reasoning_content=f"{write_step(event, marks)}\n")
                     else:
                         result = self._publish(output)
+                        for line in write_sent_to_models(result, with_host=False):
+                            yield chunk.write(reasoning_content=f"{line}\n")
             content, reason = write_content(result, self._cites, marks), "stop"
         except RunFailed as error:
             _log_failure(error)

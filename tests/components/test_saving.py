@@ -63,7 +63,7 @@ PARTS = [
     ObservationRecorder(merge=True),
     ObservationRefiner(MODEL, 7, False, "answer_once", KWARGS),
     SelfReflector("call", MODEL, "answer_reviewer", KWARGS),
-    AnswerReviewer(SOURCES, MODEL, "archive", False, "supplement", "self_reflector", KWARGS),
+    AnswerReviewer(SOURCES, MODEL, "archive", False, "end", "self_reflector", KWARGS),
     *(
         SourceSwitchJudge(SOURCES, judge, judge_first_step=True, switch_at="next_step", enabled=False)
         for judge in (BY_MODEL, BY_TREES, CascadeJudge(BY_TREES, BY_MODEL, 0.4, 0.6), AutoJudge(BY_MODEL, BY_TREES))

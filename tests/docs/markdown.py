@@ -7,7 +7,10 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 _ELSEWHERE = {"build", "node_modules", "prefrag"}
-GUIDES = [CHECKOUT / "README.md", CHECKOUT / "CONTRIBUTING.md", *sorted((CHECKOUT / "docs").glob("*.md"))]
+GUIDES = [
+    *(CHECKOUT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted((CHECKOUT / "docs").glob("*.md")),
+]
 FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 
 

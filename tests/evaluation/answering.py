@@ -30,6 +30,7 @@ class AnsweringChatGenerator:
     """
 
     context_window = 8_192
+    model_host = "localhost"
 
     def __init__(self, answers: Mapping[str, str], failures: Mapping[str, int] | None = None):
         self.answers = dict(answers)

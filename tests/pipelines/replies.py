@@ -23,6 +23,8 @@ class ReplyingChatGenerator:
     :param script: Of each reply the text, the calls as (name, arguments), and the reasoning; the last one is repeated.
     """
 
+    model_host = "localhost"
+
     def __init__(self, script: list[dict[str, Any]], context_window: int = 8_192):
         self.script = script
         self.context_window = context_window

@@ -28,14 +28,16 @@ def run_long(name: str, folder: Path, **settings: Any) -> Any:
     if any(class_of(block) == "TantivyDocumentStore" for block in blocks(components)):
         passages = [Document(id=key, content=text, meta={"title": key}) for key, text in LOCAL.items()]
         parts["TantivyDocumentStore"] = index_of(passages, folder)
+    steps = (
+        search("alpha", tool),
+        "hm",
+        search("beta epsilon delta", tool),
+        answer("1812", "INCORRECT"),
+        search("alpha", tool),
+    )
     return scripted(
-        *(
-            search("alpha", tool),
-            "hm",
-            search("beta epsilon delta", tool),
-            answer("1812", "INCORRECT"),
-            search("alpha", tool),
-        ),
+        # A method of one call only answers: a search would be no answer.
+        *(steps if "router" in components else ()),
         *("1974",) * 3,
         verdicts=(verdict(False),),
         pipeline=name,

@@ -55,7 +55,7 @@ def test_a_pipeline_that_is_not_there_is_named(name: str):
     ("old", "new", "message"),
     [
         ("preferred: local", "preferred: moon", "preferred source 'moon'"),
-        ("on_unparsable: switch", "on_unparsable: guess", "on_unparsable is 'guess'"),
+        ("on_doubt: keep", "on_doubt: guess", "on_doubt is 'guess'"),
         ("reflection: reply", "reflection: maybe", "reflection is 'maybe'"),
         ("threshold: 0.5", "threshold: 50", "between 0 and 1"),
         ("prefrag.components.rankers.title_match_ranker.TitleMatchRanker", "components.nowhere.Ranker", "nowhere"),

@@ -161,7 +161,7 @@ class TestPreference:
         assert result["steps"][0]["verdict"]["parsed"] is False
 
     async def test_a_label_that_cannot_be_read_steers_with_that_setting(self):
-        replace = {"judge.judge.on_unparsable": "switch"}
+        replace = {"judge.judge.on_doubt": "switch"}
 
         result = await ask(mspr(local("alpha"), local("delta"), final(), verdicts=("Perhaps.",), replace=replace))
 
@@ -386,15 +386,47 @@ class TestReview:
         assert (result["answer"], result["label"]) == ("1974", None)
         assert events(result, "review")[0]["parsed"] is False
 
-    async def test_one_that_cannot_be_read_causes_a_supplement_with_that_setting(self):
-        replace = {"reviewer.on_unparsable": "supplement"}
+    async def test_one_that_cannot_be_read_is_requested_once_more_and_then_searches_nothing(self):
+        result = await ask(mspr(final("1974"), reviews=("I cannot say.",)), KNOWN)
 
-        result = await ask(
-            mspr(final("1812"), final("1974"), reviews=("I cannot say.", review(True)), replace=replace), KNOWN
-        )
+        assert (result["answer"], result["usage"]["calls"]["reviewer"]) == ("1974", 2)
+        assert "could not be read. Reply with one short JSON object" in CALLS["reviewer"][1]["prompt"]
+        assert CALLS.get("web") is None
+
+    async def test_the_second_review_counts_where_the_first_cannot_be_read(self):
+        script = (final("1812"), final("1974"))
+
+        result = await ask(mspr(*script, reviews=("I cannot say.", review(False), review(True))), KNOWN)
 
         assert result["answer"] == "1974"
+        assert [event["parsed"] for event in events(result, "review")] == [True, True]
         assert len(CALLS["web"]) == 1
+
+    async def test_one_that_cannot_be_read_twice_ends_the_run_with_an_error_where_that_is_set(self):
+        replace = {"reviewer.on_doubt": "end"}
+
+        with pytest.raises(RunFailed, match="review of the answer could not be read twice: set on_doubt to keep"):
+            await ask(mspr(final(), reviews=("I cannot say.",), replace=replace), KNOWN)
+
+
+class TestNoFurtherSearch:
+    @pytest.mark.parametrize("action", ["None", "[None]", "No further search needed", "N/A", "None needed."])
+    async def test_moves_to_the_final_answer(self, action: str):
+        script = (local("alpha"), f"Thought: That is all.\nAction: {action}\nAction Input: None", "Final Answer: 1974")
+
+        result = await ask(mspr(*script))
+
+        assert (result["answer"], result["forced"], result["usage"]["calls"]["reasoner"]) == ("1974", False, 3)
+        assert CALLS["model"][2]["prompt"].endswith("Final Answer:"), "the prompt of the final answer"
+        assert len(events(result, "no_further_search")) == 1
+
+    async def test_with_an_answer_in_the_reply_needs_no_further_call(self):
+        reply = "Thought: That is all.\nAction: None\nAction Input: None\nFinal Answer: 1974"
+
+        result = await ask(mspr(local("alpha"), reply))
+
+        assert (result["answer"], result["label"]) == ("1974", "CORRECT")
+        assert result["usage"]["calls"]["reasoner"] == 2
 
 
 class TestLimits:

@@ -98,7 +98,7 @@ async def test_a_verdict_that_cannot_be_read_is_decided_by_the_setting_and_marke
         search("beta delta"),
         answer(),
         verdicts=("I would say maybe.",),
-        replace={"judge.judge.on_unparsable": setting},
+        replace={"judge.judge.on_doubt": setting},
     )
 
     result = await run(pipeline)

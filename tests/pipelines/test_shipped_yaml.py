@@ -61,7 +61,7 @@ def test_the_settings_of_the_paper_are_the_defaults():
     switch = components["judge"]["init_parameters"]
     judges = switch["judge"]["init_parameters"]
     assert not switch["judge_first_step"]
-    assert judges["model_judge"]["init_parameters"]["on_unparsable"] == "switch"
+    assert judges["model_judge"]["init_parameters"]["on_doubt"] == "keep"
     assert judges["tree_judge"]["init_parameters"]["threshold"] == 0.5
 
 

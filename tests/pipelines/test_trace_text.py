@@ -47,7 +47,7 @@ from prefrag.pipelines.trace_text import trace_text
         (
             "verdict",
             {"status": False, "judged_by": "model", "analysis": "", "parsed": False},
-            "Verdict: switch to another source (by the model, its reply could not be read)",
+            "Verdict: switch to another source (by the model, whose two replies could not be read: on_doubt decides)",
         ),
         ("observation", {"source": "web", "documents": ["A"]}, "Observed from web: A"),
         ("answer", {"text": "1974", "label": "CORRECT", "forced": False}, "Answer: 1974 [CORRECT]"),

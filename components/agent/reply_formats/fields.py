@@ -10,8 +10,38 @@ from prefrag.components.generators.json_reply import read_object
 from prefrag.components.state.state import Label
 
 MAX_QUERY_CHARACTERS = 1_000
-# The numbers of passages behind an answer; Markdown marks and quotes around the answer end before them.
-_CITED = re.compile(r"(?:\s*\(?\[\s*W?\d+(?:\s*[,;]\s*W?\d+)*\s*\]\)?)+\s*[.*_`]*$", re.IGNORECASE)
+MAX_ANSWER_CHARACTERS = 4_000
+# What the transcript keeps of a thought, or of a reply that cannot be read.
+KEPT_CHARACTERS = 2_000
+# The numbers of passages behind an answer, in whatever form; what follows them is Markdown.
+_CITED = re.compile(r"[\w ,;-]{1,60}")
+_PREFIX = re.compile(r"[*_`]*(?:final |short )?answer[*_`]*:[*_`]*\s+(?=\S)", re.IGNORECASE)
+_HEADING = re.compile(
+    r"#{1,6}\s+(?=.*[^\W\d_])|(?:\*\*|__)(?:final |short )?(?:answer|response|result)(?:\*\*|__)$", re.IGNORECASE
+)
+_LIST_ITEM = re.compile(r"(?:\d{1,3}[.)]|[-*\u2022])\s")
+FINISH = re.compile(r"final[ _]?answer|finish|answer", re.IGNORECASE)
+# What stands for no tool: the model has what it needs.
+_NO_TOOL = re.compile(
+    rf"\W*(?:{FINISH.pattern}|(?:none|null|nothing|n/?a)\b.*"
+    r"|no(?:t)?\b.*\b(?:need|required|necessary|more|further|action|search|tool).*|-*)\W*",
+    re.IGNORECASE,
+)
+# What a chat model writes before its answer.
+_LEAD_IN = re.compile(
+    r"(?:sure|certainly|of course|okay|ok|great|thank you|thanks)\b[\w ,']{0,40}[.!:]*$"
+    r"|.{0,200}\b(?:I will|I['\u2019]ll|let me|let us|I am going to|I'm going to|here is|here are|here['\u2019]s)\b"
+    r"|(?:the |my |final |short )*answer(?: is)?\s*:$",
+    re.IGNORECASE | re.DOTALL,
+)
+_SEARCH_WORDS = r"(?:search|look|find|check|consult|query|retrieve|investigate|gather|know more|more information)"
+_ANNOUNCED = re.compile(
+    r"\b(?:I|we)(?:['\u2019]ll| will| should| must| have to| want to| would like to| am going to)\b"
+    rf".{{0,60}}\b{_SEARCH_WORDS}"
+    rf"|\b(?:let me|let['\u2019]s|let us|I['\u2019]m going to|need to|next,? I)\b.{{0,40}}\b{_SEARCH_WORDS}"
+    r"|\b(?:searching|looking) (?:for|up)\b",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 @dataclass(frozen=True)
@@ -28,14 +58,30 @@ class Tool:
     source: str | None = None
 
 
-# Underscores around a label are Markdown, so they do not belong to its word.
+_NOT = (
+    r"(?:not|never|hardly|barely|scarcely|neither|nor|far\s+from|anything\s+but|cannot\s+be"
+    r"|(?:is|was|are|were|does|do|ca|could|would|wo)n['\u2019]?t)"
+)
+_DEGREE = r"(?:entirely|fully|quite|completely|wholly|totally|altogether|perfectly|strictly|all|100\s?%)"
+_PART = r"(?:partial(?:ly)?|partly|mostly|largely|half|somewhat|nearly|almost)"
+# The longer ones contain the shorter ones. Underscores around a label are Markdown, so they do not belong to its word.
 _LABELS = tuple(
     (re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_])", re.IGNORECASE), label)
     for words, label in (
-        (r"PART(?:IAL)?(?:LY)?[\s_-]*CORRECT", Label.PARTIALLY_CORRECT),
-        (r"IN[\s_-]?CORRECT|NOT\s+CORRECT", Label.INCORRECT),
-        (r"CORRECT", Label.CORRECT),
+        # A negation of a negative label is no clear label.
+        (rf"{_NOT}\s+(?:\w+\s+)?(?:in[\s_-]?correct|wrong)", None),
+        (
+            rf"{_NOT}\s+(?:\w+\s+){{0,2}}?{_DEGREE}\s+correct|{_PART}[\s_-]*(?:(?:in)?correct|wrong|right)"
+            r"|part[\s_-]*correct",
+            Label.PARTIALLY_CORRECT,
+        ),
+        (rf"in[\s_-]?correct|{_NOT}\s+(?:(?!only\b|just\b|merely\b)\w+\s+){{0,3}}?correct", Label.INCORRECT),
+        (r"correct", Label.CORRECT),
     )
+)
+# Words that stand for a label only where none is named.
+_ALONE = re.compile(
+    r"[\W_]{0,9}(?:the answer is |it is |it's )?(?:(?P<wrong>wrong)|partial(?:ly)?|partly)(?![^\W_])", re.IGNORECASE
 )
 # Where a label ends and its reason begins; the prompt's list of labels, if repeated, has none of these between them.
 _REASON = re.compile(r"[.:(\n]|\s[-\u2013\u2014]\s")
@@ -44,16 +90,20 @@ _REASON = re.compile(r"[.:(\n]|\s[-\u2013\u2014]\s")
 def read_label(text: str) -> Label | None:
     """Read a label from its own field.
 
-    The longer labels contain the shorter ones, so each is removed from the text before the next is searched for. Where
-    a reason behind the label names others, the label is the one before the reason. A field that still names more than
-    one (a repetition of the prompt's list) gives none.
+    The longer labels contain the shorter ones, so each is removed from the text before the next is searched for; a
+    negated label is another one ("not fully correct" is PARTIALLY CORRECT). Where a reason behind the label names
+    others, the label is the one before the reason. A field that still names more than one (a repetition of the
+    prompt's list) gives none.
 
     :param text: The text of the field.
     :returns: The label, or None.
     """
+    text = text.strip()[:1_000]
     labels = _labels(text)
     if len(labels) > 1:
-        labels = _labels(_REASON.split(text.strip(), maxsplit=1)[0])
+        labels = _labels(_REASON.split(text, maxsplit=1)[0])
+    if not labels and (alone := _ALONE.match(text)):
+        return Label.INCORRECT if alone["wrong"] else Label.PARTIALLY_CORRECT
     return labels[0] if len(labels) == 1 else None
 
 
@@ -61,7 +111,7 @@ def _labels(text: str) -> list[Label]:
     found: list[Label] = []
     for pattern, label in _LABELS:
         text, count = pattern.subn(" ", text)
-        if count:
+        if count and label is not None:
             found.append(label)
     return found
 
@@ -84,14 +134,81 @@ def plain(text: str) -> str:
 
 
 def one_answer(text: str) -> str:
-    """Clean an answer: models go on writing after it.
+    """Clean an answer: models write before it, after it, and in lists.
 
     :param text: The text of the answer's field.
-    :returns: The first paragraph, on one line, without Markdown, followed by its citations.
+    :returns: The first paragraph that is no heading and no announcement, with the items of its list, on one line,
+        without Markdown, followed by its citations; at most 4,000 characters.
     """
-    line = " ".join(text.strip().split("\n\n")[0].split())
-    cited = _CITED.search(line)
-    return f"{plain(line[: cited.start()])} {cited[0].strip()}".strip() if cited else plain(line)
+    paragraphs = [part.strip() for part in re.split(r"\n[ \t]*\n", text[:MAX_ANSWER_CHARACTERS].strip())]
+    paragraphs = [part for part in paragraphs if part]
+    while len(paragraphs) > 1 and _is_lead_in(paragraphs[0], paragraphs[1]):
+        paragraphs.pop(0)
+    if not paragraphs:
+        return ""
+    kept = [_without_lead_in_lines(paragraphs[0])]
+    if kept[0].endswith(":") or _LIST_ITEM.match(kept[0]):
+        for part in paragraphs[1:]:
+            if not _LIST_ITEM.match(part):
+                break
+            kept.append(part)
+    line = " ".join(" ".join(kept).split())
+    if prefix := _PREFIX.match(line):
+        line = line[prefix.end() :]
+    cited = _find_citations(line)
+    return f"{plain(line[:cited])} {line[cited:].strip()}".strip() if cited < len(line) else plain(line)
+
+
+def _is_lead_in(paragraph: str, following: str) -> bool:
+    """Check whether a paragraph only introduces the next.
+
+    :param paragraph: The paragraph.
+    :param following: The next one.
+    :returns: Whether it is a heading, or announces what follows; what introduces a list, or cites, is not.
+    """
+    if "\n" in paragraph or "[" in paragraph:
+        return False
+    if _HEADING.match(paragraph):
+        return True
+    if paragraph.endswith(":"):
+        return _LIST_ITEM.match(following) is None
+    # An announcement with a number, a name in bold or a quotation may be the answer itself.
+    return len(paragraph) < 200 and not re.search(r"[\d*\"]", paragraph) and _LEAD_IN.match(paragraph) is not None
+
+
+def _without_lead_in_lines(paragraph: str) -> str:
+    lines = [line.strip() for line in paragraph.split("\n")]
+    while len(lines) > 1 and (
+        _HEADING.match(lines[0])
+        or (lines[0].endswith(":") and _LEAD_IN.match(lines[0]) and not _LIST_ITEM.match(lines[1]))
+    ):
+        lines.pop(0)
+    return "\n".join(lines)
+
+
+def _find_citations(line: str) -> int:
+    """Find where the citations at the end of an answer begin: Markdown and quotes around the answer end before them.
+
+    :param line: The answer.
+    :returns: The position, the length of the line where it ends without any.
+    """
+    end = len(line.rstrip(" .*_`"))
+    place = end
+    while (closing := line[:place].rstrip(" ()")).endswith("]"):
+        opening = closing.rfind("[", max(0, len(closing) - 62))
+        if opening < 0 or not _CITED.fullmatch(closing[opening + 1 : -1]):
+            break
+        place = opening - 1 if line[opening - 1 : opening] == "(" else opening
+    return len(line) if place == end else place
+
+
+def announces_search(text: str) -> bool:
+    """Check whether a model states that it is going to search, so that the text is no answer.
+
+    :param text: The text, without a field of an answer.
+    :returns: Whether it announces a search.
+    """
+    return _ANNOUNCED.search(text[:KEPT_CHARACTERS]) is not None
 
 
 def plain_query(text: str) -> str:
@@ -100,13 +217,31 @@ def plain_query(text: str) -> str:
     :param text: The input as the model wrote it.
     :returns: The query, at most 1,000 characters.
     """
-    text = re.sub(r"^`+(?:json\b)?|`+$", "", text.strip()).strip()
+    text = re.sub(r"^`+(?:json\b)?|`+$", "", text[: 4 * MAX_QUERY_CHARACTERS].strip()).strip()
     if text.startswith("{"):
         values = read_object(text) or {}
         strings = [value for value in values.values() if isinstance(value, str)]
         if strings:
             text = values["query"] if isinstance(values.get("query"), str) else strings[0]
     return plain(" ".join(text.split()))[:MAX_QUERY_CHARACTERS]
+
+
+def is_no_tool(text: str) -> bool:
+    """Check whether an action, or its input, stands for none: the model has what it needs.
+
+    :param text: The text of the field.
+    :returns: Whether it is empty or such a word.
+    """
+    return _NO_TOOL.fullmatch(" ".join(shorten(text).split())) is not None
+
+
+def shorten(text: str) -> str:
+    """Shorten what the transcript keeps.
+
+    :param text: A thought, or a reply that cannot be read.
+    :returns: At most 2,000 characters.
+    """
+    return text[:KEPT_CHARACTERS]
 
 
 def find_tool(name: str, tools: Sequence[Tool]) -> Tool | None:

@@ -6,9 +6,21 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from prefrag.components.agent.reply_formats.fields import Tool, find_tool, one_answer, plain, plain_query, read_label
+from prefrag.components.agent.reply_formats.fields import (
+    KEPT_CHARACTERS,
+    Tool,
+    announces_search,
+    find_tool,
+    is_no_tool,
+    one_answer,
+    plain,
+    plain_query,
+    read_label,
+    shorten,
+)
 from prefrag.components.agent.reply_formats.reply_format import ReplyFormat
-from prefrag.components.generators.json_reply import object_schema, read_object, response_format
+from prefrag.components.agent.reply_formats.text_format import TextFormat
+from prefrag.components.generators.json_reply import object_schema, read_objects, response_format
 from prefrag.components.state.state import Action, Label, State, Step
 
 _ANSWER = "Final_Answer"
@@ -59,34 +71,71 @@ class JsonFormat(ReplyFormat):
         :param must_answer: The reply is an answer, whatever it looks like.
         :returns: The step.
         """
-        values = read_object(text)
+        objects = [found.values for found in read_objects(text)]
+        # A step has an action or an answer; what a model invents after its first step is dropped.
+        steps = (values for values in objects if values.keys() & {"action", "answer", "query"})
+        values = next(steps, objects[0] if objects else None)
         if values is None:
-            if must_answer and text.strip():
-                return Step(Action.ANSWER, reply=text.strip(), answer=one_answer(text))
-            return Step(Action.UNREADABLE, reply=text.strip()[:2_000])
-        reply = json.dumps(values, ensure_ascii=False)
-        name, thought = _text(values, "action"), _text(values, "thought")
+            return self._read_text(text, tools, must_answer)
+        reply = json.dumps({key: _shorten(value) for key, value in values.items()}, ensure_ascii=False)
+        name, thought = _text(values, "action"), shorten(_text(values, "thought"))
+        tool, query = find_tool(name, tools), plain_query(_text(values, "query"))
         answer = one_answer(_text(values, "answer"))
-        if must_answer and not answer:
+        if must_answer and not answer and tool is None and not query and not announces_search(thought):
             answer = plain(thought)
-        if answer and (must_answer or find_tool(name, tools) is None):
+        if answer and (must_answer or tool is None):
             return Step(
                 Action.ANSWER,
                 reply=reply,
                 thought=thought,
                 answer=answer,
                 label=read_label(_text(values, "label")),
-                explanation=_text(values, "explanation"),
-                suggestions=_text(values, "suggestions"),
+                explanation=shorten(_text(values, "explanation")),
+                suggestions=shorten(_text(values, "suggestions")),
             )
-        tool, query = find_tool(name, tools), plain_query(_text(values, "query"))
         if tool is None and name:
-            return Step(Action.UNKNOWN_ACTION, reply=reply, thought=thought, tool=name, query=query)
+            action = Action.NONE if is_no_tool(name) and is_no_tool(query) else Action.UNKNOWN_ACTION
+            return Step(action, reply=reply, thought=thought, tool=shorten(name), query=query)
         if tool is None or not query or must_answer:
             return Step(Action.UNREADABLE, reply=reply, thought=thought)
         return Step(Action.SEARCH, reply=reply, thought=thought, tool=tool.name, query=query, named_source=tool.source)
 
+    def finished(self, text: str) -> str:
+        """Keep what was finished of a reply that was cut off.
+
+        :param text: The reply.
+        :returns: The text up to the end of its last whole object.
+        """
+        return text[: max((found.end for found in read_objects(text) if found.valid), default=0)]
+
+    @staticmethod
+    def _read_text(text: str, tools: Sequence[Tool], must_answer: bool) -> Step:
+        """Read a reply of a model that does not write JSON: most know the text format.
+
+        :param text: The reply.
+        :param tools: The tools that it may name.
+        :param must_answer: The reply is an answer, whatever it looks like.
+        :returns: The step.
+        """
+        if not text.lstrip("` \n\tjson").startswith("{"):
+            step = TextFormat().read(text, tools, must_answer=must_answer)
+            if step.action is not Action.UNREADABLE:
+                return step
+        return Step(Action.UNREADABLE, reply=shorten(text.strip()))
+
 
 def _text(values: dict[str, Any], key: str) -> str:
     value = values.get(key)
-    return " ".join(("" if value is None else str(value)).split())
+    if isinstance(value, dict):
+        # {"answer": {"text": "1887"}}
+        value = list(value.values())
+    if isinstance(value, list):
+        value = ", ".join(str(part) for part in value if part is not None)
+    lines = ("" if value is None else str(value)).strip()
+    return lines if key == "answer" else " ".join(lines.split())
+
+
+def _shorten(value: Any) -> Any:
+    if isinstance(value, str):
+        return shorten(value)
+    return value if len(str(value)) <= KEPT_CHARACTERS else shorten(str(value))

@@ -9,7 +9,8 @@ from haystack import tools as haystack_tools
 from haystack.dataclasses import ChatMessage
 
 from prefrag.components.agent.reply_formats.fields import Tool
-from prefrag.components.state.state import State, Step
+from prefrag.components.generators.model_call import is_cut_off
+from prefrag.components.state.state import Action, State, Step
 
 
 class Turn(NamedTuple):
@@ -80,11 +81,27 @@ class ReplyFormat:
         raise NotImplementedError
 
     def read_message(self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool) -> Step:
-        """Read a reply as :meth:`read` does, from the whole message.
+        """Read a reply as :meth:`read` does, from the whole message; of one that was cut off only what was finished.
 
         :param message: The reply.
         :param tools: The tools that it may name.
         :param must_answer: The reply is an answer, whatever it looks like.
         :returns: The step.
         """
-        return self.read(message.text or "", tools, must_answer=must_answer)
+        text = message.text or ""
+        if not is_cut_off(message):
+            return self.read(text, tools, must_answer=must_answer)
+        step = self.read(self.finished(text), tools, must_answer=False)
+        if step.action is Action.ANSWER or (step.action is Action.SEARCH and not must_answer):
+            return step
+        unfinished = self.read(text, tools, must_answer=False)
+        cut_at = int(message.meta.get("reply_limit") or 0)
+        return Step(Action.UNREADABLE, reply=unfinished.reply, thought=unfinished.thought, cut_at=cut_at)
+
+    def finished(self, text: str) -> str:
+        """Keep what was finished of a reply that was cut off.
+
+        :param text: The reply.
+        :returns: Its beginning, empty where nothing was finished.
+        """
+        raise NotImplementedError

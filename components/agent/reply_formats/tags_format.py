@@ -5,18 +5,28 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
+from itertools import islice
 from typing import Any
 
 from haystack.dataclasses import ChatMessage
 
-from prefrag.components.agent.reply_formats.fields import Tool, find_tool, one_answer, plain_query
+from prefrag.components.agent.reply_formats.fields import (
+    MAX_ANSWER_CHARACTERS,
+    Tool,
+    announces_search,
+    find_tool,
+    one_answer,
+    plain_query,
+    shorten,
+)
 from prefrag.components.agent.reply_formats.reply_format import ReplyFormat, Turn
 from prefrag.components.state.state import Action, State, Step
 
 _TAG = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w.-]*)\s*>")
 _BOXED = re.compile(r"\\boxed\s*\{(?P<answer>.*)\}", re.DOTALL)
 _TEXT = re.compile(r"\\(?:text|math)\w*\s*\{(?P<answer>.*)\}", re.DOTALL)
-_KEPT_CHARACTERS = 2_000
+# A model that goes on without end repeats its tags; every step of the reading looks at no more than these.
+_MOST_TAGS = 200
 # The blocks that are removed from the replies in all other formats.
 _THINKING = ("think", "thinking")
 _LAST_THOUGHT = "No further search is possible, so I answer now with what was found."
@@ -132,7 +142,15 @@ class TagsFormat(ReplyFormat):
             return self._read_forced_answer(text)
         if unknown is not None:
             return self._read_search(text, unknown, tools)
-        return Step(Action.UNREADABLE, reply=self._open_thought(text)[:_KEPT_CHARACTERS], thought=_words(text))
+        return Step(Action.UNREADABLE, reply=self._open_thought(text), thought=_words(text))
+
+    def finished(self, text: str) -> str:
+        """Keep what was finished of a reply that was cut off.
+
+        :param text: The reply.
+        :returns: The text up to its last closing tag.
+        """
+        return text[: max((tag.end() for tag in _tags(text) if tag["slash"]), default=0)]
 
     def _turn(self, turn: Turn) -> str:
         step, observation = turn
@@ -150,10 +168,10 @@ class TagsFormat(ReplyFormat):
         :param text: The reply.
         :returns: The tags, in order.
         """
-        thoughts = [tag for tag in _TAG.finditer(text) if _is(tag, self.tags.think)]
+        thoughts = [tag for tag in _tags(text) if _is(tag, self.tags.think)]
         # The chat template may have put the opening tag into the prompt.
         thinking = bool(thoughts and thoughts[0]["slash"])
-        for tag in _TAG.finditer(text):
+        for tag in _tags(text):
             if thoughts and tag.start() == thoughts[0].start():
                 thinking = not thoughts.pop(0)["slash"]
             elif not (thinking and thoughts and thoughts[0]["slash"]):
@@ -169,8 +187,8 @@ class TagsFormat(ReplyFormat):
     def _read_search(self, text: str, tag: re.Match[str], tools: Sequence[Tool]) -> Step:
         tool, thought = self._tool(tag, tools), _words(text[: tag.start()])
         content, _ = _content(text, tag)
-        query = plain_query(_TAG.sub(" ", content))
-        reply = self._open_thought(text[: tag.start()]) + self._block(tag["name"], content)
+        query = plain_query(_TAG.sub(" ", shorten(content)))
+        reply = self._open_thought(text[: tag.start()]) + self._block(tag["name"], shorten(content))
         if tool is None:
             return Step(Action.UNKNOWN_ACTION, reply=reply, thought=thought, tool=tag["name"], query=query)
         if not query:
@@ -179,30 +197,34 @@ class TagsFormat(ReplyFormat):
 
     def _read_answer(self, text: str, tag: re.Match[str]) -> Step:
         content, _ = _content(text, tag)
-        reply = self._open_thought(text[: tag.start()]) + self._block(tag["name"], content)
+        reply = self._open_thought(text[: tag.start()]) + self._block(tag["name"], shorten(content))
         return Step(Action.ANSWER, reply=reply, thought=_words(text[: tag.start()]), answer=_answer(content))
 
     def _read_forced_answer(self, text: str) -> Step:
         # The transcript ends with the opening tag, so a reply that goes on from there starts with the answer itself.
-        thoughts = [tag for tag in _TAG.finditer(text) if _is(tag, self.tags.think)]
+        thoughts = [tag for tag in _tags(text) if _is(tag, self.tags.think)]
         behind = text[next((tag.end() for tag in reversed(thoughts) if tag["slash"]), 0) :]
         answer = _answer(_TAG.split(behind, maxsplit=1)[0])
-        if not answer:
-            return Step(Action.UNREADABLE, reply=self._open_thought(text)[:_KEPT_CHARACTERS])
+        if not answer or announces_search(answer):
+            return Step(Action.UNREADABLE, reply=self._open_thought(text))
         return Step(Action.ANSWER, reply=self._block(self.tags.answer, answer), answer=answer)
 
     def _open_thought(self, text: str) -> str:
         """Add the opening tag of a thought that has only the closing one.
 
         :param text: The reply, or its beginning.
-        :returns: The text with both.
+        :returns: The text with both, shortened.
         """
-        first = next((tag for tag in _TAG.finditer(text) if _is(tag, self.tags.think)), None)
-        return (f"<{self.tags.think}>" if first is not None and first["slash"] else "") + text.lstrip()
+        first = next((tag for tag in _tags(text) if _is(tag, self.tags.think)), None)
+        return (f"<{self.tags.think}>" if first is not None and first["slash"] else "") + shorten(text.lstrip())
 
     @staticmethod
     def _block(name: str, content: str) -> str:
         return f"<{name}>{content}</{name}>"
+
+
+def _tags(text: str, start: int = 0) -> list[re.Match[str]]:
+    return list(islice(_TAG.finditer(text, start), _MOST_TAGS))
 
 
 def _is(tag: re.Match[str], name: str) -> bool:
@@ -216,11 +238,10 @@ def _content(text: str, opening: re.Match[str]) -> tuple[str, bool]:
     :param opening: The opening tag.
     :returns: The content, and whether the tag is closed.
     """
-    following = [tag for tag in _TAG.finditer(text, opening.end()) if tag["slash"]]
-    closing = next((tag for tag in following if _is(tag, opening["name"])), None)
+    following = _tags(text, opening.end())
+    closing = next((tag for tag in following if tag["slash"] and _is(tag, opening["name"])), None)
     if closing is not None:
         return text[opening.end() : closing.start()].strip(), True
-    following = list(_TAG.finditer(text, opening.end()))
     return text[opening.end() : following[0].start() if following else len(text)].strip(), False
 
 
@@ -230,7 +251,7 @@ def _words(text: str) -> str:
     :param text: The text.
     :returns: Its words.
     """
-    return " ".join(_TAG.sub(" ", text).split())
+    return " ".join(_TAG.sub(" ", shorten(text.lstrip())).split())
 
 
 def _answer(content: str) -> str:
@@ -239,6 +260,7 @@ def _answer(content: str) -> str:
     :param content: The content of the tag.
     :returns: The answer in plain words.
     """
+    content = content[:MAX_ANSWER_CHARACTERS]
     if boxed := _BOXED.search(content):
         content = boxed["answer"]
     if text := _TEXT.fullmatch(content.strip()):

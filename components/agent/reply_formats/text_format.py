@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from typing import Any
 
-from prefrag.components.agent.reply_formats.fields import Tool, find_tool, one_answer, plain, plain_query, read_label
+from prefrag.components.agent.reply_formats.fields import (
+    FINISH,
+    Tool,
+    announces_search,
+    find_tool,
+    is_no_tool,
+    one_answer,
+    plain,
+    plain_query,
+    read_label,
+    shorten,
+)
 from prefrag.components.agent.reply_formats.reply_format import ReplyFormat
+from prefrag.components.generators.json_reply import MAX_REPLY_CHARACTERS
 from prefrag.components.state.state import Action, State, Step
 
 _FIELDS = (
@@ -23,14 +36,13 @@ _FIELDS = (
 )
 _TRAILER = ("Self-Evaluation", "Explanation", "Improvement Suggestions")
 _NAMES = "|".join(re.escape(name).replace(r"\-", r"[- ]?").replace(r"\ ", r"[ _]?") for name in _FIELDS)
-# A field begins a line, perhaps after Markdown marks, and ends in a colon, the wide one of Chinese included; the fields
-# after an answer may also be in the middle of its line.
-_AT_LINE_START = rf"^[ \t>#*_-]*(?P<line>{_NAMES})[ \t*_]*[:\uff1a][ \t]*(?:\*\*)?"
+# A field begins a line, perhaps after Markdown marks, may be numbered as in ReAct, and ends in a colon, the wide one of
+# Chinese included; the fields after an answer may also be in the middle of its line.
+_AT_LINE_START = rf"^[ \t>#*_-]*(?P<line>{_NAMES})(?:[ \t]*\d{{1,2}})?[ \t*_]*[:\uff1a][ \t]*(?:\*\*)?"
 _IN_LINE = r"(?P<inline>Self[- ]?Evaluation|Improvement[ _]?Suggestions)[ \t*_]*[:\uff1a][ \t]*(?:\*\*)?"
 _FIELD = re.compile(rf"{_AT_LINE_START}|{_IN_LINE}", re.IGNORECASE | re.MULTILINE)
+_ANSWER_IN_THOUGHT = re.compile(r"(?<!\w)Final[ _]?Answer[ \t*_]{0,9}[:\uff1a][ \t]*(?:\*\*)?", re.IGNORECASE)
 _CALL = re.compile(r"^(?P<name>[\w .-]+?)\s*[\[(](?P<input>.+?)[\])]?\s*$", re.DOTALL)
-_FINISH = re.compile(r"final[ _]?answer|finish|answer", re.IGNORECASE)
-_NO_TOOL = re.compile(rf"{_FINISH.pattern}|none\b.*|n/a", re.IGNORECASE)
 _SAME_LINE_EXPLANATION = re.compile(r"\bExplanation[ \t*_]*[:\uff1a]", re.IGNORECASE)
 _CANONICAL = {re.sub(r"[\W_]", "", name).lower(): name for name in _FIELDS}
 
@@ -45,10 +57,31 @@ def _fields(text: str) -> list[tuple[str, str]]:
     name, start = "", 0
     for match in _FIELD.finditer(text):
         parts.append((name, text[start : match.start()].strip()))
-        name = _CANONICAL[re.sub(r"[\W_]", "", match["line"] or match["inline"]).lower()]
-        start = match.end()
+        name, start = _name(match), match.end()
     parts.append((name, text[start:].strip()))
     return parts if parts[0][1] else parts[1:]
+
+
+def _name(field: re.Match[str]) -> str:
+    return _CANONICAL[re.sub(r"[\W_]", "", field["line"] or field["inline"]).lower()]
+
+
+def _split_answer_in_thought(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Split the first thought at the last "Final Answer:" in it, where the reply has no answer or action of its own.
+
+    :param parts: The fields of a reply.
+    :returns: The fields; the authors' code, too, takes what follows the last such words.
+    """
+    own = itertools.takewhile(lambda part: part[0] != "Observation", parts)
+    if any(name == "Action" or (name == "Final Answer" and value) for name, value in own):
+        return parts
+    for index, (name, value) in enumerate(parts):
+        if name in ("", "Thought") and (found := list(_ANSWER_IN_THOUGHT.finditer(value))):
+            split = [(name, value[: found[-1].start()].strip()), ("Final Answer", value[found[-1].end() :].strip())]
+            return [*parts[:index], *split, *parts[index + 1 :]]
+        if name == "Observation":
+            break
+    return parts
 
 
 class TextFormat(ReplyFormat):
@@ -74,12 +107,15 @@ class TextFormat(ReplyFormat):
         :param must_answer: The reply is an answer, whatever it looks like.
         :returns: The step.
         """
-        parts = _fields(text)
+        parts = _split_answer_in_thought(_fields(text[:MAX_REPLY_CHARACTERS]))
         for index, (name, value) in enumerate(parts):
-            if name == "Observation" and index > 0:
+            if name == "Observation":
+                # The model invented it, so nothing behind it counts.
                 parts = parts[:index]
                 break
-            if name == "Action" and not must_answer and not self._announces_answer(parts, index):
+            if name == "Action" and not must_answer:
+                if (answered := self._find_answer(parts, index, tools)) is not None:
+                    return self._answer(parts, answered)
                 return self._search(parts, index, tools)
             if name == "Final Answer" and value:
                 return self._answer(parts, index)
@@ -87,33 +123,52 @@ class TextFormat(ReplyFormat):
             return self._read_forced_answer(parts)
         return Step(Action.UNREADABLE, reply=_transcript(parts) or "Thought:", thought=_first(parts, "Thought"))
 
-    def _announces_answer(self, parts: list[tuple[str, str]], index: int) -> bool:
-        """Check whether an action is not a tool but a word for the final answer that follows it.
+    def finished(self, text: str) -> str:
+        """Keep the fields of a reply that were finished before it was cut off.
+
+        :param text: The reply.
+        :returns: The text before the last field; empty where that is the evaluation, which may be half of a label.
+        """
+        parts = list(_FIELD.finditer(text[:MAX_REPLY_CHARACTERS]))
+        if not parts or _name(parts[-1]) == "Self-Evaluation":
+            return ""
+        return text[: parts[-1].start()]
+
+    def _find_answer(self, parts: list[tuple[str, str]], index: int, tools: Sequence[Tool]) -> int | None:
+        """Find the answer behind an action that is not a tool but a word for it, or for none.
 
         :param parts: The fields of the reply.
         :param index: The position of the action among them.
-        :returns: Whether the next field is the answer.
+        :param tools: The tools that it may name.
+        :returns: The position of the answer; None where the action is a tool, or no answer follows.
         """
-        following = parts[index + 1] if index + 1 < len(parts) else ("", "")
-        has_answer = following[0] == "Final Answer" and bool(following[1])
-        return has_answer and _NO_TOOL.fullmatch(plain(parts[index][1])) is not None
+        if not is_no_tool(parts[index][1]) or find_tool(parts[index][1], tools) is not None:
+            return None
+        for following in range(index + 1, len(parts)):
+            name, value = parts[following]
+            if name == "Final Answer" and value:
+                return following
+            if name == "Action" or (name in ("Action Input", "Observation") and not is_no_tool(value)):
+                return None
+        return None
 
     def _search(self, parts: list[tuple[str, str]], index: int, tools: Sequence[Tool]) -> Step:
         kept = parts[: index + 1]
-        name, query = plain(" ".join(parts[index][1].split())), ""
+        name, query = plain(" ".join(shorten(parts[index][1]).split())), ""
         if index + 1 < len(parts) and parts[index + 1][0] == "Action Input":
             kept = parts[: index + 2]
             query = parts[index + 1][1]
         elif call := _CALL.match(name):
             name, query = call["name"], call["input"]
         thought = _first(kept, "Thought")
-        if _FINISH.fullmatch(name) and plain(query):
+        if FINISH.fullmatch(name) and plain(shorten(query)):
             return self._answer([*parts[:index], ("Final Answer", query), *parts[len(kept) :]], index)
         query = plain_query(query.split("\n\n")[0])
         tool = find_tool(name, tools)
         reply = _transcript(kept)
         if tool is None:
-            return Step(Action.UNKNOWN_ACTION, reply=reply, thought=thought, tool=name, query=query)
+            action = Action.NONE if name and is_no_tool(name) and is_no_tool(query) else Action.UNKNOWN_ACTION
+            return Step(action, reply=reply, thought=thought, tool=name, query=query)
         if not query:
             return Step(Action.UNREADABLE, reply=reply, thought=thought, tool=tool.name)
         return Step(Action.SEARCH, reply=reply, thought=thought, tool=tool.name, query=query, named_source=tool.source)
@@ -131,17 +186,19 @@ class TextFormat(ReplyFormat):
             thought=_first(parts[:index], "Thought"),
             answer=one_answer(parts[index][1]),
             label=read_label(label),
-            explanation=" ".join(explanation.split()),
-            suggestions=" ".join(trailer.get("Improvement Suggestions", "").split()),
+            explanation=" ".join(shorten(explanation).split()),
+            suggestions=" ".join(shorten(trailer.get("Improvement Suggestions", "")).split()),
         )
 
     def _read_forced_answer(self, parts: list[tuple[str, str]]) -> Step:
         # The prompt ends with "Final Answer:", so a reply that goes on from there starts with the answer itself.
-        spoken = [(name, value) for name, value in parts if value and name in ("", "Thought", "Final Answer")]
-        if not spoken:
-            return Step(Action.UNREADABLE, reply=_transcript(parts))
-        index = parts.index(spoken[0])
-        return self._answer([*parts[:index], ("Final Answer", spoken[0][1]), *parts[index + 1 :]], index)
+        searches = any(name == "Action" and not is_no_tool(value) for name, value in parts)
+        for index, (name, value) in enumerate(parts):
+            # The thought before a search, and the announcement of one, are no answers.
+            is_answer = name == "" or (name == "Thought" and not searches)
+            if value and is_answer and not announces_search(value):
+                return self._answer([*parts[:index], ("Final Answer", value), *parts[index + 1 :]], index)
+        return Step(Action.UNREADABLE, reply=_transcript(parts), thought=_first(parts, "Thought"))
 
 
 def _first(parts: list[tuple[str, str]], name: str) -> str:
@@ -152,7 +209,7 @@ def _first(parts: list[tuple[str, str]], name: str) -> str:
     :returns: Its text on one line; empty where there is none.
     """
     names = (name, "") if name == "Thought" else (name,)
-    return next((" ".join(value.split()) for key, value in parts if key in names and value), "")
+    return next((" ".join(shorten(value).split()) for key, value in parts if key in names and value), "")
 
 
 def _transcript(parts: list[tuple[str, str]]) -> str:
@@ -161,4 +218,4 @@ def _transcript(parts: list[tuple[str, str]]) -> str:
     :param parts: The fields of a reply.
     :returns: A line for each that is not empty.
     """
-    return "\n".join(f"{name or 'Thought'}: {value}".rstrip() for name, value in parts if name or value)
+    return "\n".join(f"{name or 'Thought'}: {shorten(value)}".rstrip() for name, value in parts if name or value)

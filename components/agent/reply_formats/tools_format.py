@@ -10,10 +10,11 @@ from typing import Any
 from haystack import tools as haystack_tools
 from haystack.dataclasses import ChatMessage, ChatRole, ToolCall
 
-from prefrag.components.agent.reply_formats.fields import Tool, find_tool, plain_query
+from prefrag.components.agent.reply_formats.fields import Tool, announces_search, find_tool, plain_query, shorten
 from prefrag.components.agent.reply_formats.reply_format import ReplyFormat, Turn
 from prefrag.components.agent.reply_formats.text_format import TextFormat
 from prefrag.components.generators.json_reply import read_object
+from prefrag.components.generators.model_call import is_cut_off
 from prefrag.components.state.state import Action, State, Step
 
 _QUERY = {
@@ -22,6 +23,10 @@ _QUERY = {
     "required": ["query"],
     "additionalProperties": False,
 }
+_FUNCTION = re.compile(r"<function=(?P<name>[\w.-]{1,64})\s{0,9}>")
+_PARAMETER = re.compile(r"\s{0,9}<parameter=\w{1,64}>(?P<value>[^<]{1,4000})")
+_BROKEN_CALL = re.compile(r"\s*(?:<\|?(?:tool_call|function|python_tag)|```(?:json)?\s*\{|\{\s*[\"'])")
+_OBSERVATION = re.compile(r"\s*Observation(?: \d{1,2})?:", re.IGNORECASE)
 _NO_MORE = "No further search is possible. Answer now, from the passages above."
 
 
@@ -42,7 +47,7 @@ class ToolsFormat(ReplyFormat):
         :param must_answer: The model has to answer now.
         :returns: The generation parameters of the chat generator.
         """
-        return {"tool_choice": "none"} if must_answer else {}
+        return {"tool_choice": "none"} if must_answer else {"parallel_tool_calls": False}
 
     def callable_tools(self, tools: Sequence[Tool]) -> list[haystack_tools.Tool]:
         """Write the tools as the API takes them.
@@ -101,9 +106,14 @@ class ToolsFormat(ReplyFormat):
         if message.tool_calls and not must_answer:
             call = message.tool_calls[0]
             return _search(text, call.tool_name, call.arguments, tools)
-        if message.meta.get("finish_reason") == "tool_calls" and not must_answer:
-            # The chat generator drops a call whose arguments are not JSON; the remaining text is not an answer.
-            return Step(Action.UNREADABLE, reply=text, thought=" ".join(text.split()))
+        if is_cut_off(message):
+            return TextFormat().read_message(message, tools, must_answer=must_answer)
+        dropped = message.meta.get("finish_reason") == "tool_calls"
+        if (dropped and not must_answer) or ((dropped or message.tool_calls) and not _is_short(text)):
+            # The chat generator drops a call whose arguments are not JSON. The text beside a call is no answer, unless
+            # the model had to answer and says no more than one.
+            step = TextFormat().read(text, tools, must_answer=False)
+            return step if step.action is Action.ANSWER else Step(Action.UNREADABLE, reply=text, thought=_thought(text))
         return self.read(text, tools, must_answer=must_answer)
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
@@ -116,20 +126,47 @@ class ToolsFormat(ReplyFormat):
         """
         if not must_answer:
             # A server without a parser for its model leaves the call in the text.
-            values = read_object(text) or {}
-            arguments = values.get("arguments", values.get("parameters"))
-            if isinstance(values.get("name"), str) and arguments is not None:
-                return _search("", values["name"], arguments, tools)
+            if (call := _find_call(text)) is not None:
+                return _search("", *call, tools)
             step = TextFormat().read(text, tools, must_answer=False)
             if step.action is not Action.UNREADABLE or step.tool:
+                return step
+            if _BROKEN_CALL.match(text) or _OBSERVATION.match(text) or announces_search(text):
                 return step
         return TextFormat().read(text, tools, must_answer=True)
 
 
+def _find_call(text: str) -> tuple[str, Any] | None:
+    """Find a call that a model wrote in its text, as an object or as `<function=name>`.
+
+    :param text: The reply.
+    :returns: The name of the tool, and the arguments in whatever form; None where there is no call.
+    """
+    if function := _FUNCTION.search(text):
+        rest = text[function.end() :]
+        parameter = _PARAMETER.match(rest)
+        arguments = parameter["value"].strip() if parameter else read_object(rest)
+        return (function["name"], arguments) if arguments is not None else None
+    values = read_object(text) or {}
+    # The pairs of a call that is not valid JSON are read as if they were of one object.
+    loose = {"query": values["query"]} if "query" in values else None
+    arguments = values.get("arguments", values.get("parameters", loose))
+    return (values["name"], arguments) if isinstance(values.get("name"), str) and arguments is not None else None
+
+
+def _is_short(text: str) -> bool:
+    return len(text.split()) <= 5 and not announces_search(text)
+
+
+def _thought(text: str) -> str:
+    return " ".join(shorten(re.sub(r"^\s*Thought\s*:", "", text, flags=re.IGNORECASE)).split())
+
+
 def _search(text: str, name: str, arguments: Any, tools: Sequence[Tool]) -> Step:
-    thought = " ".join(re.sub(r"^\s*Thought\s*:", "", text, flags=re.IGNORECASE).split())
+    thought, name = _thought(text), shorten(name)
     tool, query = find_tool(name, tools), _query(arguments)
-    reply = "\n".join(filter(None, (text, json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False))))
+    kept = {"name": name, "arguments": {"query": query} if query else {}}
+    reply = "\n".join(filter(None, (shorten(text), json.dumps(kept, ensure_ascii=False))))
     if tool is None:
         return Step(Action.UNKNOWN_ACTION, reply=reply, thought=thought, tool=name, query=query)
     if not query:

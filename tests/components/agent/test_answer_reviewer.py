@@ -33,7 +33,7 @@ def reviewed(script: str, reached: State = ANSWERED, **changes: Any) -> tuple[st
     ("changes", "message"),
     [
         ({"supplement_source": "moon"}, r"set it to one of \['local', 'web'\]"),
-        ({"on_unparsable": "ask"}, "set it to accept or supplement"),
+        ({"on_doubt": "switch"}, "set it to keep or end"),
         ({"prompt": "nonsense"}, "No prompt 'nonsense'"),
     ],
 )
@@ -137,13 +137,38 @@ class TestReply:
         assert after.events[0].data["parsed"] is True
 
     @pytest.mark.parametrize("reply", ["", "Perhaps.", '{"label": "maybe"}', '{"correctness": "False"}'])
-    @pytest.mark.parametrize(("setting", "output"), [("accept", "accepted"), ("supplement", "search_web")])
-    def test_that_is_not_understood_is_decided_by_the_setting_and_marked(self, reply: str, setting: str, output: str):
-        name, after = reviewed(reply, on_unparsable=setting)
+    def test_that_is_not_understood_twice_searches_nothing_and_is_marked(self, reply: str):
+        name, after = reviewed(reply)
 
-        assert name == output
+        assert name == "accepted"
         assert after.step.label is Label.PARTIALLY_CORRECT, "the label in the reply stays"
-        assert (after.events[0].data["status"], after.events[0].data["parsed"]) == (None, False)
+        assert kinds(after)[-2:] == ["unreadable", "review"]
+        assert (after.events[-1].data["status"], after.events[-1].data["parsed"]) == (None, False)
+        assert after.usage.llm_calls == {"reviewer": 2}
+
+    @pytest.mark.parametrize("reply", ["", "Perhaps."])
+    def test_that_is_not_understood_twice_ends_the_run_where_that_is_set(self, reply: str):
+        with pytest.raises(RunError, match="could not be read twice: set on_doubt to keep") as failure:
+            reviewed(reply, on_doubt="end")
+
+        assert failure.value.state.usage.llm_calls == {"reviewer": 2}
+
+    def test_that_is_understood_the_second_time_counts(self):
+        name, after = next(iter(reviewer("Hm.", FALSE).run(ANSWERED).items()))
+
+        assert (name, after.step.label) == ("search_web", Label.INCORRECT)
+
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            'Passage 2 says {"label":"True"}.\n' + FALSE,
+            "Label: False. The answer is not supported.",
+            '{"Label":"False"}',
+            '{"review": {"label": "False"}}',
+        ],
+    )
+    def test_is_the_last_one_in_whatever_way_it_is_written(self, reply: str):
+        assert reviewed(reply)[0] == "search_web"
 
     def test_is_counted(self):
         assert reviewed(TRUE)[1].usage.llm_calls == {"reviewer": 1}

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from prefrag.components.generators import refused_parameters
 from tests.components.generators.fake_model_server import FakeModelServer
 
 
@@ -13,5 +14,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeModelServer]:
     monkeypatch.setenv("PREFRAG_LLM_BASE_URL", running.url)
     monkeypatch.setenv("PREFRAG_LLM_MODEL", "tiny")
     monkeypatch.setenv("PREFRAG_LLM_API_KEY", "sk-secret")
+    # A port may be given out again, to a server that refuses nothing.
+    monkeypatch.setattr(refused_parameters, "_refused", {})
     yield running
     running.close()

@@ -37,9 +37,9 @@ class FakeModelServer:
 
     def __init__(self) -> None:
         self.answers: list[tuple[int, Any]] = [(200, completion("Paris"))]
+        self.headers: dict[str, str] = {}
         self.requests: list[dict[str, Any]] = []
         self.connections: set[Any] = set()
-        self.headers: dict[str, str] = {}
         self.health = 200
         self.looked_up: list[str] = []
         self.called = threading.Event()
@@ -63,9 +63,9 @@ class FakeModelServer:
                 payload = answer.encode() if isinstance(answer, str) else json.dumps(answer, default=str).encode()
                 self.send_response(status)
                 self.send_header("content-type", "text/html" if isinstance(answer, str) else "application/json")
-                self.send_header("content-length", str(len(payload)))
                 for name, value in outer.headers.items():
                     self.send_header(name, value)
+                self.send_header("content-length", str(len(payload)))
                 self.end_headers()
                 self.wfile.write(payload)
 

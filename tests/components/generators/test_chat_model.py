@@ -82,6 +82,9 @@ class TestChoice:
             ("PREFRAG_LLM_BASE_URL", "localhost:8000"),
             ("PREFRAG_LLM_MODEL", ""),
             ("PREFRAG_LLM_STRUCTURED", "yaml"),
+            ("PREFRAG_LLM_MAX_TOKENS", "many"),
+            ("PREFRAG_LLM_MAX_TOKENS", "0"),
+            ("PREFRAG_LLM_THINKING", "true"),
         ],
     )
     def test_unusable_variables_are_named(
@@ -209,6 +212,76 @@ class TestCall:
             assert call(ChatModel(), how, generation_kwargs={"response_format": FORMAT}).text == "Paris"
         assert ["response_format" in request for request in server.requests] == [True, False]
         assert "PREFRAG_LLM_STRUCTURED" in caplog.text
+
+    @both_ways
+    @pytest.mark.parametrize("status", [400, 422])
+    @pytest.mark.parametrize("name", ["temperature", "top_p", "stop", "parallel_tool_calls", "response_format"])
+    def test_a_parameter_that_a_server_refuses_by_name_is_left_out_from_then_on(
+        self, server: FakeModelServer, how: str, status: int, name: str
+    ):
+        values = {
+            "temperature": 0.1,
+            "top_p": 0.9,
+            "stop": ["x"],
+            "parallel_tool_calls": False,
+            "response_format": FORMAT,
+        }
+        refusal = {"error": {"message": f"Unsupported parameter: '{name}' is not supported with this model."}}
+        server.answers = [(status, refusal), (200, completion("Paris"))]
+
+        for _ in range(2):
+            assert call(ChatModel(), how, generation_kwargs=values).text == "Paris"
+
+        first, second, third = (set(request) & set(values) for request in server.requests)
+        assert first == set(values)
+        assert second == third == set(values) - {name}
+
+    @both_ways
+    def test_a_limit_that_a_server_knows_by_its_new_name_is_sent_under_it(self, server: FakeModelServer, how: str):
+        refusal = {"error": {"message": "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."}}
+        also = {"error": {"message": "Unsupported value: 'temperature' does not support 0.1 with this model."}}
+        server.answers = [(400, refusal), (400, also), (200, completion("Paris"))]
+
+        for _ in range(2):
+            call(ChatModel(), how, generation_kwargs={"max_tokens": 9, "temperature": 0.1})
+
+        limits = [(one.get("max_tokens"), one.get("max_completion_tokens")) for one in server.requests]
+        assert limits == [(9, None), (None, 9), (None, 9), (None, 9)]
+        assert "temperature" not in server.requests[3]
+
+    def test_what_did_not_help_is_not_remembered(self, server: FakeModelServer):
+        refusal = {"error": {"message": "'max_tokens' is too large: the context has 8192 tokens."}}
+        server.answers = [(400, refusal)]
+
+        for _ in range(2):
+            with pytest.raises(ModelServerError, match="too large"):
+                ChatModel().run(QUESTION, {"max_tokens": 9})
+
+        assert [request.get("max_tokens") for request in server.requests] == [9, None, 9, None]
+
+    @both_ways
+    def test_the_environment_limits_a_reply(self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch, how: str):
+        monkeypatch.setenv("PREFRAG_LLM_MAX_TOKENS", "4000")
+        call(ChatModel(), how, generation_kwargs={"max_tokens": 512})
+        call(ChatModel(), how, generation_kwargs={"max_tokens": 512, "max_completion_tokens": 9})
+        limits = [(one.get("max_tokens"), one.get("max_completion_tokens")) for one in server.requests]
+        assert limits == [(4_000, None), (None, 4_000)]
+
+    @both_ways
+    @pytest.mark.parametrize(("value", "sent"), [("on", True), ("off", False)])
+    def test_the_environment_switches_thinking(
+        self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch, how: str, value: str, sent: bool
+    ):
+        monkeypatch.setenv("PREFRAG_LLM_THINKING", value)
+        body = {"top_k": 5, "chat_template_kwargs": {"style": "short"}}
+        call(ChatModel(), how, generation_kwargs={"extra_body": body})
+        request = server.requests[0]
+        assert request["chat_template_kwargs"] == {"style": "short", "enable_thinking": sent}
+        assert request["top_k"] == 5
+
+    def test_without_the_variable_nothing_is_sent_about_thinking(self, server: FakeModelServer):
+        ChatModel().run(QUESTION)
+        assert "chat_template_kwargs" not in server.requests[0]
 
     @both_ways
     def test_a_refused_call_without_schema_is_not_repeated(self, server: FakeModelServer, how: str):

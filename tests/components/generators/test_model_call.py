@@ -81,6 +81,21 @@ class TestPreparing:
         # The rest of the model's are its own affair.
         assert call.generation_kwargs == {"temperature": 0.7, "top_p": 0.5, "max_tokens": 1_500}
 
+    @pytest.mark.parametrize("own", [{"max_completion_tokens": 9}, {"max_completion_tokens": 9, "max_tokens": 5}])
+    def test_a_reply_is_limited_by_one_parameter(self, prompt: str, own: dict[str, int]):
+        by_call = prepared(ModelCall("judge", Model({}), own), prompt).generation_kwargs
+        by_model = prepared(ModelCall("judge", Model({}, generation_kwargs=own)), prompt).generation_kwargs
+
+        assert by_call == by_model == {"temperature": 0.1, "top_p": 0.9, "max_completion_tokens": 9}
+
+    def test_the_limit_of_the_environment_wins_and_keeps_its_room_free(self, prompt: str):
+        model = Model({}, context_window=2_000, reply_limit=900)
+
+        call = prepared(ModelCall("judge", model, {"max_tokens": 9}), prompt, document("a", "word " * 700))
+
+        assert call.generation_kwargs["max_tokens"] == 900
+        assert kinds(call.state) == ["cut"]
+
     def test_what_is_cut_stands_in_the_trace(self, prompt: str):
         call = prepared(ModelCall("judge", Model({}, context_window=400)), prompt, document("a", "word " * 900))
 
@@ -269,3 +284,27 @@ def test_warms_up_a_model_that_can_be():
 @pytest.mark.parametrize(("attributes", "embedded"), [({}, False), ({"is_embedded": True}, True)])
 def test_knows_an_embedded_model(attributes: dict[str, Any], embedded: bool):
     assert ModelCall("judge", Model({}, **attributes)).is_embedded is embedded
+
+
+def reply(text: str, **meta: Any) -> dict[str, Any]:
+    return {"replies": [ChatMessage.from_assistant(text, meta=meta)]}
+
+
+class TestReplies:
+    async def test_that_were_cut_off_are_empty_and_named_in_the_trace(self, prompt: str, send: Any):
+        for output in (reply("half of", finish_reason="length"), reply("all <think>of it")):
+            call = ModelCall("refiner", Model(output, limit_setting="PREFRAG_LLM_MAX_TOKENS"))
+
+            text, after = await send(call, prepared(call, prompt))
+
+            assert text == ""
+            cut = {"caller": "refiner", "limit": 512, "setting": "PREFRAG_LLM_MAX_TOKENS"}
+            assert after.events[-1].data == cut
+
+    async def test_end_where_a_server_that_ignores_stop_should_have_ended_them(self, prompt: str, send: Any):
+        call = ModelCall("reasoner", Model(reply("Action: x\nObservation: made up", finish_reason="length")))
+
+        text, after = await send(call, prepared(call, prompt, stop=["Observation:"]))
+
+        assert text == "Action: x\n"
+        assert "cut_off" not in kinds(after)

@@ -56,7 +56,91 @@ class TestConnection:
         assert [request["authorization"] for request in server.requests] == ["Bearer sk-secret", "Bearer sk-new"]
 
 
+class TestUnusualReplies:
+    @both_ways
+    @pytest.mark.parametrize(
+        ("content", "text"),
+        [
+            ([{"type": "text", "text": "Pa"}, {"type": "text", "text": "ris"}], "Paris"),
+            ([{"type": "image_url"}, "Paris", None], "Paris"),
+            ({"text": "Paris"}, ""),
+            (None, ""),
+            ("caf\ud83d", "caf?"),
+        ],
+    )
+    def test_are_read_as_far_as_they_can_be(self, server: FakeModelServer, how: str, content: Any, text: str):
+        server.answers = [(200, completion(content))]
+        assert call(connection(server), how).text == text
+
+    @both_ways
+    @pytest.mark.parametrize(
+        "arguments", ['{"query": "alpha"}', {"query": "alpha"}, '{"query": "alpha"', "{'query': 'alpha'}"]
+    )
+    def test_of_a_tool_call_have_arguments_in_any_form(self, server: FakeModelServer, how: str, arguments: Any):
+        tool_call = {"id": "a", "type": "function", "function": {"name": "search", "arguments": arguments}}
+        server.answers = [(200, completion(None, tool_calls=[tool_call]))]
+        assert call(connection(server), how).tool_call.arguments == {"query": "alpha"}
+
+    @both_ways
+    @pytest.mark.parametrize("function", [None, {}, {"name": "search", "arguments": "so"}])
+    def test_of_a_tool_call_that_cannot_be_read_are_marked(self, server: FakeModelServer, how: str, function: Any):
+        server.answers = [(200, completion("I look.", tool_calls=[{"id": 7, "function": function}]))]
+        reply = call(connection(server), how)
+        assert (reply.tool_calls, reply.meta["finish_reason"]) == ([], "tool_calls")
+
+    @both_ways
+    def test_have_odd_counts_left_out(self, server: FakeModelServer, how: str):
+        usage = {"prompt_tokens": float("nan"), "completion_tokens": 3}
+        server.answers = [(200, {**completion("Paris"), "usage": usage})]
+        assert call(connection(server), how).meta["usage"] == {"completion_tokens": 3}
+
+    @both_ways
+    def test_that_are_too_long_are_cut(self, server: FakeModelServer, how: str):
+        server.answers = [(200, completion("word " * 100_000))]
+        assert len(call(connection(server), how).text or "") == 100_000
+
+    @both_ways
+    def test_without_end_are_not_received(self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch, how: str):
+        monkeypatch.setattr(model_server, "_MAX_BODY_BYTES", 1_000_000)
+        server.answers = [(200, completion("word " * 600_000))]
+        with pytest.raises(ModelServerError, match="more than 1 MB: see whether it obeys `max_tokens`"):
+            call(connection(server, max_retries=2), how)
+        assert len(server.requests) == 1, "a second reply would be as long"
+
+
 class TestFailure:
+    @both_ways
+    @pytest.mark.parametrize(
+        ("header", "seconds"), [("3600", 3_600.0), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0), ("soon", None), (None, None)]
+    )
+    def test_a_server_without_room_is_an_error_with_status_and_pause(
+        self, server: FakeModelServer, how: str, header: str | None, seconds: float | None
+    ):
+        server.answers = [(429, {"error": {"message": "slow down"}})]
+        server.headers = {"retry-after": header} if header else {}
+        with pytest.raises(ModelServerError, match="at the only attempt") as caught:
+            call(connection(server), how)
+        assert (caught.value.status, caught.value.retry_after) == (429, seconds)
+
+    @both_ways
+    def test_the_message_counts_the_attempts_that_were_made(self, server: FakeModelServer, how: str):
+        server.answers = [(429, {"error": {"message": "slow down"}})]
+        server.headers = {"retry-after": "3600"}
+        with pytest.raises(ModelServerError, match="no room for further calls, at the only attempt"):
+            call(connection(server, max_retries=2), how)
+        assert len(server.requests) == 1
+
+        server.headers = {"retry-after-ms": "1"}
+        with pytest.raises(ModelServerError, match="no room for further calls, after 3 attempts"):
+            call(connection(server, max_retries=2), how)
+        assert len(server.requests) == 4
+
+    def test_a_key_on_the_edge_of_the_message_does_not_show_in_part(self, server: FakeModelServer):
+        server.answers = [(400, {"error": {"message": "x" * 440 + " sk-secret-and-long " + "y" * 90}})]
+        with pytest.raises(ModelServerError) as caught:
+            call(connection(server, api_key="sk-secret-and-long"))
+        assert "sk-" not in str(caught.value)
+
     @both_ways
     @pytest.mark.parametrize(
         ("status", "answer", "advice"),

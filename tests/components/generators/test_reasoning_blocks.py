@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefrag.components.generators.reasoning_blocks import strip_reasoning
+from prefrag.components.generators.reasoning_blocks import has_open_reasoning, strip_reasoning
 
 TAGS = st.sampled_from(
     ["<think>", "</think>", "<THINK>", "<thinking>", "</thinking>", "<", ">", "/think>", "<thi", "nk>"]
@@ -56,3 +56,18 @@ def test_no_tag_survives_and_a_second_pass_changes_nothing(text: str):
     assert "<think>" not in once.lower()
     assert "</think>" not in once.lower()
     assert strip_reasoning(once) == once
+
+
+@pytest.mark.parametrize(
+    ("reply", "is_open"),
+    [
+        ("Paris", False),
+        ("<think>a</think>Paris", False),
+        ("a</think>Paris", False),
+        ("<think>a", True),
+        ("Paris <think>a", True),
+        ("<think>a</think><thinking>b", True),
+    ],
+)
+def test_notices_that_a_reply_ends_within_its_thinking(reply: str, is_open: bool):
+    assert has_open_reasoning(reply) is is_open

@@ -175,6 +175,13 @@ class TestFacts:
 
         assert call("record") == call("replay") == {"temperature": 0.7, "top_p": 0.9, "max_tokens": 2000}
 
+    def test_the_limit_of_a_reply_from_the_environment_is_among_them(self, path: Path):
+        model = ScriptedChatGenerator(["Paris"])
+        model.reply_limit = 4000  # type: ignore[attr-defined]
+        RecordedChatGenerator(Recording(str(path), "record"), "llm", model).warm_up()
+
+        assert recorded(path, mode="replay").reply_limit == 4_000
+
     def test_of_another_model_end_a_replay_at_once(self, path: Path):
         path.touch()
 

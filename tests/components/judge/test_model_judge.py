@@ -29,7 +29,7 @@ def judged(reached: State, *script: str, **settings: Any) -> tuple[Verdict, Stat
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"on_unparsable": "ask"}, "set it to switch or keep"),
+        ({"on_doubt": "ask"}, "set it to keep, end, switch"),
         ({"prompt": "nonsense"}, "No prompt 'nonsense'"),
     ],
 )
@@ -82,6 +82,15 @@ def test_sees_question_observed_and_new_passages_apart():
         ("True", True),
         ("**False**.", False),
         ("<think>True</think>False", False),
+        ('One passage contains the text {"status": "True"}, which I ignore.\n' + FALSE, False),
+        ('{"analysis": "<your reasoning>", "status": "<True or False>"}\n' + TRUE, True),
+        ('It holds {"status": "True"}.\n\nStatus: False', False),
+        ('{"Analysis": "New.", "Status": "True"}', True),
+        ('{"status": "True, because a new detail is found"}', True),
+        ("Analysis: New.\n**Status:** True", True),
+        ('{"result": {"status": "True"}}', True),
+        ("{\u201cstatus\u201d: \u201cFalse\u201d}", False),
+        ("False. Nothing of it is new.", False),
     ],
 )
 def test_is_understood_however_it_writes(reply: str, status: bool):
@@ -92,10 +101,41 @@ def test_is_understood_however_it_writes(reply: str, status: bool):
 
 @pytest.mark.parametrize("reply", ["", "Perhaps.", '{"analysis": "true or not"}', '{"status": "maybe"}', "<think>True"])
 @pytest.mark.parametrize(("setting", "status"), [("switch", False), ("keep", True)])
-def test_what_is_not_understood_is_decided_by_the_setting(reply: str, setting: Any, status: bool):
-    verdict, _ = judged(JUDGED, reply, on_unparsable=setting)
+def test_what_is_not_understood_twice_is_decided_by_the_setting(reply: str, setting: Any, status: bool):
+    verdict, after = judged(JUDGED, reply, on_doubt=setting)
 
     assert (verdict.status, verdict.parsed) == (status, False)
+    assert after.usage.llm_calls == {"judge": 2}
+    assert "unreadable" in kinds(after)
+
+
+def test_doubt_keeps_where_nothing_else_is_set():
+    assert judged(JUDGED, "Perhaps.")[0].status is True
+
+
+def test_doubt_may_end_the_run_with_its_state():
+    with pytest.raises(RunError, match="verdict could not be read twice: set on_doubt to keep or switch") as failure:
+        judged(JUDGED, "Perhaps.", on_doubt="end")
+
+    assert failure.value.state.usage.llm_calls == {"judge": 2}
+
+
+def test_what_is_understood_the_second_time_counts():
+    verdict, _ = judged(JUDGED, "Perhaps.", FALSE)
+
+    assert (verdict.status, verdict.parsed, verdict.analysis) == (False, True, "Old.")
+    first, second = (call["prompt"] for call in CALLS["judge"])
+    assert second.startswith(first)
+    assert "could not be read" in second
+
+
+@pytest.mark.parametrize("reply", [FALSE, '{"status": "False", "analysis": "The pass'])
+def test_what_was_cut_off_is_doubt_whatever_it_says(reply: str):
+    verdict, after = judge(reply, model={"finish_reason": "length"}).judge(JUDGED)
+
+    assert (verdict.status, verdict.parsed) == (True, False)
+    assert [event.data["limit"] for event in after.events if event.kind == "cut_off"] == [512, 512]
+    assert "was cut off" in CALLS["judge"][1]["prompt"]
 
 
 def test_gives_its_analysis_or_what_it_wrote_instead():

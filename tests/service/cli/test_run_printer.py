@@ -57,3 +57,34 @@ def test_on_a_terminal_a_long_line_is_folded_within_its_indentation():
     assert heading == "Step 1"
     assert len(thought) > 1
     assert all(line.startswith("  ") and len(line) <= 20 for line in thought)
+
+
+COUNTED = {
+    "counts": {"total": 1, "sources": {"local": {"total": 1}}},
+    "usage": {"llm_calls": 7, "prompt_tokens": 12_000, "completion_tokens": 340, "seconds": 1.0},
+}
+
+
+def sent(host: str, role: str, calls: int, tokens: int = 0, remote: bool = True) -> dict[str, Any]:
+    numbers = {"calls": calls, "prompt_tokens": tokens, "completion_tokens": 0}
+    return {"host": host, "remote": remote, "role": role, **numbers}
+
+
+def test_what_went_to_a_remote_model_stands_in_the_last_lines():
+    models = [
+        sent("api.example.org", "llm", 5, 12_000),
+        sent("api.example.org", "judge", 1, 340),
+        sent("embed.example.org", "embedder", 1),
+        sent("localhost", "ranker", 3, remote=False),
+    ]
+
+    assert result_lines(**COUNTED, sent_to_models=models)[-2:] == [
+        "Sent to a remote model: 6 calls, 12,340 tokens, with your passages, to api.example.org.",
+        "Sent to a remote model: 1 call, with your queries, to embed.example.org.",
+    ]
+
+
+def test_where_every_model_is_local_nothing_is_printed_about_them():
+    models = [sent("localhost", "llm", 5, 12_000, remote=False)]
+
+    assert result_lines(**COUNTED, sent_to_models=models)[-1] == "No query was sent to the web."

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from fastapi import HTTPException
 
 from prefrag.pipelines.loading import find
 from prefrag.service.server.served_pipelines import prepare_pipeline
@@ -52,3 +53,39 @@ async def test_a_stream_that_nobody_reads_on_takes_no_further_step(wrapper: Wrap
     await chunks.aclose()
 
     assert len(CALLS["model"]) == 1
+
+
+REMOTE = {"model_settings": {"model_host": "api.example.org"}}
+
+
+async def test_a_stream_reports_what_went_to_a_remote_model_without_its_host(wrapper: Wrapper):
+    served = wrapper(search("alpha"), answer("1974"), **REMOTE)
+
+    chunks = await served.run_chat_completion_async("prefrag", MESSAGES, {"stream": True})
+    deltas = [choice.delta async for chunk in chunks for choice in chunk.choices]
+    reported = [getattr(delta, "reasoning_content", None) or delta.content or "" for delta in deltas]
+
+    assert "Sent to a remote model: 2 calls, 24 tokens, with your passages.\n" in reported
+    assert "api.example.org" not in "".join(reported)
+
+
+async def test_a_result_counts_the_calls_of_remote_models_and_leaves_their_hosts_out(wrapper: Wrapper):
+    served = wrapper(search("alpha"), answer("1974"), **REMOTE)
+
+    completion = await served.run_chat_completion_async("prefrag", MESSAGES, {})
+    result = await served.run_api_async("Who?")
+
+    counted = {"remote": True, "role": "llm", "calls": 2, "prompt_tokens": 20, "completion_tokens": 4}
+    assert completion.prefrag["sent_to_models"] == [counted]
+    assert result["sent_to_models"][0]["remote"]
+    assert "api.example.org" not in f"{completion}{result}"
+
+
+async def test_the_result_of_a_run_that_broke_off_has_no_host_either(wrapper: Wrapper):
+    served = wrapper("!down", **REMOTE)
+
+    with pytest.raises(HTTPException) as refusal:
+        await served.run_api_async("Who?")
+
+    assert refusal.value.result["sent_to_models"][0]["calls"] == 1  # type: ignore[attr-defined]
+    assert "api.example.org" not in str(refusal.value.result)  # type: ignore[attr-defined]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from prefrag.components.agent.reply_formats.fields import (
     MAX_QUERY_CHARACTERS,
     Tool,
+    announces_search,
     find_tool,
     one_answer,
     plain,
@@ -45,6 +46,22 @@ class TestReadLabel:
             ("CORRECT (nothing in it is incorrect)", Label.CORRECT),
             ("INCORRECT: it is not CORRECT", Label.INCORRECT),
             ("CORRECT\nIt could have been INCORRECT", Label.CORRECT),
+            ("CORRECT; nothing is wrong with it", Label.CORRECT),
+            ("Not entirely correct", Label.PARTIALLY_CORRECT),
+            ("The answer is not fully correct", Label.PARTIALLY_CORRECT),
+            ("not quite correct", Label.PARTIALLY_CORRECT),
+            ("Not entirely correct: the year is incorrect", Label.PARTIALLY_CORRECT),
+            ("partially incorrect", Label.PARTIALLY_CORRECT),
+            ("PARTIAL", Label.PARTIALLY_CORRECT),
+            ("PARTIALLY", Label.PARTIALLY_CORRECT),
+            ("It isn't correct", Label.INCORRECT),
+            ("It isn\u2019t correct", Label.INCORRECT),
+            ("far from correct", Label.INCORRECT),
+            ("Neither correct nor complete", Label.INCORRECT),
+            ("hardly correct", Label.INCORRECT),
+            ("not a correct answer", Label.INCORRECT),
+            ("WRONG", Label.INCORRECT),
+            ("not only correct but complete", Label.CORRECT),
         ],
     )
     def test_the_longer_labels_hold_the_shorter_ones(self, text: str, label: Label):
@@ -61,6 +78,7 @@ class TestReadLabel:
             "CORRECT, PARTIALLY CORRECT, INCORRECT",
             "one of CORRECT, PARTIALLY CORRECT, INCORRECT",
             "CORRECT / INCORRECT",
+            "not incorrect",
         ],
     )
     def test_reads_none_where_the_field_names_none_or_all(self, text: str):
@@ -149,6 +167,53 @@ class TestFindTool:
     @pytest.mark.parametrize("name", ["", "Search", "Search_3", "Telephone", "None"])
     def test_finds_no_other(self, name: str):
         assert find_tool(name, TOOLS) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("Here is the answer:\n\n1887 [1]", "1887 [1]"),
+        ("Here is the answer:\n1887 [1]", "1887 [1]"),
+        ("# Answer\n\n1887", "1887"),
+        ("**Answer**\n\n1887", "1887"),
+        ("**Answer:** 1887", "1887"),
+        ("Sure!\n\n1887", "1887"),
+        ("Based on the passages, I will explain.\n\nThe lamp was lit in 1887 [1].", "The lamp was lit in 1887 [1]."),
+        ("There are three ships:\n\n1. Alpha [1]\n\n2. Beta [2]", "There are three ships: 1. Alpha [1] 2. Beta [2]"),
+        ("There are three:\n- Alpha\n- Beta\n\nI hope that helps!", "There are three: - Alpha - Beta"),
+        ("1. Alpha\n\n2. Beta", "1. Alpha 2. Beta"),
+        ("1974\n\nI hope that helps!", "1974"),
+        ("**Alpha**\n\nAs the passages say.", "Alpha"),
+        ("The answer is 1887.\n\nHere is why: it was lit then.", "The answer is 1887."),
+        ("[1, 5]", "[1, 5]"),
+        ("x in [1, 2]", "x in [1, 2]"),
+    ],
+)
+def test_an_answer_is_what_a_reader_would_take(text: str, answer: str):
+    assert one_answer(text) == answer
+
+
+@given(st.text(max_size=300))
+def test_an_answer_is_one_line_of_bounded_length(text: str):
+    assert "\n" not in one_answer(text)
+
+
+@given(words, words)
+def test_no_paragraph_before_an_answer_takes_its_place(title: str, answer: str):
+    for before in (f"# {title}x\n\n", "Here is what I found:\n\n", "Let me answer.\n\n", "Answer:\n\n"):
+        assert one_answer(before + answer) == plain(answer)
+
+
+@pytest.mark.parametrize(
+    "text", ["I need to search for more.", "Let me look up the yard.", "Next, I will check the web."]
+)
+def test_the_announcement_of_a_search_is_recognised(text: str):
+    assert announces_search(text)
+
+
+@pytest.mark.parametrize("text", ["1974", "Search and Rescue", "I looked it up: it is 1974.", "Let me answer: 1974"])
+def test_an_answer_is_not_taken_for_the_announcement_of_a_search(text: str):
+    assert not announces_search(text)
 
 
 @pytest.mark.parametrize(

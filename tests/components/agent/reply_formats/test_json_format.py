@@ -132,7 +132,28 @@ class TestSearches:
         assert read('{"thought": "a", "action": "Search_Engine", "query": "the yar').query == "the yar"
 
 
+class TestRepliesOfAnotherForm:
+    def test_in_the_text_format_are_read(self):
+        assert read("Thought: a\nAction: Search_Engine\nAction Input: tide").query == "tide"
+        assert read("Thought: a\nFinal Answer: 1974\nSelf-Evaluation: INCORRECT").label is Label.INCORRECT
+
+    def test_with_keys_in_any_case_are_read(self):
+        assert read({"Thought": "a", "ACTION": "Search_Engine", "Query": "tide"}).query == "tide"
+
+    def test_that_invent_the_next_step_keep_the_first(self):
+        first = json.dumps({"thought": "a", "action": "Search_Engine", "query": "tide"})
+
+        assert read(f'{first}\n[1] made up\n{{"action": "Final_Answer", "answer": "1812"}}').query == "tide"
+
+    def test_that_want_no_further_search_end_it(self):
+        assert read({"thought": "I know.", "action": "None", "query": ""}).action is Action.NONE
+
+
 class TestAnswers:
+    def test_that_are_lists_or_objects_are_joined(self):
+        assert read({"action": "Final_Answer", "answer": ["Alpha", "Beta"]}).answer == "Alpha, Beta"
+        assert read({"action": "Final_Answer", "answer": {"text": "Alpha"}}).answer == "Alpha"
+
     def test_need_no_word_for_their_action(self):
         assert read({"answer": "1974", "label": "INCORRECT"}).label is Label.INCORRECT
 
@@ -154,9 +175,19 @@ class TestForcedAnswers:
         assert read({"action": "Search_Engine", "query": "x", "answer": "1974"}, must_answer=True).answer == "1974"
 
     def test_without_an_answer_are_the_thought(self):
-        step = read({"thought": "It is 1974.", "action": "Search_Engine", "query": "x"}, must_answer=True)
+        step = read({"thought": "It is 1974.", "action": "Final_Answer"}, must_answer=True)
 
         assert (step.action, step.answer) == (Action.ANSWER, "It is 1974.")
+
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            {"thought": "The yard is open.", "action": "Search_Engine", "query": "x"},
+            {"thought": "I need to search for more."},
+        ],
+    )
+    def test_that_search_instead_are_none(self, reply: dict[str, str]):
+        assert read(reply, must_answer=True).action is Action.UNREADABLE
 
     def test_may_be_words_without_an_object(self):
         assert read("It is\n**1974**.\n\nSurely.", must_answer=True).answer == "It is **1974**."

@@ -117,6 +117,8 @@ class TestSearches:
             ("Action: Search_Engine[tide tables]", "tide tables"),
             ('Action: search engine("tide tables")', "tide tables"),
             ("Action: `Search_Engine`\nAction_Input: tide tables", "tide tables"),
+            ("Thought 1: I look.\nAction 1: Search_Engine[tide tables]\nObservation 1: so", "tide tables"),
+            ("Action 1: Search_Engine\nAction Input 1: tide tables", "tide tables"),
         ],
     )
     def test_are_read_in_the_ways_that_models_write_them(self, reply: str, query: str):
@@ -155,6 +157,10 @@ class TestSeveralStepsInOneReply:
     def test_an_answer_behind_an_invented_observation_is_none(self):
         assert read("Thought: I remember." + self.INVENTED).action is Action.UNREADABLE
 
+    @pytest.mark.parametrize("must_answer", [True, False])
+    def test_one_that_opens_with_an_invented_observation_is_unreadable(self, must_answer: bool):
+        assert read(self.INVENTED.lstrip(), must_answer).action is Action.UNREADABLE
+
     def test_the_first_complete_answer_counts(self):
         step = read("Final Answer:\nThought: hm\nFinal Answer: 1974\nSelf-Evaluation: CORRECT\nFinal Answer: 1812")
 
@@ -179,8 +185,58 @@ class TestAnswers:
         assert (step.action, step.answer, step.label) == (Action.ANSWER, "1974", Label.INCORRECT)
         assert step.explanation == "A guess."
 
-    def test_no_action_and_no_answer_is_an_unknown_action(self):
-        assert read("Thought: I know.\nAction: None\nAction Input: None").action is Action.UNKNOWN_ACTION
+    @pytest.mark.parametrize(
+        "action",
+        [
+            "None\nAction Input: None",
+            "[None]",
+            "None needed",
+            "No further search needed.",
+            "N/A\nObservation: N/A",
+            "Final Answer",
+        ],
+    )
+    def test_no_action_and_no_answer_ends_the_search(self, action: str):
+        assert read(f"Thought: I know.\nAction: {action}").action is Action.NONE
+
+    @pytest.mark.parametrize(
+        "action",
+        [
+            "None\nAction Input: None",
+            "No further search needed",
+            "N/A\nObservation: none needed\nThought: I know",
+            "None\nAction Input: N/A\nThought: I know",
+        ],
+    )
+    def test_behind_no_action_and_its_empty_fields_are_answers(self, action: str):
+        step = read(f"Thought: I know.\nAction: {action}\nFinal Answer: 1974\nSelf-Evaluation: CORRECT")
+
+        assert (step.action, step.answer, step.label) == (Action.ANSWER, "1974", Label.CORRECT)
+
+    def test_no_action_with_an_input_is_an_unknown_action(self):
+        assert read("Thought: Hm.\nAction: None\nAction Input: the yard").action is Action.UNKNOWN_ACTION
+
+    def test_behind_no_action_and_an_invented_observation_are_none(self):
+        reply = "Action: None\nObservation: [1] Fake\nFinal Answer: 1812"
+
+        assert read(reply).action is Action.NONE
+
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            "Thought: I now know the final answer. Final Answer: 1974",
+            "Thought: The Final Answer: is near. **Final Answer:** 1974",
+            "I now know it.\nSo, final answer: 1974",
+            "Thought 2: I know.\nFinal Answer 2: 1974",
+        ],
+    )
+    def test_within_a_thought_or_numbered_are_read(self, reply: str):
+        assert (read(reply).action, read(reply).answer) == (Action.ANSWER, "1974")
+
+    def test_within_a_thought_before_an_action_are_none(self):
+        reply = "Thought: To give the Final Answer: I need more.\nAction: Search_Engine\nAction Input: x"
+
+        assert read(reply).action is Action.SEARCH
 
     def test_end_with_their_first_paragraph(self):
         assert read("Final Answer: 1974\n\nI hope that helps!").answer == "1974"
@@ -242,6 +298,17 @@ class TestForcedAnswers:
 
         assert (step.action, step.answer) == (Action.ANSWER, "1974")
 
-    @pytest.mark.parametrize("reply", ["", "\n", "Observation:", "Action: Search_Engine\nAction Input: x"])
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            "",
+            "\n",
+            "Observation:",
+            "Action: Search_Engine\nAction Input: x",
+            "Thought: I need to search for more.\nAction: Search_Engine\nAction Input: x",
+            "Thought: The yard is open.\nAction: Search_Engine\nAction Input: x",
+            "I need to look up the yard first.",
+        ],
+    )
     def test_without_a_word_are_unreadable(self, reply: str):
         assert read(reply, must_answer=True).action is Action.UNREADABLE

@@ -50,7 +50,7 @@ class TestAsking:
         assert all(spec["parameters"]["required"] == ["query"] for spec in specs)
 
     def test_leaves_the_choice_to_the_model_until_it_must_answer(self):
-        assert ToolsFormat().generation_kwargs(TOOLS, state(), must_answer=False) == {}
+        assert ToolsFormat().generation_kwargs(TOOLS, state(), must_answer=False) == {"parallel_tool_calls": False}
         assert ToolsFormat().generation_kwargs(TOOLS, state(), must_answer=True) == {"tool_choice": "none"}
 
 
@@ -101,6 +101,9 @@ class TestCalls:
             '<tool_call>\n{"name": "Search_Engine", "arguments": {"query": "tide"}}\n</tool_call>',
             '{"name": "Search_Engine", "parameters": {"query": "tide"}}',
             "Thought: hm\nAction: Search_Engine\nAction Input: tide",
+            '<function=Search_Engine>{"query": "tide"}</function>',
+            "<function=Search_Engine>\n<parameter=query>\ntide\n</parameter>\n</function>",
+            '{"name": "Search_Engine", "arguments": {"query": "tide"',
         ],
     )
     def test_that_stand_in_the_text_are_no_answers(self, text: str):
@@ -123,6 +126,23 @@ class TestAnswers:
         step = read(text)
 
         assert (step.action, step.answer) == (Action.ANSWER, "1974")
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "I need to look for Beatrix Ollard first. Let me search.",
+            '{"name": "Search_Engine", "arg',
+            "<tool_call>Search_Engine",
+            "Observation: [1] Fake\nFinal Answer: 1800",
+        ],
+    )
+    def test_that_only_announce_a_search_are_none(self, text: str):
+        assert read(text).action is Action.UNREADABLE
+
+    def test_that_are_forced_are_not_the_thought_beside_a_call(self):
+        call = called(("Search_Engine", {"query": "x"}), text="The year of the prize is still open to us.")
+
+        assert read(call, must_answer=True).action is Action.UNREADABLE
 
     def test_that_are_forced_win_over_a_call(self):
         step = read(called(("Search_Engine", {"query": "x"}), text="1974"), must_answer=True)

@@ -1,0 +1,258 @@
+"""Faults of the model server, the index and Elasticsearch: what a client of the served application gets, and when.
+
+Starts a model server that misbehaves on demand and ``prefrag serve`` over an index of the demo corpus, with short
+deadlines, asks once for each fault, and prints the status, the seconds, and whether the request ended within the
+deadline of a run and two seconds more. The command fails when one did not. The web is off.
+
+    python -m benchmarks.faults [--run-seconds 20] [--call-seconds 6] [--only 429]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import select
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+import prefrag
+from benchmarks.load import free_port, process
+from benchmarks.model_server import PrefragScript
+
+CORPUS = Path(prefrag.__file__).parent / "demo" / "local.jsonl"
+GRACE_SECONDS = 2.0
+_LARGE_BYTES = 50_000_000
+
+
+class Reply(BaseHTTPRequestHandler):
+    """One reply of the model server; its methods are the faults."""
+
+    protocol_version = "HTTP/1.1"
+    server: Server
+
+    def do_GET(self) -> None:
+        """List the model."""
+        self.send(200, {"object": "list", "data": [{"id": "simulated", "object": "model"}]})
+
+    def do_POST(self) -> None:
+        """Reply to a call with the fault of the moment."""
+        self.request_body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.calls += 1
+        self.server.fault(self)
+
+    def send(self, status: int, body: Any, length: int | None = None, **headers: str) -> None:
+        """Send a reply, as JSON unless it is bytes, under a length that may be false."""
+        payload = body if isinstance(body, bytes) else json.dumps(body).encode()
+        self.send_response(status)
+        headers = {"content-type": "application/json", "content-length": str(length or len(payload)), **headers}
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(payload)
+
+    def complete(self, text: str = "") -> None:
+        """Reply as a sound server does."""
+        prompt = "\n".join(str(message["content"]) for message in self.request_body["messages"])
+        message = {"role": "assistant", "content": text or self.server.script(prompt)}
+        choices = [{"index": 0, "finish_reason": "stop", "message": message}]
+        self.send(200, {"id": "1", "object": "chat.completion", "created": 0, "model": "simulated", "choices": choices})
+
+    def fail(self, status: int, **headers: str) -> None:
+        """Refuse the call."""
+        self.send(status, {"error": {"message": "The simulated server refuses."}}, **headers)
+
+    def hang(self, drip: bool = False) -> None:
+        """Never end, silently or with a byte a second, until the client leaves."""
+        if drip:
+            self.wfile.write(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n")
+        while not select.select([self.connection], [], [], 1.0)[0]:
+            if drip:
+                self.wfile.write(b" ")
+        self.close_connection = True
+
+    def cut(self) -> None:
+        """Close the connection in the middle of the body."""
+        self.send(200, b'{"choices": [', length=1_000)
+        self.close_connection = True
+
+    def reset(self) -> None:
+        """Reset the connection."""
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.connection.close()
+        self.close_connection = True
+
+    def log_message(self, *args: Any) -> None:
+        """Stay silent."""
+
+
+class Server(ThreadingHTTPServer):
+    """The model server.
+
+    ``fault`` sends each reply; ``calls`` counts them.
+    """
+
+    daemon_threads = True
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Reply)
+        self.fault: Callable[[Reply], None] = Reply.complete
+        self.calls = 0
+        self.script = PrefragScript()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Let clients leave without a word."""
+
+
+def fail_in_the_middle(reply: Reply) -> None:
+    if reply.server.calls < 3:
+        reply.complete()
+    else:
+        reply.fail(500)
+
+
+FAULTS: dict[str, Callable[[Reply], None]] = {
+    "none": Reply.complete,
+    "model hangs": Reply.hang,
+    "model drips a byte a second": lambda reply: reply.hang(drip=True),
+    "429, Retry-After 1": lambda reply: reply.fail(429, retry_after="1"),
+    "429, Retry-After 30": lambda reply: reply.fail(429, retry_after="30"),
+    "429, Retry-After 3600": lambda reply: reply.fail(429, retry_after="3600"),
+    "500": lambda reply: reply.fail(500),
+    "500 from the third call on": fail_in_the_middle,
+    "connection reset": Reply.reset,
+    "cut in the middle of the body": Reply.cut,
+    "malformed JSON": lambda reply: reply.send(200, b'{"choices": ['),
+    "HTML": lambda reply: reply.send(200, b"<html><body>Sign in</body></html>", content_type="text/html"),
+    "a reply of 50 MB": lambda reply: reply.complete("x" * _LARGE_BYTES),
+}
+
+
+class Table:
+    """Ask once for each fault, and print a line of the table.
+
+    :param limit: Seconds within which a request has to end.
+    :param only: A text in the names of the faults to try.
+    """
+
+    def __init__(self, limit: float, only: str):
+        self.limit = limit
+        self.only = only
+        self.late: list[str] = []
+        self._asked = 100_000
+        print(f"{'fault':<32} {'status':>6} {'seconds':>8}  in time  what the client reads")
+
+    def ask(self, fault: str, url: str, pipeline: str = "prefrag") -> None:
+        """Ask a question while there is a fault."""
+        if self.only not in fault:
+            return
+        self._asked += 1
+        began = time.monotonic()
+        try:
+            body = {"question": f"Where was Q-{self._asked} born?"}
+            reply = httpx.post(f"{url}/{pipeline}/run", json=body, timeout=3 * self.limit)
+            status, text = str(reply.status_code), _read(reply)
+        except httpx.HTTPError as error:
+            status, text = "none", type(error).__name__
+        seconds = time.monotonic() - began
+        if seconds > self.limit or status == "none":
+            self.late.append(fault)
+        in_time = "no" if fault in self.late else "yes"
+        print(f"{fault:<32} {status:>6} {seconds:>8.1f}  {in_time:<7}  {text[:150]}", flush=True)
+
+
+def _read(reply: httpx.Response) -> str:
+    try:
+        body = reply.json()
+    except ValueError:
+        return " ".join(reply.text.split())
+    result = body.get("result") or {}
+    errors = "; ".join(result.get("errors") or ())
+    return str(body.get("detail") or f"{result.get('answer')!r} {errors}")
+
+
+@contextmanager
+def serve(data: Path, pipeline: str, **environment: str) -> Iterator[str]:
+    """Run the served application over the indexes of a folder. Yields its address."""
+    port = free_port()
+    command = [sys.executable, "-m", "prefrag.service.cli.main", "serve", "--port", str(port), "--pipeline", pipeline]
+    url = f"http://127.0.0.1:{port}"
+    # Not /ready, which waits for servers that are down here.
+    with process(*command, ready=f"{url}/live", PREFRAG_DATA_DIR=str(data), **environment):
+        yield url
+
+
+def damage(folder: Path) -> None:
+    """Turn over every hundredth byte of the files of an index, in place."""
+    for file in (file for file in folder.rglob("*") if file.is_file() and file.suffix not in (".json", ".lock")):
+        content = bytearray(file.read_bytes())
+        for place in range(0, len(content), 100):
+            content[place] ^= 0xFF
+        with file.open("r+b") as opened:
+            opened.write(content)
+
+
+def find_index(data: Path) -> Path:
+    (found,) = {file.parent for file in data.rglob("meta.json")}
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--run-seconds", type=float, default=20)
+    parser.add_argument("--call-seconds", type=float, default=6)
+    parser.add_argument("--only", default="")
+    given = parser.parse_args()
+    model = Server()
+    threading.Thread(target=model.serve_forever, daemon=True).start()
+    environment = {
+        "PREFRAG_LLM_BASE_URL": f"http://127.0.0.1:{model.server_port}/v1",
+        "PREFRAG_LLM_MODEL": "simulated",
+        "PREFRAG_LLM_SECONDS": str(given.call_seconds),
+        "PREFRAG_RUN_SECONDS": str(given.run_seconds),
+        "PREFRAG_WEB": "off",
+        "HAYHOOKS_LOG_LEVEL": "ERROR",
+    }
+    table = Table(given.run_seconds + GRACE_SECONDS, given.only)
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as servers:
+        data = Path(folder)
+        index = [sys.executable, "-m", "prefrag.service.cli.main", "index", str(CORPUS)]
+        own = {**os.environ, "PREFRAG_DATA_DIR": folder}
+        subprocess.run(index, env=own, check=True, stdin=subprocess.DEVNULL, capture_output=True)
+        url = servers.enter_context(serve(data, "prefrag", **environment))
+        for fault, reply in FAULTS.items():
+            model.fault, model.calls = reply, 0
+            table.ask(fault, url)
+        model.fault = Reply.complete
+        passages, aside = find_index(data), data / "aside"
+        shutil.copytree(passages, aside)
+        shutil.rmtree(passages)
+        table.ask("index removed under the server", url)
+        shutil.copytree(aside, passages)
+        damage(passages)
+        table.ask("index damaged", url)
+        elsewhere = {**environment, "PREFRAG_ELASTICSEARCH_URL": f"http://127.0.0.1:{free_port()}"}
+        with serve(data, "prefrag_elasticsearch", **elsewhere) as other:
+            table.ask("Elasticsearch down", other, "prefrag_elasticsearch")
+        model.shutdown()
+        model.server_close()
+        table.ask("model down", url)
+    if table.late:
+        raise SystemExit(f"Not within {table.limit:g} s: {', '.join(table.late)}.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,256 @@
+"""Where a model runs: on this machine, on a host that the administrator names, or elsewhere.
+
+A model that runs elsewhere is an exit, because every passage of a prompt goes there.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from haystack.utils import Secret
+
+from prefrag.components.errors import PrefragError
+from prefrag.components.parts import walk_parts
+
+Role = Literal["llm", "embedder", "ranker"]
+
+THIS_MACHINE = "localhost"
+UNKNOWN = "unknown"
+_SWITCH = "PREFRAG_REMOTE_MODEL"
+_LOCAL_HOSTS = "PREFRAG_LOCAL_HOSTS"
+
+_HOST_NAME = re.compile(r"(?:\*\.)?[\w-]+(?:\.[\w-]+)*")
+# The attributes in which chat generators, embedders and rankers for Haystack keep the address of their server.
+_ADDRESSES = ("api_base_url", "azure_endpoint", "api_url", "base_url", "url")
+# Components of Haystack and its integrations that compute in this process.
+_IN_PROCESS = re.compile(r"Transformers|HuggingFaceLocal|LlamaCpp|Fastembed|Optimum")
+_ROLE_OF_NAME: dict[str, Role] = {"Generator": "llm", "Embedder": "embedder", "Ranker": "ranker"}
+
+
+class RemoteModelRefused(PrefragError, ValueError):
+    """Report a model that is not on this machine while ``PREFRAG_REMOTE_MODEL`` is off."""
+
+    exit_code = 2
+
+
+@dataclass(frozen=True)
+class Model:
+    """A model that a component calls.
+
+    :param role: What it is for.
+    :param host: The host on which it runs, without user, port and path; ``unknown`` where that cannot be seen.
+    """
+
+    role: Role
+    host: str
+
+
+def read_host(url: str) -> str:
+    """Read the host of an address.
+
+    :param url: A URL, or a host with or without a port.
+    :returns: The host in lower case, without user, port and path.
+    """
+    try:
+        return urlsplit(url if "://" in url else f"//{url}").hostname or UNKNOWN
+    except ValueError:
+        return UNKNOWN
+
+
+def is_local(host: str) -> bool:
+    """Check whether a host is this machine, or one that ``PREFRAG_LOCAL_HOSTS`` names; no name is looked up.
+
+    :param host: The name or address of a host.
+    :returns: Whether it is.
+    :raises ValueError: When ``PREFRAG_LOCAL_HOSTS`` cannot be used.
+    """
+    return _is_local(host, os.environ.get(_LOCAL_HOSTS, ""))
+
+
+def find_models(part: Any) -> list[Model]:
+    """Find the models that a component calls, those of its nested parts included.
+
+    A class states where its model runs with an attribute ``model_host``. Of other chat generators and embedders the
+    address of the server is read, and one that shows no address counts as ``unknown``. A class that keeps a part twice,
+    serialised and built, names what it calls in ``model_parts``.
+
+    :param part: A component, a pipeline, or the serialised form of a component.
+    :returns: The models; none for a component that calls none.
+    """
+    found: list[tuple[str, Model]] = []
+    unplaced: list[tuple[str, Model]] = []
+    for path, inner in walk_parts(part, descend=lambda each: not _shows_its_models(each)):
+        if (called := getattr(inner, "model_parts", None)) is not None:
+            found += [(path, model) for model in find_models(called)]
+        elif model := _locate(inner):
+            found.append((path, model))
+        # Any component may sort documents in this process, but text is generated and embedded by a model somewhere.
+        elif (role := _role(inner)) in ("llm", "embedder"):
+            unplaced.append((path, Model(role, UNKNOWN)))
+    # One that only chooses among others has theirs inside it.
+    places = [path for path, _ in [*found, *unplaced]]
+    found += [(path, model) for path, model in unplaced if not any(_is_inside(place, path) for place in places)]
+    return [model for _, model in found]
+
+
+def find_host(chat_generator: Any) -> str:
+    """Find the host to which a chat generator sends its prompts.
+
+    :param chat_generator: The chat generator.
+    :returns: The host. Of one that chooses among models, all remote hosts, joined by ``or``.
+    """
+    hosts = [model.host for model in find_models(chat_generator)] or [UNKNOWN]
+    remote = dict.fromkeys(host for host in hosts if not is_local(host))
+    return " or ".join(remote) or hosts[0]
+
+
+def refuse_remote_models(part: Any) -> None:
+    """Refuse a component that calls a model on another machine, if the administrator has switched them off.
+
+    A value of ``PREFRAG_REMOTE_MODEL`` that is not understood refuses them too.
+
+    :param part: A component, a pipeline, or the serialised form of a component.
+    :raises RemoteModelRefused: When there is such a model.
+    :raises ValueError: When ``PREFRAG_LOCAL_HOSTS`` cannot be used.
+    """
+    remote = [model for model in find_models(part) if not is_local(model.host)]
+    if not remote or os.environ.get(_SWITCH, "").strip().lower() in ("", "on", "true", "yes", "1"):
+        return
+    places = dict.fromkeys(
+        f"{model.role} at {'an unknown host' if model.host == UNKNOWN else model.host}" for model in remote
+    )
+    raise RemoteModelRefused(
+        f"{_SWITCH} is off, and this would send every passage to a model outside this machine ({', '.join(places)}). "
+        f"If the host is yours, name it in {_LOCAL_HOSTS}; else use a local model, or set {_SWITCH}=on."
+    )
+
+
+@lru_cache(maxsize=256)
+def _is_local(host: str, local_hosts: str) -> bool:
+    name = _normalise(host)
+    address = _read_address(name)
+    if name == THIS_MACHINE or (address is not None and address.is_loopback):
+        return True
+    return any(_matches(name, address, _normalise(entry)) for entry in local_hosts.split(",") if entry.strip())
+
+
+def _normalise(host: str) -> str:
+    return host.strip().removeprefix("[").removesuffix("]").removesuffix(".").lower()
+
+
+def _read_address(host: str) -> IPv4Address | IPv6Address | None:
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def _matches(name: str, address: IPv4Address | IPv6Address | None, entry: str) -> bool:
+    if network := _read_network(entry):
+        return address is not None and address in network
+    if not _HOST_NAME.fullmatch(entry):
+        raise ValueError(
+            f"{_LOCAL_HOSTS} holds '{entry}': give names, *.domains, addresses or networks such as 10.0.0.0/8, "
+            "separated by commas."
+        )
+    return name.endswith(entry[1:]) if entry.startswith("*.") else name == entry
+
+
+def _read_network(entry: str) -> IPv4Network | IPv6Network | None:
+    try:
+        return ip_network(entry, strict=False)
+    except ValueError:
+        return None
+
+
+def _locate(part: Any) -> Model | None:
+    role = _role(part)
+    host = _find_host(part) if role else None
+    return Model(role, host) if role and host else None
+
+
+def _shows_its_models(part: Any) -> bool:
+    return getattr(part, "model_parts", None) is not None or _locate(part) is not None
+
+
+def _is_inside(path: str, outer: str) -> bool:
+    return path.startswith(f"{outer}.") if outer else bool(path)
+
+
+def _is_block(part: Any) -> bool:
+    return isinstance(part, dict) and isinstance(part.get("type"), str) and "." in part["type"]
+
+
+def _attributes(part: Any) -> Mapping[str, Any]:
+    if _is_block(part):
+        return part.get("init_parameters") or {}
+    return getattr(part, "__dict__", {})
+
+
+def _names(part: Any) -> list[str]:
+    if _is_block(part):
+        return [part["type"].rpartition(".")[2]]
+    return [each.__name__ for each in type(part).__mro__]
+
+
+def _role(part: Any) -> Role | None:
+    """Find out whether a part is a model, from what it takes and gives.
+
+    :param part: Any value.
+    :returns: What it is for; None for a part that is no model.
+    """
+    if _is_block(part):
+        # Its class is not imported here, because that may load PyTorch.
+        return next((role for word, role in _ROLE_OF_NAME.items() if word in _names(part)[0]), None)
+    run = getattr(part, "run", None)
+    if not callable(run) or isinstance(part, type):
+        return None
+    sockets = getattr(getattr(part, "__haystack_output__", None), "_sockets_dict", None)
+    takes = inspect.signature(run).parameters
+    if "replies" in sockets if sockets is not None else "messages" in takes:
+        return "llm"
+    if "embedding" in sockets if sockets is not None else "text" in takes:
+        return "embedder"
+    if "documents" in takes:
+        return "embedder" if any("Embedder" in name for name in _names(part)) else "ranker"
+    return None
+
+
+def _find_host(part: Any) -> str | None:
+    """Find the host of a model.
+
+    :param part: The component, or its serialised form.
+    :returns: The host; None where the component itself does not show it.
+    """
+    values, names = _attributes(part), _names(part)
+    declared = values.get("model_host") or getattr(part, "model_host", None)
+    if isinstance(declared, str):
+        return declared
+    if any(_IN_PROCESS.search(name) for name in names):
+        return THIS_MACHINE
+    client = values.get("client") or values.get("_client")
+    addresses = [getattr(client, "base_url", None), getattr(getattr(client, "meta", None), "endpoint_url", None)]
+    addresses += [values.get(name) for name in _ADDRESSES]
+    if isinstance(values.get("api_params"), Mapping):
+        addresses.append(values["api_params"].get("url"))
+    for address in addresses:
+        # A client keeps its address as an object.
+        if address and (text := str(address)):
+            return read_host(text)
+    if any(name.startswith("OpenAI") for name in names):
+        return read_host(os.environ.get("OPENAI_BASE_URL") or "https://api.openai.com")
+    # What takes a key calls somebody's server.
+    return UNKNOWN if any(_is_secret(value) for value in values.values()) else None
+
+
+def _is_secret(value: Any) -> bool:
+    return isinstance(value, Secret) or (isinstance(value, dict) and "env_vars" in value)

@@ -1,0 +1,108 @@
+"""The parameters that a model server refuses: found by its message, left out, and remembered for the next calls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from haystack.dataclasses import ChatMessage, ChatRole
+
+from prefrag.components.generators.model_server import ModelServer, ModelServerError
+
+# The statuses with which servers refuse a parameter that they do not know.
+_BAD_REQUEST = (400, 422)
+# What a call can do without, and the advice that spares the first call of a process. A reply has a limit in any case,
+# under another name, and the reasoner cuts a reply itself where `stop` would have ended it.
+_ADVICE = {
+    "response_format": "set {prefix}STRUCTURED to json_object or off",
+    "continue_final_message": "set `continue_turn: false` in the Reasoner",
+    "chat_template_kwargs": "unset {prefix}THINKING",
+    "max_tokens": "set `max_completion_tokens` in the YAML",
+    "parallel_tool_calls": "",
+    "frequency_penalty": "",
+    "temperature": "",
+    "top_p": "",
+    "stop": "",
+}
+# Servers refuse these two without naming them.
+_SUSPECTS = ("response_format", "continue_final_message")
+
+_refused: dict[ModelServer, frozenset[str]] = {}
+
+
+def refused_by(server: ModelServer) -> frozenset[str]:
+    """Return the parameters that a server has refused by name in this process.
+
+    :param server: The server.
+    :returns: Their names.
+    """
+    return _refused.get(server, frozenset())
+
+
+def remember(server: ModelServer, names: Iterable[str]) -> None:
+    """Remember the parameters without which a server took a call.
+
+    :param server: The server.
+    :param names: The names of the parameters.
+    """
+    _refused[server] = refused_by(server) | frozenset(names)
+
+
+def find_refused(error: ModelServerError, request: dict[str, Any]) -> tuple[list[str], bool]:
+    """Find the parameters for which a server refused a call.
+
+    :param error: The server's refusal.
+    :param request: The parameters that were sent.
+    :returns: Their names, none where the call was refused for something else; and whether the server named them.
+    """
+    if error.status not in _BAD_REQUEST:
+        return [], False
+    sent = {**request, **(request.get("extra_body") or {})}
+    present = [name for name in _ADVICE if sent.get(name) is not None]
+    named = [name for name in present if re.search(rf"(?<!\w){name}(?!\w)", str(error))]
+    return (named, True) if named else ([name for name in present if name in _SUSPECTS], False)
+
+
+def advise(names: Collection[str], prefix: str) -> str:
+    """Write how to spare the call that is refused.
+
+    :param names: The parameters that were refused.
+    :param prefix: The prefix of the environment variables of this model.
+    :returns: The advice; empty where there is none.
+    """
+    advice = [_ADVICE[name].format(prefix=prefix) for name in names if _ADVICE[name]]
+    return f" If that works, {', and '.join(advice)} to spare the first call." if advice else ""
+
+
+def leave_out(
+    names: Collection[str], messages: list[ChatMessage], request: dict[str, Any]
+) -> tuple[list[ChatMessage], dict[str, Any]]:
+    """Remove parameters from a call.
+
+    :param names: Their names.
+    :param messages: The conversation.
+    :param request: The parameters of the call.
+    :returns: The conversation and the remaining parameters.
+    """
+    dropped = set(names)
+    if "continue_final_message" in dropped and "continue_final_message" in (request.get("extra_body") or {}):
+        dropped.add("add_generation_prompt")
+        messages = _join_last_turns(messages)
+    simpler = {name: value for name, value in request.items() if name not in {*dropped, "extra_body"}}
+    if "max_tokens" in dropped and request.get("max_tokens") is not None:
+        simpler.setdefault("max_completion_tokens", request["max_tokens"])
+    extra_body = {name: value for name, value in (request.get("extra_body") or {}).items() if name not in dropped}
+    return messages, {**simpler, "extra_body": extra_body} if extra_body else simpler
+
+
+def _join_last_turns(messages: list[ChatMessage]) -> list[ChatMessage]:
+    """Append the turn that the model should continue to the message before it.
+
+    :param messages: The conversation.
+    :returns: The conversation; unchanged where it does not end in a turn to continue.
+    """
+    *others, question, begun = messages
+    if not (question.is_from(ChatRole.USER) and begun.is_from(ChatRole.ASSISTANT)):
+        return messages
+    return [*others, ChatMessage.from_user(f"{question.text}\n\n{begun.text}")]

@@ -1,0 +1,43 @@
+"""State in words what a run sent to models on other machines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def write_sent_to_models(result: Mapping[str, Any], with_host: bool = True) -> list[str]:
+    """Write what a run sent to models that are not on this machine or the administrator's network.
+
+    :param result: The result of a run, or the part of it that exists.
+    :param with_host: Whether to name the hosts, which clients of the service do not learn.
+    :returns: One line a remote host and kind of content; none where everything stayed.
+    """
+    sums: dict[tuple[str, str], tuple[int, int]] = {}
+    for sent in result.get("sent_to_models") or ():
+        if sent["remote"]:
+            # An embedder of queries gets no passage.
+            key = ("your queries" if sent["role"] == "embedder" else "your passages", sent.get("host") or "")
+            calls, tokens = sums.get(key, (0, 0))
+            sums[key] = calls + sent["calls"], tokens + sent["prompt_tokens"] + sent["completion_tokens"]
+    return [
+        f"Sent to a remote model: {_count(calls, 'call')}, {f'{tokens:,} tokens, ' if tokens else ''}with {content}"
+        + (f", to {host}." if with_host and host else ".")
+        for (content, host), (calls, tokens) in sums.items()
+    ]
+
+
+def hide_model_hosts(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Take the hosts of models out of a result, for the clients of the service.
+
+    :param result: The result of a run, or the part of it that exists.
+    :returns: A copy whose ``sent_to_models`` names roles and counts, but no host.
+    """
+    if "sent_to_models" not in result:
+        return dict(result)
+    hidden = [{name: value for name, value in sent.items() if name != "host"} for sent in result["sent_to_models"]]
+    return {**result, "sent_to_models": hidden}
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

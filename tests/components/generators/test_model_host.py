@@ -1,0 +1,258 @@
+"""Where a model runs, seen without a look-up of any name."""
+
+from __future__ import annotations
+
+import socket
+from typing import Any
+
+import pytest
+from haystack.components.embedders import OpenAIDocumentEmbedder, OpenAITextEmbedder
+from haystack.components.generators.chat import FallbackChatGenerator, OpenAIChatGenerator
+from haystack.components.rankers import LLMRanker
+from haystack.utils import Secret
+
+from prefrag.components.generators.chat_model import ChatModel
+from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
+from prefrag.components.generators.model_host import (
+    Model,
+    RemoteModelRefused,
+    find_host,
+    find_models,
+    is_local,
+    read_host,
+    refuse_remote_models,
+)
+from prefrag.components.generators.recorded_chat_generator import RecordedChatGenerator
+from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
+from prefrag.components.recording import Recording
+from prefrag.components.retrievers.dense_retriever import DenseRetriever
+from tests.fakes import ScriptedChatGenerator, ScriptedRetriever
+
+KEY = Secret.from_token("sk-secret")
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    def look_up(*args: Any, **kwargs: Any) -> None:
+        raise AssertionError("A name was looked up.")
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    for name in ("PREFRAG_LLM_BASE_URL", "PREFRAG_JUDGE_BASE_URL", "PREFRAG_LOCAL_HOSTS", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LOCALHOST", "localhost.", "127.0.0.1", "127.8.9.1", "::1", "[::1]", "::ffff:127.0.0.1"]
+)
+def test_loopback_is_local(host: str):
+    assert is_local(host)
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "api.example.org",
+        "10.0.0.5",
+        "192.168.0.2",
+        "0.0.0.0",
+        "::",
+        "unknown",
+        "",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example",
+        "2130706433",
+        "ollama",
+    ],
+)
+def test_everything_else_is_remote(host: str):
+    assert not is_local(host)
+
+
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [
+        ("ollama", True),
+        ("Ollama.", True),
+        ("gpu.corp.example", True),
+        ("a.b.corp.example", True),
+        ("corp.example", False),
+        ("evilcorp.example", False),
+        ("gpu.corp.example.evil.example", False),
+        ("10.200.0.9", True),
+        ("::ffff:10.200.0.9", True),
+        ("11.0.0.9", False),
+        ("192.168.7.7", True),
+        ("192.168.7.8", False),
+        ("fd00::8", True),
+        ("fe00::8", False),
+        ("10.evil.example", False),
+    ],
+)
+def test_the_administrator_names_hosts_domains_and_networks(host: str, local: bool, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_LOCAL_HOSTS", "ollama, *.corp.example,10.0.0.0/8,192.168.7.7, fd00::/8,")
+
+    assert is_local(host) is local
+
+
+@pytest.mark.parametrize("entry", ["*", "http://gpu:8000", "gpu:8000", "10.0.0.0/99", "*corp.example", "a b"])
+def test_an_entry_that_cannot_be_used_is_named(entry: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_LOCAL_HOSTS", entry)
+
+    with pytest.raises(ValueError, match="PREFRAG_LOCAL_HOSTS holds '"):
+        is_local("api.example.org")
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://user:password@API.example.org:8443/v1?key=1", "api.example.org"),
+        ("http://[::1]:8000/v1", "::1"),
+        ("gpu:11434", "gpu"),
+        ("http://127.0.0.1@evil.example/", "evil.example"),
+        ("http://[broken", "unknown"),
+        ("", "unknown"),
+    ],
+)
+def test_a_host_has_no_user_port_or_path(url: str, host: str):
+    assert read_host(url) == host
+
+
+def block(name: str, **parameters: Any) -> dict[str, Any]:
+    return {"type": f"some.package.{name}", "init_parameters": parameters}
+
+
+class WebLikeSearch:
+    """Takes a key, and is no model."""
+
+    api_key = KEY
+
+    def run(self, query: str) -> dict[str, Any]:
+        return {"documents": []}
+
+
+class KeyedRanker:
+    """Somebody's ranker, which takes the key of a server."""
+
+    def __init__(self) -> None:
+        self.key = KEY
+
+    def run(self, query: str, documents: list[Any]) -> dict[str, Any]:
+        return {"documents": documents}
+
+
+class MutedGenerator:
+    """Somebody's generator, which does not show where it sends its prompts."""
+
+    def run(self, messages: list[Any]) -> dict[str, Any]:
+        return {"replies": []}
+
+
+def openai(url: str | None = None) -> OpenAIChatGenerator:
+    return OpenAIChatGenerator(api_key=KEY, api_base_url=url)
+
+
+@pytest.mark.parametrize(
+    ("make", "models"),
+    [
+        (lambda: openai(), [Model("llm", "api.openai.com")]),
+        (lambda: openai("http://gpu:8000/v1"), [Model("llm", "gpu")]),
+        (
+            lambda: FallbackChatGenerator([openai("http://localhost/v1"), openai()]),
+            [Model("llm", "localhost"), Model("llm", "api.openai.com")],
+        ),
+        (lambda: OpenAITextEmbedder(api_key=KEY), [Model("embedder", "api.openai.com")]),
+        (
+            lambda: block("AzureOpenAITextEmbedder", azure_endpoint="https://mine.azure.example"),
+            [Model("embedder", "mine.azure.example")],
+        ),
+        (
+            lambda: OpenAIDocumentEmbedder(api_key=KEY, api_base_url="http://127.0.0.1:1/v1"),
+            [Model("embedder", "127.0.0.1")],
+        ),
+        (lambda: block("HuggingFaceTEIRanker", url="http://tei:80"), [Model("ranker", "tei")]),
+        (lambda: KeyedRanker(), [Model("ranker", "unknown")]),
+        (lambda: LLMRanker(chat_generator=openai()), [Model("llm", "api.openai.com")]),
+        (lambda: MutedGenerator(), [Model("llm", "unknown")]),
+        (lambda: EmbeddedChatGenerator(), [Model("llm", "localhost")]),
+        (lambda: ChatModel(), [Model("llm", "localhost")]),
+        (lambda: WebLikeSearch(), []),
+        (lambda: TitleMatchRanker(), []),
+        (lambda: ScriptedRetriever({}, "local"), []),
+        (lambda: block("OpenAITextEmbedder"), [Model("embedder", "api.openai.com")]),
+        (lambda: block("OpenAITextEmbedder", api_base_url="http://gpu/v1"), [Model("embedder", "gpu")]),
+        (lambda: block("CohereTextEmbedder"), [Model("embedder", "unknown")]),
+        (
+            lambda: block("SentenceTransformersTextEmbedder", token={"env_vars": ["T"]}),
+            [Model("embedder", "localhost")],
+        ),
+        (
+            lambda: block("HuggingFaceAPITextEmbedder", api_params={"url": "http://tei:80"}),
+            [Model("embedder", "tei")],
+        ),
+        (
+            lambda: DenseRetriever(block("OpenAITextEmbedder"), ScriptedRetriever({}, "local")),  # type: ignore[arg-type]
+            [Model("embedder", "api.openai.com")],
+        ),
+        (lambda: [ScriptedRetriever({}, "local"), None, "text", 3], []),
+    ],
+)
+def test_the_models_of_a_component_are_found_with_their_hosts(make: Any, models: list[Model]):
+    assert find_models(make()) == models
+
+
+def test_an_openai_component_without_an_address_follows_the_variable_of_its_client(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://gpu:8000/v1")
+
+    assert find_models([openai(), block("OpenAITextEmbedder")]) == [Model("llm", "gpu"), Model("embedder", "gpu")]
+
+
+def test_the_chat_model_runs_where_its_variables_say(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_LLM_BASE_URL", "https://user:secret@api.example.org/v1")
+    monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", "http://127.0.0.1:8000/v1")
+
+    assert find_models([ChatModel(), ChatModel(role="judge")]) == [
+        Model("llm", "api.example.org"),
+        Model("llm", "127.0.0.1"),
+    ]
+
+
+def test_a_choice_among_models_names_every_remote_one():
+    chosen = FallbackChatGenerator([openai("http://localhost/v1"), openai("http://gpu/v1"), openai()])
+
+    assert find_host(chosen) == "gpu or api.openai.com"
+    assert find_host(FallbackChatGenerator([openai("http://localhost/v1"), openai("http://127.0.0.1/")])) == "localhost"
+
+
+def test_a_recording_sends_nothing_while_it_is_replayed(tmp_path: Any):
+    remote = ScriptedChatGenerator(["1974"], model_host="api.example.org")
+    file = tmp_path / "kept.jsonl"
+    recorded = RecordedChatGenerator(Recording(str(file), "record"), "llm", remote)
+    file.touch()
+
+    assert find_host(recorded) == "api.example.org"
+    assert find_host(RecordedChatGenerator(Recording(str(file), "replay"), "llm", remote)) == "localhost"
+
+
+@pytest.mark.parametrize("value", ["off", "OFF", "no", "of", "0"])
+def test_a_remote_model_is_refused_with_what_to_set(value: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_REMOTE_MODEL", value)
+
+    with pytest.raises(RemoteModelRefused) as refusal:
+        refuse_remote_models(ScriptedChatGenerator([], model_host="api.example.org"))
+
+    for part in ("PREFRAG_REMOTE_MODEL is off", "llm at api.example.org", "PREFRAG_LOCAL_HOSTS"):
+        assert part in str(refusal.value)
+
+
+def test_a_model_on_a_named_host_is_not_refused(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_REMOTE_MODEL", "off")
+    monkeypatch.setenv("PREFRAG_LOCAL_HOSTS", "*.corp.example")
+
+    refuse_remote_models(ScriptedChatGenerator([], model_host="gpu.corp.example"))
+
+
+@pytest.mark.parametrize("value", ["", "on", "On"])
+def test_remote_models_are_allowed_by_default(value: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_REMOTE_MODEL", value)
+
+    refuse_remote_models(ScriptedChatGenerator([], model_host="api.example.org"))

@@ -1,0 +1,194 @@
+"""What cannot be read, or was cut off, decides nothing: no answer, no query, no verdict. On the shipped YAML."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from prefrag import pipelines
+from prefrag.pipelines import RunFailed
+from tests.fakes import CALLS
+from tests.pipelines.replies import replying
+from tests.pipelines.scripted import answer, scripted, search, verdict
+
+QUESTION = "In which year did the yard that built alpha win the prize?"
+TWO_SEARCHES = (search("alpha"), search("beta delta"), answer())
+# The scripted model ends a reply that it was not allowed to finish with this character.
+CUT = "\u2026"
+
+
+async def run(pipeline: Any, **options: Any) -> dict[str, Any]:
+    return await pipelines.ask_async(pipeline, QUESTION, **options)
+
+
+def events(result: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    return [event for event in result["trace"] if event["kind"] == kind]
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "I would say maybe.",
+        "",
+        "<think>The new passages are",
+        '{"analysis": "New.", "status": "Fal' + CUT,
+        verdict(False) + CUT,
+    ],
+)
+async def test_a_verdict_in_doubt_sends_no_query_out(reply: str):
+    result = await run(scripted(*TWO_SEARCHES, verdicts=(reply,)))
+
+    assert result["answer"] == "1974"
+    assert result["steps"][1]["source"] == "local"
+    assert (CALLS.get("web"), result["queries_sent_out"]) == (None, [])
+    assert result["usage"]["calls"]["judge"] == 2
+    assert events(result, "verdict")[-1]["parsed"] is False
+
+
+async def test_a_verdict_that_is_read_the_second_time_counts():
+    result = await run(scripted(*TWO_SEARCHES, verdicts=("Maybe.", verdict(False))))
+
+    assert result["steps"][1]["source"] == "web"
+    assert [event["caller"] for event in events(result, "unreadable")] == ["judge"]
+    assert events(result, "unreadable")[0]["again"] is True
+
+
+async def test_doubt_may_end_the_run():
+    replace = {"judge.judge.on_doubt": "end"}
+
+    with pytest.raises(RunFailed, match="verdict could not be read twice") as failure:
+        await run(scripted(*TWO_SEARCHES, verdicts=("Maybe.",), replace=replace))
+
+    assert failure.value.result["steps"][0]["source"] == "local"
+    assert CALLS.get("web") is None
+
+
+async def test_a_passage_that_the_judge_quotes_decides_nothing():
+    quoted = 'One passage contains {"status": "False"}, which I ignore.\n' + verdict(True)
+
+    result = await run(scripted(*TWO_SEARCHES, verdicts=(quoted,)))
+
+    assert result["steps"][1]["source"] == "local"
+    assert CALLS.get("web") is None
+
+
+class TestRepliesThatAreCutOff:
+    async def test_are_corrected_with_the_reason(self):
+        result = await run(
+            scripted(search("alpha"), f"Thought: I know.\nFinal Answer: lit in the year 18{CUT}", answer())
+        )
+
+        assert result["answer"] == "1974"
+        assert result["steps"][1]["action"] == "unreadable"
+        assert "The reply was cut off at 512 tokens before it was finished" in CALLS["model"][2]["prompt"]
+        (cut,) = events(result, "cut_off")
+        assert (cut["caller"], cut["limit"]) == ("reasoner", 512)
+        assert result["errors"] == [], "it happened once, and a whole reply followed"
+
+    async def test_are_not_searched_for(self):
+        result = await run(scripted(f"Thought: a\nAction: Search_Engine\nAction Input: alp{CUT}", answer()))
+
+        assert result["counts"]["total"] == 0
+
+    async def test_count_as_far_as_they_were_finished(self):
+        reply = f"Thought: a\nFinal Answer: 1974\nSelf-Evaluation: CORRECT\nExplanation: As the pass{CUT}"
+
+        result = await run(scripted(search("alpha"), reply))
+
+        assert (result["answer"], result["label"], result["usage"]["llm_calls"]) == ("1974", "CORRECT", 2)
+
+    async def test_with_half_a_label_do_not_count(self):
+        result = await run(scripted(f"Thought: a\nFinal Answer: 1812\nSelf-Evaluation: {CUT}", answer()))
+
+        assert result["answer"] == "1974"
+
+    @pytest.mark.parametrize("reply", [f"Final Answer: it was lit in the year 18{CUT}", "<think>Let me see, the"])
+    async def test_again_and_again_are_an_error_that_states_what_to_do(self, reply: str):
+        result = await run(scripted(reply))
+
+        assert (result["answer"], result["forced"]) == ("", True)
+        assert any(
+            "cut off at 512 tokens: raise PREFRAG_LLM_MAX_TOKENS" in error and "PREFRAG_LLM_THINKING=off" in error
+            for error in result["errors"]
+        )
+
+    @pytest.mark.parametrize("form", ["text", "json", "tools", "tags"])
+    async def test_are_no_answers_in_any_format(self, form: str):
+        texts = {
+            "text": "Final Answer: lit in 18",
+            "json": '{"thought": "a", "action": "Final_Answer", "answer": "lit in 18',
+            "tools": "lit in the year 18",
+            "tags": "<think>a</think><answer>lit in the year 18",
+        }
+        whole = {
+            "text": "Final Answer: 1974",
+            "json": json.dumps({"thought": "a", "action": "Final_Answer", "answer": "1974"}),
+            "tools": "Final Answer: 1974",
+            "tags": "<think>a</think><answer>1974</answer>",
+        }
+        script = [{"text": texts[form], "meta": {"finish_reason": "length"}}, {"text": whole[form]}]
+        model = {"type": "tests.pipelines.replies.ReplyingChatGenerator", "init_parameters": {"script": script}}
+
+        result = await run(replying(form=form, replace={"Reasoner.chat_generator": model}))
+
+        assert result["answer"] == "1974"
+        assert result["steps"][0]["action"] == "unreadable"
+
+
+class TestAForcedReplyThatSearches:
+    SEARCHES = (search("alpha"), search("beta"), search("alpha"), search("beta"))
+
+    async def test_is_no_answer(self):
+        last = search("more", thought="I need to search for more.")
+
+        result = await run(scripted(*self.SEARCHES, last))
+
+        assert result["answer"] == ""
+        assert "The model gave no answer in words." in result["errors"]
+
+    async def test_leaves_the_answer_before_it(self):
+        script = (answer("1812", "INCORRECT"), *self.SEARCHES, search("more", thought="The yard is open."))
+
+        result = await run(scripted(*script))
+
+        assert (result["answer"], result["label"], result["forced"]) == ("1812", "INCORRECT", True)
+
+
+async def test_no_further_search_goes_to_the_final_answer():
+    result = await run(scripted(search("alpha"), "Thought: That is all.\nAction: None", "Final Answer: 1974"))
+
+    assert (result["answer"], result["forced"]) == ("1974", False)
+    assert len(events(result, "no_further_search")) == 1
+
+
+async def test_a_reply_that_opens_with_an_invented_observation_is_no_answer():
+    invented = "Observation: [1] Fake\nThought: so\nFinal Answer: 1800\nSelf-Evaluation: CORRECT"
+
+    result = await run(scripted(invented, search("alpha"), answer()))
+
+    assert result["answer"] == "1974"
+    assert result["steps"][0]["action"] == "unreadable"
+
+
+async def test_of_parallel_calls_the_first_is_used_and_the_trace_states_it():
+    calls = [("Search_Engine", {"query": "alpha"}), ("Search_Engine", {"query": "beta"})]
+    script = [{"text": "I look.", "calls": calls}, {"text": "Final Answer: 1974"}]
+    model = {"type": "tests.pipelines.replies.ReplyingChatGenerator", "init_parameters": {"script": script}}
+
+    result = await run(replying(form="tools", replace={"Reasoner.chat_generator": model}))
+
+    assert [call["query"] for call in CALLS["local"]] == ["alpha"]
+    assert [event["number"] for event in events(result, "calls_dropped")] == [1]
+    assert CALLS["model"][0]["generation_kwargs"]["parallel_tool_calls"] is False
+
+
+@pytest.mark.parametrize("pipeline", ["vanilla_local", "dr_rag_qdc"])
+async def test_a_method_of_one_call_takes_no_announcement_for_an_answer(pipeline: str):
+    result = await run(
+        scripted("Thought: I need to search.\nAction: Search_Engine\nAction Input: x", pipeline=pipeline)
+    )
+
+    assert result["answer"] == ""
+    assert "The model gave no answer in words." in result["errors"]
