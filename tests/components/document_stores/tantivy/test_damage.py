@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import resource
-import shutil
-from collections import namedtuple
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +15,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from tests.components.document_stores.tantivy.passages import damage, passage
+from tests.full_disk import files_of_at_most, say_full
 from tests.indexes import index_of
 
 HERONS = [passage(f"{n}", f"The heron number {n} by the river", f"Bird {n}") for n in range(300)]
@@ -97,24 +94,12 @@ class TestCheck:
         store.check()
 
 
-@contextmanager
-def files_of_at_most(size: int) -> Iterator[None]:
-    """Let no file grow beyond a size, as on a disk that is full."""
-    before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
-
 @pytest.mark.skipif("sys.platform == 'win32'")
 class TestFullDisk:
     # The first is written at the commit; the others fill the memory of the writer before.
     @pytest.mark.parametrize("number", [3, pytest.param(60_000, marks=pytest.mark.slow)])
     def test_is_named_and_what_was_there_stays(self, herons: Path, monkeypatch: pytest.MonkeyPatch, number: int):
-        usage = namedtuple("usage", "total used free")
-        monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(1, 1, 0))
+        say_full(monkeypatch)
         store = TantivyDocumentStore(path=str(herons))
         words = " ".join(f"word{n}" for n in range(40))
 
