@@ -21,6 +21,7 @@ from prefrag.components.errors import BadInput, PrefragError
 from prefrag.components.generators.model_server import ModelServerError
 from prefrag.components.recording import RECORDING
 from prefrag.components.state.answer_composer import compose
+from prefrag.components.state.request_limits import check_filters, keep_newest_turns
 from prefrag.components.state.state import Event, RunError, State
 from prefrag.pipelines.engine_tasks import end_with_tasks
 from prefrag.pipelines.loading import load
@@ -97,6 +98,9 @@ async def stream(
     :raises ValueError: When the question or an option cannot be used.
     :raises RunFailed: When the run breaks off.
     """
+    # Haystack copies the inputs, which takes seconds for a large filter or a long history.
+    check_filters(options.get("filters"))
+    options["history"] = keep_newest_turns(options.get("history")) or None
     inputs = {"question": question, **{name: value for name, value in options.items() if value is not None}}
     # Joiners add nothing to the trace, and every output that is watched is copied.
     watched = {name for name, part in pipeline.walk() if name != "answer" and not isinstance(part, BranchJoiner)}

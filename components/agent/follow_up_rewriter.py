@@ -12,8 +12,8 @@ from prefrag.components.generators.json_reply import object_schema, read_object,
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
 from prefrag.components.generators.token_budget import estimate_tokens
 from prefrag.components.prompts.render_prompt import prompt_path
+from prefrag.components.state.request_limits import MAX_QUESTION_CHARACTERS
 from prefrag.components.state.state import State
-from prefrag.components.state.state_builder import MAX_QUESTION_CHARACTERS
 
 _SCHEMA = object_schema(question={"type": "string", "minLength": 3, "maxLength": 600})
 # Older turns seldom matter, and a long conversation must leave room for the passages in the window.

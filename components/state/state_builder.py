@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from haystack import Document, component
-from haystack.errors import FilterError
-from haystack.utils.filters import document_matches_filter
+from haystack import component
 
 from prefrag.components.state.attached import attach
+from prefrag.components.state.request_limits import check_filters, check_question, keep_newest_turns
 from prefrag.components.state.state import RunSettings, State
 from prefrag.components.state.web_switch import WEB_CLOSED, WEB_SWITCH, web_setting
-
-MAX_QUESTION_CHARACTERS = 4_000
 
 
 @component
@@ -66,7 +64,7 @@ class StateBuilder:
             ("max_steps", max_steps, 0),
             ("max_supplements", max_supplements, 0),
         ):
-            if not isinstance(value, int) or value < least:
+            if not _is_from(value, least, math.inf):
                 raise ValueError(f"{name} is {value!r}: set it to a whole number of at least {least}.")
         self.sources = list(sources)
         self.preferred = preferred
@@ -92,8 +90,8 @@ class StateBuilder:
     ) -> dict[str, State]:
         """Build the state of a run, with the settings of the pipeline narrowed by the request.
 
-        :param question: The question, at most 4,000 characters.
-        :param history: Earlier turns of the conversation, oldest first, as ``{"role", "content"}``.
+        :param question: The question, at most 4,000 characters and 4,500 bytes.
+        :param history: Earlier turns of the conversation, oldest first, as ``{"role", "content"}``; the newest stay.
         :param sources: The sources that this run may search; by default all.
         :param preferred: The source that this run searches first.
         :param top_k: The number of documents a retrieval in this run.
@@ -104,16 +102,12 @@ class StateBuilder:
         :returns: ``state``, the start of the run.
         :raises ValueError: When the question is empty, too long or no text, or an option cannot be granted.
         """
-        question = question.strip()
-        if not question:
-            raise ValueError("The question is empty: ask something.")
-        if len(question) > MAX_QUESTION_CHARACTERS:
-            raise ValueError(f"The question has {len(question)} characters: shorten it to {MAX_QUESTION_CHARACTERS}.")
-        if any("\ud800" <= character <= "\udfff" for character in question):
-            raise ValueError("The question holds half of a surrogate pair, which is no character: send it as UTF-8.")
+        question = check_question(question)
+        turns = tuple((turn["role"], turn["content"]) for turn in keep_newest_turns(history))
+        check_filters(filters)
         closed, reason = self._closed()
         settings = self._narrow(sources, preferred, top_k, max_steps, filters, closed, reason)
-        state = State(question, settings, history=_turns(history or ()), started=time.perf_counter())
+        state = State(question, settings, history=turns, started=time.perf_counter())
         if shut := [name for name in (self.sources if sources is None else sources) if name in closed]:
             state = state.with_event("closed", sources=shut, reason=reason)
         return {"state": replace(state, attached=attach(documents or ()))}
@@ -132,8 +126,8 @@ class StateBuilder:
     ) -> dict[str, State]:
         """Do as :meth:`run` does, without blocking the event loop.
 
-        :param question: The question, at most 4,000 characters.
-        :param history: Earlier turns of the conversation, oldest first, as ``{"role", "content"}``.
+        :param question: The question, at most 4,000 characters and 4,500 bytes.
+        :param history: Earlier turns of the conversation, oldest first, as ``{"role", "content"}``; the newest stay.
         :param sources: The sources that this run may search; by default all.
         :param preferred: The source that this run searches first.
         :param top_k: The number of documents a retrieval in this run.
@@ -174,7 +168,7 @@ class StateBuilder:
         wanted = self.sources if sources is None else list(sources)
         choice = f"choose from {self.sources}" if self.sources else "this pipeline retrieves nothing"
         if unknown := [name for name in wanted if name not in self.sources]:
-            raise ValueError(f"There is no source {unknown}: {choice}.")
+            raise ValueError(f"There is no source {unknown[:3]}: {choice}.")
         allowed = tuple(name for name in self.sources if name in wanted and name not in closed)
         if self.sources and not allowed:
             reason = reason if closed.intersection(wanted) else "the request allows none"
@@ -191,11 +185,10 @@ class StateBuilder:
                 why = f": {reason}" if first in closed else ""
                 raise ValueError(f"'{first}' cannot be preferred: this run may search {list(allowed)} only{why}.")
             first = allowed[0]
-        if top_k is not None and not 1 <= top_k <= self.max_top_k:
+        if top_k is not None and not _is_from(top_k, 1, self.max_top_k):
             raise ValueError(f"top_k is {top_k}: ask for 1 to {self.max_top_k} documents.")
-        if max_steps is not None and not 0 <= max_steps <= self.max_steps:
+        if max_steps is not None and not _is_from(max_steps, 0, self.max_steps):
             raise ValueError(f"max_steps is {max_steps}: ask for 0 to {self.max_steps} steps.")
-        _check(filters)
         return RunSettings(
             sources=allowed,
             preferred=first,
@@ -207,30 +200,6 @@ class StateBuilder:
         )
 
 
-def _turns(history: Sequence[Mapping[str, str]]) -> tuple[tuple[str, str], ...]:
-    for turn in history:
-        if not all(isinstance(turn.get(key) or "", str) for key in ("role", "content")) or not turn.get("role"):
-            raise ValueError('A turn of the history is not {"role": ..., "content": ...} with two texts: repair it.')
-    return tuple((turn["role"], turn["content"]) for turn in history if turn.get("content"))
-
-
-def _check(filters: Mapping[str, Any] | None) -> None:
-    """Refuse a filter that cannot be read: its source would fail, and the query would go to the next one unfiltered.
-
-    :param filters: A Haystack metadata filter.
-    :raises ValueError: When it cannot be read.
-    """
-    if not filters:
-        return
-    waiting = [filters]
-    try:
-        while waiting:
-            condition = waiting.pop()
-            document_matches_filter(dict(condition), Document(content=""))
-            # Haystack stops at the first condition that decides, so each is checked separately.
-            waiting.extend(condition.get("conditions", ()))
-    except (FilterError, TypeError, ValueError, AttributeError, KeyError) as error:
-        raise ValueError(
-            f"The filters cannot be understood: {error}. Write them as Haystack does, for example "
-            '{"field": "meta.year", "operator": ">=", "value": 2000}.'
-        ) from error
+def _is_from(value: Any, least: int, most: float) -> bool:
+    """Check whether a value is a whole number in a range; Python takes True for 1."""
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most

@@ -13,7 +13,7 @@ from haystack import Document
 
 from prefrag.components.errors import BadInput
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
-from prefrag.components.text.unicode_form import one_form
+from prefrag.components.text.unicode_form import is_text, one_form
 
 MOST_LINE_BYTES = 10_000_000
 # Elasticsearch refuses longer ids.
@@ -171,7 +171,5 @@ def _refuse_date(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_unicode(text: str) -> None:
-    try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise PassageError("it holds half of a surrogate pair, which is no text") from error
+    if not is_text(text):
+        raise PassageError("it holds half of a surrogate pair, which is no text")

@@ -1,4 +1,4 @@
-"""The one Unicode form of texts that are compared."""
+"""The one Unicode form of texts that are compared, and what is no text at all."""
 
 from __future__ import annotations
 
@@ -22,3 +22,16 @@ def one_form(text: str) -> str:
     for ligature, letters in _LIGATURES.items():
         text = text.replace(ligature, letters)
     return text
+
+
+def is_text(text: str) -> bool:
+    """Check whether a text can be stored and sent: half of a surrogate pair is no character.
+
+    :param text: Any text.
+    :returns: Whether it can be written as UTF-8.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

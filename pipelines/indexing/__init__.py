@@ -12,11 +12,20 @@ from haystack.document_stores.types import DocumentStore
 from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX
 from prefrag.pipelines.indexing.corpora import index_corpus
 from prefrag.pipelines.indexing.deletion import find_passages
-from prefrag.pipelines.indexing.discovery import CORPUS_SUFFIX, find_files
+from prefrag.pipelines.indexing.discovery import CORPUS_SUFFIX, find_files, printable, real_path
 from prefrag.pipelines.indexing.files import index_files
 from prefrag.pipelines.indexing.origin import origin_of
-from prefrag.pipelines.indexing.pruning import prune_passages
-from prefrag.pipelines.indexing.report import Deletion, IndexedFile, IndexReport, OnProgress, Progress, Skipped
+from prefrag.pipelines.indexing.pruning import prune_passages, select_below
+from prefrag.pipelines.indexing.report import (
+    Deletion,
+    IndexedFile,
+    IndexReport,
+    OnPlan,
+    OnProgress,
+    Progress,
+    PrunePlan,
+    Skipped,
+)
 from prefrag.pipelines.indexing.stores import open_passages
 from prefrag.pipelines.indexing.tally import Tally
 
@@ -26,8 +35,10 @@ __all__ = [
     "Deletion",
     "IndexReport",
     "IndexedFile",
+    "OnPlan",
     "OnProgress",
     "Progress",
+    "PrunePlan",
     "Skipped",
     "delete_documents",
     "index",
@@ -47,6 +58,7 @@ def index(
     split_sources: bool = False,
     prune: bool = False,
     on_progress: OnProgress | None = None,
+    on_plan: OnPlan | None = None,
 ) -> IndexReport:
     """Index corpora, files and folders.
 
@@ -65,8 +77,10 @@ def index(
     :param language: The language of stemmer and stop words for a new index; None is English.
     :param split_sources: Keep the simulated sources of a corpus apart: lines whose `source` is `local` or `both` go
         to the index, `web` or `both` to a second one of the same name with `-web`. Files go to the first.
-    :param prune: Whether to call `prune` at the end.
+    :param prune: Whether to prune at the end, as `prune` does, but only what was indexed from the given folders, and
+        beside the given files.
     :param on_progress: Called after every write and every file.
+    :param on_plan: Called before pruning deletes, with what it will delete from an index.
     :returns: What was done and what was skipped.
     :raises FileNotFoundError: When a path does not exist; nothing was indexed then.
     :raises ValueError: When the store, the language or the name is invalid.
@@ -74,6 +88,7 @@ def index(
     """
     started = time.perf_counter()
     report = IndexReport()
+    paths = list(paths)
     files = list(find_files(paths, report))
     local = open_passages(store, index, language=language, make=True)
     web = None
@@ -89,8 +104,9 @@ def index(
             if file.is_corpus:
                 index_corpus(file, local, web, tally)
         if prune:
+            below = select_below([printable(real_path(path)) for path in paths])
             for passages in filter(None, (local, web)):
-                prune_passages(passages, report)
+                prune_passages(passages, report, concerns=below, on_plan=on_plan)
     finally:
         for passages in filter(None, (local, web)):
             passages.finish()
@@ -127,6 +143,7 @@ def delete_documents(
     :param index: The name of the index.
     :param store: As for `index`.
     :returns: The number of deleted passages, and the targets that the index does not hold.
+    :raises BadInput: When a target names nothing, or everything: an empty text, `.` or `/`. Nothing is deleted then.
     :raises FileNotFoundError: When there is no such index.
     :raises DocumentStoreError: When the store fails.
     """
@@ -138,22 +155,30 @@ def delete_documents(
     return Deletion(len(ids), [target for target, of_target in found.items() if not of_target])
 
 
-def prune(index: str = DEFAULT_INDEX, *, store: str | DocumentStore = "tantivy") -> IndexReport:
+def prune(
+    index: str = DEFAULT_INDEX,
+    *,
+    store: str | DocumentStore = "tantivy",
+    on_plan: OnPlan | None = None,
+    dry_run: bool = False,
+) -> IndexReport:
     """Delete the passages of files that no longer exist and of lines that left a corpus.
 
-    A corpus with an unreadable line keeps all its passages, because that line may be one of them. Nothing is deleted
-    when the folder of all files of the index is missing, because then a drive is probably not mounted.
+    A corpus with an unreadable line keeps all its passages, because that line may be one of them. Nothing of a folder
+    is deleted while the folder is missing or holds no file, because then a drive is probably not mounted.
 
     :param index: The name of the index.
     :param store: As for `index`.
-    :returns: What was deleted (`deleted`, `pruned`) and what could not be checked (`skipped`).
+    :param on_plan: Called before anything is deleted, with what will be.
+    :param dry_run: Whether to delete nothing, only to call `on_plan`.
+    :returns: What was deleted (`deleted`, `pruned`) and what could not be checked or was spared (`skipped`).
     :raises FileNotFoundError: When there is no such index.
     :raises DocumentStoreError: When the store fails.
     """
     started = time.perf_counter()
     report = IndexReport()
     passages = open_passages(store, index, change=True)
-    prune_passages(passages, report)
+    prune_passages(passages, report, on_plan=on_plan, dry_run=dry_run)
     passages.finish()
     report.seconds = time.perf_counter() - started
     return report

@@ -49,6 +49,11 @@ def find_files(paths: Iterable[str | os.PathLike[str]], report: IndexReport) -> 
             if str(real) in seen:
                 continue
             seen.add(str(real))
+            kind_is_read = _is_read(real)
+            if candidate is not path and not kind_is_read and not _is_read(candidate):
+                # A picture among the texts of a folder is nothing that the user expects to be read.
+                report.other_kinds[printable(real.suffix.lower())] += 1
+                continue
             try:
                 status = real.stat()
                 str(real).encode()
@@ -57,7 +62,7 @@ def find_files(paths: Iterable[str | os.PathLike[str]], report: IndexReport) -> 
             except UnicodeEncodeError:
                 reason = "its name is not UTF-8: rename it"
             else:
-                if real.suffix.lower() not in (*FORMATS, CORPUS_SUFFIX):
+                if not kind_is_read:
                     reason = f"it is none of the kinds of file that are read ({', '.join(FORMATS)}, {CORPUS_SUFFIX})"
                 elif not stat.S_ISREG(status.st_mode):
                     # Reading a pipe or a device would wait forever.
@@ -84,6 +89,10 @@ def printable(path: str | os.PathLike[str]) -> str:
     :returns: The path, with a backslash code for every byte that is not UTF-8.
     """
     return os.fspath(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _is_read(path: Path) -> bool:
+    return path.suffix.lower() in (*FORMATS, CORPUS_SUFFIX)
 
 
 def _walk(path: Path, seen: set[str], report: IndexReport) -> Iterator[Path]:

@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import yaml
 from haystack import Document, Pipeline
 from haystack.components.converters import HTMLToDocument, MarkdownToDocument, PyPDFToDocument, TextFileToDocument
 from haystack.components.joiners import DocumentJoiner
@@ -25,6 +26,7 @@ from haystack.dataclasses import ByteStream
 from prefrag.components.errors import PrefragError
 from prefrag.components.text.unicode_form import one_form
 from prefrag.pipelines.indexing.passage_splitting import split_into_passages
+from prefrag.pipelines.indexing.time_limit import TooLong, limit_seconds
 
 TEXT, MARKDOWN, HTML, PDF = "text/plain", "text/markdown", "text/html", "application/pdf"
 FORMATS = {
@@ -37,7 +39,10 @@ FORMATS = {
     ".xhtml": HTML,
     ".pdf": PDF,
 }
-MOST_BYTES = 200_000_000
+# A converter holds a whole file, Markdown and HTML in up to a hundred times its size.
+MOST_BYTES = {TEXT: 50_000_000, MARKDOWN: 5_000_000, HTML: 10_000_000, PDF: 200_000_000}
+# A large book takes a minute or two; what takes longer may never end.
+MOST_SECONDS = 300
 
 # Part of every fingerprint, so that a new way of making passages marks every file as changed.
 _RECIPE = 2
@@ -50,7 +55,19 @@ _CONVERTERS: dict[str, Callable[[], Any]] = {
 }
 _BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 _DECLARED_CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
-_LOGGERS = ("haystack.components.converters", "pypdf", "trafilatura", "htmldate", "justext")
+# A title stands at the beginning, and a front matter is short.
+_TITLE_CHARACTERS = 50_000
+_MOST_FRONT_MATTER = 10_000
+_MOST_BRACKETS = 200
+_FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)(?:\r?\n)---[ \t]*(?=\r?\n|\Z)", re.DOTALL)
+_LOGGERS = (
+    "haystack.components.converters",
+    "haystack.components.preprocessors",
+    "pypdf",
+    "trafilatura",
+    "htmldate",
+    "justext",
+)
 
 
 class CannotRead(PrefragError):
@@ -98,12 +115,17 @@ class FileConverter:
             text = data.decode(encoding)
             if "\0" in text:
                 raise CannotRead("it is not text (it holds zero bytes)")
-        own_title = _pdf_title(data) if mime_type == PDF else _TITLES[mime_type](text)
-
         source = ByteStream(data, mime_type=mime_type, meta={"encoding": encoding})
+        if mime_type == MARKDOWN and not _is_small_front_matter(text):
+            # Behind an empty line the converter takes it for a part of the text.
+            source = ByteStream(f"\n{text}".encode(), mime_type=mime_type, meta={"encoding": "utf-8"})
         with _collect_warnings() as complaints:
             try:
-                result = self.pipeline.run({"by_type": {"sources": [source]}})
+                with limit_seconds(MOST_SECONDS):
+                    own_title = _pdf_title(data) if mime_type == PDF else _TITLES[mime_type](text)
+                    result = self.pipeline.run({"by_type": {"sources": [source]}})
+            except TooLong as error:
+                raise CannotRead(f"its conversion takes more than {MOST_SECONDS} s: split it") from error
             except PipelineRuntimeError as error:
                 # The splitter refuses the output of the HTML converter for a page without text.
                 if mime_type == HTML and isinstance(error.__cause__, ValueError):
@@ -201,6 +223,23 @@ def _encoding(data: bytes, mime_type: str) -> str:
     return encoding
 
 
+def _is_small_front_matter(text: str) -> bool:
+    """Check whether the front matter, if there is one, is short and without aliases.
+
+    YAML repeats what an alias names, and aliases of aliases make gigabytes of a few lines.
+    """
+    if (front := _FRONT_MATTER.match(text)) is None:
+        return True
+    # Reading nested brackets takes a time that grows with the square of their number.
+    if len(front[1]) > _MOST_FRONT_MATTER or front[1].count("[") + front[1].count("{") > _MOST_BRACKETS:
+        return False
+    try:
+        return not any(isinstance(token, yaml.AliasToken) for token in yaml.scan(front[1]))
+    except yaml.YAMLError:
+        # The converter reports it.
+        return True
+
+
 def _text_title(text: str) -> str:
     return ""
 
@@ -208,7 +247,7 @@ def _text_title(text: str) -> str:
 def _markdown_title(text: str) -> str:
     from markdown_it import MarkdownIt
 
-    tokens = MarkdownIt().parse(re.sub(r"\A\ufeff?---[ \t]*\r?\n.*?\n---[ \t]*(?=\r?\n|\Z)", "", text, flags=re.DOTALL))
+    tokens = MarkdownIt().parse(_FRONT_MATTER.sub("", text)[:_TITLE_CHARACTERS])
     for token, content in pairwise(tokens):
         if token.type == "heading_open":
             words = "".join(child.content for child in content.children or [] if child.type in ("text", "code_inline"))
@@ -219,8 +258,11 @@ def _markdown_title(text: str) -> str:
 
 def _html_title(text: str) -> str:
     for tag in ("title", "h1"):
-        if match := re.search(rf"<{tag}\b[^>]*>(.*?)</{tag}\s*>", text, re.IGNORECASE | re.DOTALL):
-            title = _one_line(html.unescape(re.sub(r"<[^>]*>", "", match[1])))
+        # Only what follows the first one is searched for its end: otherwise a page full of them would take hours.
+        if (start := re.search(rf"<{tag}\b[^>]{{0,1000}}>", text, re.IGNORECASE)) and (
+            end := re.compile(rf"</{tag}\s*>", re.IGNORECASE).search(text, start.end(), start.end() + _TITLE_CHARACTERS)
+        ):
+            title = _one_line(html.unescape(re.sub(r"<[^<>]*>", "", text[start.end() : end.start()])))
             if title:
                 return title
     return ""

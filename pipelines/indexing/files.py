@@ -9,7 +9,7 @@ from pathlib import Path
 from haystack import Document
 
 from prefrag.pipelines.indexing.discovery import FoundFile
-from prefrag.pipelines.indexing.file_conversion import MOST_BYTES, CannotRead, FileConverter, fingerprint
+from prefrag.pipelines.indexing.file_conversion import FORMATS, MOST_BYTES, CannotRead, FileConverter, fingerprint
 from prefrag.pipelines.indexing.stores import MOST_BATCH_BYTES, PassageStore
 from prefrag.pipelines.indexing.tally import Tally
 
@@ -57,8 +57,10 @@ def index_files(files: Sequence[FoundFile], store: PassageStore, tally: Tally) -
 def _read(path: Path) -> bytes:
     try:
         size = path.stat().st_size
-        if size > MOST_BYTES:
-            raise CannotRead(f"it has {size // 10**6} MB, and files up to {MOST_BYTES // 10**6} MB are read: split it")
+        if size > (most := MOST_BYTES[FORMATS[path.suffix.lower()]]):
+            raise CannotRead(
+                f"it has {size / 10**6:.0f} MB, and {path.suffix} files up to {most // 10**6} MB are read: split it"
+            )
         return path.read_bytes()
     except OSError as error:
         raise CannotRead(f"it cannot be read ({error.strerror})") from error

@@ -78,7 +78,7 @@ def _sentences(text: str) -> Iterator[str]:
         if boundary["blank"] is not None:
             paragraph = text[start : boundary.start()]
             # A short paragraph that does not end like a sentence is the heading of the next one.
-            if not _ENDED.search(paragraph[-20:]) and len(paragraph.split()) < _HEADING_WORDS:
+            if not _ENDED.search(paragraph[-20:]) and len(paragraph.split(maxsplit=_HEADING_WORDS)) < _HEADING_WORDS:
                 continue
         elif boundary["sentence"] is not None:
             before = text[max(start, boundary.start() - 10) : boundary.end("sentence")]
@@ -92,7 +92,9 @@ def _sentences(text: str) -> Iterator[str]:
 
 def _runs_of_words(line: str) -> Iterator[str]:
     run, words = "", 0
-    for word in re.findall(r"\s*\S+\s*|\s+", line):
+    # One after the other: the words of a file in one line take ten times the memory of the file.
+    for match in re.finditer(r"\s*\S+\s*|\s+", line):
+        word = match[0]
         for start in range(0, len(word), MOST_CHARACTERS):
             piece = word[start : start + MOST_CHARACTERS]
             if run and (words + 1 > MOST_WORDS or len(run) + len(piece) > MOST_CHARACTERS):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -48,6 +49,26 @@ class Skipped:
         return one_line(f"{self.path}{'' if self.line is None else f', line {self.line}'}: {self.reason}")
 
 
+@dataclass(frozen=True)
+class PrunePlan:
+    """What a pruning is about to delete.
+
+    :param gone: The number of passages of each file that no longer exists.
+    :param shortened: The number of passages of each corpus whose lines left it.
+    """
+
+    gone: dict[str, int]
+    shortened: dict[str, int]
+
+    @property
+    def passages(self) -> int:
+        """The number of all passages."""
+        return sum(self.gone.values()) + sum(self.shortened.values())
+
+
+OnPlan = Callable[[PrunePlan], None]
+
+
 @dataclass
 class IndexReport:
     """The counts of one indexing.
@@ -61,6 +82,7 @@ class IndexReport:
     :param pruned: Files that no longer exist, whose passages were deleted.
     :param skipped: What was skipped, with the reason; at most the first 20 lines of each corpus.
     :param skipped_lines: The number of all lines that were skipped.
+    :param other_kinds: The number of files in folders that are of no kind that is read, by suffix.
     :param seconds: The duration.
     """
 
@@ -73,6 +95,7 @@ class IndexReport:
     pruned: list[str] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     skipped_lines: int = 0
+    other_kinds: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
 
 

@@ -18,7 +18,7 @@ from prefrag.service.cli.web_consent import choose_web_answer
 
 # Everything heavy is imported where it is used, so that help comes at once.
 if TYPE_CHECKING:
-    from prefrag.pipelines.indexing import IndexReport
+    from prefrag.pipelines.indexing import IndexReport, PrunePlan
 
 
 class Store(StrEnum):
@@ -51,7 +51,9 @@ def index_documents(
     split_sources: Annotated[
         bool, typer.Option("--split-sources", help="Lines whose `source` is `web` go to a second index, NAME-web.")
     ] = False,
-    prune: Annotated[bool, typer.Option("--prune", help="Then delete passages whose file or line is gone.")] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Then delete passages of these paths whose file or line is gone.")
+    ] = False,
     dense: Annotated[
         bool, typer.Option("--dense", help="Then embed what is new, for dense and hybrid retrieval (extra `dense`).")
     ] = False,
@@ -83,6 +85,7 @@ def index_documents(
             split_sources=split_sources,
             prune=prune,
             on_progress=on_progress,
+            on_plan=_print_plan,
         )
     if answer is not None:
         # Where every file was skipped there is no index.
@@ -102,8 +105,8 @@ def list_documents(
     """List the files and corpora of an index, with the number of their passages."""
     from dataclasses import asdict
 
+    from prefrag.components.text.one_line import one_line
     from prefrag.pipelines import indexing
-    from prefrag.pipelines.trace_text import one_line
 
     listed = indexing.list_documents(_index_name(index), store.value)
     if as_json:
@@ -131,18 +134,32 @@ def delete_documents(
         raise Missing(f"Not in the index: {', '.join(deletion.unknown)}.")
 
 
-def prune_documents(index: IndexOption = None, store: StoreOption = Store.tantivy) -> None:
+def prune_documents(
+    index: IndexOption = None,
+    store: StoreOption = Store.tantivy,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be deleted.")] = False,
+) -> None:
     """Delete the passages of files that are gone and of lines that left their corpus."""
     from prefrag.pipelines import indexing
 
     name = _index_name(index)
-    report = indexing.prune(name, store=store.value)
+    report = indexing.prune(name, store=store.value, on_plan=_print_plan, dry_run=dry_run)
     _print_report(report, name)
     raise typer.Exit(_exit_code(report))
 
 
+def _print_plan(plan: PrunePlan) -> None:
+    from prefrag.components.text.one_line import one_line
+
+    typer.echo(f"To be deleted: {plan.passages:,} passages.")
+    for path, passages in plan.gone.items():
+        typer.echo(f"{passages:>9,}  {one_line(path)}, which is gone")
+    for path, passages in plan.shortened.items():
+        typer.echo(f"{passages:>9,}  lines that left {one_line(path)}")
+
+
 def _print_report(report: IndexReport, index: str) -> None:
-    from prefrag.pipelines.trace_text import one_line
+    from prefrag.components.text.one_line import one_line
 
     terminal = console(stderr=True)
     for skipped in report.skipped:
@@ -154,8 +171,9 @@ def _print_report(report: IndexReport, index: str) -> None:
         f"{report.unchanged:,} unchanged, {report.deleted:,} deleted; {report.files:,} files read, "
         f"{len(report.skipped):,} skipped, {report.seconds:.1f} s."
     )
-    for path in report.pruned:
-        typer.echo(f"Gone: {one_line(path)}")
+    if others := report.other_kinds:
+        kinds = ", ".join(f"{suffix or 'without a suffix'} {count:,}" for suffix, count in others.most_common(5))
+        typer.echo(f"{others.total():,} files of other kinds were left out: {one_line(kinds)}.")
 
 
 def _exit_code(report: IndexReport) -> int:

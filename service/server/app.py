@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from hayhooks.server.app import create_app as create_hayhooks
 from hayhooks.server.exceptions import PipelineModeError
@@ -26,6 +27,7 @@ from pydantic import ConfigDict, create_model
 from starlette.middleware import Middleware
 
 from prefrag.components.text.one_line import one_line
+from prefrag.service.server.json_bodies import JsonBodies, refuse_wrong_shape
 from prefrag.service.server.lifetime import CancelWhenGone, RunLimit
 from prefrag.service.server.openai_protocol import ErrorForm, StreamEnd
 from prefrag.service.server.readiness import STORES, find_outages
@@ -79,8 +81,10 @@ def create_app() -> FastAPI:
         Middleware(CancelWhenGone, in_flight=in_flight),
         Middleware(RunLimit),
         Middleware(StreamEnd),
+        Middleware(JsonBodies),
     ]
     app.add_exception_handler(Refusal, _refuse)
+    app.add_exception_handler(RequestValidationError, refuse_wrong_shape)
     _describe_open_routes_only(app)
     hayhooks_lifespan = app.router.lifespan_context
 

@@ -16,7 +16,7 @@ from fastapi import HTTPException
 from fastapi_openai_compat import ChatCompletion, Choice, Message
 from hayhooks.server.utils.base_pipeline_wrapper import BasePipelineWrapper
 from haystack.dataclasses import ChatMessage
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, StrictInt, ValidationError
 
 from prefrag import pipelines
 from prefrag.components.agent.reasoner import Reasoner
@@ -59,8 +59,8 @@ class ChatOptions(BaseModel):
 
     sources: list[str] | None = None
     preferred: str | None = None
-    top_k: int | None = None
-    max_steps: int | None = None
+    top_k: StrictInt | None = None
+    max_steps: StrictInt | None = None
     filters: dict[str, Any] | None = None
     deadline: float | None = None
 
@@ -121,15 +121,15 @@ class ServedPipeline(BasePipelineWrapper):
         history: list[Turn] | None = None,
         sources: list[str] | None = None,
         preferred: str | None = None,
-        top_k: int | None = None,
-        max_steps: int | None = None,
+        top_k: StrictInt | None = None,
+        max_steps: StrictInt | None = None,
         filters: dict[str, Any] | None = None,
         documents: list[AttachedDocument] | None = None,
         deadline: float | None = None,
     ) -> dict[str, Any]:
         """Answer a question from documents, the preferred source first.
 
-        :param question: The question, at most 4,000 characters.
+        :param question: The question, at most 4,000 characters and 4,500 bytes.
         :param history: Earlier turns of the conversation, oldest first.
         :param sources: The sources that may be searched; by default all of the pipeline.
         :param preferred: The source that is searched first.

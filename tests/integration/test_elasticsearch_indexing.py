@@ -196,6 +196,7 @@ def test_more_passages_than_a_request_takes(
 
     assert index([corpus], store="elasticsearch", index=name).written == 1000
     assert index([corpus], store="elasticsearch", index=name).unchanged == 1000
+    corpus.with_name("stays.txt").touch()
     corpus.unlink()
     assert prune(name, store="elasticsearch").deleted == 1000
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import io
+import time
 from pathlib import Path
 
 import pytest
@@ -89,6 +91,82 @@ def test_front_matter_becomes_metadata_but_never_the_identity_of_a_passage(conve
     assert {key: passage.meta.get(key) for key in ("author", "year")} == {"author": "Ada", "year": 1843}
     assert passage.meta["file_path"] == "/notes.md"
     assert not {"id", "content", "source", "nested", "encoding"} & passage.meta.keys()
+
+
+def _bomb(levels: int) -> str:
+    lists = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, levels)]
+    return "\n".join(["---", "a0: &a0 [lol]", *lists, f"title: *a{levels - 1}", "---", "Only text."])
+
+
+@needs_markdown
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_front_matter_with_aliases_is_text_and_is_not_expanded(converter: FileConverter, mark: str) -> None:
+    before = time.process_time()
+
+    passages = converter.passages(Path("/notes.md"), f"{mark}{_bomb(9)}".encode())
+
+    assert time.process_time() - before < 5
+    assert "Only text." in (passages[-1].content or "")
+    assert passages[0].meta.keys() == {"title", "file_path", "file_hash", "split_id", "split_count"}
+
+
+@needs_markdown
+@pytest.mark.parametrize(
+    "front",
+    [
+        f"tags: {'[' * 3_000}{']' * 3_000}",
+        f"tags: {'[' * 190}{']' * 190}",
+        "- " * 4_900,
+        "words: " + "x " * 20_000,
+        "\n".join(f"key{number}: {number}" for number in range(5_000)),
+        "broken: [",
+        "a: *nothing",
+    ],
+    ids=lambda front: front[:12],
+)
+def test_front_matter_that_is_large_deep_or_broken_ends_soon(converter: FileConverter, front: str) -> None:
+    before = time.process_time()
+
+    with contextlib.suppress(CannotRead):
+        converter.passages(Path("/notes.md"), f"---\n{front}\n---\nText.".encode())
+
+    assert time.process_time() - before < 2
+
+
+@needs_html
+@pytest.mark.parametrize(
+    "page",
+    ["<title>" * 30_000, "<title " * 30_000, "<h1>" + "<" * 50_000 + "</h1>", "<title>x</title" + " " * 50_000],
+    ids=lambda page: page[:12],
+)
+def test_a_page_full_of_openings_has_its_title_found_soon(page: str) -> None:
+    before = time.process_time()
+
+    file_conversion._html_title(page)
+
+    assert time.process_time() - before < 2
+
+
+def test_a_conversion_that_never_ends_is_given_up(converter: FileConverter, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hang(text: str) -> str:
+        while True:
+            with contextlib.suppress(Exception):
+                len(text)
+
+    monkeypatch.setattr(file_conversion, "MOST_SECONDS", 0.05)
+    monkeypatch.setitem(file_conversion._TITLES, file_conversion.TEXT, hang)
+
+    with pytest.raises(CannotRead, match=r"takes more than 0\.05 s"):
+        converter.passages(Path("/a.txt"), b"Text.")
+
+
+def test_a_page_without_text_leaves_no_message_without_a_file_name(
+    converter: FileConverter, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(CannotRead, match="no text in it"):
+        converter.passages(Path("/a.txt"), "\u200b\u00a0\x0b\x0c".encode().replace("\u200b".encode(), b""))
+
+    assert caplog.records == []
 
 
 @needs_html

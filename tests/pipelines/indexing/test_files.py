@@ -51,12 +51,12 @@ class TestFiles:
         make("1.txt", "Caf\u00e9".encode("latin-1"))
         make("2.txt", "")
         make("3.txt", "Good.")
-        make("4.bin", "x")
+        make("4.txt", "")
 
         report = index([make("5.txt", "Fine.").parent])
 
         assert texts() == ["Fine.", "Good."]
-        assert [Path(skipped.path).name for skipped in report.skipped] == ["4.bin", "1.txt", "2.txt"]
+        assert [Path(skipped.path).name for skipped in report.skipped] == ["1.txt", "2.txt", "4.txt"]
 
     def test_without_permission_are_named(self, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
         path = make("a.txt")
@@ -73,9 +73,21 @@ class TestFiles:
         assert "its earlier passages stay" in report.skipped[0].reason
 
     def test_too_large_are_named(self, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(files, "MOST_BYTES", 5)
+        monkeypatch.setitem(files.MOST_BYTES, "text/plain", 5_000_000)
 
-        assert "split it" in index([make("a.txt", "More than five.")]).skipped[0].reason
+        [skipped] = index([make("a.txt", b"x" * 6_000_000)]).skipped
+
+        assert skipped.reason == "it has 6 MB, and .txt files up to 5 MB are read: split it"
+
+    def test_of_other_kinds_are_counted_by_kind(self, make: Make) -> None:
+        make("a.PNG")
+        make("deep/b.png")
+        make("LICENSE")
+
+        report = index([make("c.txt").parent])
+
+        assert report.skipped == []
+        assert report.other_kinds == {".png": 2, "": 1}
 
 
 class TestCrashes:

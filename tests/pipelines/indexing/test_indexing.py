@@ -118,13 +118,16 @@ def test_whatever_happened_before_the_index_ends_up_as_if_made_anew(history: lis
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place).resolve()
         grown = InMemoryDocumentStore()
+        # A folder without a file is spared, so here each keeps one.
+        (folder / "sub").mkdir()
+        for name in ("stays.txt", "sub/stays.txt"):
+            (folder / name).write_text("Stays.")
         for changes in history:
             for name, content in changes.items():
                 path = folder / name
                 path.unlink(missing_ok=True)
                 # An emptied file keeps what it had, so here it is removed.
                 if content:
-                    path.parent.mkdir(exist_ok=True)
                     rows = "".join(line(row, f"{row} {content}") for row in content.split()[:2])
                     path.write_text(rows if name.endswith(".jsonl") else content)
             index([folder], store=grown, prune=True)

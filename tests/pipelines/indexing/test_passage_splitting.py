@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,3 +68,16 @@ def test_a_table_is_cut_between_its_rows() -> None:
 
     assert len(passages) > 1
     assert all(passage.startswith("row") and passage.endswith("\n") for passage in passages)
+
+
+def test_a_text_in_one_line_takes_little_more_memory_than_it_has() -> None:
+    text = "some words in a line without an end " * 5_000
+    tracemalloc.start()
+    try:
+        passages = split_into_passages(text)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+
+    assert "".join(passages) == text
+    assert most < 4 * len(text)

@@ -11,7 +11,7 @@ from haystack import Document
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path
-from prefrag.pipelines.indexing import delete_documents, index, prune
+from prefrag.pipelines.indexing import PrunePlan, delete_documents, index, prune
 from tests.pipelines.indexing.samples import Make, line, stored, texts
 
 
@@ -93,6 +93,100 @@ class TestPrune:
         gone.parent.rmdir()
 
         assert prune().pruned == [str(gone)]
+
+    @pytest.mark.parametrize("left", ["nothing", "an empty folder", "a hidden file", "empty folders"])
+    def test_spares_one_of_several_folders_whose_drive_is_not_mounted(
+        self, make: Make, tmp_path: Path, left: str
+    ) -> None:
+        folders = [make(f"{name}/deep/text.txt", f"In {name}.").parent.parent for name in ("a", "b", "c")]
+        index(folders)
+        folders[1].rename(tmp_path / "drive")
+        if left != "nothing":
+            folders[1].mkdir()
+        if left == "a hidden file":
+            make("b/.keep")
+        if left == "empty folders":
+            (folders[1] / "deep").mkdir()
+
+        report = prune()
+
+        assert texts() == ["In a.", "In b.", "In c."]
+        assert report.deleted == 0
+        [skipped] = report.skipped
+        assert skipped.path.startswith(str(folders[1]))
+        assert f"prefrag documents delete {skipped.path}{os.sep}" in skipped.reason
+        assert delete_documents([skipped.path + os.sep]).passages == 1
+
+    def test_spares_a_drive_that_is_mounted_in_a_folder_with_files_of_its_own(self, make: Make) -> None:
+        on_drive = make("drive/a.txt", "On the drive.")
+        index([make("b.txt", "Beside it.").parent])
+        on_drive.unlink()
+
+        assert prune().deleted == 0
+
+    def test_spares_a_single_file_that_was_alone_in_its_folder(self, make: Make) -> None:
+        alone = make("usb/a.txt", "On the drive.")
+        index([alone, make("own/b.txt", "Own.")])
+        alone.unlink()
+
+        assert prune().deleted == 0
+
+    def test_spares_a_corpus_that_came_up_empty(self, make: Make) -> None:
+        index([make("c.jsonl", line("a"))])
+        make("c.jsonl", "")
+
+        report = prune()
+
+        assert report.deleted == 0
+        assert "it is empty now" in report.skipped[0].reason
+
+    def test_of_one_folder_goes_on_beside_another_that_is_spared(self, make: Make) -> None:
+        gone = make("a/gone.txt", "Gone.")
+        away = make("b/away.txt", "Away.")
+        index([gone, away, make("a/stays.txt", "Stays.")])
+        gone.unlink()
+        away.unlink()
+
+        report = prune()
+
+        assert texts() == ["Away.", "Stays."]
+        assert [Path(skipped.path).name for skipped in report.skipped] == ["b"]
+
+    def test_reports_what_it_will_delete_before_it_does(self, make: Make) -> None:
+        gone = make("a.txt", "Gone.")
+        corpus = make("c.jsonl", line("x") + line("y"))
+        index([gone, corpus])
+        gone.unlink()
+        make("c.jsonl", line("x"))
+        plans: list[tuple[PrunePlan, int]] = []
+
+        report = prune(on_plan=lambda plan: plans.append((plan, len(texts()))))
+
+        assert plans == [(PrunePlan(gone={str(gone): 1}, shortened={str(corpus): 1}), 3)]
+        assert plans[0][0].passages == report.deleted == 2
+
+    def test_deletes_nothing_when_it_is_only_tried(self, make: Make) -> None:
+        gone, stays = make("a.txt", "Gone."), make("b.txt", "Stays.")
+        index([gone, stays])
+        gone.unlink()
+        plans: list[PrunePlan] = []
+
+        report = prune(on_plan=plans.append, dry_run=True)
+
+        assert [plan.gone for plan in plans] == [{str(gone): 1}]
+        assert (report.deleted, report.pruned) == (0, [])
+        assert texts() == ["Gone.", "Stays."]
+
+    def test_after_indexing_takes_out_nothing_of_other_folders(self, make: Make) -> None:
+        gone_there, gone_here = make("there/a.txt", "Gone there."), make("here/b.txt", "Gone here.")
+        index([gone_there, make("there/c.txt", "There."), gone_here, make("here/sub/d.txt", "Here.")])
+        gone_there.unlink()
+        gone_here.unlink()
+
+        report = index([gone_here.parent], prune=True)
+
+        assert texts() == ["Gone there.", "Here.", "There."]
+        assert report.pruned == [str(gone_here)]
 
     def test_spares_what_indexing_did_not_bring(self) -> None:
         TantivyDocumentStore(path=str(index_path("default"))).write_documents([Document(content="By hand.")])

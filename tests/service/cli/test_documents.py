@@ -22,12 +22,12 @@ class TestIndex:
         assert "3 unchanged" in second.stdout
 
     def test_names_the_files_that_it_skipped_and_ends_with_4(self, corpus: Path):
-        (corpus.parent / "photo.png").write_bytes(b"\x89PNG")
+        (corpus.parent / "empty.txt").write_bytes(b"")
 
         result = prefrag("index", corpus.parent)
 
         assert result.exit_code == 4
-        assert "photo.png" in result.stderr
+        assert "empty.txt: it is empty" in result.stderr
         assert "3 passages written" in result.stdout
 
     @pytest.mark.skipif("sys.platform == 'win32'")
@@ -42,6 +42,40 @@ class TestIndex:
         assert result.exit_code == 1
         assert "The disk is full" in result.stderr
         assert "3  passages" in prefrag("documents", "list").stdout
+
+    def test_only_counts_the_files_of_other_kinds_in_a_folder(self, corpus: Path):
+        for name in ("photo.png", "logo.png", "style.css", "Makefile"):
+            (corpus.parent / name).write_bytes(b"\x89PNG")
+
+        result = prefrag("index", corpus.parent)
+
+        assert result.exit_code == 0
+        assert "4 files of other kinds were left out: .png 2, without a suffix 1, .css 1." in result.stdout
+        assert "photo" not in result.stdout + result.stderr
+
+    def test_names_a_file_of_another_kind_that_was_asked_for(self, corpus: Path):
+        photo = corpus.with_name("photo.png")
+        photo.write_bytes(b"\x89PNG")
+
+        result = prefrag("index", corpus, photo)
+
+        assert result.exit_code == 4
+        assert "photo.png: it is none of the kinds" in result.stderr
+
+    def test_prints_no_control_character_of_a_files_name(self, corpus: Path):
+        name = "a\x1b[31m\nred.txt"
+        (corpus.parent / name).write_bytes(b"")
+        (corpus.parent / f"b{name}").write_text("Readable.", encoding="utf-8")
+
+        indexed = prefrag("index", corpus.parent)
+        listed = prefrag("documents", "list")
+        (corpus.parent / f"b{name}").unlink()
+        pruned = prefrag("documents", "prune")
+
+        for text in (indexed.stderr, listed.stdout, pruned.stdout):
+            assert "red.txt" in text
+            assert "\x1b" not in text
+            assert "\nred" not in text
 
     def test_a_missing_file_ends_with_3(self, tmp_path: Path):
         result = prefrag("index", tmp_path / "nowhere.txt")
@@ -88,11 +122,42 @@ class TestDocuments:
         assert "1 passages deleted" in result.stdout
         assert "unheard-of" in result.stderr
 
-    def test_prunes_what_lost_its_file(self, corpus: Path):
+    @pytest.mark.parametrize("target", ["", "  ", ".", "./", "..", "../..", "/", "//", "/."])
+    def test_a_target_without_a_name_is_refused_and_nothing_deleted(
+        self, corpus: Path, target: str, monkeypatch: pytest.MonkeyPatch
+    ):
+        prefrag("index", corpus)
+        monkeypatch.chdir(corpus.parent)
+
+        result = prefrag("documents", "delete", "p1", target)
+
+        assert result.exit_code == 2
+        assert "names no document" in result.stderr
+        assert "3  passages" in prefrag("documents", "list").stdout
+
+    def test_prunes_what_lost_its_file_and_says_so_before(self, corpus: Path):
+        prefrag("index", corpus)
+        corpus.with_name("other.txt").touch()
+        corpus.unlink()
+
+        tried = prefrag("documents", "prune", "--dry-run").stdout
+        done = prefrag("documents", "prune").stdout
+
+        plan = f"To be deleted: 3 passages.\n        3  {corpus}, which is gone\n"
+        assert tried.startswith(plan)
+        assert "0 deleted" in tried
+        assert done.startswith(plan)
+        assert "3 deleted" in done
+
+    def test_prunes_nothing_of_a_folder_that_came_up_empty(self, corpus: Path):
         prefrag("index", corpus)
         corpus.unlink()
 
-        assert "3 deleted" in prefrag("documents", "prune").stdout
+        result = prefrag("documents", "prune")
+
+        assert result.exit_code == 4
+        assert "0 deleted" in result.stdout
+        assert "is a drive not mounted?" in result.stderr
 
     @pytest.mark.parametrize("command", [("list",), ("delete", "p1"), ("prune",)])
     def test_a_missing_index_ends_with_3(self, command: tuple[str, ...]):

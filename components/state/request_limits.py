@@ -1,0 +1,128 @@
+"""The limits of what a request may ask of a run, checked before anything copies it or works on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from haystack import Document
+from haystack.errors import FilterError
+from haystack.utils.filters import document_matches_filter
+
+from prefrag.components.errors import BadInput
+from prefrag.components.text.unicode_form import is_text
+
+MAX_QUESTION_CHARACTERS = 4_000
+# What a model reads costs by its bytes: 4,000 Chinese characters would fill a window of 8,192 tokens.
+MAX_QUESTION_BYTES = 4_500
+MAX_TURNS = 20
+MAX_HISTORY_CHARACTERS = 40_000
+MAX_FILTER_DEPTH = 16
+MAX_FILTER_VALUES = 1_000
+MAX_FILTER_CHARACTERS = 1_000
+# Every store can hold such a number.
+_INTEGERS = range(-(2**63), 2**63)
+
+
+def check_question(question: str) -> str:
+    """Refuse a question that no run can answer.
+
+    :param question: The question.
+    :returns: The question without white space around it.
+    :raises BadInput: When it is empty, too long or no text.
+    """
+    if not isinstance(question, str):
+        raise BadInput(f"The question is no text but {type(question).__name__}: send a text.")
+    question = question.strip()
+    if not question:
+        raise BadInput("The question is empty: ask something.")
+    if len(question) > MAX_QUESTION_CHARACTERS:
+        raise BadInput(f"The question has {len(question)} characters: shorten it to {MAX_QUESTION_CHARACTERS}.")
+    if not is_text(question):
+        raise BadInput("The question holds half of a surrogate pair, which is no character: send it as UTF-8.")
+    if (size := len(question.encode())) > MAX_QUESTION_BYTES:
+        raise BadInput(
+            f"The question has {size} bytes, more than a model's window holds beside the passages: shorten it to "
+            f"{MAX_QUESTION_BYTES} bytes, which are {MAX_QUESTION_BYTES // 3} Chinese or Japanese characters."
+        )
+    return question
+
+
+def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[str, str]]:
+    """Keep the newest turns of a conversation, at most 20 and 40,000 characters.
+
+    :param history: The turns, oldest first, as ``{"role", "content"}``.
+    :returns: The turns that are kept, oldest first, without empty ones; the oldest of them may lack its beginning.
+    :raises BadInput: When one of the newest turns is not a turn.
+    """
+    kept: list[dict[str, str]] = []
+    room = MAX_HISTORY_CHARACTERS
+    turns = history if isinstance(history, Sequence) else list(history or ())
+    for turn in reversed(turns[-MAX_TURNS:]):
+        role, content = (turn.get("role"), turn.get("content") or "") if isinstance(turn, Mapping) else (None, None)
+        if not isinstance(role, str) or not role or not isinstance(content, str):
+            raise BadInput('A turn of the history is not {"role": ..., "content": ...} with two texts: repair it.')
+        content = content[-room:]
+        if not is_text(role) or not is_text(content):
+            raise BadInput("The history holds half of a surrogate pair, which is no character: send it as UTF-8.")
+        if content:
+            kept.insert(0, {"role": role, "content": content})
+            room -= len(content)
+        if room <= 0:
+            break
+    return kept
+
+
+def check_filters(filters: Mapping[str, Any] | None) -> None:
+    """Refuse a filter that cannot be read: its source would fail, and the query would go to the next one unfiltered.
+
+    :param filters: A Haystack metadata filter.
+    :raises BadInput: When it is too large or cannot be read.
+    """
+    if not filters:
+        return
+    _check_size(filters)
+    waiting = [filters]
+    try:
+        while waiting:
+            condition = waiting.pop()
+            document_matches_filter(dict(condition), Document(content=""))
+            # Haystack stops at the first condition that decides, so each is checked separately.
+            waiting.extend(condition.get("conditions", ()))
+    except (FilterError, TypeError, ValueError, AttributeError, KeyError) as error:
+        raise BadInput(
+            f"The filters cannot be understood: {str(error)[:MAX_FILTER_CHARACTERS]}. Write them as Haystack does, "
+            'for example {"field": "meta.year", "operator": ">=", "value": 2000}.'
+        ) from error
+
+
+def _check_size(filters: Any) -> None:
+    """Walk through a filter without recursion, at most as far as its limits."""
+    waiting = [(filters, 1)]
+    seen = 0
+    while waiting:
+        value, depth = waiting.pop()
+        inner: Sequence[Any] = ()
+        if isinstance(value, Mapping):
+            inner = [*value.keys(), *value.values()]
+            # A condition has three keys of its own.
+            seen += max(0, len(value) - 3)
+        elif isinstance(value, list | tuple | set | frozenset):
+            inner = list(value)
+            seen += len(value)
+        elif isinstance(value, str):
+            if len(value) > MAX_FILTER_CHARACTERS:
+                raise BadInput(f"A text in the filters has {len(value)} characters: at most {MAX_FILTER_CHARACTERS}.")
+            if not is_text(value):
+                raise BadInput("The filters hold half of a surrogate pair, which is no character: send them as UTF-8.")
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise BadInput(f"The filters hold {value}, which is no number to compare with: give a finite one.")
+        elif isinstance(value, int) and value not in _INTEGERS:
+            raise BadInput("A number in the filters is too large: give one of at most 64 bits.")
+        # Each level of conditions is two levels of values: the condition, and the list of its conditions.
+        if inner and depth > 2 * MAX_FILTER_DEPTH:
+            raise BadInput(f"The filters are nested more than {MAX_FILTER_DEPTH} deep: write them flatter.")
+        if seen > MAX_FILTER_VALUES:
+            raise BadInput(f"The filters hold more than {MAX_FILTER_VALUES} values and conditions: narrow them.")
+        waiting += [(part, depth + 1) for part in inner]

@@ -1,0 +1,119 @@
+"""The limits of a request, as Python calls meet them; over HTTP see tests/service/server/test_any_input.py."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from prefrag.components.errors import BadInput
+from prefrag.components.state.request_limits import check_filters, check_question, keep_newest_turns
+from prefrag.components.state.state_builder import StateBuilder
+from prefrag.pipelines import ask_async
+from tests.pipelines.scripted import answer, scripted
+
+YEAR = {"field": "meta.year", "operator": "==", "value": 2020}
+
+
+def turn(content: str, role: str = "user") -> dict[str, str]:
+    return {"role": role, "content": content}
+
+
+class TestAQuestion:
+    @pytest.mark.parametrize("question", ["x" * 4_000, "\u8c01" * 1_500, " Who? "])
+    def test_that_fits_comes_back_without_blanks_around_it(self, question: str):
+        assert check_question(question) == question.strip()
+
+    @pytest.mark.parametrize(
+        ("question", "reason"),
+        [
+            (" \n", "is empty"),
+            ("x" * 4_001, "4001 characters"),
+            ("\u8c01" * 4_000, "12000 bytes.*1500 Chinese"),
+            ("Who \ud800?", "surrogate"),
+            (None, "no text but NoneType"),
+            (5, "no text but int"),
+        ],
+    )
+    def test_that_no_run_can_answer_is_refused_with_the_reason(self, question: Any, reason: str):
+        with pytest.raises(BadInput, match=reason):
+            check_question(question)
+
+
+class TestTurns:
+    def test_are_the_newest_without_empty_ones(self):
+        history = [turn(str(number)) for number in range(30)] + [turn("", "assistant")]
+
+        assert [kept["content"] for kept in keep_newest_turns(history)] == [str(number) for number in range(11, 30)]
+
+    def test_are_cut_to_a_number_of_characters_from_the_oldest_on(self):
+        kept = keep_newest_turns([turn("a" * 30_000), turn("b" * 30_000), turn("c" * 20_000)])
+
+        assert [(each["content"][0], len(each["content"])) for each in kept] == [("b", 20_000), ("c", 20_000)]
+
+    @pytest.mark.parametrize("wrong", ["text", None, 5, {"role": "user", "content": 5}, {"role": ["user"]}])
+    def test_that_are_none_are_refused(self, wrong: Any):
+        with pytest.raises(BadInput, match="turn of the history"):
+            keep_newest_turns([wrong])
+
+    @pytest.mark.parametrize("wrong", [turn("\ud800"), turn("x", role="\udfff")])
+    def test_with_half_a_character_are_refused(self, wrong: Any):
+        with pytest.raises(BadInput, match="surrogate"):
+            keep_newest_turns([wrong])
+
+
+class TestFilters:
+    @pytest.mark.parametrize(
+        "value", [float("nan"), float("inf"), 10**400, "\ud800", ["\udfff"], "x" * 1_001, list(range(1_001))]
+    )
+    def test_with_a_value_that_no_source_can_compare_are_refused(self, value: Any):
+        with pytest.raises(BadInput, match="filters"):
+            check_filters({**YEAR, "operator": "in", "value": value})
+
+    def test_that_hold_themselves_are_refused(self):
+        endless: dict[str, Any] = {"operator": "AND", "conditions": []}
+        endless["conditions"].append(endless)
+
+        with pytest.raises(BadInput, match="16 deep"):
+            check_filters(endless)
+
+    def test_of_sixteen_levels_are_allowed(self):
+        filters: dict[str, Any] = YEAR
+        for _ in range(15):
+            filters = {"operator": "AND", "conditions": [filters]}
+
+        check_filters(filters)
+
+
+class TestOptions:
+    @pytest.mark.parametrize("value", [True, float("nan"), 2.5, "3"])
+    @pytest.mark.parametrize("option", ["top_k", "max_steps"])
+    def test_that_are_no_whole_number_are_refused(self, option: str, value: Any):
+        with pytest.raises(ValueError, match=option):
+            StateBuilder(["local"], "local").run("Who?", **{option: value})
+
+    def test_that_name_many_sources_are_refused_in_one_line(self):
+        with pytest.raises(ValueError, match="There is no source") as caught:
+            StateBuilder(["local"], "local").run("Who?", sources=["attic"] * 10_000)
+
+        assert len(str(caught.value)) < 200
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"filters": {**YEAR, "operator": "in", "value": list(range(60_000))}},
+        {"history": [turn("Who built alpha?")] * 20_000},
+    ],
+)
+async def test_the_pipeline_copies_no_large_option(options: dict[str, Any]):
+    pipeline = scripted('{"question": "Who built alpha?"}', answer("Beta"))
+    before = time.process_time()
+
+    try:
+        await ask_async(pipeline, "Who built it?", **options)
+    except ValueError:
+        assert "filters" in options
+
+    assert time.process_time() - before < 0.5
