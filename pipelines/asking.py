@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from concurrent.futures import Future, wait
+from contextlib import aclosing
+from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
@@ -14,19 +16,26 @@ from anyio.from_thread import start_blocking_portal
 from haystack.components.joiners import BranchJoiner
 from haystack.core.errors import PipelineError, PipelineRuntimeError
 
-from prefrag.components.errors import PrefragError
+from prefrag.components.environment import read_number
+from prefrag.components.errors import BadInput, PrefragError
+from prefrag.components.generators.model_server import ModelServerError
 from prefrag.components.recording import RECORDING
 from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.request_limits import check_filters, keep_newest_turns
 from prefrag.components.state.state import AnswerType, Event, RunError, State
+from prefrag.pipelines.engine_tasks import end_with_tasks
 from prefrag.pipelines.loading import load
 
-# Four reasoner calls, a supplement and a forced answer take minutes on one slow core, never this long.
-DEADLINE_SECONDS = 1_800.0
+DEADLINE_VARIABLE = "PREFRAG_RUN_SECONDS"
+# Four reasoner calls, a supplement and a forced answer take minutes on one slow core.
+_DEADLINE_SECONDS = 600.0
 # How often a wait looks for Ctrl-C.
 _SIGNAL_SECONDS = 0.5
 
 T = TypeVar("T")
+
+# When the request behind a run arrived, on the clock of its event loop, because it may have waited for its turn.
+arrived: ContextVar[float | None] = ContextVar("arrived", default=None)
 
 
 class RunOptions(TypedDict, total=False):
@@ -47,23 +56,44 @@ class RunFailed(PrefragError, RuntimeError):
 
     :param message: What happened and what to do.
     :param result: The result so far: the trace, the steps and the documents, and the message among its errors.
+    :param http_status: The status for a client: 504 after the deadline, 429 where the model server is busy.
+    :param retry_after: Seconds after which the model server wants the next call, if it sent them.
     """
 
     http_status = 502
 
-    def __init__(self, message: str, result: dict[str, Any]):
+    def __init__(
+        self, message: str, result: dict[str, Any], http_status: int = http_status, retry_after: float | None = None
+    ):
         super().__init__(message)
         self.result = result
+        self.http_status = http_status
+        self.retry_after = retry_after
+
+
+def limit_deadline(deadline: float | None) -> float:
+    """Find the seconds that a run may take: those that a request gives, at most those of ``PREFRAG_RUN_SECONDS``.
+
+    :param deadline: The seconds of a request, if it gives some.
+    :returns: The seconds.
+    :raises BadInput: When one of them is not a number above zero.
+    """
+    longest = read_number(DEADLINE_VARIABLE, _DEADLINE_SECONDS)
+    if deadline is not None and not deadline > 0:
+        raise BadInput(f"deadline is {deadline}: give the seconds that the run may take.")
+    return longest if deadline is None else min(deadline, longest)
 
 
 async def stream(
-    pipeline: Any, question: str, *, deadline: float = DEADLINE_SECONDS, **options: Any
-) -> AsyncIterator[Event | dict[str, Any]]:
+    pipeline: Any, question: str, *, deadline: float | None = None, **options: Any
+) -> AsyncGenerator[Event | dict[str, Any], None]:
     """Run a pipeline and yield each event of its trace as it happens.
+
+    When the generator is closed, or whoever waits for it is cancelled, the calls of the run are cancelled as well.
 
     :param pipeline: A loaded pipeline with a ``start`` and an ``answer``.
     :param question: The question.
-    :param deadline: Seconds after which the run is given up.
+    :param deadline: Seconds after which the run is given up; by default those of ``PREFRAG_RUN_SECONDS``, or 600.
     :param options: See :class:`RunOptions`.
     :returns: The events, then the result.
     :raises ValueError: When the question or an option cannot be used.
@@ -79,9 +109,12 @@ async def stream(
     seen: dict[int, Event] = {}
     state: State | None = None
     local = getattr(pipeline.get_component("answer"), "local_source", "local")
+    deadline = limit_deadline(None) if deadline is None else deadline
+    began = arrived.get() or asyncio.get_running_loop().time()
+    engine = pipeline.run_async_generator({"start": inputs}, include_outputs_from=watched)
     try:
-        async with asyncio.timeout(deadline):
-            async for output in pipeline.run_async_generator({"start": inputs}, include_outputs_from=watched):
+        async with aclosing(end_with_tasks(engine, until=began + deadline)) as outputs:
+            async for output in outputs:
                 if result := output.get("answer", {}).get("result"):
                     yield result
                     return
@@ -94,15 +127,19 @@ async def stream(
                             yield event
     except TimeoutError as error:
         raise _make_failure(
-            f"The run was given up after {deadline:g} s. Ask again, or lower max_steps.", state, local
+            f"The run was given up after {deadline:g} s. Ask again, lower max_steps, or allow more with "
+            f"{DEADLINE_VARIABLE}.",
+            state,
+            local,
+            http_status=504,
         ) from error
     except (PipelineError, PipelineRuntimeError) as error:
         cause = _find_cause(error)
         if isinstance(cause, RunError):
-            raise _make_failure(str(cause), cause.state, local) from error
-        if state is None and isinstance(cause, ValueError):
+            state = cause.state
+        elif state is None and isinstance(cause, ValueError):
             raise cause from error
-        raise _make_failure(str(cause), state, local) from error
+        raise _make_failure(str(cause), state, local, **find_busy_server(error)) from error
     # Haystack ends without an output when an input that a component waits for never comes.
     raise _make_failure(
         "The pipeline ended without an answer: a path through its connections leads nowhere.", state, local
@@ -223,12 +260,26 @@ def _find_cause(error: Exception) -> BaseException:
     return error.__cause__ or error
 
 
-def _make_failure(message: str, state: State | None, local: str) -> RunFailed:
+def find_busy_server(error: BaseException) -> dict[str, Any]:
+    """Find the refusal of a model server that has too much to do, so that the client learns when to ask again.
+
+    :param error: The error that ended the run.
+    :returns: The status and the seconds for :class:`RunFailed`; none where the run failed for another reason.
+    """
+    link: BaseException | None = error
+    while link is not None:
+        if isinstance(link, ModelServerError) and link.status == 429:
+            return {"http_status": 429, "retry_after": link.retry_after}
+        link = link.__cause__
+    return {}
+
+
+def _make_failure(message: str, state: State | None, local: str, **answer: Any) -> RunFailed:
     if state is None:
-        return RunFailed(message, {"errors": [message]})
+        return RunFailed(message, {"errors": [message]}, **answer)
     result = compose(state, local, error=message)
     result["queries_sent_out"] += _list_unanswered(state)
-    return RunFailed(message, result)
+    return RunFailed(message, result, **answer)
 
 
 def _list_unanswered(state: State) -> list[dict[str, Any]]:

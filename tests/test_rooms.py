@@ -30,6 +30,7 @@ ROOMS = (
     "parts",
     "recording",
     "trees",
+    "environment",
     "errors",
 )
 

@@ -12,6 +12,7 @@ from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 from haystack.utils import Secret
 
+from prefrag.components.environment import read_number
 from prefrag.components.generators import embedded_chat_generator
 from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
 from prefrag.components.generators.model_call import limit_reply, with_parameters
@@ -24,6 +25,7 @@ logger = logging.getLogger(__name__)
 Role = Literal["llm", "judge"]
 StructuredOutput = Literal["json_schema", "json_object", "off"]
 
+_CALL_SECONDS = 120.0
 _SERVER_CONTEXT_WINDOW = 8_192
 
 
@@ -49,7 +51,7 @@ class ChatModel:
         self,
         role: Role = "llm",
         generation_kwargs: dict[str, Any] | None = None,
-        timeout: float = 120.0,
+        timeout: float | None = None,
         max_retries: int = 2,
         context_window: int | None = None,
         structured_output: StructuredOutput | None = None,
@@ -59,7 +61,8 @@ class ChatModel:
         :param role: Which variables are read: those of ``llm`` or of ``judge``.
         :param generation_kwargs: Parameters of every call by their OpenAI names. Parameters that only one server knows
             go under ``extra_body``.
-        :param timeout: Seconds that one attempt may take.
+        :param timeout: Seconds that a call may take, its retries included; None for ``PREFRAG_LLM_SECONDS`` (or
+            ``PREFRAG_JUDGE_SECONDS``), and without it 120.
         :param max_retries: Further attempts after a failed connection, a time-out, or status 429 or 5xx.
         :param context_window: Tokens of prompt and reply together; None for ``PREFRAG_LLM_CONTEXT`` (or
             ``PREFRAG_JUDGE_CONTEXT``), and without it 8,192 for a server and 4,096 for the embedded model.
@@ -70,7 +73,7 @@ class ChatModel:
         """
         if role not in get_args(Role):
             raise ValueError(f"role is '{role}': set it to llm or judge.")
-        if timeout <= 0 or max_retries < 0:
+        if (timeout is not None and timeout <= 0) or max_retries < 0:
             raise ValueError("timeout must be above zero and max_retries at least zero.")
         if context_window is not None and context_window <= 0:
             raise ValueError(f"context_window is {context_window}: set it to the tokens that the model can hold.")
@@ -78,7 +81,7 @@ class ChatModel:
             _check_structured_output(structured_output, "structured_output")
         self.role = role
         self.generation_kwargs = generation_kwargs or {}
-        self.timeout = timeout
+        self._timeout = timeout
         self.max_retries = max_retries
         self._context_window = context_window
         self._structured_output = structured_output
@@ -93,7 +96,7 @@ class ChatModel:
             self,
             role=self.role,
             generation_kwargs=self.generation_kwargs,
-            timeout=self.timeout,
+            timeout=self._timeout,
             max_retries=self.max_retries,
             context_window=self._context_window,
             structured_output=self._structured_output,
@@ -145,11 +148,22 @@ class ChatModel:
         return int(value) if value else None
 
     @property
+    def timeout(self) -> float:
+        """Seconds that a call may take."""
+        return self._timeout or read_number(self._prefix + "SECONDS", _CALL_SECONDS)
+
+    @property
     def structured_output(self) -> StructuredOutput:
         """How a server is made to reply in JSON."""
         if self._structured_output is not None:
             return self._structured_output
         return _check_structured_output(self._variable("STRUCTURED") or "json_schema", f"{self._prefix}STRUCTURED")
+
+    @property
+    def server(self) -> ModelServer | None:
+        """The server of the model; None for the embedded one."""
+        chosen = self._choose()
+        return chosen if isinstance(chosen, ModelServer) else None
 
     def warm_up(self) -> None:
         """Choose the model, and load or connect it.

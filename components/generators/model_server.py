@@ -21,8 +21,6 @@ from prefrag.components.text.addresses import without_userinfo
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
 
-# The longest pause before a retry that a server may set, so that a call has a deadline.
-_RETRY_WAIT_SECONDS = 60.0
 # The longest reply that is received: a server may send without end, whatever `max_tokens` is.
 _MAX_BODY_BYTES = 8_000_000
 _TOO_LONG = "prefrag_too_long"
@@ -50,7 +48,7 @@ class ModelServer:
     :param model: The name of the model there.
     :param api_key: The key, empty for none.
     :param prefix: The prefix of the environment variables that hold these settings.
-    :param timeout: Seconds that an attempt may take.
+    :param timeout: Seconds that a call may take, its retries included; made synchronously, each attempt.
     :param max_retries: Further attempts.
     """
 
@@ -65,11 +63,6 @@ class ModelServer:
     def address(self) -> str:
         """The URL without its secret parts."""
         return without_userinfo(self.base_url).partition("?")[0].partition("#")[0].rstrip("/")
-
-    @property
-    def deadline(self) -> float:
-        """Seconds after which a call has failed, whatever the server sends to keep it alive."""
-        return (self.timeout + _RETRY_WAIT_SECONDS) * (self.max_retries + 1)
 
     def connect(self) -> None:
         """Create the synchronous client, without a call."""
@@ -106,7 +99,8 @@ class ModelServer:
         """
         client = await _async_client(self)
         with self._explain_errors():
-            async with asyncio.timeout(self.deadline):
+            # Also where the server keeps the call alive and never ends it.
+            async with asyncio.timeout(self.timeout):
                 completions = client.chat.completions.with_raw_response
                 return self._read(await completions.create(**self._arguments(messages, generation_kwargs, tools)))
 
@@ -159,11 +153,12 @@ class ModelServer:
         import openai
 
         attempts = _count_attempts(error)
-        advice = "see whether it is overloaded, or raise `timeout`."
-        if isinstance(error, TimeoutError):
-            return self._error(f"did not reply within {self.deadline:g} seconds, retries included: {advice}")
-        if isinstance(error, openai.APITimeoutError):
-            return self._error(f"did not reply within {self.timeout:g} seconds, {attempts}: {advice}")
+        # The first is the deadline of the call as a whole, the second that of one attempt, which is as long.
+        if isinstance(error, TimeoutError | openai.APITimeoutError):
+            return self._error(
+                f"did not reply within {self.timeout:g} seconds: see whether it is overloaded, or raise "
+                f"{self.prefix}SECONDS."
+            )
         if isinstance(error, openai.APIConnectionError):
             return self._error(
                 f"cannot be reached, {attempts}: see whether it runs, and whether {self.prefix}BASE_URL is right "

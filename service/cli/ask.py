@@ -52,6 +52,9 @@ def ask(
     filters: Annotated[
         str | None, typer.Option(metavar="JSON", help="Haystack metadata filter on the local documents.")
     ] = None,
+    deadline: Annotated[
+        float | None, typer.Option(min=1, help="Seconds after which the run is given up; by default 600.")
+    ] = None,
     web: Annotated[
         bool | None,
         typer.Option("--web/--no-web", help="Whether this question may go to the web. By default as the index says."),
@@ -72,6 +75,8 @@ def ask(
         "max_steps": max_steps,
         "filters": _read_filters(filters),
     }
+    if deadline is not None:
+        os.environ["PREFRAG_RUN_SECONDS"] = str(deadline)
     if corpus is not None and index is not None:
         raise BadInput("Give --corpus or --index, not both.")
     set_web(web)

@@ -25,15 +25,22 @@ def serve(
     pipelines_dir: Annotated[
         Path | None, typer.Option(help="A folder of YAML pipelines of your own, as PREFRAG_PIPELINES_DIR names it.")
     ] = None,
+    demo: Annotated[bool, typer.Option("--demo", help="Serve the invented documents of the demo.")] = False,
+    deadline: Annotated[
+        float | None, typer.Option(min=1, help="Seconds that a run may take, as PREFRAG_RUN_SECONDS sets them.")
+    ] = None,
 ) -> None:
     """Serve the pipelines over REST and the OpenAI chat protocol."""
     # Everything heavy is imported where it is used, so that help comes at once.
     import uvicorn
     from dotenv import find_dotenv, load_dotenv
 
+    from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, INDEX_VARIABLE
+    from prefrag.pipelines.asking import DEADLINE_VARIABLE
     from prefrag.pipelines.loading import PIPELINES_VARIABLE
+    from prefrag.service.server.lifetime import drain_seconds
     from prefrag.service.server.security import KEYS_VARIABLE, api_keys, is_loopback
-    from prefrag.service.server.served_pipelines import SERVE_VARIABLE, choose_pipelines
+    from prefrag.service.server.served_pipelines import SERVE_VARIABLE, check_index, choose_pipelines, leaves_out
 
     # The application reads the same file, so the decision below must use it too.
     load_dotenv(find_dotenv(usecwd=True))
@@ -47,7 +54,13 @@ def serve(
         os.environ[PIPELINES_VARIABLE] = str(pipelines_dir.resolve())
     if pipeline:
         os.environ[SERVE_VARIABLE] = ",".join(pipeline)
-    choose_pipelines()
+    if deadline is not None:
+        os.environ[DEADLINE_VARIABLE] = str(deadline)
+    if demo:
+        os.environ[INDEX_VARIABLE] = DEMO_INDEX
+    files = choose_pipelines()
+    if not leaves_out():
+        check_index(files.values())
     try:
         uvicorn.run(
             "prefrag.service.server.app:create_app",
@@ -57,7 +70,7 @@ def serve(
             workers=workers,
             # Hayhooks sends uvicorn's messages through its own log.
             log_config=None,
-            timeout_graceful_shutdown=10,
+            timeout_graceful_shutdown=drain_seconds(),
         )
     except SystemExit as error:
         # The port is taken, for example; uvicorn has reported why, with an exit code of its own.

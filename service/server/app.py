@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 import tempfile
@@ -27,12 +28,12 @@ from starlette.middleware import Middleware
 
 from prefrag.components.text.one_line import one_line
 from prefrag.service.server.json_bodies import JsonBodies, refuse_wrong_shape
+from prefrag.service.server.lifetime import CancelWhenGone, RunLimit
 from prefrag.service.server.openai_protocol import ErrorForm, StreamEnd
-from prefrag.service.server.readiness import find_outages
+from prefrag.service.server.readiness import STORES, find_outages
 from prefrag.service.server.security import (
     ApiKeys,
     BodyLimit,
-    CancelWhenGone,
     OpenRoutes,
     api_keys,
     deploy_is_open,
@@ -47,6 +48,7 @@ from prefrag.service.server.served_pipelines import (
 from prefrag.service.server.wrapper import Refusal
 
 CORS_VARIABLE = "PREFRAG_CORS_ORIGINS"
+_LAST_SECONDS = 5.0
 
 
 def create_app() -> FastAPI:
@@ -66,6 +68,8 @@ def create_app() -> FastAPI:
     _refuse_unknown_fields()
     keep_modules_apart()
 
+    in_flight: set[asyncio.Task[None]] = set()
+
     app = create_hayhooks()
     app.title, app.description = "prefrag", "Answers multi-hop questions, your own documents first."
     # The innermost middleware, so that refusals still carry the CORS headers and the request id.
@@ -74,7 +78,8 @@ def create_app() -> FastAPI:
         Middleware(OpenRoutes, open_deploy=open_deploy),
         Middleware(ApiKeys, keys=keys),
         Middleware(BodyLimit),
-        Middleware(CancelWhenGone),
+        Middleware(CancelWhenGone, in_flight=in_flight),
+        Middleware(RunLimit),
         Middleware(StreamEnd),
         Middleware(JsonBodies),
     ]
@@ -87,7 +92,7 @@ def create_app() -> FastAPI:
     down: set[str] = set()
 
     async def find_unreachable() -> dict[str, str]:
-        """Find the pipelines whose server does not answer, and log when that changes.
+        """Find the pipelines whose index or server does not answer, and log when that changes.
 
         :returns: What to do about each, by name.
         """
@@ -114,13 +119,16 @@ def create_app() -> FastAPI:
                     log.warning("The routes that deploy are open: whoever may call them can run any code here.")
                 yield
         finally:
+            # What the server has cancelled still tells its client.
+            if in_flight:
+                await asyncio.wait(in_flight, timeout=_LAST_SECONDS)
             # The registry is global to the process and would refuse the same names to another application.
             registry.clear()
             deployed_later.cleanup()
 
     app.router.lifespan_context = lifespan
 
-    @app.get("/ready", tags=["status"], summary="Whether every pipeline has loaded and its servers answer")
+    @app.get("/ready", tags=["status"], summary="Whether every pipeline has loaded, and its index and servers answer")
     async def ready() -> JSONResponse:
         missing = sorted(files.keys() - set(registry.get_names()))
         # This route requires no key, so addresses and paths appear only in the log.
@@ -201,7 +209,9 @@ async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dic
         with record_failure(name):
             prepared[name] = prepare_pipeline(name, path)
     if lenient:
-        found = await find_outages(_haystack_pipelines({name: each.wrapper for name, each in prepared.items()}))
+        # A model server serves them all, and may well come back.
+        loaded = _haystack_pipelines({name: each.wrapper for name, each in prepared.items()})
+        found = await find_outages(loaded, STORES)
         failed |= {name: outage.details for name, outage in found.items()}
     for name in [name for name in prepared if name not in failed]:
         with record_failure(name):
@@ -235,4 +245,4 @@ def _describe_open_routes_only(app: FastAPI) -> None:
 async def _refuse(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, Refusal)
     result = {} if error.result is None else {"result": error.result}
-    return JSONResponse({"detail": error.detail, **result}, error.status_code)
+    return JSONResponse({"detail": error.detail, **result}, error.status_code, error.headers)

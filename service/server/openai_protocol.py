@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from prefrag.service.server.lifetime import STOPPING
 from prefrag.service.server.security import path_of
 
 DONE = b"data: [DONE]"
+# A client that does not read must not hold up the end.
+_LAST_SECONDS = 1.0
 _COMPLETIONS = ("/v1/chat/completions", "/chat/completions")
 
 
@@ -50,10 +55,15 @@ class StreamEnd:
 
         try:
             await self.app(scope, receive, send_end)
-        except Exception:
+        except BaseException as error:
             if streams:
-                event = json.dumps(_describe_error("The stream broke off. Ask again.", 500, None))
-                await send_end({"type": "http.response.body", "body": f"data: {event}\n\n".encode()})
+                # A run is cancelled when the server stops; when its client is gone, nobody reads the event.
+                stopping = isinstance(error, asyncio.CancelledError)
+                message, status = (STOPPING, 503) if stopping else ("The stream broke off. Ask again.", 500)
+                event = json.dumps(_describe_error(message, status, None))
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_LAST_SECONDS):
+                        await send_end({"type": "http.response.body", "body": f"data: {event}\n\n".encode()})
             raise
 
 

@@ -1,18 +1,27 @@
-"""Check whether the servers behind the served pipelines answer."""
+"""Check whether the indexes and servers behind the served pipelines answer."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+import time
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from prefrag.components.parts import ELASTICSEARCH_STORE, find_stores
+from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, walk_parts
 
 DEADLINE_SECONDS = 3.0
+# Probes come often, and a model server has other things to do.
+_MODEL_SECONDS = 5.0
+STORES = (ELASTICSEARCH_STORE, TANTIVY_STORE)
+_MODEL = "ChatModel"
 _ADVICE = {
     "unreachable": "Elasticsearch does not answer: start it, or set PREFRAG_ELASTICSEARCH_URL to where it runs.",
     "no_index": "Elasticsearch has no such index: make it with prefrag index YOUR_FILES --store elasticsearch.",
     "refused": "Elasticsearch refuses the search: check PREFRAG_ELASTICSEARCH_API_KEY.",
+    "missing": "The index does not exist: make it with prefrag index YOUR_FILES.",
+    "damaged": "The index cannot be searched: delete it and index the documents again.",
+    "no_model": "The model server does not answer: start it, or set {prefix}BASE_URL to where it runs.",
+    "no_key": "The model server refuses the key: check {prefix}API_KEY.",
 }
 
 
@@ -27,27 +36,87 @@ class Outage(NamedTuple):
     details: str
 
 
-async def find_outages(pipelines: Mapping[str, Any]) -> dict[str, Outage]:
-    """Send an empty search to every Elasticsearch of some pipelines; it has :data:`DEADLINE_SECONDS` to answer.
+async def find_outages(pipelines: Mapping[str, Any], kinds: Sequence[str] = (*STORES, _MODEL)) -> dict[str, Outage]:
+    """Search every index of some pipelines and call their model servers; each has :data:`DEADLINE_SECONDS` to answer.
+
+    A model server is only asked for the list of its models, which costs no tokens.
 
     :param pipelines: The loaded pipelines, by name.
-    :returns: The outages of those whose index cannot be searched, by name.
+    :param kinds: The classes of the parts that are looked at.
+    :returns: The outages of those that cannot answer questions, by name.
     """
-    stores = {name: {_locate(store): store for store in _find_stores(pipeline)} for name, pipeline in pipelines.items()}
-    places = {place: store for own in stores.values() for place, store in own.items()}
+    parts = {
+        name: {_locate(part): part for part in _find_parts(pipeline, kinds)} for name, pipeline in pipelines.items()
+    }
+    places = {place: part for own in parts.values() for place, part in own.items()}
     found = dict(zip(places, await asyncio.gather(*map(_find_outage, places.values())), strict=True))
-    return {name: outage for name, own in stores.items() for place in own if (outage := found[place]) is not None}
+    return {name: outage for name, own in parts.items() for place in own if (outage := found[place]) is not None}
 
 
-def _find_stores(pipeline: Any) -> list[Any]:
-    return [store for store in find_stores(pipeline) if type(store).__name__ == ELASTICSEARCH_STORE]
+def _find_parts(pipeline: Any, kinds: Sequence[str]) -> list[Any]:
+    parts = walk_parts(pipeline, descend=lambda part: type(part).__name__ not in kinds)
+    return [part for _, part in parts if type(part).__name__ in kinds]
 
 
-def _locate(store: Any) -> tuple[str, str]:
-    return str(store._hosts), store._index
+def _locate(part: Any) -> tuple[Any, ...]:
+    kind = type(part).__name__
+    if kind == _MODEL:
+        return kind, part.server
+    return (kind, part.path, part.index) if kind == TANTIVY_STORE else (kind, str(part._hosts), part._index)
 
 
-async def _find_outage(store: Any) -> Outage | None:
+async def _find_outage(part: Any) -> Outage | None:
+    kind = type(part).__name__
+    if kind == _MODEL:
+        return await _find_model_outage(part.server)
+    find = _find_index_outage if kind == TANTIVY_STORE else _find_elasticsearch_outage
+    return await find(part)
+
+
+async def _find_index_outage(store: Any) -> Outage | None:
+    try:
+        async with asyncio.timeout(DEADLINE_SECONDS):
+            await asyncio.to_thread(store.check)
+    except FileNotFoundError as error:
+        return Outage(_ADVICE["missing"], str(error))
+    except Exception as error:
+        return Outage(_ADVICE["damaged"], str(error) or type(error).__name__)
+    return None
+
+
+_models: dict[Any, tuple[float, Outage | None]] = {}
+
+
+async def _find_model_outage(server: Any) -> Outage | None:
+    if server is None:
+        return None
+    now = time.monotonic()
+    if server not in _models or now - _models[server][0] > _MODEL_SECONDS:
+        _models[server] = now, await _call_model_server(server)
+    return _models[server][1]
+
+
+async def _call_model_server(server: Any) -> Outage | None:
+    import httpx
+
+    unreachable = _ADVICE["no_model"].format(prefix=server.prefix)
+    headers = {"Authorization": f"Bearer {server.api_key}"} if server.api_key else {}
+    try:
+        async with (
+            asyncio.timeout(DEADLINE_SECONDS),
+            httpx.AsyncClient(timeout=DEADLINE_SECONDS) as client,
+            client.stream("GET", f"{server.base_url.rstrip('/')}/models", headers=headers) as response,
+        ):
+            status = response.status_code
+    except Exception as error:
+        return Outage(unreachable, f"{server.address}: {str(error) or type(error).__name__}")
+    if status in (401, 403):
+        return Outage(_ADVICE["no_key"].format(prefix=server.prefix), f"{server.address} answers {status}")
+    # Not every server lists its models, but one that says so is there.
+    return Outage(unreachable, f"{server.address} answers {status}") if status >= 500 else None
+
+
+async def _find_elasticsearch_outage(store: Any) -> Outage | None:
     from elasticsearch import ApiError, NotFoundError
     from haystack.document_stores.errors import DocumentStoreError
 

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
-from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 KEYS_VARIABLE = "PREFRAG_API_KEYS"
 OPEN_DEPLOY_VARIABLE = "PREFRAG_OPEN_DEPLOY"
 MAX_BODY_BYTES = 1_000_000
+BODY_SECONDS = 30.0
 
 # Whatever Hayhooks adds in a later version stays closed until it is listed here.
 _OPEN_PATHS = re.compile(
@@ -91,7 +91,7 @@ class OpenRoutes:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 404."""
         if scope["type"] == "http" and not is_open(path_of(scope), self.open_deploy):
-            await _refuse(scope, receive, send, 404, "Not Found")
+            await refuse(scope, receive, send, 404, "Not Found")
             return
         await self.app(scope, receive, send)
 
@@ -113,10 +113,10 @@ class ApiKeys:
             await self.app(scope, receive, send)
         elif not self.keys and not _stays_on_this_machine(scope):
             message = f"Without {KEYS_VARIABLE} this service answers only on and under the names of its own machine."
-            await _refuse(scope, receive, send, 403, message)
+            await refuse(scope, receive, send, 403, message)
         elif self.keys and not self._has_key(scope):
             message = "Send a valid API key in the header: Authorization: Bearer KEY"
-            await _refuse(scope, receive, send, 401, message, {"WWW-Authenticate": "Bearer"})
+            await refuse(scope, receive, send, 401, message, {"WWW-Authenticate": "Bearer"})
         else:
             await self.app(scope, receive, send)
 
@@ -129,85 +129,49 @@ class ApiKeys:
 
 
 class BodyLimit:
-    """Stop reading a request that is too large, with or without a declared length.
+    """Read the whole of a request before anything else is done for it, unless it is too large or too slow.
 
     :param app: The application behind.
     :param limit: Bytes.
+    :param seconds: The time in which the body has to arrive.
     """
 
-    def __init__(self, app: ASGIApp, limit: int = MAX_BODY_BYTES):
+    def __init__(self, app: ASGIApp, limit: int = MAX_BODY_BYTES, seconds: float = BODY_SECONDS):
         self.app = app
         self.limit = limit
+        self.seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer 413."""
+        """Pass a request on, or answer 413 or 408."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        message = f"The request is larger than {self.limit:,} bytes."
+        too_large = f"The request is larger than {self.limit:,} bytes."
         length = Headers(scope=scope).get("content-length", "")
         if length.isdecimal() and int(length) > self.limit:
-            await _refuse(scope, receive, send, 413, message)
+            await refuse(scope, receive, send, 413, too_large)
             return
-        read = 0
-
-        async def receive_limited() -> Message:
-            nonlocal read
-            part = await receive()
-            read += len(part.get("body", b""))
-            if read > self.limit:
-                # The framework turns the exception into a response where the body is read.
-                raise HTTPException(413, message)
-            return part
-
-        await self.app(scope, receive_limited, send)
-
-
-class CancelWhenGone:
-    """Stop the work on a request whose client has gone: a run costs model calls that nobody would read.
-
-    :param app: The application behind.
-    """
-
-    def __init__(self, app: ASGIApp):
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on and give it up when the client disconnects."""
-        if scope["type"] != "http" or scope["method"] != "POST":
-            await self.app(scope, receive, send)
-            return
-        body_read, gone = asyncio.Event(), asyncio.Event()
-
-        async def receive_body() -> Message:
-            if body_read.is_set():
-                await gone.wait()
-                return {"type": "http.disconnect"}
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                gone.set()
-            if gone.is_set() or not message.get("more_body"):
-                body_read.set()
-            return message
-
-        async def watch_connection() -> None:
-            await body_read.wait()
-            while not gone.is_set() and (await receive())["type"] != "http.disconnect":
-                pass
-            gone.set()
-
-        work = asyncio.ensure_future(self.app(scope, receive_body, send))
-        watcher = asyncio.ensure_future(watch_connection())
+        body, more = bytearray(), True
         try:
-            await asyncio.wait((work, watcher), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            watcher.cancel()
-            if not work.done():
-                work.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await work
-        if not work.cancelled():
-            work.result()
+            async with asyncio.timeout(self.seconds):
+                while more:
+                    part = await receive()
+                    if part["type"] == "http.disconnect":
+                        return
+                    body += part.get("body", b"")
+                    more = bool(part.get("more_body")) and len(body) <= self.limit
+        except TimeoutError:
+            await refuse(scope, receive, send, 408, f"The request did not arrive within {self.seconds:g} seconds.")
+            return
+        if len(body) > self.limit:
+            await refuse(scope, receive, send, 413, too_large)
+            return
+        whole: list[Message] = [{"type": "http.request", "body": bytes(body)}]
+
+        async def receive_whole() -> Message:
+            return whole.pop() if whole else await receive()
+
+        await self.app(scope, receive_whole, send)
 
 
 def path_of(scope: Scope) -> str:
@@ -235,9 +199,18 @@ def _stays_on_this_machine(scope: Scope) -> bool:
     return name == address or is_loopback(name)
 
 
-async def _refuse(
+async def refuse(
     scope: Scope, receive: Receive, send: Send, status: int, message: str, headers: dict[str, str] | None = None
 ) -> None:
+    """Answer a request without passing it on.
+
+    :param scope: The request.
+    :param receive: Its input.
+    :param send: Its output.
+    :param status: The HTTP status.
+    :param message: The reason.
+    :param headers: Further headers.
+    """
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008, "reason": message})
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
@@ -11,10 +12,13 @@ from hayhooks.server.utils.deploy_utils import prepare_pipeline_files, read_pipe
 from hayhooks.server.utils.models import PreparedPipeline
 from hayhooks.server.utils.module_loader import create_pipeline_wrapper_instance
 
+from prefrag.components.document_stores.tantivy.index_location import refuse_demo, resolve_index
 from prefrag.components.errors import BadInput, Missing
-from prefrag.pipelines.loading import find, folders, names
+from prefrag.pipelines.blocks import blocks, class_of, parameters_of
+from prefrag.pipelines.loading import find, folders, names, read_block
 from prefrag.service.server.wrapper import ServedPipeline
 
+_STORE = "TantivyDocumentStore"
 SERVE_VARIABLE = "PREFRAG_SERVE"
 ALL = "all"
 # The other methods serve comparisons, and some need more than the core.
@@ -47,6 +51,19 @@ def choose_pipelines() -> dict[str, Path]:
             raise BadInput(f"{served[name]} and {path} would both be served as {name}: rename one of them.")
         served[name] = path
     return served
+
+
+def check_index(files: Iterable[Path]) -> None:
+    """Refuse to serve pipelines on documents of one's own that are not there; the demo never takes their place.
+
+    :param files: The YAML files of the pipelines, or the folders of wrappers.
+    :raises FileNotFoundError: When a pipeline needs an index that does not exist.
+    """
+    refuse_demo()
+    for file in files:
+        stores = [] if file.is_dir() else [one for one in blocks(read_block(file)) if class_of(one) == _STORE]
+        for index in {parameters_of(one).get("index") for one in stores if not parameters_of(one).get("path")}:
+            resolve_index(index)
 
 
 def leaves_out() -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
 from dataclasses import asdict, replace
 from http import HTTPStatus
 from typing import Any, Literal
@@ -19,12 +20,14 @@ from pydantic import BaseModel, ConfigDict, StrictInt, ValidationError
 
 from prefrag import pipelines
 from prefrag.components.agent.reasoner import Reasoner
+from prefrag.components.document_stores.tantivy.index_location import refuse_demo
 from prefrag.components.errors import BadInput, error_kind
 from prefrag.components.generators.model_call import ModelCall, Prepared
 from prefrag.components.state.citations import citation_marks
 from prefrag.components.state.state import Event, RunError, RunSettings, State, identity
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.pipelines import RunFailed
+from prefrag.pipelines.asking import find_busy_server, limit_deadline
 from prefrag.pipelines.sent_to_models import write_sent_to_models
 from prefrag.pipelines.trace_text import one_line
 from prefrag.service.server.chat_text import disarm, write_content, write_step
@@ -59,6 +62,7 @@ class ChatOptions(BaseModel):
     top_k: StrictInt | None = None
     max_steps: StrictInt | None = None
     filters: dict[str, Any] | None = None
+    deadline: float | None = None
 
 
 class Refusal(HTTPException):
@@ -67,10 +71,12 @@ class Refusal(HTTPException):
     :param status: The HTTP status.
     :param detail: What happened, in words for clients.
     :param result: The result so far, as clients see it.
+    :param retry_after: Seconds after which the client may ask again, if they are known.
     """
 
-    def __init__(self, status: int, detail: str, result: dict[str, Any] | None):
-        super().__init__(status_code=status, detail=detail)
+    def __init__(self, status: int, detail: str, result: dict[str, Any] | None, retry_after: float | None = None):
+        headers = None if retry_after is None else {"Retry-After": str(math.ceil(retry_after))}
+        super().__init__(status_code=status, detail=detail, headers=headers)
         self.result = result
 
 
@@ -86,6 +92,7 @@ class ServedPipeline(BasePipelineWrapper):
 
     def setup(self) -> None:
         """Load the pipeline and warm it up, so that the first request does not wait."""
+        refuse_demo()
         self.pipeline = pipelines.load(self.name)
         self.pipeline.warm_up()
 
@@ -97,7 +104,7 @@ class ServedPipeline(BasePipelineWrapper):
         except HTTPException:
             raise
         except Exception as error:
-            status = error_kind(error).http_status
+            status = getattr(error, "http_status", error_kind(error).http_status)
             if status == HTTPStatus.INTERNAL_SERVER_ERROR:
                 # Hayhooks logs no exception that has a status already.
                 logger.exception("A run failed.")
@@ -105,7 +112,8 @@ class ServedPipeline(BasePipelineWrapper):
                 _log_failure(error)
             result = getattr(error, "result", None)
             public = None if result is None else self._installation.publish(result)
-            raise Refusal(status, self._installation.withhold(str(error)), public) from error
+            retry_after = getattr(error, "retry_after", None)
+            raise Refusal(status, self._installation.withhold(str(error)), public, retry_after) from error
 
     async def run_api_async(
         self,
@@ -117,6 +125,7 @@ class ServedPipeline(BasePipelineWrapper):
         max_steps: StrictInt | None = None,
         filters: dict[str, Any] | None = None,
         documents: list[AttachedDocument] | None = None,
+        deadline: float | None = None,
     ) -> dict[str, Any]:
         """Answer a question from documents, the preferred source first.
 
@@ -128,6 +137,7 @@ class ServedPipeline(BasePipelineWrapper):
         :param max_steps: Steps, at most those of the pipeline.
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
         :param documents: Texts that belong to the question; the model is shown them, and no query is made of them.
+        :param deadline: Seconds that the run may take, at most those that the server allows.
         :returns: The answer, its label, the documents used, every step, counts, usage, errors and the trace.
         :raises Refusal: With 422 when the question or an option cannot be used, with 502 when the run breaks off or no
             source could be searched.
@@ -142,7 +152,8 @@ class ServedPipeline(BasePipelineWrapper):
             "documents": _dump(documents),
         }
         with self.refuse_errors():
-            result = await pipelines.ask_async(self.pipeline, question, **options)
+            seconds = limit_deadline(deadline)
+            result = await pipelines.ask_async(self.pipeline, question, deadline=seconds, **options)
             if failed := pipelines.search_failures(result):
                 reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
                 message = f"No source could be searched, so the answer rests on no document. {reasons}"
@@ -168,11 +179,13 @@ class ServedPipeline(BasePipelineWrapper):
                 return self._complete(model, body, include_usage, *await self._do_task(messages, task))
             question, history, attached = split_conversation(messages)
             options = {"history": history, **_read_options(body)}
+            deadline = limit_deadline(options.pop("deadline", None))
             if attached:
                 options["documents"] = [{"title": each.title, "content": each.content} for each in attached]
             # A bad request is refused before a stream begins, because a stream has sent its status code by then.
             started = await self.pipeline.get_component("start").run_async(question=question, **options)
             marks = _front_end_marks(started["state"], attached) if attached else {}
+            options["deadline"] = deadline
             if body.get("stream"):
                 return self._stream(model, question, options, include_usage, marks)
             result = self._publish(await pipelines.ask_async(self.pipeline, question, **options))
@@ -184,15 +197,16 @@ class ServedPipeline(BasePipelineWrapper):
         installation = self._installation
         chunk = _Chunks(model)
         try:
-            outputs: AsyncIterator[Event | dict[str, Any]] = pipelines.stream(self.pipeline, question, **options)
-            async for output in outputs:
-                if isinstance(output, Event):
-                    event = replace(output, data=installation.publish_event(output.data))
-                    yield chunk.write(reasoning_content=f"{write_step(event, marks)}\n")
-                else:
-                    result = self._publish(output)
-                    for line in write_sent_to_models(result, with_host=False):
-                        yield chunk.write(reasoning_content=f"{line}\n")
+            # Closed at once when the client leaves, so that its run does not go on until it is collected as garbage.
+            async with aclosing(pipelines.stream(self.pipeline, question, **options)) as outputs:
+                async for output in outputs:
+                    if isinstance(output, Event):
+                        event = replace(output, data=installation.publish_event(output.data))
+                        yield chunk.write(reasoning_content=f"{write_step(event, marks)}\n")
+                    else:
+                        result = self._publish(output)
+                        for line in write_sent_to_models(result, with_host=False):
+                            yield chunk.write(reasoning_content=f"{line}\n")
             content, reason = write_content(result, self._cites, marks), "stop"
         except RunFailed as error:
             _log_failure(error)
@@ -241,7 +255,7 @@ class ServedPipeline(BasePipelineWrapper):
         try:
             reply, state = await call.send_async(Prepared(prompts, call.generation_kwargs, state))
         except RunError as error:
-            raise RunFailed(str(error), {"errors": [str(error)]}) from error
+            raise RunFailed(str(error), {"errors": [str(error)]}, **find_busy_server(error)) from error
         return reply, {"usage": asdict(state.usage)}
 
     @property

@@ -129,7 +129,7 @@ def test_evaluates_and_writes_a_report(installed: Installed, demo: Path) -> None
 
 @pytest.fixture
 def server(installed: Installed) -> Iterator[httpx.Client]:
-    command = ("-m", "prefrag.service.cli.main", "serve")
+    command = ("-m", "prefrag.service.cli.main", "serve", "--demo")
     own = {"PYTHONPATH": "", "PREFRAG_DATA_DIR": str(installed.folder / "data"), "PREFRAG_WEB": "off"}
     with server_process(
         *command, folder=installed.folder, python=installed.bin / "python", cwd=installed.folder, **own

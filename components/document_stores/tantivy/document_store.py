@@ -9,6 +9,7 @@ from typing import Any
 
 from haystack import Document, default_from_dict, default_to_dict
 from haystack.document_stores.types import DuplicatePolicy
+from tantivy import Query
 
 from prefrag.components.document_stores.tantivy.analysis import (
     DEFAULT_LANGUAGE,
@@ -16,6 +17,7 @@ from prefrag.components.document_stores.tantivy.analysis import (
     indexed_form,
     text_analyzer,
 )
+from prefrag.components.document_stores.tantivy.damage import report_damage
 from prefrag.components.document_stores.tantivy.filters import check_filters
 from prefrag.components.document_stores.tantivy.index import Index, open_for_writing, open_index
 from prefrag.components.document_stores.tantivy.index_location import (
@@ -25,6 +27,8 @@ from prefrag.components.document_stores.tantivy.index_location import (
     resolve_index,
 )
 from prefrag.components.document_stores.tantivy.web_answer import keep_web_consent, read_web_consent
+
+_CHECKED_CHARACTERS = 200
 
 
 class TantivyDocumentStore:
@@ -114,6 +118,7 @@ class TantivyDocumentStore:
         """
         return default_from_dict(cls, data)
 
+    @report_damage
     def count_documents(self) -> int:
         """Count the documents.
 
@@ -122,6 +127,7 @@ class TantivyDocumentStore:
         index = self._open()
         return index.commit().searcher.num_docs if index else 0
 
+    @report_damage
     def search(self, query: str, top_k: int = 10, filters: dict[str, Any] | None = None) -> list[Document]:
         """Find the documents that match a text best by BM25.
 
@@ -141,6 +147,7 @@ class TantivyDocumentStore:
         index = self._open()
         return index.search(query, top_k, filters) if index else []
 
+    @report_damage
     def check_fields(self, filters: dict[str, Any]) -> None:
         """Refuse filters on a field of the metadata that no document has.
 
@@ -159,6 +166,7 @@ class TantivyDocumentStore:
         """
         return list(self.iterate_documents(filters))
 
+    @report_damage
     def iterate_documents(self, filters: dict[str, Any] | None = None) -> Iterator[Document]:
         """Go through the documents that match filters, without keeping all in memory.
 
@@ -171,6 +179,7 @@ class TantivyDocumentStore:
         if index := self._open():
             yield from index.commit().all_matching(filters)
 
+    @report_damage
     def documents_by_id(self, document_ids: Iterable[str]) -> list[Document]:
         """Read documents by their ids.
 
@@ -181,6 +190,7 @@ class TantivyDocumentStore:
         wanted = list(dict.fromkeys(document_ids))
         return index.commit().by_id(wanted) if index and wanted else []
 
+    @report_damage
     def known_titles(self, keys: Iterable[str]) -> set[str]:
         """Find the keys that are titles of documents.
 
@@ -190,6 +200,7 @@ class TantivyDocumentStore:
         index = self._open()
         return index.commit().existing("title_key", keys) if index else set()
 
+    @report_damage
     def documents_by_title(
         self, titles: Mapping[str, str], per_title: int = 3, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
@@ -210,6 +221,7 @@ class TantivyDocumentStore:
         index = self._open()
         return index.documents_by_title(titles, per_title, filters) if index else {}
 
+    @report_damage
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
         """Count the documents in whose title or text words occur, in any inflection with the same stem.
 
@@ -229,6 +241,7 @@ class TantivyDocumentStore:
         """
         return self.analyze_many([text])[0]
 
+    @report_damage
     def analyze_many(self, texts: Iterable[str]) -> list[list[str]]:
         """Split texts into tokens, each as `analyze` does.
 
@@ -239,6 +252,7 @@ class TantivyDocumentStore:
         analyzer = index.analyzer if index else text_analyzer(self.language or DEFAULT_LANGUAGE)
         return [analyzer.analyze(indexed_form(text)) for text in texts]
 
+    @report_damage
     def write_documents(self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE) -> int:
         """Add documents, all of them or, when this raises, none.
 
@@ -259,6 +273,7 @@ class TantivyDocumentStore:
                 raise ValueError(f"write_documents takes a list of haystack Documents, not of {type(document)}.")
         return self._open_for_writing().write(documents, policy, self.lock_timeout) if documents else 0
 
+    @report_damage
     def delete_documents(self, document_ids: list[str]) -> None:
         """Delete documents; ids that do not exist are ignored.
 
@@ -268,6 +283,7 @@ class TantivyDocumentStore:
         if document_ids and self._open():
             self._open_for_writing().delete(document_ids, self.lock_timeout)
 
+    @report_damage
     def delete_all_documents(self) -> None:
         """Delete every document; the index keeps its language.
 
@@ -275,6 +291,20 @@ class TantivyDocumentStore:
         """
         if self._open():
             self._open_for_writing().delete_all(self.lock_timeout)
+
+    @report_damage
+    def check(self) -> None:
+        """Read a document and search for it, to find out whether the index can be used.
+
+        :raises FileNotFoundError: When there is no index.
+        :raises DocumentStoreError: When the index is damaged.
+        """
+        index = self._open()
+        if index is None:
+            raise FileNotFoundError(f"There is no index in {self._path()}.")
+        commit = index.commit()
+        for document in commit.best(Query.all_query(), 1, None):
+            index.search(f"{document.meta.get('title', '')} {(document.content or '')[:_CHECKED_CHARACTERS]}", 1, None)
 
     def read_web_consent(self) -> bool | None:
         """Read the answer, kept with the index, whether questions over its documents may go to the web.

@@ -34,6 +34,8 @@ _SETTINGS_FILE = "prefrag-index.json"
 _COMMIT_FILE = "meta.json"
 _WRITER_MEMORY = 100_000_000
 _LOCK_POLL_SECONDS = 0.05
+# Bytes; with less a commit may not find room for its files.
+_LITTLE_SPACE = 10_000_000
 # A title with at most so many documents is searched together with others, although not all may be needed.
 _FEW_DOCUMENTS = 16
 
@@ -180,9 +182,11 @@ class Index:
                     if document.id not in present:
                         by_id.setdefault(document.id, document)
             for document in by_id.values():
-                if document.id in present:
-                    writer.delete_documents_by_term("id", exact_term(document.id))
-                writer.add_document(to_tantivy(document))
+                made = to_tantivy(document)
+                with self._explain_refusal():
+                    if document.id in present:
+                        writer.delete_documents_by_term("id", exact_term(document.id))
+                    writer.add_document(made)
         return len(documents) if policy == DuplicatePolicy.OVERWRITE else len(by_id)
 
     def delete(self, document_ids: list[str], timeout: float) -> None:
@@ -220,7 +224,7 @@ class Index:
                 break
             except ValueError as error:
                 if "LockBusy" not in str(error):
-                    raise DocumentStoreError(f"The index {self.path} cannot be written: {error}") from error
+                    raise self._refusal(error) from error
                 if time.monotonic() >= deadline:
                     raise DocumentStoreError(
                         f"Another process is still writing to the index {self.path} after {timeout:g} seconds. "
@@ -229,16 +233,31 @@ class Index:
             time.sleep(_LOCK_POLL_SECONDS)
         try:
             yield writer
-            try:
+            with self._explain_refusal():
                 writer.commit()
-            except ValueError as error:
-                raise DocumentStoreError(f"The index {self.path} cannot be written: {error}") from error
         except BaseException:
             writer.rollback()
             raise
         finally:
             # Waits for a merge that the commit began, and releases the lock.
             writer.wait_merging_threads()
+
+    @contextmanager
+    def _explain_refusal(self) -> Iterator[None]:
+        try:
+            yield
+        except ValueError as error:
+            raise self._refusal(error) from error
+
+    def _refusal(self, error: ValueError) -> DocumentStoreError:
+        free = shutil.disk_usage(self.path).free
+        # The writer ends in its own thread, and what it reports does not always tell why.
+        if "os error 28" in str(error) or free < _LITTLE_SPACE:
+            return DocumentStoreError(
+                f"The disk is full, {free / 1e6:,.0f} MB are free: make room on that of {self.path} and index again. "
+                "What was indexed before is still there."
+            )
+        return DocumentStoreError(f"The index {self.path} cannot be written: {error}")
 
     def _is_whole(self, searcher: tantivy.Searcher, version: _Version | None) -> bool:
         # tantivy reports the number of deleted documents only in this file.
@@ -329,10 +348,11 @@ def _make_index(path: Path, language: str) -> None:
         (workplace / _SETTINGS_FILE).write_text(json.dumps(settings) + "\n", encoding="utf-8")
         workplace.chmod(0o755)
         workplace.rename(path)
-    except OSError as error:
+    except (OSError, ValueError) as error:
         # Another process may have made the same index first.
         if _file_version(path / _SETTINGS_FILE) is None:
-            raise DocumentStoreError(f"Cannot make an index in {path} ({error.strerror}).") from error
+            reason = getattr(error, "strerror", None) or error
+            raise DocumentStoreError(f"Cannot make an index in {path} ({reason}).") from error
     finally:
         shutil.rmtree(workplace, ignore_errors=True)
 

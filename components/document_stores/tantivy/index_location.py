@@ -14,8 +14,11 @@ DATA_DIRECTORY_VARIABLE = "PREFRAG_DATA_DIR"
 INDEX_VARIABLE = "PREFRAG_INDEX"
 WEB_INDEX_VARIABLE = "PREFRAG_WEB_INDEX"
 DEFAULT_INDEX = "default"
+DEMO_INDEX = "demo"
 
 _VALID_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+# The indexes `default` that this process has found: should one vanish, the demo must not answer in its place.
+_found: set[Path] = set()
 
 
 def data_directory() -> Path:
@@ -50,25 +53,32 @@ def index_path(name: str) -> Path:
     return data_directory() / "indexes" / name
 
 
+def refuse_demo() -> None:
+    """Make this process use the index ``default`` where none is named, and never the demo in its place."""
+    os.environ[INDEX_VARIABLE] = os.environ.get(INDEX_VARIABLE) or DEFAULT_INDEX
+
+
 def resolve_index(name: str | None = None) -> Path:
     """Find the index to read: the one named, else the one in `PREFRAG_INDEX`, else `default`, else the demo.
 
     :param name: A name for `index_path`, or `demo` or `demo-web` for the corpora that the project ships.
     :returns: The folder of an index that exists. The demo is built on first use.
-    :raises FileNotFoundError: When the named index does not exist.
+    :raises FileNotFoundError: When the named index does not exist, or `default` has vanished.
     :raises ValueError: When the name cannot name an index.
     """
     name = name or os.environ.get(INDEX_VARIABLE) or None
     if name is None:
-        default = index_path(DEFAULT_INDEX)
-        return default if index_exists(default) else _find_demo("demo")
+        if not _default_was_found():
+            return _find_demo(DEMO_INDEX)
+        name = DEFAULT_INDEX
     if name in DEMO_CORPORA:
         return _find_demo(name)
     path = index_path(name)
     if not index_exists(path):
-        raise FileNotFoundError(
-            f"There is no index '{name}' in {path.parent}. Make it with: prefrag index YOUR_FILES --index {name}"
-        )
+        way = f"prefrag index YOUR_FILES --index {name}"
+        if name == DEFAULT_INDEX:
+            way = f"prefrag index YOUR_FILES; or use the demo with --demo or {INDEX_VARIABLE}={DEMO_INDEX}"
+        raise FileNotFoundError(f"There is no index '{name}' in {path.parent}. Make it with: {way}")
     return path
 
 
@@ -89,8 +99,19 @@ def resolve_web_index(name: str | None = None, *, local: str | None = None, demo
     if name is not None:
         return resolve_index(name)
     local = local or os.environ.get(INDEX_VARIABLE) or None
-    is_demo = local == "demo" or (local is None and not index_exists(index_path(DEFAULT_INDEX)))
+    is_demo = local == DEMO_INDEX or (local is None and not _default_was_found())
     return _find_demo("demo-web") if demo and is_demo else None
+
+
+def _default_was_found() -> bool:
+    """Check whether the index `default` exists, or has existed since this process began.
+
+    :returns: Whether it is, or was, there.
+    """
+    path = index_path(DEFAULT_INDEX)
+    if index_exists(path):
+        _found.add(path)
+    return path in _found
 
 
 def _find_demo(name: str) -> Path:

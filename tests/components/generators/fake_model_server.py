@@ -1,6 +1,7 @@
 """A model server on a free port."""
 
 import json
+import select
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -9,7 +10,8 @@ import pytest
 from haystack.dataclasses import ChatMessage
 
 QUESTION = [ChatMessage.from_user("Where?")]
-HANG = object()
+# Instead of an answer: silence, or now and then a byte.
+HANG, DRIP = object(), object()
 
 both_ways = pytest.mark.parametrize("how", ["sync", "async"])
 
@@ -28,15 +30,21 @@ def completion(text: str | None, **message: Any) -> dict[str, Any]:
 
 
 class FakeModelServer:
-    """A model server on a free port: answers from a list, the last entry again and again."""
+    """A model server on a free port: answers from a list, the last entry again and again.
+
+    ``left`` is set when a client closes its connection while the answer is kept from it.
+    """
 
     def __init__(self) -> None:
         self.answers: list[tuple[int, Any]] = [(200, completion("Paris"))]
         self.headers: dict[str, str] = {}
         self.requests: list[dict[str, Any]] = []
         self.connections: set[Any] = set()
+        self.health = 200
+        self.looked_up: list[str] = []
         self.called = threading.Event()
         self.released = threading.Event()
+        self.left = threading.Event()
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -49,8 +57,9 @@ class FakeModelServer:
                 outer.requests.append({"path": self.path, "authorization": self.headers["authorization"], **body})
                 outer.called.set()
                 status, answer = outer.answers[min(len(outer.requests), len(outer.answers)) - 1]
-                if answer is HANG:
-                    outer.released.wait(30)
+                if answer in (HANG, DRIP):
+                    self.keep_waiting(drip=answer is DRIP)
+                    return
                 payload = answer.encode() if isinstance(answer, str) else json.dumps(answer, default=str).encode()
                 self.send_response(status)
                 self.send_header("content-type", "text/html" if isinstance(answer, str) else "application/json")
@@ -59,6 +68,26 @@ class FakeModelServer:
                 self.send_header("content-length", str(len(payload)))
                 self.end_headers()
                 self.wfile.write(payload)
+
+            def keep_waiting(self, drip: bool) -> None:
+                if drip:
+                    self.wfile.write(b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n")
+                self.close_connection = True
+                try:
+                    while not outer.released.is_set():
+                        if select.select([self.connection], [], [], 0.01)[0] and not self.connection.recv(1):
+                            raise ConnectionError
+                        if drip:
+                            self.wfile.write(b" ")
+                except OSError:
+                    outer.left.set()
+
+            def do_GET(self) -> None:
+                outer.looked_up.append(self.path)
+                self.send_response(outer.health)
+                self.send_header("content-length", "2")
+                self.end_headers()
+                self.wfile.write(b"{}")
 
             def log_message(self, *args: Any) -> None:
                 pass

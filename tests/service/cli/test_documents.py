@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from prefrag.pipelines.indexing import embedding
+from tests.full_disk import files_of_at_most, say_full
 from tests.service.cli.running import prefrag
 
 
@@ -28,6 +29,19 @@ class TestIndex:
         assert result.exit_code == 4
         assert "empty.txt: it is empty" in result.stderr
         assert "3 passages written" in result.stdout
+
+    @pytest.mark.skipif("sys.platform == 'win32'")
+    def test_a_full_disk_ends_with_1_and_says_so(self, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        prefrag("index", corpus)
+        (tmp_path / "new.txt").write_text("A stork stands by the river.")
+        say_full(monkeypatch)
+
+        with files_of_at_most(100):
+            result = prefrag("index", tmp_path / "new.txt")
+
+        assert result.exit_code == 1
+        assert "The disk is full" in result.stderr
+        assert "3  passages" in prefrag("documents", "list").stdout
 
     def test_only_counts_the_files_of_other_kinds_in_a_folder(self, corpus: Path):
         for name in ("photo.png", "logo.png", "style.css", "Makefile"):

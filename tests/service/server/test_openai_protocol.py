@@ -45,7 +45,7 @@ class TestStreamEnd:
         for name in SHIPPED:
             script_pipeline("Final Answer: 1974", name=name, pipeline=name)
 
-        with listening(PREFRAG_SERVE="all") as (_, address):
+        with listening(PREFRAG_SERVE="all", PREFRAG_INDEX="demo") as (_, address):
             streams = {name: stream(address, model=name) for name in SHIPPED}
 
         assert [name for name, text in streams.items() if not text.endswith(END)] == []

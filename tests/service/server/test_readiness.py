@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,9 +11,13 @@ from typing import Any
 import httpx
 import pytest
 
+from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.pipelines.loading import YAML_PIPELINES, Pipeline, find, read, read_block
 from prefrag.service.server import readiness, served_pipelines
 from prefrag.service.server.readiness import find_outages
+from tests.components.document_stores.tantivy.passages import damage, passage
+from tests.components.generators.fake_model_server import FakeModelServer
+from tests.indexes import index_of
 from tests.pipelines.scripted import answer, scripted_block, search, write_yaml
 from tests.service.server.elasticsearch_stub import Stub, elasticsearch
 from tests.service.server.serving import listening
@@ -27,8 +32,8 @@ def write(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Write:
     folder.mkdir()
     monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(folder))
 
-    def pipeline(name: str, local: str | None = None) -> None:
-        data = scripted_block(search("alpha"), answer("1974"), pipeline=name)
+    def pipeline(name: str, local: str | None = None, **settings: Any) -> None:
+        data = scripted_block(search("alpha"), answer("1974"), pipeline=name, **settings)
         if local is not None:
             shipped = read_block(YAML_PIPELINES / f"{local}.yaml")
             shipped = shipped["components"]["local"]["init_parameters"]["retriever"]
@@ -144,6 +149,101 @@ class TestElasticsearch:
 
     async def test_is_not_called_for_pipelines_without_it(self, write: Write):
         assert await find_outages({"prefrag": loaded("prefrag")}) == {}
+
+
+class TestModel:
+    @pytest.fixture
+    def model(self, write: Write, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeModelServer]:
+        model = FakeModelServer()
+        monkeypatch.setenv("PREFRAG_LLM_BASE_URL", model.url)
+        monkeypatch.setenv("PREFRAG_LLM_MODEL", "served")
+        monkeypatch.setenv("PREFRAG_LLM_API_KEY", "sk-secret")
+        monkeypatch.setattr(readiness, "_models", {})
+        write("prefrag", replace={"ChatModel": {"type": "prefrag.components.generators.chat_model.ChatModel"}})
+        yield model
+        model.close()
+
+    def test_that_answers_is_ready_and_writes_no_token(self, model: FakeModelServer):
+        with listening() as (_, address):
+            response = httpx.get(f"{address}/ready", timeout=30)
+
+        assert response.json() == {"status": "ready"}
+        assert set(model.looked_up) == {"/v1/models"}
+        assert model.requests == []
+
+    @pytest.mark.parametrize(
+        ("status", "advice"), [(503, "PREFRAG_LLM_BASE_URL"), (401, "PREFRAG_LLM_API_KEY"), (404, None)]
+    )
+    def test_that_refuses_is_reported_with_what_to_do(self, model: FakeModelServer, status: int, advice: str | None):
+        model.health = status
+        with listening() as (_, address):
+            response = httpx.get(f"{address}/ready", timeout=30)
+
+        assert response.status_code == (503 if advice else 200)
+        assert not advice or advice in response.json()["unreachable"]["prefrag"]
+
+    def test_that_is_down_is_named_neither_by_its_address_nor_its_key(
+        self, model: FakeModelServer, capfd: pytest.CaptureFixture[str]
+    ):
+        model.close()
+        with listening() as (_, address):
+            response = httpx.get(f"{address}/ready", timeout=30)
+
+        assert response.status_code == 503
+        assert "start it, or set PREFRAG_LLM_BASE_URL" in response.json()["unreachable"]["prefrag"]
+        assert model.url not in response.text
+        log = capfd.readouterr().err
+        assert model.url in log
+        assert "sk-secret" not in response.text + log
+
+    async def test_that_hangs_is_given_up(self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(readiness, "DEADLINE_SECONDS", 0.1)
+        with socket.socket() as silent:
+            silent.bind(("127.0.0.1", 0))
+            silent.listen()
+            monkeypatch.setenv("PREFRAG_LLM_BASE_URL", f"http://127.0.0.1:{silent.getsockname()[1]}/v1")
+            found = await find_outages({"mine": loaded("prefrag")})
+
+        assert "does not answer" in found["mine"].advice
+
+    async def test_is_not_called_at_every_probe(self, model: FakeModelServer):
+        for _ in range(5):
+            assert await find_outages({"mine": loaded("prefrag")}) == {}
+
+        assert len(model.looked_up) == 1
+
+
+class TestIndex:
+    @pytest.fixture
+    def index(self, write: Write, monkeypatch: pytest.MonkeyPatch) -> Path:
+        monkeypatch.setenv("PREFRAG_INDEX", "mine")
+        path = index_path("mine")
+        documents = [passage(f"{n}", f"The heron number {n} by the river", f"Bird {n}") for n in range(300)]
+        index_of(documents, path)
+        write("prefrag", local="prefrag")
+        return path
+
+    async def test_that_can_be_searched_is_ready(self, index: Path):
+        assert await find_outages({"mine": loaded("prefrag")}) == {}
+
+    @pytest.mark.parametrize("file", ["fast", "idx", "store", "term"])
+    async def test_that_is_damaged_is_reported(self, index: Path, file: str):
+        damage(index, file)
+
+        found = await find_outages({"mine": loaded("prefrag")})
+
+        assert "delete it and index the documents again" in found["mine"].advice
+        assert str(index) not in found["mine"].advice
+        assert str(index) in found["mine"].details
+
+    def test_that_vanishes_under_the_server_is_reported_and_nothing_takes_its_place(self, index: Path):
+        with listening() as (_, address):
+            before = httpx.get(f"{address}/ready", timeout=30)
+            shutil.rmtree(index)
+            after = httpx.get(f"{address}/ready", timeout=30)
+
+        assert (before.status_code, after.status_code) == (200, 503)
+        assert "prefrag index YOUR_FILES" in after.json()["unreachable"]["prefrag"]
 
 
 class TestAll:

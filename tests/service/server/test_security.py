@@ -2,111 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import Any
-
 import pytest
 
 from prefrag.service.server.security import (
-    CancelWhenGone,
     _stays_on_this_machine,
     api_keys,
     deploy_is_open,
     is_loopback,
     is_open,
 )
-
-POST = {"type": "http", "method": "POST", "path": "/prefrag/run", "headers": []}
-
-
-class Client:
-    """The network side of a request."""
-
-    def __init__(self) -> None:
-        self.gone = asyncio.Event()
-        self.sent: list[dict[str, Any]] = []
-        self._body = [{"type": "http.request", "body": b"a", "more_body": True}, {"type": "http.request", "body": b"b"}]
-
-    async def receive(self) -> dict[str, Any]:
-        if self._body:
-            return self._body.pop(0)
-        await self.gone.wait()
-        return {"type": "http.disconnect"}
-
-    async def send(self, message: Any) -> None:
-        self.sent.append(message)
-
-
-async def read_body(receive: Any) -> bytes:
-    body = b""
-    while True:
-        message = await receive()
-        body += message["body"]
-        if not message.get("more_body"):
-            return body
-
-
-class TestCancelWhenGone:
-    async def test_a_client_that_goes_stops_the_work(self):
-        client, stopped = Client(), asyncio.Event()
-
-        async def work(scope: Any, receive: Any, send: Any) -> None:
-            assert await read_body(receive) == b"ab"
-            client.gone.set()
-            try:
-                await asyncio.Event().wait()
-            finally:
-                stopped.set()
-
-        await asyncio.wait_for(CancelWhenGone(work)(POST, client.receive, client.send), 5)
-
-        assert stopped.is_set()
-
-    async def test_a_client_that_waits_gets_its_answer(self):
-        client = Client()
-
-        async def work(scope: Any, receive: Any, send: Any) -> None:
-            await send({"type": "http.response.body", "body": await read_body(receive)})
-
-        await CancelWhenGone(work)(POST, client.receive, client.send)
-
-        assert client.sent == [{"type": "http.response.body", "body": b"ab"}]
-
-    async def test_the_work_learns_of_it_as_well(self):
-        client, received = Client(), []
-
-        async def work(scope: Any, receive: Any, send: Any) -> None:
-            await read_body(receive)
-            client.gone.set()
-            received.append(await receive())
-            await asyncio.Event().wait()
-
-        await asyncio.wait_for(CancelWhenGone(work)(POST, client.receive, client.send), 5)
-
-        assert received == [{"type": "http.disconnect"}]
-
-    async def test_an_error_of_the_work_is_not_hidden(self):
-        client = Client()
-
-        async def work(scope: Any, receive: Any, send: Any) -> None:
-            raise LookupError("lost")
-
-        with pytest.raises(LookupError, match="lost"):
-            await CancelWhenGone(work)(POST, client.receive, client.send)
-
-    async def test_a_server_that_stops_takes_the_work_along(self):
-        client, stopped = Client(), asyncio.Event()
-
-        async def work(scope: Any, receive: Any, send: Any) -> None:
-            try:
-                await asyncio.Event().wait()
-            finally:
-                stopped.set()
-
-        with pytest.raises(TimeoutError):
-            await asyncio.wait_for(CancelWhenGone(work)(POST, client.receive, client.send), 0.01)
-
-        assert stopped.is_set()
 
 
 class TestOpenPaths:

@@ -22,3 +22,12 @@ def content(path: Path | None) -> list[str | None]:
     assert path is not None
     # Written in one call, so in the order of the corpus.
     return [document.content for document in TantivyDocumentStore(path=str(path)).filter_documents()]
+
+
+def damage(index: Path, kind: str) -> None:
+    """Turn over the bits of an index's files of a kind, in place, but for the end that is read when it is opened."""
+    for file in index.glob(f"*.{kind}"):
+        with file.open("r+b") as data:
+            held = data.read()[:-140]
+            data.seek(0)
+            data.write(bytes(byte ^ 255 for byte in held))

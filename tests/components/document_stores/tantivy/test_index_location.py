@@ -1,3 +1,4 @@
+import shutil
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.index_location import (
     data_directory,
     index_path,
+    refuse_demo,
     resolve_index,
     resolve_web_index,
 )
@@ -69,6 +71,24 @@ class TestResolving:
         assert resolve_index() != (default := make("default"))
         assert resolve_index() == default
         assert content(resolve_index("demo")) == ["A local heron."]
+
+    def test_an_index_that_vanishes_is_not_replaced_by_the_demo(self, demo):
+        default = make("default")
+        assert resolve_index() == default
+        shutil.rmtree(default)
+
+        with pytest.raises(FileNotFoundError, match="prefrag index YOUR_FILES; or use the demo with --demo"):
+            resolve_index()
+        assert resolve_web_index() is None
+        assert make("default") == resolve_index()
+
+    def test_a_server_never_falls_to_the_demo(self, demo, monkeypatch):
+        monkeypatch.setenv("PREFRAG_INDEX", "")
+        refuse_demo()
+
+        with pytest.raises(FileNotFoundError, match="There is no index 'default'"):
+            resolve_index()
+        assert resolve_web_index() is None
 
     def test_a_named_index_that_is_missing_states_how_to_make_it(self, demo, monkeypatch):
         with pytest.raises(FileNotFoundError, match="prefrag index YOUR_FILES --index absent"):

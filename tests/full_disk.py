@@ -1,0 +1,30 @@
+"""A disk that takes no more."""
+
+from __future__ import annotations
+
+import shutil
+from collections import namedtuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+
+def say_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the system report that no space is left."""
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: usage(1, 1, 0))
+
+
+@contextmanager
+def files_of_at_most(size: int) -> Iterator[None]:
+    """Let no file grow beyond a size, as on a disk that is full."""
+    # Not there on Windows.
+    import resource
+
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)

@@ -1,0 +1,188 @@
+"""A run that ends, in whatever way, leaves nothing running: no task, no model call, no retry."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from prefrag import pipelines
+from prefrag.components.errors import BadInput
+from prefrag.pipelines import RunFailed
+from prefrag.pipelines.asking import limit_deadline
+from prefrag.pipelines.engine_tasks import end_with_tasks
+from tests.components.generators.fake_model_server import DRIP, HANG, FakeModelServer
+from tests.pipelines.scripted import answer, script, scripted, search
+
+QUESTION = "In which year did the yard that built alpha win the prize?"
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeModelServer]:
+    server = FakeModelServer()
+    monkeypatch.setenv("PREFRAG_LLM_BASE_URL", server.url)
+    monkeypatch.setenv("PREFRAG_LLM_MODEL", "served")
+    yield server
+    server.close()
+
+
+def calling_the_server() -> Any:
+    """The shipped pipeline with scripted sources and the model of the environment."""
+    parts = script(answer())
+    del parts["ChatModel"]
+    pipeline = pipelines.load("prefrag", parts)
+    pipeline.warm_up()
+    return pipeline
+
+
+async def is_reached(event: Any) -> bool:
+    return await asyncio.to_thread(event.wait, 20)
+
+
+def tasks_left() -> set[Any]:
+    return asyncio.all_tasks() - {asyncio.current_task()}
+
+
+class TestModelCall:
+    @pytest.mark.parametrize("silence", [HANG, DRIP])
+    async def test_is_cancelled_at_the_deadline_and_not_made_again(self, server: FakeModelServer, silence: object):
+        server.answers = [(200, silence)]
+        run = asyncio.ensure_future(pipelines.ask_async(calling_the_server(), QUESTION, deadline=1))
+        assert await is_reached(server.called)
+
+        with pytest.raises(RunFailed, match="given up after 1 s") as failure:
+            await run
+
+        assert failure.value.http_status == 504
+        assert tasks_left() == set()
+        assert await is_reached(server.left)
+        assert len(server.requests) == 1
+
+    async def test_is_cancelled_when_whoever_asked_leaves(self, server: FakeModelServer):
+        server.answers = [(200, HANG)]
+        run = asyncio.ensure_future(pipelines.ask_async(calling_the_server(), QUESTION))
+        assert await is_reached(server.called)
+
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+
+        assert tasks_left() == set()
+        assert await is_reached(server.left)
+
+    async def test_is_not_repeated_for_one_who_has_left(self, server: FakeModelServer):
+        server.answers, server.headers = [(429, {})], {"retry-after": "4"}
+        run = asyncio.ensure_future(pipelines.ask_async(calling_the_server(), QUESTION))
+        assert await is_reached(server.called)
+
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
+
+        assert tasks_left() == set()
+        assert len(server.requests) == 1
+
+    async def test_is_cancelled_when_the_events_are_no_longer_read(self, server: FakeModelServer):
+        server.answers = [(200, HANG)]
+        events = pipelines.stream(scripted(search("alpha"), answer()), QUESTION)
+
+        await anext(events)
+        await events.aclose()
+
+        assert tasks_left() == set()
+
+    async def test_that_a_busy_server_refuses_says_when_to_ask_again(
+        self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
+    ):
+        server.answers, server.headers = [(429, {})], {"retry-after": "0.01"}
+
+        with pytest.raises(RunFailed) as failure:
+            await pipelines.ask_async(calling_the_server(), QUESTION)
+
+        assert failure.value.http_status == 429
+
+
+class TestEngine:
+    async def test_loses_the_tasks_that_it_created_and_no_others(self):
+        of_others = asyncio.ensure_future(asyncio.Event().wait())
+
+        made = set()
+
+        async def engine() -> Any:
+            made.add(asyncio.create_task(asyncio.Event().wait()))
+            yield 1
+            made.add(asyncio.create_task(asyncio.Event().wait()))
+            await asyncio.Event().wait()
+
+        outputs = end_with_tasks(engine(), until=asyncio.get_running_loop().time() + 0.05)
+        assert await anext(outputs) == 1
+        with pytest.raises(TimeoutError):
+            await anext(outputs)
+
+        assert tasks_left() == {of_others}
+        of_others.cancel()
+
+    async def test_leaves_the_factory_of_tasks_as_it_was(self):
+        loop = asyncio.get_running_loop()
+        made: list[Any] = []
+
+        def create(loop: Any, work: Any, **options: Any) -> Any:
+            made.append(work)
+            return asyncio.Task(work, loop=loop, **options)
+
+        async def engine() -> Any:
+            yield await asyncio.create_task(asyncio.sleep(0, "done"))
+
+        loop.set_task_factory(create)
+        found = [output async for output in end_with_tasks(engine(), until=loop.time() + 5)]
+
+        assert found == ["done"]
+        assert len(made) == 1
+        assert loop.get_task_factory() is create
+        loop.set_task_factory(None)
+
+    async def test_may_fail_as_before(self):
+        async def engine() -> Any:
+            yield await asyncio.create_task(asyncio.sleep(0))
+            raise LookupError("lost")
+
+        with pytest.raises(LookupError, match="lost"):
+            async for _ in end_with_tasks(engine(), until=asyncio.get_running_loop().time() + 5):
+                pass
+
+
+class TestDeadline:
+    def test_of_a_request_may_only_shorten(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_RUN_SECONDS", "20")
+
+        assert [limit_deadline(given) for given in (None, 5, 20, 500)] == [20, 5, 20, 20]
+
+    @pytest.mark.parametrize("given", [0, -1, float("nan")])
+    def test_of_a_request_is_above_zero(self, given: float):
+        with pytest.raises(BadInput, match="deadline"):
+            limit_deadline(given)
+
+    @pytest.mark.parametrize("value", ["0", "-5", "soon", "nan", "inf"])
+    def test_in_the_environment_is_above_zero(self, monkeypatch: pytest.MonkeyPatch, value: str):
+        monkeypatch.setenv("PREFRAG_RUN_SECONDS", value)
+
+        with pytest.raises(BadInput, match="PREFRAG_RUN_SECONDS"):
+            limit_deadline(None)
+
+    async def test_holds_without_being_given(self, monkeypatch: pytest.MonkeyPatch, server: FakeModelServer):
+        server.answers = [(200, HANG)]
+        monkeypatch.setenv("PREFRAG_RUN_SECONDS", "0.2")
+
+        with pytest.raises(RunFailed, match=r"given up after 0\.2 s.*PREFRAG_RUN_SECONDS"):
+            await pipelines.ask_async(calling_the_server(), QUESTION)
+
+    async def test_counts_from_the_arrival_of_the_request(self, server: FakeModelServer):
+        server.answers = [(200, HANG)]
+        token = pipelines.asking.arrived.set(asyncio.get_running_loop().time() - 100)
+
+        with pytest.raises(RunFailed, match="given up after 90 s"):
+            await pipelines.ask_async(calling_the_server(), QUESTION, deadline=90)
+
+        pipelines.asking.arrived.reset(token)
