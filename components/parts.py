@@ -64,12 +64,26 @@ def find_stores(whole: Any) -> list[Any]:
     return [part for _, part in walk_parts(whole) if type(part).__name__ in (TANTIVY_STORE, ELASTICSEARCH_STORE)]
 
 
+def read_attribute(part: Any, name: str) -> Any:
+    """Read an attribute that an object or its class has.
+
+    :param part: Any object. One that makes up attributes as they are read, such as some clients, is not called for it.
+    :param name: The name.
+    :returns: The attribute; None where there is none.
+    """
+    is_there = name in getattr(part, "__dict__", {}) or hasattr(type(part), name)
+    return getattr(part, name, None) if is_there else None
+
+
 def _contents(part: Any) -> list[tuple[Any, Any]]:
     if isinstance(part, Mapping):
         return list(part.items())
     if isinstance(part, list | tuple | set | frozenset):
         return list(enumerate(part))
-    if hasattr(part, "graph") and callable(getattr(part, "walk", None)):
+    if callable(read_attribute(part, "write_documents")):
+        # A document store holds documents and the clients of its server, and no component.
+        return []
+    if read_attribute(part, "graph") is not None and callable(read_attribute(part, "walk")):
         # A Haystack pipeline, whose graph holds far more than its components.
         return list(part.walk())
     return list(getattr(part, "__dict__", {}).items())

@@ -15,6 +15,7 @@ from typing import Any, TypedDict, TypeVar
 from anyio.from_thread import start_blocking_portal
 from haystack.components.joiners import BranchJoiner
 from haystack.core.errors import PipelineError, PipelineRuntimeError
+from haystack.errors import FilterError
 
 from prefrag.components.environment import read_number
 from prefrag.components.errors import BadInput, PrefragError
@@ -56,7 +57,8 @@ class RunFailed(PrefragError, RuntimeError):
 
     :param message: What happened and what to do.
     :param result: The result so far: the trace, the steps and the documents, and the message among its errors.
-    :param http_status: The status for a client: 504 after the deadline, 429 where the model server is busy.
+    :param http_status: The status for a client: 504 after the deadline, 429 where the model server is busy, 422 for
+        filters that do not fit the documents.
     :param retry_after: Seconds after which the model server wants the next call, if it sent them.
     """
 
@@ -68,6 +70,8 @@ class RunFailed(PrefragError, RuntimeError):
         super().__init__(message)
         self.result = result
         self.http_status = http_status
+        if http_status == BadInput.http_status:
+            self.exit_code = BadInput.exit_code
         self.retry_after = retry_after
 
 
@@ -139,7 +143,7 @@ async def stream(
             state = cause.state
         elif state is None and isinstance(cause, ValueError):
             raise cause from error
-        raise _make_failure(str(cause), state, local, **find_busy_server(error)) from error
+        raise _make_failure(str(cause), state, local, **_find_status(error)) from error
     # Haystack ends without an output when an input that a component waits for never comes.
     raise _make_failure(
         "The pipeline ended without an answer: a path through its connections leads nowhere.", state, local
@@ -272,6 +276,12 @@ def find_busy_server(error: BaseException) -> dict[str, Any]:
             return {"http_status": 429, "retry_after": link.retry_after}
         link = link.__cause__
     return {}
+
+
+def _find_status(error: BaseException) -> dict[str, Any]:
+    # Filters that do not fit the documents are the client's to correct.
+    is_refused = isinstance(_find_cause(error).__cause__, FilterError)
+    return {"http_status": BadInput.http_status} if is_refused else find_busy_server(error)
 
 
 def _make_failure(message: str, state: State | None, local: str, **answer: Any) -> RunFailed:

@@ -25,9 +25,9 @@ def report_errors() -> Iterator[None]:
     """Turn an error into one line and an exit code; with ``PREFRAG_DEBUG=1`` raise it with its traceback."""
     try:
         yield
-    except (typer.Exit, typer.Abort):
+    except typer.Exit:
         raise
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         _end("Interrupted.", INTERRUPTED)
     except Exception as error:
         if os.environ.get(DEBUG_VARIABLE) == "1":

@@ -8,6 +8,7 @@ import pytest
 
 from prefrag import pipelines
 from prefrag.pipelines import RunFailed
+from prefrag.pipelines.loading import YAML_PIPELINES, read_block
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, scripted, search
 
@@ -74,3 +75,21 @@ def test_a_part_that_fails_beside_one_that_finds_nothing_is_no_failure():
 
     assert pipelines.search_failures({"trace": [found]}) == {}
     assert pipelines.search_failures({"trace": [found | {"provider": ""}]}) == {"local": "BM25: gone"}
+
+
+async def test_an_elasticsearch_that_does_not_answer_is_named_and_nothing_is_sent_out(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", "http://127.0.0.1:1")
+    block = read_block(YAML_PIPELINES / "prefrag_elasticsearch.yaml")["components"]["local"]["init_parameters"]
+    pipeline = scripted(
+        search("alpha"),
+        answer("1974"),
+        pipeline="prefrag_elasticsearch",
+        replace={"local.retriever": block["retriever"]},
+    )
+
+    with pytest.raises(RunFailed, match="No Elasticsearch answers at http://127.0.0.1:1") as failure:
+        await pipelines.ask_async(pipeline, QUESTION)
+
+    assert ".. " not in str(failure.value)
+    assert failure.value.result["queries_sent_out"] == []
+    assert "web" not in CALLS

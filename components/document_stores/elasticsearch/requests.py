@@ -54,7 +54,7 @@ def explain_failures(store: ElasticsearchDocumentStore) -> Iterator[None]:
         ) from error
     except ServerUnreachable as error:
         raise DocumentStoreError(
-            f"No Elasticsearch answers at {hosts} ({error}). Start it, or set PREFRAG_ELASTICSEARCH_URL "
+            f"No Elasticsearch answers at {hosts} ({error.message}). Start it, or set PREFRAG_ELASTICSEARCH_URL "
             "(`hosts` of the ElasticsearchDocumentStore) to where it runs."
         ) from error
     except NotFoundError as error:

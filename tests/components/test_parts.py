@@ -1,0 +1,46 @@
+"""A walk through a pipeline meets its components, and leaves alone what is foreign to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from elasticsearch import AsyncElasticsearch
+from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
+
+from prefrag.components.generators.model_host import find_models
+from prefrag.components.parts import find_stores, walk_parts
+from prefrag.components.retrievers.provider import is_web_search
+
+
+class MakesUpAttributes:
+    """As clients do that hand every attribute on to another one."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"{name} was read")
+
+
+class Holder:
+    def __init__(self, held: Any):
+        self.held = held
+
+
+def test_an_object_that_makes_up_its_attributes_is_not_called_for_them():
+    holder = Holder(MakesUpAttributes())
+
+    assert [path for path, _ in walk_parts(holder)] == ["", "held"]
+    assert find_models(holder) == []
+    assert not is_web_search(holder)
+
+
+def test_a_document_store_is_met_and_its_clients_are_not():
+    store = ElasticsearchDocumentStore(hosts="http://127.0.0.1:1")
+    store._async_client = AsyncElasticsearch("http://127.0.0.1:1")
+    holder = Holder(store)
+
+    assert [path for path, _ in walk_parts(holder)] == ["", "held"]
+    assert find_stores(holder) == [store]
+    assert find_models(holder) == []
+
+
+def test_the_client_of_a_server_may_be_anywhere():
+    assert find_models(Holder(AsyncElasticsearch("http://127.0.0.1:1"))) == []
