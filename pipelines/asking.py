@@ -278,7 +278,7 @@ def find_busy_server(error: BaseException) -> dict[str, Any]:
     return {}
 
 
-def _find_status(error: BaseException) -> dict[str, Any]:
+def _find_status(error: Exception) -> dict[str, Any]:
     # Filters that do not fit the documents are the client's to correct.
     is_refused = isinstance(_find_cause(error).__cause__, FilterError)
     return {"http_status": BadInput.http_status} if is_refused else find_busy_server(error)

@@ -106,7 +106,8 @@ async def call_async(part: Any, arguments: dict[str, Any]) -> dict[str, Any]:
     :returns: Its output.
     """
     run_async: Callable[..., Any] | None = getattr(part, "run_async", None)
-    if run_async is not None:
+    # A nested pipeline of Haystack 2 has one in any case, and refuses it where it is not an AsyncPipeline.
+    if run_async is not None and hasattr(getattr(part, "pipeline", part), "run_async"):
         return await run_async(**arguments)
     return await asyncio.wrap_future(call_in_thread(part, arguments))
 

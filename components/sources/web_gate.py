@@ -95,8 +95,8 @@ class WebGate:
             raise HeldBack(WEB_CLOSED)
         if state is not None and (failed := _find_failed(state.searches, state.settings.external)):
             message = (
-                f"The source '{failed.source}' failed: {str(failed.error).rstrip('.')}. So the query was not sent to '{source}' in its "
-                "place. Repair the source and ask again."
+                f"The source '{failed.source}' failed: {str(failed.error).rstrip('.')}. So the query was not sent to "
+                f"'{source}' in its place. Repair the source and ask again."
             )
             state = state.with_event("held_back", source=source, query=query, reason=f"'{failed.source}' failed")
             raise RunError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -168,7 +169,7 @@ class StateBuilder:
         if setting is None:
             return set(self.external_sources) if self.find_closed is None else self.find_closed(), WEB_CLOSED
         closed = set(self.external_sources) if setting == "off" else set()
-        return closed, f"the administrator has switched off {sorted(closed)} ({WEB_SWITCH}=off)"
+        return closed, f"the web is closed by {WEB_SWITCH}={os.environ.get(WEB_SWITCH, '').strip()[:20]}"
 
     def _narrow(
         self,
@@ -181,15 +182,17 @@ class StateBuilder:
         reason: str,
     ) -> RunSettings:
         wanted = self.sources if sources is None else list(sources)
-        choice = f"choose from {self.sources}" if self.sources else "this pipeline retrieves nothing"
+        choice = f"choose from {', '.join(self.sources)}" if self.sources else "this pipeline retrieves nothing"
         if unknown := [name for name in wanted if name not in self.sources]:
-            raise ValueError(f"There is no source {unknown[:3]}: {choice}.")
+            raise ValueError(f"There is no source {unknown[0]!r}: {choice}.")
         allowed = tuple(name for name in self.sources if name in wanted and name not in closed)
         if self.sources and not allowed:
             reason = reason if closed.intersection(wanted) else "the request allows none"
             still_open = [name for name in self.sources if name not in closed]
             advice = (
-                f"Allow one of {still_open}." if still_open else "This pipeline has no other source: use another one."
+                f"Allow one of: {', '.join(still_open)}."
+                if still_open
+                else "This pipeline has no other source: use another one."
             )
             raise ValueError(f"No source is left to search: {reason}. {advice}")
         if preferred is not None and preferred not in self.sources:
@@ -198,7 +201,7 @@ class StateBuilder:
         if allowed and first not in allowed:
             if preferred is not None:
                 why = f": {reason}" if first in closed else ""
-                raise ValueError(f"'{first}' cannot be preferred: this run may search {list(allowed)} only{why}.")
+                raise ValueError(f"'{first}' cannot be preferred: this run may search {', '.join(allowed)} only{why}.")
             first = allowed[0]
         if top_k is not None and not _is_from(top_k, 1, self.max_top_k):
             raise ValueError(f"top_k is {top_k}: ask for 1 to {self.max_top_k} documents.")

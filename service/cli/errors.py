@@ -32,7 +32,7 @@ def report_errors() -> Iterator[None]:
     except Exception as error:
         if os.environ.get(DEBUG_VARIABLE) == "1":
             raise
-        _end(str(error) or type(error).__name__, error_kind(error).exit_code)
+        _end(str(error) or type(error).__name__, getattr(error, "exit_code", error_kind(error).exit_code))
 
 
 def _end(message: str, code: int) -> NoReturn:

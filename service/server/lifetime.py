@@ -123,7 +123,7 @@ class RunLimit:
             return
         arrived.set(asyncio.get_running_loop().time())
         if not await self._take_place():
-            message = f"{self.most_runs} questions are being answered and {self._waiting} wait: ask again later."
+            message = f"Too many questions ({self.most_runs} in work, {self._waiting} waiting): ask again later."
             await refuse(scope, receive, send, 503, message, {"Retry-After": str(_RETRY_SECONDS)})
             return
 

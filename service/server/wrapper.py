@@ -8,7 +8,7 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, Literal
 
@@ -23,6 +23,7 @@ from prefrag.components.agent.reasoner import Reasoner
 from prefrag.components.document_stores.tantivy.index_location import refuse_demo
 from prefrag.components.errors import BadInput, error_kind
 from prefrag.components.generators.model_call import ModelCall, Prepared
+from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.citations import citation_marks
 from prefrag.components.state.state import Event, RunError, RunSettings, State, identity
 from prefrag.components.text.addresses import without_userinfo
@@ -223,7 +224,9 @@ class ServedPipeline(BasePipelineWrapper):
         """Make a reply that is known as a whole, in one piece or as a stream."""
         usage = _count_usage(result)
         if not body.get("stream"):
-            message = Message(role="assistant", content=content)
+            # Where a stream has it, too: not in the answer, which a client may keep.
+            reasoning = "\n".join(write_sent_to_models(result, with_host=False)) or None
+            message = Message(role="assistant", content=content, reasoning_content=reasoning)
             choice = Choice(index=0, message=message, finish_reason="stop")
             return _make_completion(model, "chat.completion", [choice], usage=usage, prefrag=result)
 
@@ -240,7 +243,7 @@ class ServedPipeline(BasePipelineWrapper):
 
         :param messages: The messages of the request.
         :param empty: The reply where no model can do it: the embedded one writes no titles.
-        :returns: The reply, and its usage as a result has it.
+        :returns: The reply, and what a result says of the call.
         :raises RunFailed: When the model fails.
         """
         generator = next((part.chat_generator for _, part in self.pipeline.walk() if isinstance(part, Reasoner)), None)
@@ -256,7 +259,8 @@ class ServedPipeline(BasePipelineWrapper):
             reply, state = await call.send_async(Prepared(prompts, call.generation_kwargs, state))
         except RunError as error:
             raise RunFailed(str(error), {"errors": [str(error)]}, **find_busy_server(error)) from error
-        return reply, {"usage": asdict(state.usage)}
+        result = compose(state)
+        return reply, self._publish({"usage": result["usage"], "sent_to_models": result["sent_to_models"]})
 
     @property
     def _installation(self) -> Installation:

@@ -93,7 +93,7 @@ class TestTheAdministratorsSwitch:
     async def test_a_request_for_the_web_alone_is_refused(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_WEB", "off")
 
-        with pytest.raises(ValueError, match="administrator has switched off"):
+        with pytest.raises(ValueError, match="the web is closed by PREFRAG_WEB=off"):
             await run(scripted(answer()), sources=["web"])
 
     async def test_every_query_sent_out_is_listed(self):

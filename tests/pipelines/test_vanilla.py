@@ -143,7 +143,7 @@ async def test_the_administrator_closes_the_web_of_the_mix_and_all_of_the_web_al
 
     assert CALLS.get("web") is None
     assert result["queries_sent_out"] == []
-    with pytest.raises(ValueError, match="administrator has switched off"):
+    with pytest.raises(ValueError, match="the web is closed by PREFRAG_WEB=off"):
         await run("vanilla_web")
     assert CALLS.get("web") is None
 

@@ -123,9 +123,12 @@ async def test_a_filter_on_a_field_that_no_document_has_ends_the_run(monkeypatch
     pipeline = over(store, search("alpha"), answer())
     filters = {"field": "meta.file", "operator": "==", "value": "/a.md"}
 
-    with pytest.raises(RunFailed, match="No document has the field 'meta.file'. The fields are: meta.file_path"):
+    with pytest.raises(
+        RunFailed, match="No document has the field 'meta.file'. The fields are: meta.file_path"
+    ) as failure:
         await run(pipeline, filters=filters)
 
+    assert (failure.value.http_status, failure.value.exit_code) == (422, 2)
     assert "web" not in CALLS
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from haystack import Document
+from haystack import Document, Pipeline, SuperComponent
 from haystack.dataclasses import SparseEmbedding
 
 from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
@@ -672,3 +672,13 @@ def test_settings_reach_a_retriever_as_they_are():
     source(ScriptedRetriever({}, "local")).run(state(search_step(), filters=run_settings.filters))
 
     assert CALLS["local"][0]["filters"] == filters
+
+
+async def test_a_nested_pipeline_searches_whichever_engine_it_has():
+    inner = Pipeline()
+    inner.add_component("search", ScriptedRetriever({"alpha": "Alpha."}, "nested"))
+    nested = SuperComponent(inner, {"query": ["search.query"]}, {"search.documents": "documents"})
+
+    found = await RetrievalSource("local", nested).run_async("alpha")
+
+    assert [document.content for document in found["documents"]] == ["Alpha."]

@@ -31,6 +31,7 @@ def end(error: BaseException) -> tuple[int, str]:
     [
         (PipelineMissing("There is none."), 3),
         (RunFailed("The server is down.", {}), 1),
+        (RunFailed("The filters do not fit.", {}, http_status=422), 2),
         (FileNotFoundError("There is no file."), 3),
         (ImportError("It needs an extra."), 3),
         (ValueError("It is too large."), 2),
@@ -49,8 +50,9 @@ def test_a_message_of_several_lines_is_printed_as_one():
     assert end(ValueError("first\n  second")) == (2, "Error: first second")
 
 
-def test_an_interrupted_command_ends_with_130():
-    assert end(KeyboardInterrupt()) == (130, "Error: Interrupted.")
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), typer.Abort()], ids=["at work", "at a question"])
+def test_an_interrupted_command_ends_with_130(error: BaseException):
+    assert end(error) == (130, "Error: Interrupted.")
 
 
 def test_an_exit_code_of_the_command_itself_stays():

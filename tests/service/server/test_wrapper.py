@@ -12,6 +12,7 @@ from prefrag.pipelines.loading import find
 from prefrag.service.server.served_pipelines import prepare_pipeline
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, search
+from tests.service.server.front_ends import TASKS
 
 Wrapper = Callable[..., Any]
 MESSAGES = [{"role": "user", "content": "In which year did the yard that built alpha win the prize?"}]
@@ -78,7 +79,26 @@ async def test_a_result_counts_the_calls_of_remote_models_and_leaves_their_hosts
     counted = {"remote": True, "role": "llm", "calls": 2, "prompt_tokens": 20, "completion_tokens": 4}
     assert completion.prefrag["sent_to_models"] == [counted]
     assert result["sent_to_models"][0]["remote"]
+    reported = completion.choices[0].message.reasoning_content
+    assert reported == "Sent to a remote model: 2 calls, 24 tokens, with your passages."
     assert "api.example.org" not in f"{completion}{result}"
+
+
+async def test_a_task_of_a_front_end_counts_its_call_too_and_names_no_host(wrapper: Wrapper):
+    served = wrapper("A title", **REMOTE)
+    messages = [{"role": "user", "content": TASKS["title"][0]}]
+
+    completion = await served.run_chat_completion_async("prefrag", messages, {})
+
+    assert completion.prefrag["usage"]["llm_calls"] == 1
+    assert completion.prefrag["sent_to_models"][0] == {
+        "remote": True,
+        "role": "llm",
+        "calls": 1,
+        "prompt_tokens": 10,
+        "completion_tokens": 2,
+    }
+    assert "api.example.org" not in f"{completion}"
 
 
 async def test_the_result_of_a_run_that_broke_off_has_no_host_either(wrapper: Wrapper):
