@@ -5,6 +5,11 @@ editable installation and in a wheel alike, and to tools that read files without
 """
 
 import os
+import sys
 
-# Questions are private: Haystack's telemetry is off unless somebody switches it on. It reads this when it is imported.
-os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "False")
+# Questions are private: Haystack's telemetry is off unless somebody switches it on.
+if "HAYSTACK_TELEMETRY_ENABLED" not in os.environ:
+    os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
+    # Haystack reads this when it is imported, which a program may have done before.
+    if (_imported := sys.modules.get("haystack.telemetry._telemetry")) is not None:
+        vars(_imported)["telemetry"] = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -54,3 +55,21 @@ def test_what_is_heavy_is_imported_where_it_is_used(stages: dict[str, Any], stag
 
 def test_telemetry_is_off_unless_somebody_switches_it_on(stages: dict[str, Any]):
     assert stages["telemetry"] == "None"
+
+
+@pytest.mark.parametrize(("chosen", "is_on"), [(None, False), ("True", True)], ids=["by default", "switched on"])
+def test_telemetry_is_off_also_where_haystack_was_imported_before(chosen: str | None, is_on: bool, tmp_path: Path):
+    set_it = f"os.environ['HAYSTACK_TELEMETRY_ENABLED'] = {chosen!r}" if chosen else ""
+    done = run_python(
+        f"""
+import os
+os.environ["HOME"] = {str(tmp_path)!r}
+del os.environ["HAYSTACK_TELEMETRY_ENABLED"]
+{set_it}
+import haystack
+import prefrag
+print(haystack.telemetry._telemetry.telemetry is not None)
+"""
+    )
+
+    assert done.stdout.strip() == str(is_on), done.stderr
