@@ -17,7 +17,8 @@ ask: $(VENV)/.core  ## answer one question: make ask Q="..." (without Q: a defau
 	@if [ -n "$$Q" ]; then $(BIN)/prefrag ask "$$Q"; else $(BIN)/prefrag ask; fi
 
 serve: $(VENV)/.core  ## serve on http://127.0.0.1:1416: your documents, or the demo as long as you have indexed none
-	@if $(BIN)/prefrag documents list >/dev/null 2>&1; then $(BIN)/prefrag serve; else $(BIN)/prefrag serve --demo; fi
+	@$(BIN)/prefrag documents list >/dev/null 2>&1; \
+	if [ $$? -eq 3 ] && [ -z "$$PREFRAG_INDEX" ]; then $(BIN)/prefrag serve --demo; else $(BIN)/prefrag serve; fi
 
 install: $(VENV)/.core  ## set up .venv; extras with EXTRAS="files dense"
 	@for extra in $(EXTRAS); do $(BIN)/pip install --quiet --disable-pip-version-check -e ".[$$extra]" || exit 1; done
