@@ -196,9 +196,12 @@ class TestModelCall:
 
         assert "given up after 0.2 s" in response.text
 
-    def test_for_a_front_end_ends_at_the_deadline_as_well(self, model: FakeModelServer):
+    def test_for_a_front_end_ends_at_the_deadline_as_well(
+        self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch
+    ):
         task = {"role": "user", "content": TASKS["title"][0]}
-        with listening(PREFRAG_RUN_SECONDS="0.3") as served:
+        monkeypatch.setenv("PREFRAG_RUN_SECONDS", "0.3")
+        with listening() as served:
             response = httpx.post(served.address + PLAIN[0], json={**CHAT, "messages": [task]}, timeout=20)
 
             assert not model.called.is_set() or model.left.wait(20)
