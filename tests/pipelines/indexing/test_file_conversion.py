@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import io
+import json
 import time
 from pathlib import Path
 
@@ -96,6 +97,23 @@ def test_front_matter_becomes_metadata_but_never_the_identity_of_a_passage(conve
 def _bomb(levels: int) -> str:
     lists = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, levels)]
     return "\n".join(["---", "a0: &a0 [lol]", *lists, f"title: *a{levels - 1}", "---", "Only text."])
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        'title: "\\ud800"',
+        'note: "\\ud800"',
+        '"\\ud800": note',
+        "number: 99999999999999999999",
+        "number: 0x" + "f" * 5_000,
+    ],
+)
+def test_front_matter_that_no_index_can_store_is_left_out(converter: FileConverter, front: str) -> None:
+    passage = converter.passages(Path("/notes.md"), f"---\n{front}\n---\n# Heading\n\nText.".encode())[-1]
+
+    json.dumps(passage.to_dict(), ensure_ascii=False).encode()
+    assert not {"note", "number"} & passage.meta.keys()
 
 
 @needs_markdown
