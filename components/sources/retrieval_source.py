@@ -13,6 +13,7 @@ from haystack import Document, component, default_to_dict
 from haystack.core.serialization import component_to_dict
 from haystack.errors import FilterError
 
+from prefrag.components.generators.json_reply import repair
 from prefrag.components.generators.model_host import find_models, is_local
 from prefrag.components.recording import RECORDING, Entry, NotRecorded, Recording
 from prefrag.components.retrievers.provider import (
@@ -328,11 +329,13 @@ class RetrievalSource:
         stamped = []
         for document in documents:
             kept = {name: value for name, value in document.meta.items() if name not in RESERVED_META}
-            meta = {**kept, "source": self.name}
+            meta = {**repair(kept), "source": self.name}
             if url := document_url(document):
                 meta["url"] = url
             # A vector may have thousands of numbers, and every later component would copy it.
-            stamped.append(replace(document, meta=meta, embedding=None, sparse_embedding=None))
+            # Half of a surrogate pair cannot be sent to anybody.
+            texts = {"id": repair(document.id), "content": repair(document.content)}
+            stamped.append(replace(document, **texts, meta=meta, embedding=None, sparse_embedding=None))
         return tuple(stamped)
 
     def _play_recording(self, request: _Request) -> Search | None:

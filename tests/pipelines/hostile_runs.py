@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import unicodedata
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
@@ -96,8 +97,9 @@ class Reader:
 def _quote(prompt: str) -> str:
     """Quote the passages of a prompt, as they stand and in a line."""
     lines = prompt.split("\n")
-    titles = [title for title, text in pairwise(lines) if text.startswith("| ") and not title.startswith("| ")]
-    quoted = [line for line in lines if line.startswith("| ")]
+    titles = [head[2] for line, text in pairwise(lines) if text.startswith("| ") and (head := _HEADED.match(line))]
+    # No model quotes more of a line.
+    quoted = [line[:2_000] for line in lines if line.startswith("| ")]
     in_line = " ".join(line.removeprefix("| ") for line in [*titles, *quoted])
     return "\n".join([f'A passage says "{in_line}", which I leave aside.', *quoted, ""])
 
@@ -251,5 +253,5 @@ def _draws(text: str) -> bool:
     tokens = [part for token in MarkdownIt().enable("table").parse(text) for part in (token, *(token.children or ()))]
     kinds = {token.type for token in tokens}
     drawn = {token.info for token in tokens if token.type == "fence" and token.info.startswith(("html", "svg"))}
-    invisible = any(not sign.isprintable() and sign != "\n" for sign in text)
+    invisible = any(unicodedata.category(sign) in ("Cc", "Cs") and sign not in "\n\t" for sign in text)
     return bool(kinds & {"image", "html_inline", "html_block", "link_open"} or drawn or invisible)

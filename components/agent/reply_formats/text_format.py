@@ -117,7 +117,8 @@ class TextFormat(ReplyFormat):
         :param must_answer: The model has to answer now.
         :returns: The generation parameters of the chat generator.
         """
-        return {"stop": ["Observation:"]}
+        # At the beginning of a line alone: a thought may quote a passage that holds the word.
+        return {"stop": ["\nObservation:"]}
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
         """Read the first step of a reply; what a chat model invents after it is dropped.
