@@ -13,11 +13,14 @@ def test_there_are_sixty_in_ten_classes():
     assert sum(map(len, PASSAGES.values())) >= 60
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize(("way", "source"), WAYS)
+@pytest.mark.parametrize(
+    ("way", "source"), [(way, source) for way, source in WAYS if source == "web" or "dr_rag" in way]
+)
 @pytest.mark.parametrize("kind", PASSAGES)
-def test_a_class_of_them_reaches_nothing(kind: str, way: str, source: str, model: str):
-    assert run_hostile(way, source, model, PASSAGES[kind]) == set()
+def test_a_class_of_them_reaches_nothing(kind: str, way: str, source: str):
+    assert {model: run_hostile(way, source, model, PASSAGES[kind]) for model in MODELS} == {
+        model: set() for model in MODELS
+    }
 
 
 @pytest.mark.slow
