@@ -50,6 +50,9 @@ def evaluate(
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Questions that run at the same time.")] = 4,
     top_k: Annotated[int | None, typer.Option(min=1, help="Documents per retrieval.")] = None,
+    prompts: Annotated[
+        str, typer.Option(metavar="paper|product", help="The prompts of the papers, or those that users get.")
+    ] = "paper",
     seed: Annotated[
         int | None, typer.Option(help="The seed of the simulated reader and of the model's sampling.")
     ] = None,
@@ -97,6 +100,7 @@ def evaluate(
             llm=llm,
             model=model,
             top_k=top_k,
+            prompts=prompts,
             seed=seed,
             judge_error=judge_error,
             reflection_error=reflection_error,

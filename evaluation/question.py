@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,11 @@ class Question:
     decomposition: tuple[Hop, ...] = ()
     evidence_triples: tuple[tuple[str, str, str], ...] = ()
     dataset: str = ""
+
+    @property
+    def answer_type(self) -> Literal["short", "yes_no"]:
+        """The kind of answer that its dataset announces, which a model may know, unlike its gold answers."""
+        return "yes_no" if self.type == "yesno" else "short"
 
     @property
     def is_yes_no(self) -> bool:

@@ -22,7 +22,7 @@ from prefrag.components.generators.model_server import ModelServerError
 from prefrag.components.recording import RECORDING
 from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.request_limits import check_filters, keep_newest_turns
-from prefrag.components.state.state import Event, RunError, State
+from prefrag.components.state.state import AnswerType, Event, RunError, State
 from prefrag.pipelines.engine_tasks import end_with_tasks
 from prefrag.pipelines.loading import load
 
@@ -48,6 +48,7 @@ class RunOptions(TypedDict, total=False):
     max_steps: int | None
     filters: dict[str, Any] | None
     documents: list[dict[str, str]] | None
+    answer_type: AnswerType | None
 
 
 class RunFailed(PrefragError, RuntimeError):

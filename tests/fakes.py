@@ -10,6 +10,8 @@ from typing import Any
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage
 
+from tests.marks import put_codes
+
 # What the fakes were asked, by the name that a test gave them: components are rebuilt from YAML, so a test has no
 # hold of the instances.
 CALLS: dict[str, list[Any]] = {}
@@ -19,6 +21,8 @@ _lock = threading.Lock()
 @component
 class ScriptedChatGenerator:
     """Replies from a script, in order; a reply that starts with ``!`` is raised instead.
+
+    A mark ``[[1]]`` in it has the code of the prompt's.
 
     :param script: The replies; the last one is repeated.
     :param name: Under which name :data:`CALLS` keeps the prompts.
@@ -67,7 +71,7 @@ class ScriptedChatGenerator:
         # A reply whose last character is the sign for an ellipsis was cut off.
         cut = "length" if reply.endswith("\u2026") else self.finish_reason
         meta = {"usage": {"prompt_tokens": 10, "completion_tokens": 2}, "finish_reason": cut}
-        return {"replies": [ChatMessage.from_assistant(reply, meta=meta)]}
+        return {"replies": [ChatMessage.from_assistant(put_codes(reply, messages[-1].text or ""), meta=meta)]}
 
     @component.output_types(replies=list[ChatMessage])
     async def run_async(

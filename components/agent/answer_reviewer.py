@@ -8,10 +8,12 @@ from typing import Any, Literal
 
 from haystack import component
 
+from prefrag.components.agent.reply_formats.fields import with_evaluation
 from prefrag.components.generators.json_reply import object_schema, read_verdict, response_format
-from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, passages
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
+from prefrag.components.prompts.quotation import passages
 from prefrag.components.prompts.render_prompt import prompt_path
-from prefrag.components.state.citations import citation_marks
+from prefrag.components.state.citations import known_marks, prompt_marks, without_codes
 from prefrag.components.state.state import Label, RunError, State
 
 _SCHEMA = object_schema(
@@ -95,7 +97,7 @@ class AnswerReviewer:
         return self._route(*await self._call.send_until_read_async(self._prepare(state), _read))
 
     def _prepare(self, state: State) -> Prepared:
-        marks = citation_marks(state)
+        marks = prompt_marks(state)
 
         def values(observations: Any) -> dict[str, Any]:
             shown = [document for documents in observations for document in documents]
@@ -122,13 +124,14 @@ class AnswerReviewer:
             )
         if passed is not None:
             label = Label.CORRECT if passed else Label.INCORRECT
-            state = state.with_last(label=label, explanation=explanation)
+            reply = with_evaluation(state.step.reply, label, explanation)
+            state = state.with_last(reply=reply, label=label, explanation=explanation)
         # A review that cannot be read is no reason to search the web.
         supplement = passed is False and state.supplements < state.settings.max_supplements
         state = state.with_event(
             "review",
             status=passed,
-            explanation=explanation,
+            explanation=without_codes(explanation, known_marks(state)),
             parsed=passed is not None,
             supplement=supplement,
         )

@@ -7,11 +7,12 @@ from typing import Any
 
 from haystack import Document, component
 
-from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, passages
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
 from prefrag.components.generators.token_budget import estimate_tokens
+from prefrag.components.prompts.quotation import passages
 from prefrag.components.prompts.render_prompt import prompt_path
-from prefrag.components.state.citations import citation_marks
-from prefrag.components.state.state import State, Step
+from prefrag.components.state.citations import prompt_marks
+from prefrag.components.state.state import SUMMARY, State, Step
 
 
 @component
@@ -98,22 +99,25 @@ class ObservationRefiner:
         return number if _tokens(state.steps[number]) > self.threshold else None
 
     def _prepare(self, number: int, state: State) -> Prepared:
+        marks = prompt_marks(state)
+
         def values(observations: Any) -> dict[str, Any]:
             return {
                 "question": state.question,
                 "query": state.query,
-                "passages": passages(observations[0], marks=citation_marks(state)),
+                "passages": passages(observations[0], marks=marks),
+                "marked": bool(marks),
             }
 
         return self._call.prepare(state, self.prompt, [state.steps[number].documents], values)
 
     def _record(self, number: int, text: str, state: State) -> State:
         step = state.steps[number]
-        # The summary gets no citation mark: an answer cites the passages, whose marks the summary keeps.
+        # The summary has no mark of its own: an answer cites the passages, whose marks the summary keeps.
         summary = Document(
             id=f"refined-{number + 1}",
             content=text.strip(),
-            meta={"title": "Summary of the passages", "source": step.source, "step": number + 1, "refined": True},
+            meta={"title": "Summary of the passages", "source": step.source, "step": number + 1, SUMMARY: True},
         )
         shortened = replace(step, refined=summary)
         before, after = _tokens(step), _tokens(shortened)
@@ -125,4 +129,11 @@ class ObservationRefiner:
 
 
 def _tokens(step: Step) -> int:
-    return estimate_tokens(passages(step.shown, step.note))
+    """Count the tokens of an observation as plain text, so that its length does not depend on the form of prompts.
+
+    :param step: The step.
+    :returns: The tokens of its passages, each with a number, its title and its source.
+    """
+    shown = ((number, one.meta, one.content or "") for number, one in enumerate(step.shown, start=1))
+    texts = [f"[{number}] {meta.get('title')} ({meta.get('source')})\n{text}" for number, meta, text in shown]
+    return estimate_tokens("\n\n".join(texts))

@@ -11,19 +11,28 @@ from haystack.dataclasses import ChatMessage
 
 from prefrag.components.agent.reply_formats import FORMATS, JsonFormat, ReplyFormat, Tags, TagsFormat, Tool, Turn
 from prefrag.components.agent.reply_formats.fields import shorten
-from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, passages
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
 from prefrag.components.generators.token_budget import Observations
+from prefrag.components.prompts.quotation import passages
 from prefrag.components.prompts.render_prompt import prompt_path
-from prefrag.components.state.citations import citation_marks
-from prefrag.components.state.state import Action, State
+from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks, read_citations, without_codes
+from prefrag.components.state.state import Action, AnswerType, State
 
 SEARCH_ENGINE = Tool(
     "Search_Engine",
     "A search engine over a knowledge base, "
     "for looking up facts about people, places, works, events and anything else.",
 )
-CITED = ", followed by the numbers of the passages that it rests on, such as [1] or [2][W1]"
-CONCISE = "the most concise answer to the original question, nothing but the answer itself"
+# The codes in it hold letters that no code has, so that a copy of them cites nothing.
+CITED = (
+    ", followed by the marks of the passages that it rests on, copied exactly as they stand before them, such as [1ma] "
+    "or [2un][W1na]"
+)
+ANSWER_FORMATS: dict[AnswerType, str] = {
+    "short": "the most concise answer to the original question, nothing but the answer itself",
+    "yes_no": "only yes or no, whichever is more likely",
+    "multiple_choice": "only the option that answers the original question, as the question writes it",
+}
 
 
 @component
@@ -47,7 +56,7 @@ class Reasoner:
         chat_generator: ChatGenerator,
         reply_format: Literal["auto", "text", "json", "guided", "tools", "tags"] = "auto",
         tools: Sequence[Tool | dict[str, Any]] | None = None,
-        answer_format: str = CONCISE,
+        answer_format: str | None = None,
         must_answer: bool = False,
         prompt: str | None = None,
         generation_kwargs: dict[str, Any] | None = None,
@@ -55,6 +64,7 @@ class Reasoner:
         tags: Tags | dict[str, str] | None = None,
         continue_turn: bool = True,
         cite: bool = True,
+        commonsense: bool = False,
     ):
         """Set up the component.
 
@@ -65,7 +75,8 @@ class Reasoner:
             ``guided`` for the embedded model and ``text`` for a model server.
         :param tools: The actions that are advertised: name, description, and the source that each stands for (none:
             the router chooses). By default the paper's single ``Search_Engine``.
-        :param answer_format: What a final answer looks like, in words (table 19).
+        :param answer_format: What a final answer looks like, in words; None for that of the run's ``answer_type``
+            (table 19).
         :param must_answer: Force the model to answer from what it has seen: the end of a run whose steps are used up.
         :param prompt: A prompt file of your own instead of the format's.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9 (section 4.3).
@@ -75,8 +86,10 @@ class Reasoner:
         :param continue_turn: For ``tags``, send the transcript as the beginning of the model's own turn, as in its
             training; needs a server that supports ``continue_final_message`` (vLLM, SGLang, llama.cpp). False sends it
             in the user's message.
-        :param cite: Request the numbers of the passages behind the answer; never from the embedded model or the models
-            that ``tags`` is for, which were not trained to give them.
+        :param cite: Request the marks of the passages behind the answer, where the run's ``prompts`` are ``product``;
+            never from the embedded model or the models that ``tags`` is for, which were not trained to give them.
+        :param commonsense: Allow thoughts to add commonsense knowledge (MSPR, III.B), where the run's ``prompts`` are
+            ``paper``.
         :raises ValueError: For an unknown format or tag, no tools, or a prompt file that does not exist.
         """
         if reply_format != "auto" and reply_format not in FORMATS:
@@ -98,6 +111,7 @@ class Reasoner:
         self.self_evaluation = self_evaluation
         self.continue_turn = continue_turn
         self.cite = cite
+        self.commonsense = commonsense
         self._tools = offered
         self._tags = Tags(**self.tags)
         self._call = ModelCall("reasoner", chat_generator, generation_kwargs)
@@ -139,10 +153,15 @@ class Reasoner:
         if self.must_answer and self.prompt is not None and name in ("tools", "tags"):
             # A custom prompt for the one answering call contains its passages already.
             name = "text"
-        return TagsFormat(self._tags, self.continue_turn) if name == "tags" else FORMATS[name]()
+        if name == "tags":
+            return TagsFormat(self._tags, self.continue_turn)
+        kind = FORMATS[name]
+        return kind(self.self_evaluation) if issubclass(kind, JsonFormat) else kind()
 
     def _prepare(self, state: State) -> Prepared:
-        form, tools, marks = self._format, self._choose_tools(state), citation_marks(state)
+        form, tools, settings = self._format, self._choose_tools(state), state.settings
+        marks = prompt_marks(state) if self.asks_to_cite else {}
+        answer_format = self.answer_format or ANSWER_FORMATS[settings.answer_type]
 
         def turns(observations: Observations) -> list[Turn]:
             return [
@@ -157,8 +176,11 @@ class Reasoner:
                 "history": state.history if not state.typed else (),
                 "tools": tools,
                 "tool_names": " or ".join(tool.name for tool in tools),
-                "max_steps": state.settings.max_steps,
-                "answer_format": self.answer_format + (CITED if self.asks_to_cite and marks else ""),
+                "max_steps": settings.max_steps,
+                "answer_type": settings.answer_type,
+                "answer_format": answer_format + (CITED if marks else ""),
+                "product": settings.prompts == "product",
+                "commonsense": self.commonsense,
                 "must_answer": self.must_answer,
                 "self_evaluation": self.self_evaluation,
                 "as_json": isinstance(form, JsonFormat),
@@ -191,7 +213,7 @@ class Reasoner:
     def _read(self, message: ChatMessage, state: State) -> State:
         step = self._format.read_message(message, self._tools, must_answer=self.must_answer)
         if not self.self_evaluation:
-            # The schema may have these fields nevertheless.
+            # A model may give them nevertheless.
             step = replace(step, label=None, explanation="", suggestions="")
         if step.action in (Action.UNREADABLE, Action.UNKNOWN_ACTION):
             step = replace(step, reply=shorten(step.reply), thought=shorten(step.thought), tool=shorten(step.tool))
@@ -202,15 +224,17 @@ class Reasoner:
             and any(earlier.reply or earlier.tool or earlier.action is not Action.SEARCH for earlier in state.steps)
             and state.step.action is not Action.NONE
         )
-        state = state.with_step(replace(step, forced=forced))
+        known = known_marks(state)
+        # A mark means nothing to a search engine.
+        query = read_citations(step.query, known)[0] or step.query
+        state = state.with_step(replace(step, query=query, forced=forced))
         if step.thought:
-            state = state.with_event("thought", text=step.thought)
+            state = state.with_event("thought", text=without_codes(step.thought, known))
         if step.action is Action.SEARCH and len(message.tool_calls) > 1:
             state = state.with_event("calls_dropped", number=len(message.tool_calls) - 1)
         if step.action is Action.ANSWER:
-            state = state.with_event(
-                "answer", text=step.answer, label=step.label.value if step.label else None, forced=forced
-            )
+            label = step.label.value if step.label else None
+            state = state.with_event("answer", text=cite_plainly(step.answer, known), label=label, forced=forced)
         return state
 
 

@@ -8,10 +8,12 @@ from typing import Any, Literal
 from haystack import component
 
 from prefrag.components.agent.reply_formats import read_label
+from prefrag.components.agent.reply_formats.fields import with_evaluation
 from prefrag.components.generators.json_reply import object_schema, read_field, response_format
-from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, passages
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
+from prefrag.components.prompts.quotation import passages
 from prefrag.components.prompts.render_prompt import prompt_path
-from prefrag.components.state.citations import citation_marks
+from prefrag.components.state.citations import known_marks, prompt_marks, without_codes
 from prefrag.components.state.state import Label, State
 
 _SCHEMA = object_schema(
@@ -92,7 +94,7 @@ class SelfReflector:
     def _prepare(self, call: ModelCall, state: State) -> Prepared:
         def values(observations: Any) -> dict[str, Any]:
             shown = [document for documents in observations for document in documents]
-            observed = passages(shown, marks=citation_marks(state)) if shown else ""
+            observed = passages(shown, marks=prompt_marks(state)) if shown else ""
             return {"question": state.question, "observed": observed, "answer": state.step.answer}
 
         observations = [state.attached, *(step.documents for step in state.steps)]
@@ -104,20 +106,21 @@ class SelfReflector:
         if reflection is None:
             # The label in the reply itself is better than none, and a doubt is no reason to search again.
             return state.with_event("unreadable", caller="reflector")
-        return state.with_last(**reflection)
+        return state.with_last(reply=with_evaluation(state.step.reply, **reflection), **reflection)
 
     def _route(self, state: State) -> dict[str, State]:
         label = state.step.label
         if self.reflection == "off":
             return {"accepted": state}
+        known = known_marks(state)
         # A model that gives no label has not doubted its answer; the trace shows that there was none.
         negative = label in (Label.INCORRECT, Label.PARTIALLY_CORRECT)
         supplement = negative and state.supplements < state.settings.max_supplements
         state = state.with_event(
             "reflection",
             label=label.value if label else None,
-            explanation=state.step.explanation,
-            suggestions=state.step.suggestions,
+            explanation=without_codes(state.step.explanation, known),
+            suggestions=without_codes(state.step.suggestions, known),
             supplement=supplement,
         )
         if not supplement:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
-from haystack import Document
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
@@ -17,7 +16,7 @@ from prefrag.components.generators.model_host import find_host, is_local, refuse
 from prefrag.components.generators.reasoning_blocks import has_open_reasoning, strip_reasoning
 from prefrag.components.generators.token_budget import Observations, estimate_tokens, fit_to_window
 from prefrag.components.prompts.render_prompt import render_prompt
-from prefrag.components.state.state import Identity, ModelTraffic, RunError, State, identity
+from prefrag.components.state.state import ModelTraffic, RunError, State
 
 DEFAULT_CONTEXT_WINDOW = 8_192
 # The tokens that a chat template adds to each further message.
@@ -60,22 +59,6 @@ class Prepared:
         """The arguments of the chat generator; not all generators take tools."""
         arguments = {"messages": self.messages, "generation_kwargs": self.generation_kwargs}
         return {**arguments, "tools": list(self.tools)} if self.tools else arguments
-
-
-def passages(
-    documents: Sequence[Document],
-    note: str = "",
-    marks: Mapping[Identity, str] | None = None,
-) -> str:
-    """Write documents as a model is shown them: numbered, with title and source.
-
-    :param documents: The documents.
-    :param note: The text where there are no documents.
-    :param marks: See :func:`citation_marks`; by default the documents are counted.
-    :returns: The text.
-    """
-    numbers = {place: marks[key] for place, one in enumerate(documents) if marks and (key := identity(one)) in marks}
-    return render_prompt("passages", documents=documents, note=note, marks=numbers)
 
 
 class ModelCall:

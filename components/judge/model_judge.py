@@ -7,12 +7,13 @@ from typing import Any, Literal, get_args
 from haystack import default_to_dict
 
 from prefrag.components.generators.json_reply import object_schema, read_verdict, response_format
-from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, passages
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
+from prefrag.components.prompts.quotation import passages
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.state.state import RunError, State, Verdict
 
 OnDoubt = Literal["keep", "end", "switch"]
-_SCHEMA = object_schema(analysis={"type": "string", "maxLength": 600}, status={"enum": ["True", "False"]})
+_SCHEMA = object_schema(analysis={"type": "string"}, status={"enum": ["True", "False"]})
 
 
 class ModelJudge:

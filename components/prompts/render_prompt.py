@@ -9,6 +9,8 @@ from typing import Any
 from jinja2 import StrictUndefined, Template, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
+from prefrag.components.prompts.quotation import QUOTED
+
 PROMPTS = Path(__file__).parent
 
 
@@ -17,6 +19,7 @@ def _compile(path: Path, modified: int) -> Template:
     environment = SandboxedEnvironment(
         undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False
     )
+    environment.globals["quoted"] = QUOTED
     return environment.from_string(path.read_text(encoding="utf-8"))
 
 

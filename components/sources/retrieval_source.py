@@ -28,7 +28,7 @@ from prefrag.components.retrievers.provider import (
 from prefrag.components.sources.domain_filter import DomainFilter, document_url
 from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
 from prefrag.components.sources.web_gate import HeldBack, WebGate
-from prefrag.components.state.state import ModelTraffic, RunError, Search, State
+from prefrag.components.state.state import RESERVED_META, ModelTraffic, RunError, Search, State
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
 
@@ -329,7 +329,8 @@ class RetrievalSource:
     def _stamp(self, documents: Sequence[Document]) -> tuple[Document, ...]:
         stamped = []
         for document in documents:
-            meta = {**document.meta, "source": self.name}
+            kept = {name: value for name, value in document.meta.items() if name not in RESERVED_META}
+            meta = {**kept, "source": self.name}
             if url := document_url(document):
                 meta["url"] = url
             # Halves of characters, and a score that is no number, can be sent neither to a model nor to a client.

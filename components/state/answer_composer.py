@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Literal, get_args
 
 from haystack import Document, component
 
-from prefrag.components.state.citations import citation_marks, read_citations
+from prefrag.components.state.citations import citation_marks, cite_plainly, known_marks, read_citations, without_codes
 from prefrag.components.state.state import Action, Label, Search, State, Step, identity
 from prefrag.components.text.addresses import safe_url
 
@@ -31,7 +31,7 @@ def compose(
     :returns: The result, JSON-serialisable; its keys are listed in the README.
     """
     marks = citation_marks(state)
-    known = set(marks.values())
+    known = known_marks(state)
     last = state.steps[-1] if state.steps else Step(Action.UNREADABLE)
     answer, marks_cited = read_citations(last.answer, known)
     if not answer and not error:
@@ -58,7 +58,7 @@ def compose(
         "question": state.question,
         "asked": state.typed or state.question,
         "answer": NOT_FOUND if not_found else answer,
-        "answer_with_citations": NOT_FOUND if not_found else last.answer,
+        "answer_with_citations": NOT_FOUND if not_found else cite_plainly(last.answer, known),
         "citations": [
             {key: document[key] for key in ("mark", "id", "title", "source")} for document in cited if not not_found
         ],
@@ -67,11 +67,11 @@ def compose(
         "guess": answer if not_found else None,
         "nearest": list(nearest)[:NEAREST] if not_found else [],
         "label": last.label.value if last.label else None,
-        "explanation": last.explanation,
-        "suggestions": last.suggestions,
+        "explanation": without_codes(last.explanation, known),
+        "suggestions": without_codes(last.suggestions, known),
         "forced": last.forced,
         "documents": documents,
-        "steps": [_step(number, step) for number, step in enumerate(state.steps, start=1)],
+        "steps": [_step(number, step, known) for number, step in enumerate(state.steps, start=1)],
         "counts": _counts(state, searches, preferred),
         "usage": {
             "llm_calls": sum(state.usage.llm_calls.values()),
@@ -131,11 +131,11 @@ def _document(document: Document, mark: str) -> dict[str, Any]:
     }
 
 
-def _step(number: int, step: Step) -> dict[str, Any]:
+def _step(number: int, step: Step, known: Mapping[str, str]) -> dict[str, Any]:
     verdict = step.verdict
     return {
         "step": number,
-        "thought": step.thought,
+        "thought": without_codes(step.thought, known),
         "action": step.action.value,
         "query": step.query,
         "searched": [search.source for search in step.searches if not search.skipped],
@@ -150,7 +150,7 @@ def _step(number: int, step: Step) -> dict[str, Any]:
             "parsed": verdict.parsed,
         },
         "documents": [document.id for document in step.documents],
-        "answer": step.answer,
+        "answer": cite_plainly(step.answer, known),
         "label": step.label.value if step.label else None,
         "forced": step.forced,
     }

@@ -1,15 +1,29 @@
-"""The numbers of passages, and the citations in an answer."""
+"""The marks of passages, and the citations in an answer.
+
+A user reads plain marks: ``1`` for a local document, ``W1`` for one of the web. A model is shown each with a code,
+``1kx``, that follows from the question and the document. A page that does not know the other documents cannot write
+their marks, so a mark counts only with its code.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Mapping
+from hashlib import blake2b
 
 from prefrag.components.state.state import Identity, State, identity
 
-_GROUP = r"\[\s*([ADW]?\d+(?:\s*[,;]\s*[ADW]?\d+)*)\s*\]"
-_BRACKETS = re.compile(rf"\s*\(\s*{_GROUP}\s*\)|\s*{_GROUP}", re.IGNORECASE)
-_MARK = re.compile(r"[ADW]?\d+", re.IGNORECASE)
+# Without vowels and without the letters of ordinals and units: neither words nor "1st" nor "5km" come of it.
+CODE_LETTERS = "bcfhjkpqrsvwxz"
+# Longer than any answer; only so much of a text is read for citations, because a client may send a megabyte of them.
+MAX_CHARACTERS = 20_000
+_BRACKET = re.compile(r"[\[\u3010\uff3b]([^\[\]\u3010\u3011\uff3b\uff3d\0]{1,160})[\]\u3011\uff3d]")
+_FILLER = re.compile(r"\b(?:passages?|documents?|sources?|marks?|see|and)\b[.:#]?|&", re.IGNORECASE)
+_DASH = re.compile(r"\s{0,9}[-\u2010-\u2015]\s{0,9}")
+_MARK = re.compile(r"([ADW]?)(\d{1,6})([a-z]{2})?", re.IGNORECASE)
+_CODED = re.compile(r"(?<![^\W_])[ADW]?\d{1,6}[a-z]{2}(?![^\W_])", re.IGNORECASE)
+# A zero character stands for a citation that is taken out, with the blanks before it and the parentheses around it.
+_GAP = re.compile(r"\s{0,9}\([\s,;]{0,9}(?:\0[\s,;]{0,9}){1,50}\)|\s{0,9}\0")
 
 
 def citation_marks(state: State) -> dict[Identity, str]:
@@ -37,22 +51,125 @@ def citation_marks(state: State) -> dict[Identity, str]:
     return marks
 
 
-def read_citations(answer: str, known: Collection[str] | None = None) -> tuple[str, list[str]]:
+def prompt_marks(state: State) -> dict[Identity, str]:
+    """Write the mark of each document as a model is shown it: with its code.
+
+    :param state: The state of a run.
+    :returns: The marks by the :func:`identity` of each document; none where the prompts are those of the papers.
+    """
+    if state.settings.prompts == "paper":
+        return {}
+    return {key: mark + _code(state.question, key) for key, mark in citation_marks(state).items()}
+
+
+def known_marks(state: State) -> dict[str, str]:
+    """List the marks that a model can cite.
+
+    :param state: The state of a run.
+    :returns: The plain mark by the one with its code, see :func:`prompt_marks`.
+    """
+    plain = citation_marks(state)
+    return {mark: plain[key] for key, mark in prompt_marks(state).items()}
+
+
+def read_citations(answer: str, known: Mapping[str, str] | None = None) -> tuple[str, list[str]]:
     """Separate an answer from its citations.
 
-    :param answer: The answer as the model wrote it, for example ``1969 [2][W1]``.
-    :param known: All numbers of passages; brackets with another number, such as an interval or a year, are part of the
-        answer. None removes all that look like citations.
-    :returns: The answer without its citations, and the numbers that it cites, each once, in order.
+    :param answer: The answer as the model wrote it, for example ``1969 [2kx][W1fb]``.
+    :param known: See :func:`known_marks`. Brackets without one of these marks, such as an interval or a year, are part
+        of the answer; but a plain mark of a passage is taken out and cites nothing. None takes out all that look like
+        citations.
+    :returns: The answer without its citations, and the plain marks that it cites, each once, in order.
     """
-    cited: list[str] = []
+    text, cited = _take_out(answer, known)
+    return _GAP.sub("", text).strip(), list(dict.fromkeys(mark for marks in cited for mark in marks))
+
+
+def cite_plainly(answer: str, known: Mapping[str, str]) -> str:
+    """Write the citations of an answer with plain marks.
+
+    :param answer: The answer as the model wrote it.
+    :param known: See :func:`known_marks`.
+    :returns: The answer, for example ``1969 [2][W1]``.
+    """
+    text, cited = _take_out(answer, known)
+    waiting = iter(cited)
+    written = re.sub("\0", lambda _: f"[{', '.join(marks)}]" if (marks := next(waiting)) else "\0", text)
+    return _GAP.sub("", written).strip()
+
+
+def without_codes(text: str, known: Mapping[str, str]) -> str:
+    """Write the marks in a thought or an explanation as a user knows them.
+
+    :param text: The text of a model.
+    :param known: See :func:`known_marks`.
+    :returns: The text, in which ``passage 1kx`` is ``passage 1``.
+    """
+    return _CODED.sub(lambda match: known.get(_fold(match[0]), match[0]), text)
+
+
+def _code(question: str, key: Identity) -> str:
+    digest = blake2b(repr((question, key)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    first, second = divmod(int.from_bytes(digest) % len(CODE_LETTERS) ** 2, len(CODE_LETTERS))
+    return CODE_LETTERS[first] + CODE_LETTERS[second]
+
+
+def _fold(mark: str) -> str:
+    """Write a mark in the case of :func:`prompt_marks`: ``w1KX`` as ``W1kx``."""
+    return mark[:1].upper() + mark[1:].lower()
+
+
+def _take_out(answer: str, known: Mapping[str, str] | None) -> tuple[str, list[list[str]]]:
+    """Put a zero character in the place of each citation.
+
+    :param answer: The answer as the model wrote it.
+    :param known: See :func:`read_citations`.
+    :returns: The text, and the plain marks of each citation; none for one that does not count.
+    """
+    cited: list[list[str]] = []
 
     def take(match: re.Match[str]) -> str:
-        marks = [mark.upper() for mark in _MARK.findall(match[1] or match[2])]
-        if known is not None and not set(marks) <= set(known):
+        marks = _read_marks(match[1], known)
+        if marks is None:
             return match[0]
-        cited.extend(marks)
-        return ""
+        cited.append(marks)
+        return "\0"
 
-    plain = _BRACKETS.sub(take, answer).strip()
-    return plain, list(dict.fromkeys(cited))
+    text = answer.replace("\0", "")
+    return _BRACKET.sub(take, text[:MAX_CHARACTERS]) + text[MAX_CHARACTERS:], cited
+
+
+def _read_marks(inner: str, known: Mapping[str, str] | None) -> list[str] | None:
+    """Read the content of a pair of brackets.
+
+    :param inner: The content.
+    :param known: See :func:`read_citations`.
+    :returns: The plain marks that it cites, none where it cites nothing and is no part of an answer either; None where
+        it is part of the answer.
+    """
+    items = [item for item in re.split(r"[\s,;]+", _DASH.sub("-", _FILLER.sub(" ", inner))) if item]
+    ranges = [[_MARK.fullmatch(end) for end in item.split("-", 1)] for item in items]
+    if not items or any(end is None for ends in ranges for end in ends):
+        return None
+    if known is None:
+        return [item.upper() for item in items]
+    marks = [mark for item in items for mark in _resolve(item.split("-", 1), known)]
+    single = _MARK.fullmatch(items[0]) if len(items) == 1 else None
+    is_forged = single is not None and f"{single[1].upper()}{int(single[2])}" in known.values()
+    return marks if marks or is_forged else None
+
+
+def _resolve(ends: list[str], known: Mapping[str, str]) -> list[str]:
+    """Find the passages of a mark, or of a range between two.
+
+    :param ends: One mark, or two, each with its code.
+    :param known: See :func:`known_marks`.
+    :returns: Their plain marks; none for a mark without its code.
+    """
+    plain = [known.get(_fold(end)) for end in ends]
+    if None in plain or len(plain) == 1:
+        return [mark for mark in plain if mark is not None]
+    marks = list(known.values())
+    first, last = (marks.index(str(mark)) for mark in plain)
+    letter = str(plain[0]).rstrip("0123456789")
+    return [mark for mark in marks[first : last + 1] if mark.rstrip("0123456789") == letter]

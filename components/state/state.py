@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from haystack import Document
 
@@ -20,6 +20,13 @@ Identity = tuple[str, str | None]
 ATTACHED = "attached"
 # The metadata field in which a shortened document keeps its whole text.
 WHOLE_TEXT = "_whole_text"
+# The metadata field of a summary that the application had written in place of passages.
+SUMMARY = "_summary"
+# The metadata fields that only the application may set: those of a document of a source are dropped.
+RESERVED_META = frozenset((WHOLE_TEXT, SUMMARY))
+
+Prompts = Literal["product", "paper"]
+AnswerType = Literal["short", "yes_no", "multiple_choice"]
 
 
 def identity(document: Document) -> Identity:
@@ -230,6 +237,9 @@ class RunSettings(_Value):
     :param max_steps: The number of steps that the prompt names; the limit is one more (appendix B.3 of PrefRAG).
     :param max_supplements: Rounds of supplementary retrieval after a negative label.
     :param filters: Haystack metadata filter on the documents of the sources that can filter.
+    :param prompts: ``product`` requests citations and has the model rely on passages alone; ``paper`` shows the model
+        what the papers' prompts show, to measure a method.
+    :param answer_type: The kind of answer that the question has: a few words, yes or no, or one of its options.
     """
 
     sources: tuple[str, ...]
@@ -239,6 +249,8 @@ class RunSettings(_Value):
     max_supplements: int = 1
     filters: Mapping[str, Any] | None = None
     external: tuple[str, ...] = ()
+    prompts: Prompts = "product"
+    answer_type: AnswerType = "short"
 
 
 @dataclass(frozen=True)

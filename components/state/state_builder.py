@@ -7,13 +7,13 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 from haystack import component
 
 from prefrag.components.state.attached import attach
 from prefrag.components.state.request_limits import check_filters, check_question, keep_newest_turns
-from prefrag.components.state.state import RunSettings, State
+from prefrag.components.state.state import AnswerType, Prompts, RunSettings, State
 from prefrag.components.state.web_switch import WEB_CLOSED, WEB_SWITCH, web_setting
 
 
@@ -38,6 +38,8 @@ class StateBuilder:
         max_steps: int = 3,
         max_supplements: int = 1,
         max_top_k: int = 20,
+        prompts: Prompts = "product",
+        answer_type: AnswerType = "short",
     ):
         """Set up the component.
 
@@ -49,6 +51,9 @@ class StateBuilder:
         :param max_steps: The number of steps that the prompt allows; the limit is one more (appendix B.3).
         :param max_supplements: Supplementary retrievals after a negative label.
         :param max_top_k: The highest `top_k` that a request may set.
+        :param prompts: ``product`` requests citations and has the model rely on the passages alone; ``paper`` shows the
+            model what the papers' prompts show, to measure a method. Both quote passages in the same way.
+        :param answer_type: The kind of answer to the questions: ``short``, ``yes_no``, ``multiple_choice`` (table 19).
         :raises ValueError: When the settings contradict each other.
         """
         if (not sources and preferred is not None) or len(set(sources)) < len(sources):
@@ -66,6 +71,8 @@ class StateBuilder:
         ):
             if not _is_from(value, least, math.inf):
                 raise ValueError(f"{name} is {value!r}: set it to a whole number of at least {least}.")
+        _choose("prompts", prompts, get_args(Prompts))
+        _choose("answer_type", answer_type, get_args(AnswerType))
         self.sources = list(sources)
         self.preferred = preferred
         self.external_sources = list(external_sources)
@@ -73,6 +80,8 @@ class StateBuilder:
         self.max_steps = max_steps
         self.max_supplements = max_supplements
         self.max_top_k = max(max_top_k, top_k)
+        self.prompts: Prompts = prompts
+        self.answer_type: AnswerType = answer_type
         # Set by `pipelines.load`: finds the external sources for which no index of the pipeline allows the web.
         self.find_closed: Callable[[], set[str]] | None = None
 
@@ -87,6 +96,7 @@ class StateBuilder:
         max_steps: int | None = None,
         filters: dict[str, Any] | None = None,
         documents: list[dict[str, str]] | None = None,
+        answer_type: AnswerType | None = None,
     ) -> dict[str, State]:
         """Build the state of a run, with the settings of the pipeline narrowed by the request.
 
@@ -99,6 +109,7 @@ class StateBuilder:
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
         :param documents: Texts that belong to the question, such as attached files, as ``{"title", "content"}``. The
             model is shown them; no query is made of them.
+        :param answer_type: The kind of answer that this question has.
         :returns: ``state``, the start of the run.
         :raises ValueError: When the question is empty, too long or no text, or an option cannot be granted.
         """
@@ -107,6 +118,8 @@ class StateBuilder:
         check_filters(filters)
         closed, reason = self._closed()
         settings = self._narrow(sources, preferred, top_k, max_steps, filters, closed, reason)
+        if answer_type is not None:
+            settings = replace(settings, answer_type=_choose("answer_type", answer_type, get_args(AnswerType)))
         state = State(question, settings, history=turns, started=time.perf_counter())
         if shut := [name for name in (self.sources if sources is None else sources) if name in closed]:
             state = state.with_event("closed", sources=shut, reason=reason)
@@ -123,6 +136,7 @@ class StateBuilder:
         max_steps: int | None = None,
         filters: dict[str, Any] | None = None,
         documents: list[dict[str, str]] | None = None,
+        answer_type: AnswerType | None = None,
     ) -> dict[str, State]:
         """Do as :meth:`run` does, without blocking the event loop.
 
@@ -135,10 +149,11 @@ class StateBuilder:
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
         :param documents: Texts that belong to the question, such as attached files, as ``{"title", "content"}``. The
             model is shown them; no query is made of them.
+        :param answer_type: The kind of answer that this question has.
         :returns: ``state``, the start of the run.
         :raises ValueError: When the question is empty, too long or no text, or an option cannot be granted.
         """
-        arguments = (question, history, sources, preferred, top_k, max_steps, filters, documents)
+        arguments = (question, history, sources, preferred, top_k, max_steps, filters, documents, answer_type)
         if self.find_closed is None or web_setting() is not None:
             return self.run(*arguments)
         # In a thread, because the answer may be kept on a server.
@@ -197,7 +212,15 @@ class StateBuilder:
             max_supplements=self.max_supplements,
             filters=filters,
             external=tuple(self.external_sources),
+            prompts=self.prompts,
+            answer_type=self.answer_type,
         )
+
+
+def _choose(name: str, value: Any, choices: Sequence[str]) -> Any:
+    if value not in choices:
+        raise ValueError(f"{name} is {value!r}: set it to {' or '.join(choices)}.")
+    return value
 
 
 def _is_from(value: Any, least: int, most: float) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
+from prefrag.components.state.state import Prompts
 from prefrag.components.state.web_switch import WEB_SWITCH, web_setting
 
 SIMULATED, EMBEDDED, DDGS = "simulated", "embedded", "ddgs"
@@ -26,6 +27,7 @@ class Experiment:
     :param llm: ``simulated``, ``embedded`` or the URL of an OpenAI-compatible server; by default the environment's.
     :param model: The model of that server; by default ``PREFRAG_LLM_MODEL``.
     :param top_k: Documents a retrieval.
+    :param prompts: ``paper`` measures a method with the prompts of the papers, ``product`` with those that users get.
     :param seed: The seed of the simulated reader, and of the sampling of models that accept one.
     :param judge_error: How often the simulated reader judges passages wrongly, 0 to 1.
     :param reflection_error: How often it judges its answer wrongly, 0 to 1.
@@ -44,6 +46,7 @@ class Experiment:
     llm: str | None = None
     model: str | None = None
     top_k: int | None = None
+    prompts: str = "paper"
     seed: int | None = None
     judge_error: float = 0.0
     reflection_error: float = 0.0
@@ -77,6 +80,8 @@ class Experiment:
             raise ValueError(f"A model is named, but llm is {self.llm}: give the URL of its server.")
         if self.llm != SIMULATED and (self.judge_error or self.reflection_error or self.distraction):
             raise ValueError(f"Only the simulated reader errs by rate: set llm to {SIMULATED}.")
+        if self.prompts not in get_args(Prompts):
+            raise ValueError(f"prompts is '{self.prompts}': set it to {' or '.join(get_args(Prompts))}.")
         if self.top_k is not None and self.top_k < 1:
             raise ValueError(f"top_k is {self.top_k}: set it to 1 or more.")
 

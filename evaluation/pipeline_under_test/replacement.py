@@ -63,9 +63,11 @@ class Replacement:
         :returns: Its replacement.
         """
         kind, parameters = block["type"], dict(parameters_of(block))
-        if kind.endswith(".StateBuilder") and self.experiment.top_k is not None:
-            parameters["top_k"] = self.experiment.top_k
-            parameters["max_top_k"] = max(self.experiment.top_k, parameters.get("max_top_k") or 20)
+        if kind.endswith(".StateBuilder"):
+            parameters["prompts"] = self.experiment.prompts
+            if self.experiment.top_k is not None:
+                parameters["top_k"] = self.experiment.top_k
+                parameters["max_top_k"] = max(self.experiment.top_k, parameters.get("max_top_k") or 20)
         elif kind in (STORE, ELASTICSEARCH_STORE) and self.local is not None:
             parameters |= {"index": self.local, **({"path": None} if kind == STORE else {})}
         elif kind == _BM25 and self.store == "elasticsearch":

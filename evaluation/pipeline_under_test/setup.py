@@ -64,9 +64,8 @@ class Setup:
         self.store = "elasticsearch" if inside else experiment.store or "tantivy"
         self.local, self.second = self._make_indexes()
         self._embed(block)
-        self.block = Replacement(
-            block, experiment, self.store, self.local, self.second, questions, format
-        ).build_block()
+        replaced = Replacement(block, experiment, self.store, self.local, self.second, questions, format)
+        self.block = replaced.build_block() if self._as_it_is is None else block
         self.llm = describe_model(block, experiment, self.name)
         self._prepare_recording()
 
@@ -84,6 +83,7 @@ class Setup:
             "split": self.split,
             "indexes": [self.local, self.second],
             "top_k": start_of(self.block).get("top_k"),
+            "prompts": start_of(self.block).get("prompts", "product"),
             "store": self.store,
             "retriever": describe_retriever(self.block),
             "llm": self.llm,

@@ -72,6 +72,7 @@ def list_differences(run: Run, other: Run) -> tuple[str, ...]:
         "corpus": _differ(run.passages[0], other.passages[0]),
         "web": _differ(run.passages[1], other.passages[1]),
         "store": _differ(run.config.get("store"), other.config.get("store")),
+        "prompts": _differ(run.config.get("prompts"), other.config.get("prompts")),
         "pipeline file": run.method == other.method
         and _differ(run.config.get("pipeline_sha256"), other.config.get("pipeline_sha256")),
         "split of the corpus": DASH not in (run.corpus, other.corpus) and run.corpus != other.corpus,

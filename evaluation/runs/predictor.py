@@ -109,7 +109,8 @@ class Predictor:
     async def _attempt(self, question: Question) -> tuple[dict[str, Any], str | None]:
         """Return the result of one run, and its error if it failed."""
         try:
-            result = await ask_async(self.pipeline, question.question, deadline=self.deadline)
+            options = {} if question.answer_type == "short" else {"answer_type": question.answer_type}
+            result = await ask_async(self.pipeline, question.question, deadline=self.deadline, **options)
             self._reached = True
             return result, None
         except Exception as error:

@@ -6,10 +6,11 @@ import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
 
+from prefrag.components.prompts.quotation import quote_text, quote_title
 from prefrag.components.text.unicode_form import one_form
 from prefrag.evaluation.datasets import load_questions, read_passages
 from prefrag.evaluation.question import Question
@@ -18,9 +19,12 @@ logger = logging.getLogger(__name__)
 
 _WORD = re.compile(r"\w+")
 # Text and JSON transcripts have a word before the first passage of a search.
-_HEADER = re.compile(r"^(?:Observation: |Passages: )?\[(?P<mark>W?\d+)\] (?P<title>.*)$", re.MULTILINE)
-# The most characters between a title and its text: the name of the source, a line break.
-_BETWEEN = 80
+_HEADER = re.compile(
+    r"^(?:Observation: |Passages: )?(?:\[(?P<mark>[ADW]?\d+[a-z]{2})\]|Title:) (?P<title>.*)(?P<text>(?:\n\|.*)*)$",
+    re.MULTILINE,
+)
+# The most characters between a title and its text: a line break and the bar of a quoted line.
+_BETWEEN = 8
 
 
 def one_line(text: str) -> str:
@@ -33,9 +37,9 @@ def fold_words(text: str) -> str:
     return f" {' '.join(_WORD.findall(text.casefold()))} "
 
 
-def headers(text: str) -> list[tuple[str, str]]:
-    """Return the mark and the title line of every passage of a prompt."""
-    return [(match["mark"], match["title"]) for match in _HEADER.finditer(text)]
+def read_titles(text: str) -> list[str]:
+    """Return the title of every passage of a prompt."""
+    return [match["title"] for match in _HEADER.finditer(text)]
 
 
 @dataclass(frozen=True)
@@ -51,12 +55,17 @@ class Passage:
     title: str
     text: str
 
+    @cached_property
+    def quoted(self) -> tuple[str, str]:
+        """Its title and its text as every prompt quotes them."""
+        return one_form(quote_title(self.title)), one_form(quote_text(self.text))
+
 
 @dataclass(frozen=True)
 class Shown:
     """The passages that a prompt shows.
 
-    :param gold: The mark of each shown gold passage by its id; an empty mark in a summary.
+    :param gold: The mark of each shown gold passage by its id; an empty one in a summary and in the papers' prompts.
     :param irrelevant: The number of other passages.
     """
 
@@ -81,11 +90,14 @@ class GoldQuestion:
         relevant = set()
         # In the Unicode form of the gold passages, because an index may write them differently from the corpus.
         text = one_form(text)
+        shown = {match.end("title") + 1: match for match in _HEADER.finditer(text)}
         for passage in self.passages:
-            for mark in _places(passage, text):
-                relevant.add(mark)
-                gold[passage.id] = gold.get(passage.id) or mark
-        return Shown(gold, len({mark for mark, _ in headers(text)} - relevant))
+            for place in _places(passage, text):
+                header = shown.get(place)
+                if header is not None:
+                    relevant.add(_key(header))
+                gold[passage.id] = gold.get(passage.id) or (header["mark"] if header else None) or ""
+        return Shown(gold, len({_key(header) for header in shown.values()} - relevant))
 
     def is_enough(self, shown: Shown) -> bool:
         """Check whether the shown passages suffice: one for yes or no, all of them otherwise."""
@@ -94,15 +106,19 @@ class GoldQuestion:
         return bool(shown.gold) and shown.gold.keys() >= set(self.question.supporting_ids)
 
 
-def _places(passage: Passage, text: str) -> Iterator[str]:
-    """Yield the mark of the passage at each position of its text below its title; empty without a mark."""
-    place = text.find(passage.text)
+def _key(header: re.Match[str]) -> str:
+    """Return what is the same for a passage wherever a prompt shows it: its mark, or else its title and text."""
+    return header["mark"] or header["title"] + header["text"]
+
+
+def _places(passage: Passage, text: str) -> Iterator[int]:
+    """Yield each position of the passage's text below its title."""
+    title, wanted = passage.quoted
+    place = text.find(wanted)
     while place >= 0:
-        if passage.title in text[max(0, place - len(passage.title) - _BETWEEN) : place]:
-            above = text[:place].rstrip("\n").rpartition("\n")[2]
-            header = _HEADER.fullmatch(above)
-            yield header["mark"] if header else ""
-        place = text.find(passage.text, place + 1)
+        if title in text[max(0, place - len(title) - _BETWEEN) : place]:
+            yield place
+        place = text.find(wanted, place + 1)
 
 
 def load_gold(questions: Sequence[str], corpus: Sequence[str], format: str = "auto") -> Mapping[str, GoldQuestion]:

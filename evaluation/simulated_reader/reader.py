@@ -17,7 +17,7 @@ from prefrag.components.generators.model_host import THIS_MACHINE
 from prefrag.components.generators.token_budget import estimate_tokens
 from prefrag.components.state.state import Label
 from prefrag.evaluation.simulated_reader import replies
-from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Shown, fold_words, headers, load_gold
+from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Shown, fold_words, load_gold, read_titles
 from prefrag.evaluation.simulated_reader.policy import draw, is_right, queries, wrong_answer
 from prefrag.evaluation.simulated_reader.prompts import Call, read_call
 
@@ -213,7 +213,8 @@ class SimulatedReader:
 
     def _verdict(self, call: Call, gold: GoldQuestion, shown: Shown) -> bool:
         status = bool(gold.find_shown(call.new).gold.keys() - shown.gold.keys())
-        titles = sorted(title for _, title in headers(call.new))
+        # The draws of the published figures have the name of the source that is judged behind each title.
+        titles = sorted(f"{title} (local)" for title in read_titles(call.new))
         wrong = draw(self.seed, gold.question.id, "verdict", sorted(shown.gold), titles) < self.judge_error
         return status != wrong
 

@@ -40,7 +40,7 @@ def answer(call: Call, text: str, label: Label) -> ChatMessage:
             thought = "" if forced else ANSWERING
             values = {"thought": thought, "action": "Final_Answer", "answer": text}
             if call.evaluates:
-                values |= {"label": label.value, "explanation": _REASONS[label]}
+                values |= {"label": label.value, "explanation": _REASONS[label], "suggestions": ""}
             return _say(json.dumps(values, ensure_ascii=False))
         case "tags":
             think, _, tag = call.tags

@@ -47,6 +47,7 @@ class AnsweringChatGenerator:
     def run(self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None) -> dict[str, Any]:
         question = next(one for one in self.answers if one in (messages[-1].text or ""))
         CALLS.setdefault("questions", []).append(question)
+        CALLS.setdefault("prompts", []).append(messages[-1].text or "")
         if CALLS["questions"].count(question) <= self.failures.get(question, 0):
             raise ConnectionError("the server is down")
         meta = {"usage": {"prompt_tokens": 10, "completion_tokens": 2}}

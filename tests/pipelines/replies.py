@@ -11,6 +11,7 @@ from haystack.dataclasses import ChatMessage, ToolCall
 from haystack.tools import Tool
 
 from tests.fakes import CALLS
+from tests.marks import put_codes
 from tests.pipelines import scripted
 
 FORMATS = ("text", "json", "tools", "tags")
@@ -47,12 +48,17 @@ class ReplyingChatGenerator:
         calls.append({"messages": messages, "generation_kwargs": generation_kwargs, "tools": tools})
         reply = self.script[min(len(calls), len(self.script)) - 1]
         message = ChatMessage.from_assistant(
-            reply.get("text"),
+            put_codes(reply.get("text") or "", "\n".join(map(read_message, messages))) or None,
             tool_calls=[ToolCall(name, arguments, id="x") for name, arguments in reply.get("calls", [])],
             reasoning=reply.get("reasoning"),
             meta={"usage": {"prompt_tokens": 10, "completion_tokens": 2}, **reply.get("meta", {})},
         )
         return {"replies": [message]}
+
+
+def read_message(message: ChatMessage) -> str:
+    """All that a model reads of a message."""
+    return "\n".join([*message.texts, *(str(result.result) for result in message.tool_call_results)])
 
 
 @dataclass(frozen=True)

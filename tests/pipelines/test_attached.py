@@ -21,12 +21,11 @@ async def run(pipeline: Any, **options: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize("form", FORMATS)
 async def test_the_reasoner_reads_them_before_its_first_step_in_every_format(form: str):
-    await run(replying(Search("alpha"), Answer("Ada Quill [A1]"), form=form))
+    await run(replying(Search("alpha"), Answer("Ada Quill [[A1]]"), form=form))
 
     for call in CALLS["model"]:
         prompt = call["messages"][0].text
-        assert prompt.count("[A1] jn_board.txt") == 1
-        assert "Ada Quill keeps the crane." in prompt
+        assert prompt.count(" jn_board.txt\n| Ada Quill keeps the crane.") == 1
 
 
 async def test_a_forced_answer_and_a_method_of_one_call_read_them_too():
@@ -39,7 +38,7 @@ async def test_a_forced_answer_and_a_method_of_one_call_read_them_too():
 
 async def test_the_judge_and_the_reflector_know_them():
     reflection = '{"explanation": "As the file says.", "label": "CORRECT", "suggestions": ""}'
-    script = (search("alpha"), search("beta"), answer("Ada Quill [A1]"), reflection)
+    script = (search("alpha"), search("beta"), answer("Ada Quill [[A1]]"), reflection)
 
     await run(scripted(*script, verdicts=(verdict(True),), replace={"reflector.reflection": "call"}))
 
@@ -56,7 +55,7 @@ async def test_the_reviewer_of_mspr_knows_them():
 
 
 async def test_the_result_lists_and_cites_them_under_marks_of_their_own():
-    result = await run(scripted(search("alpha"), answer("Ada Quill [A1]")))
+    result = await run(scripted(search("alpha"), answer("Ada Quill [[A1]]")))
 
     assert [(each["mark"], each["source"]) for each in result["documents"]] == [("A1", "attached"), ("1", "local")]
     assert [(each["mark"], each["title"]) for each in result["citations"]] == [("A1", "jn_board.txt")]

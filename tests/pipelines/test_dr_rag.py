@@ -111,7 +111,7 @@ async def test_one_call_to_the_model_with_the_selected_documents(name: str, posi
     assert result["usage"]["calls"] == {"reasoner": 1}
     assert len(CALLS["model"]) == 1
     prompt = CALLS["model"][0]["prompt"]
-    assert sorted(title for title in DOCUMENTS if f"] {title} (local)" in prompt) == sorted(selected)
+    assert sorted(title for title in DOCUMENTS if f"] {title}\n" in prompt) == sorted(selected)
     assert (result["label"], result["forced"], result["errors"]) == (None, False, [])
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from prefrag import pipelines
 from tests.fakes import CALLS
+from tests.marks import drop_codes
 from tests.pipelines.scripted import answer, scripted, search, verdict
 
 QUESTION = "In which year did the yard that built alpha win the prize?"
@@ -354,14 +355,14 @@ async def test_a_reflection_that_cannot_be_read_leaves_the_label_of_the_reply():
 
 
 async def test_passages_are_numbered_apart_and_the_answer_cites_them():
-    script = [search("alpha"), search("beta delta"), answer("1974 [W1]")]
+    script = [search("alpha"), search("beta delta"), answer("1974 [[W1]]")]
 
     result = await run(scripted(*script, verdicts=(verdict(False),)))
 
-    prompt = CALLS["model"][-1]["prompt"]
-    assert "[1] alpha (local)" in prompt
-    assert "[W1] delta (web)" in prompt
-    assert "followed by the numbers of the passages" in prompt
+    prompt = drop_codes(CALLS["model"][-1]["prompt"])
+    assert "[1] alpha\n| Alpha was built by Beta." in prompt
+    assert "[W1] delta\n" in prompt
+    assert "followed by the marks of the passages" in prompt
     assert result["answer"] == "1974"
     assert [cited["id"] for cited in result["citations"]] == ["web-delta"]
     assert not result["uncited"]

@@ -198,7 +198,7 @@ async def test_tags_go_back_as_one_turn_that_the_model_continues():
     assert "extra_body" not in first["generation_kwargs"]
     assert [message.role for message in third["messages"]] == [ChatRole.USER, ChatRole.ASSISTANT]
     turn = third["messages"][1].text
-    assert turn.startswith("<think>I look it up.</think>\n<search>alpha</search>\n\n<information>\n[1] alpha")
+    assert turn.startswith("<think>I look it up.</think>\n<search>alpha</search>\n\n<information>\nTitle: alpha")
     assert turn.count("<information>") == 2
     assert turn.endswith("</information>\n\n")
     assert third["generation_kwargs"]["extra_body"] == {"continue_final_message": True, "add_generation_prompt": False}
@@ -226,6 +226,6 @@ async def test_the_names_of_the_tags_are_settings():
     result = await run("tags", Forced(), replace={"Reasoner.tags": tags, "Reasoner.chat_generator": generator})
 
     assert (result["answer"], result["steps"][0]["query"]) == ("1974", "alpha")
-    assert "<result>\n[1] alpha" in sent()[1][1].text
+    assert "<result>\nTitle: alpha" in sent()[1][1].text
     assert "between <query> and </query>" in sent()[0][0].text
     assert CALLS["model"][0]["generation_kwargs"]["stop"] == ["</query>", "</answer>"]

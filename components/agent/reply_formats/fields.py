@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,6 +61,7 @@ _ANNOUNCED = re.compile(
     r"|(?-i:^(?:Searching|Looking) (?:for|up) (?:the|a|an|more|information|any)\b)",
     re.IGNORECASE | re.DOTALL,
 )
+_EVALUATION = re.compile(r"^Self-Evaluation:", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -251,8 +253,8 @@ def _find_citations(line: str) -> int:
     """
     end = len(line.rstrip(" .*_`"))
     place = end
-    while (closing := line[:place].rstrip(" ()")).endswith("]"):
-        opening = closing.rfind("[", max(0, len(closing) - 62))
+    while (closing := line[:place].rstrip(" ()")).endswith(("]", "\u3011")):
+        opening = max(closing.rfind(sign, max(0, len(closing) - 62)) for sign in "[\u3010")
         if opening < 0 or not _CITED.fullmatch(closing[opening + 1 : -1]):
             break
         place = opening - 1 if line[opening - 1 : opening] == "(" else opening
@@ -266,6 +268,24 @@ def announces_search(text: str) -> bool:
     :returns: Whether it announces a search.
     """
     return _ANNOUNCED.search(text[:KEPT_CHARACTERS]) is not None
+
+
+def with_evaluation(reply: str, label: Label, explanation: str, suggestions: str = "") -> str:
+    """Write an evaluation behind an answer, as if the reply had held it, so that the next step learns from it.
+
+    :param reply: The reply of an answer, as the transcript keeps it.
+    :param label: The label.
+    :param explanation: Why it has this label.
+    :param suggestions: What would improve the answer.
+    :returns: The reply with this evaluation in the place of its own.
+    """
+    if reply.startswith("{") and (values := read_object(reply)) is not None:
+        evaluation = {"label": label.value, "explanation": explanation, "suggestions": suggestions}
+        return json.dumps({**values, **evaluation}, ensure_ascii=False)
+    own = _EVALUATION.search(reply)
+    fields = {"Self-Evaluation": label.value, "Explanation": explanation, "Improvement Suggestions": suggestions}
+    lines = [f"{name}: {' '.join(text.split())}" for name, text in fields.items() if text]
+    return "\n".join([reply[: own.start()].rstrip() if own else reply, *lines])
 
 
 def plain_query(text: str) -> str:

@@ -29,9 +29,15 @@ _THOUGHT = {"type": "string", "maxLength": 240}
 
 
 class JsonFormat(ReplyFormat):
-    """The format in which a reply is a JSON object with the fields of the text format."""
+    """The format in which a reply is a JSON object with the fields of the text format.
+
+    :param self_evaluation: Whether an answer has a label, an explanation and suggestions.
+    """
 
     prompt = "reasoner_json"
+
+    def __init__(self, self_evaluation: bool = True):
+        self.self_evaluation = self_evaluation
 
     def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
         """Choose the parameters of the call.
@@ -45,16 +51,16 @@ class JsonFormat(ReplyFormat):
         search = self._search_schema(tools, {"type": "string", "minLength": 3, "maxLength": 160})
         return {"response_format": response_format("step", answer if must_answer else {"anyOf": [search, answer]})}
 
-    @staticmethod
     def _answer_schema(
-        thought: dict[str, Any] = _THOUGHT, answer_length: int = 160, explanation_length: int = 200
+        self, thought: dict[str, Any] = _THOUGHT, answer_length: int = 160, explanation_length: int = 200
     ) -> dict[str, Any]:
+        reason = {"type": "string", "maxLength": explanation_length}
+        evaluation = {"label": {"enum": [label.value for label in Label]}, "explanation": reason, "suggestions": reason}
         return object_schema(
             thought=thought,
             action={"const": _ANSWER},
             answer={"type": "string", "minLength": 1, "maxLength": answer_length},
-            label={"enum": [label.value for label in Label]},
-            explanation={"type": "string", "maxLength": explanation_length},
+            **(evaluation if self.self_evaluation else {}),
         )
 
     @staticmethod

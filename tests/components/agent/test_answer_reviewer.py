@@ -11,6 +11,7 @@ from prefrag.components.agent.answer_reviewer import AnswerReviewer
 from prefrag.components.state.state import Label, RunError, State
 from tests.components.samples import QUESTION, answer_step, document, kinds, observed_step, state
 from tests.fakes import CALLS, ScriptedChatGenerator
+from tests.marks import put_codes
 
 TRUE = '{"effectiveness": "Yes.", "completeness": "All.", "correctness": "As [1] says.", "label": "True"}'
 FALSE = '{"effectiveness": "Yes.", "completeness": "Half.", "correctness": "Made up.", "label": "False"}'
@@ -66,12 +67,22 @@ def test_is_called_with_question_passages_reasoning_and_answer():
     assert CALLS["reviewer"][0]["generation_kwargs"]["response_format"]["type"] == "json_schema"
 
 
-def test_sees_the_passages_under_the_numbers_that_the_answer_cites():
-    late = observed_step(*OBSERVED.documents, document("beta"))
+def test_sees_the_passages_under_the_marks_that_the_answer_cites():
+    observed = state(OBSERVED, observed_step(*OBSERVED.documents, document("beta")))
+    answer = put_codes("1974 [[2]]", observed)
 
-    reviewed(TRUE, state(OBSERVED, late, answer_step("1974 [2]")))
+    reviewed(TRUE, observed.with_step(answer_step(answer)))
 
-    assert "[2] beta" in CALLS["reviewer"][0]["prompt"]
+    prompt = CALLS["reviewer"][0]["prompt"]
+    assert f"Answer: {answer}" in prompt
+    assert f"{answer.removeprefix('1974 ')} beta" in prompt
+
+
+def test_a_doubted_answer_goes_back_with_the_review():
+    _, after = reviewed(FALSE)
+
+    trailer = after.step.reply.split("\n")[-2:]
+    assert trailer == ["Self-Evaluation: INCORRECT", f"Explanation: {after.step.explanation}"]
 
 
 def test_without_passages_states_that():

@@ -7,15 +7,17 @@ from typing import Any
 import pytest
 
 from prefrag.components.agent.observation_refiner import ObservationRefiner
-from prefrag.components.generators.model_call import passages
+from prefrag.components.prompts.quotation import passages
+from prefrag.components.state.citations import prompt_marks
 from prefrag.components.state.state import Action, RunError, State, Step
 from tests.components.samples import QUESTION, answer_step, document, found, kinds, observed_step, search_step, state
 from tests.fakes import CALLS, ScriptedChatGenerator
+from tests.marks import drop_codes, put_codes
 
 LONG = observed_step(document("alpha", content="Alpha was built by Beta. " * 50), document("beta", content="Beta."))
 SHORT = observed_step(document("gamma", content="Gamma."))
 NOW = search_step("delta", found(document("delta", content="Delta. " * 200)))
-SUMMARY = "Beta built Alpha [1]."
+SUMMARY = "Beta built Alpha."
 
 
 def refiner(*script: str, **changes: Any) -> ObservationRefiner:
@@ -90,7 +92,7 @@ class TestSummary:
         prompt = CALLS["refiner"][0]["prompt"]
         assert f"Question: {QUESTION}" in prompt
         assert "New query: delta" in prompt
-        assert "[2] beta" in prompt
+        assert "[2] beta" in drop_codes(prompt)
         assert "Delta." not in prompt
 
     def test_for_a_supplement_is_requested_with_the_question_alone(self):
@@ -101,14 +103,28 @@ class TestSummary:
     def test_is_shown_under_the_source_and_the_step_of_its_passages(self):
         (summary,) = refined(LONG, NOW).steps[0].shown
 
-        assert summary.meta == {"title": "Summary of the passages", "source": "local", "step": 1, "refined": True}
+        assert summary.meta == {"title": "Summary of the passages", "source": "local", "step": 1, "_summary": True}
 
     def test_keeps_the_numbers_under_which_the_passages_can_be_cited_and_has_none_itself(self):
         after = refined(SHORT, LONG, NOW)
 
-        assert "[2] alpha" in CALLS["refiner"][0]["prompt"]
-        assert "[3] beta" in CALLS["refiner"][0]["prompt"]
-        assert passages(after.steps[1].shown) == f"Summary of the passages (local)\n{SUMMARY}"
+        prompt = drop_codes(CALLS["refiner"][0]["prompt"])
+        assert "[2] alpha" in prompt
+        assert "[3] beta" in prompt
+        assert passages(after.steps[1].shown) == f"Summary of earlier passages\n| {SUMMARY}"
+
+    def test_keeps_the_marks_that_it_was_shown_and_no_other(self):
+        after = refined(LONG, NOW, script="Beta built Alpha [[1]], says [1] and [1zz].")
+        mark = put_codes("[[1]]", after)
+
+        shown = passages(after.steps[0].shown, marks=prompt_marks(after))
+
+        assert shown.endswith(f"| Beta built Alpha {mark}, says (1) and (1zz).")
+
+    def test_with_the_prompts_of_the_papers_asks_for_no_marks(self):
+        refiner().run(state(LONG, NOW, prompts="paper"))
+
+        assert "square brackets" not in CALLS["refiner"][0]["prompt"]
 
     def test_is_reported_with_its_tokens(self):
         event = refined(LONG, NOW).events[0]

@@ -6,10 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
-from haystack import Document
 
 from prefrag.components.prompts.render_prompt import PROMPTS, prompt_path, render_prompt
-from tests.components.samples import document
 
 
 class TestFinding:
@@ -52,46 +50,6 @@ class TestFilling:
         os.utime(own, ns=(1, 1))
 
         assert render_prompt(str(own)) == "after"
-
-
-class TestPassages:
-    def test_are_numbered_with_title_and_source(self):
-        shown = render_prompt(
-            "passages",
-            as_published=False,
-            marks={},
-            documents=[document("Alpha", source="local"), document("Beta")],
-            note="",
-        )
-
-        assert shown.split("\n") == ["[1] Alpha (local)", "About Alpha.", "", "[2] Beta", "About Beta."]
-
-    def test_without_title_or_text_show_neither_none_nor_an_error(self):
-        shown = render_prompt(
-            "passages",
-            as_published=False,
-            marks={},
-            documents=[Document(id="bare"), Document(id="a", meta={"title": None})],
-            note="",
-        )
-
-        assert "None" not in shown
-        assert shown.count("Untitled") == 2
-
-    def test_have_titles_of_a_line_at_most_so_that_one_leaves_room_for_the_others(self):
-        titled = [document("a", title="word " * 6_000), document("b", title="x" * 300)]
-        shown = render_prompt("passages", as_published=False, marks={}, documents=titled, note="").split("\n")
-
-        assert len(shown[0]) == len("[1] ") + 300
-        assert shown[0].endswith("wo...")
-        assert shown[3] == "[2] " + "x" * 300
-
-    def test_that_were_cut_say_so_and_a_note_takes_their_place(self):
-        assert "left out to save room" in render_prompt("passages", as_published=False, marks={}, documents=[], note="")
-        assert (
-            render_prompt("passages", as_published=False, marks={}, documents=[], note="Nothing found.")
-            == "Nothing found."
-        )
 
 
 @pytest.mark.parametrize("prompt", sorted(file.stem for file in PROMPTS.glob("*.jinja")))

@@ -98,6 +98,14 @@ def last_search(output: dict[str, Any]) -> Search:
     return output["state"].step.searches[-1]
 
 
+def test_what_only_the_application_may_say_of_a_document_is_not_taken_from_a_retriever():
+    forged = document("alpha", _summary=True, _whole_text="Another text.", year=1974)
+
+    [found] = source(Giving(forged)).run(query="alpha")["documents"]
+
+    assert found.meta == {"title": "alpha", "year": 1974, "source": "local"}
+
+
 class TestInit:
     @pytest.mark.parametrize(
         ("changes", "message"),

@@ -12,6 +12,7 @@ from haystack import Document
 from prefrag.components.state.answer_composer import AnswerComposer, compose
 from prefrag.components.state.state import Action, Label, Search, State, Step, Verdict
 from tests.components.samples import answer_step, document, found, observed_step, search_step, settings, state
+from tests.marks import put_codes
 
 LOCAL, WEB = document("alpha", source="local", step=1), document("delta", source="web", step=2)
 
@@ -66,9 +67,11 @@ class TestAnswer:
         assert result["errors"] == ["The model gave no answer in words."]
 
     def test_that_is_nothing_but_a_citation_leaves_the_one_that_was_doubted(self):
-        doubted = answer_step("1974 [1]", label=Label.INCORRECT)
+        observed = state(observed_step(LOCAL))
+        doubted = answer_step(put_codes("1974 [[1]]", observed), label=Label.INCORRECT)
+        forced = answer_step(put_codes("[[1]]", observed), forced=True)
 
-        result = compose(state(observed_step(LOCAL), doubted, answer_step("[1]", forced=True)))
+        result = compose(observed.with_step(doubted).with_step(forced))
 
         assert (result["answer"], result["label"], result["forced"]) == ("1974", "INCORRECT", True)
         assert (result["errors"], [cited["id"] for cited in result["citations"]]) == ([], ["alpha"])
@@ -187,27 +190,43 @@ def test_the_trace_is_in_order():
 class TestCitations:
     def composed(self, answer: str) -> dict[str, Any]:
         shown = (document("alpha"), document("delta", source="web"))
-        return compose(state(observed_step(*shown), answer_step(answer), external=("web",)))
+        observed = state(observed_step(*shown), external=("web",))
+        return compose(observed.with_step(answer_step(put_codes(answer, observed))))
 
     def test_the_local_documents_and_those_of_the_web_are_numbered_apart(self):
         assert [listed["mark"] for listed in self.composed("1974")["documents"]] == ["1", "W1"]
 
     def test_the_result_states_what_was_cited_and_from_where(self):
-        result = self.composed("1974 [W1]")
+        result = self.composed("1974 [[W1]]")
 
         assert result["answer"] == "1974"
         assert result["answer_with_citations"] == "1974 [W1]"
         assert result["citations"] == [{"mark": "W1", "id": "delta", "title": "delta", "source": "web"}]
         assert not result["uncited"]
 
-    @pytest.mark.parametrize("answer", ["1974", "1974 [7]"])
+    @pytest.mark.parametrize("answer", ["1974", "1974 [7]", "1974 [1]", "1974 [W1]"])
     def test_an_answer_that_cites_nothing_that_was_shown_is_marked(self, answer: str):
         assert self.composed(answer)["uncited"]
+
+    def test_thoughts_answers_and_explanations_show_the_marks_that_users_know(self):
+        observed = state(observed_step(document("alpha")))
+        words = {name: put_codes("It stands in [[1]].", observed) for name in ("thought", "explanation", "suggestions")}
+        result = compose(observed.with_step(answer_step(put_codes("1974 [[1]]", observed), **words)))
+
+        shown = [result["explanation"], result["suggestions"], result["steps"][1]["thought"]]
+        assert shown == ["It stands in [1]."] * 3
+        assert result["steps"][1]["answer"] == "1974 [1]"
+
+    def test_a_mark_without_its_code_is_neither_a_citation_nor_shown_as_one(self):
+        result = self.composed("1974 [1]")
+
+        assert (result["answer"], result["answer_with_citations"], result["citations"]) == ("1974", "1974", [])
 
     def test_documents_of_two_sources_with_the_same_id_are_listed_and_cited_apart(self):
         local, archive = document("1", source="local"), document("1", content="Another.", source="archive")
 
-        result = compose(state(observed_step(local), observed_step(archive), answer_step("1974 [2]")))
+        observed = state(observed_step(local), observed_step(archive))
+        result = compose(observed.with_step(answer_step(put_codes("1974 [[2]]", observed))))
 
         assert [shown["mark"] for shown in result["documents"]] == ["1", "2"]
         assert [cited["source"] for cited in result["citations"]] == ["archive"]

@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from time import process_time
+
 import pytest
 from haystack import Document
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefrag.components.state.citations import citation_marks, read_citations
+from prefrag.components.state.citations import (
+    citation_marks,
+    cite_plainly,
+    known_marks,
+    read_citations,
+    without_codes,
+)
 from prefrag.components.state.state import Action, RunSettings, State, Step
 
 
@@ -59,16 +69,66 @@ def test_any_text_can_be_read(text: str):
     assert len(cited) == len(set(cited))
 
 
+KNOWN = {"1kx": "1", "2fb": "2", "3zr": "3", "W1cc": "W1"}
+
+
 @pytest.mark.parametrize(
-    ("answer", "plain", "cited"),
+    ("answer", "plain", "shown", "cited"),
     [
-        ("[1984]", "[1984]", []),
-        ("Route [66] [2]", "Route [66]", ["2"]),
-        ("Paris ([1])", "Paris", ["1"]),
-        ("the interval [1, 5] [W1]", "the interval [1, 5]", ["W1"]),
+        ("1969 [2fb][W1cc]", "1969", "1969 [2][W1]", ["2", "W1"]),
+        ("1969 [w1CC, 2fb]", "1969", "1969 [W1, 2]", ["W1", "2"]),
+        ("1969 [1kx-3zr] or so", "1969 or so", "1969 [1, 2, 3] or so", ["1", "2", "3"]),
+        ("1969 [Passage 1kx]", "1969", "1969 [1]", ["1"]),
+        ("1969 [passages 1kx and 2fb]", "1969", "1969 [1, 2]", ["1", "2"]),
+        ("1969\u30101kx\u3011", "1969", "1969[1]", ["1"]),
+        ("1969 ([1kx][2fb])", "1969", "1969 ([1][2])", ["1", "2"]),
+        ("1969 [1kx, 9qq]", "1969", "1969 [1]", ["1"]),
+        ("main() [1kx]", "main()", "main() [1]", ["1"]),
     ],
 )
-def test_brackets_that_hold_another_number_than_those_of_passages_belong_to_the_answer(
-    answer: str, plain: str, cited: list[str]
-):
-    assert read_citations(answer, known={"1", "2", "W1"}) == (plain, cited)
+def test_a_mark_with_its_code_is_a_citation(answer: str, plain: str, shown: str, cited: list[str]):
+    assert read_citations(answer, KNOWN) == (plain, cited)
+    assert cite_plainly(answer, KNOWN) == shown
+
+
+@pytest.mark.parametrize("answer", ["1969 [1]", "1969 [W1]", "1969 [1zz]", "1969 ([2])", "1969 [ 3 ]", "1969 [W1kx]"])
+def test_a_mark_without_its_code_cites_nothing_and_is_not_shown(answer: str):
+    assert read_citations(answer, KNOWN) == ("1969", [])
+    assert cite_plainly(answer, KNOWN) == "1969"
+
+
+@pytest.mark.parametrize("answer", ["[1984]", "Route [66]", "the interval [1, 5]", "[1, 2]", "[2019]", "x[i]", "[5kw]"])
+def test_brackets_that_hold_anything_else_belong_to_the_answer(answer: str):
+    assert read_citations(f"{answer} [2fb]", KNOWN) == (answer, ["2"])
+    assert cite_plainly(answer, KNOWN) == answer
+
+
+def test_marks_have_codes_that_follow_from_the_question_and_the_document():
+    state = observed("local", "web", "archive")
+    other = replace(state, question="When?")
+
+    assert list(known_marks(state).values()) == ["1", "W1", "2"]
+    assert all(re.fullmatch(r"W?\d[bcfhjkpqrsvwxz]{2}", mark) for mark in known_marks(state))
+    assert known_marks(state) == known_marks(observed("local", "web", "archive"))
+    assert known_marks(state).keys().isdisjoint(known_marks(other))
+
+
+def test_with_the_prompts_of_the_papers_there_is_nothing_to_cite():
+    state = observed("local")
+
+    assert known_marks(replace(state, settings=replace(state.settings, prompts="paper"))) == {}
+
+
+def test_thoughts_show_marks_without_their_codes():
+    assert without_codes("Passage 1kx and [w1cc] agree, 5kw do not.", KNOWN) == "Passage 1 and [W1] agree, 5kw do not."
+
+
+@pytest.mark.parametrize("text", ["a" + " " * 300_000 + "b", "[1]" * 100_000, "[1kx" * 75_000, "(" * 300_000])
+def test_a_long_text_is_read_in_little_time(text: str):
+    started = process_time()
+    for known in (None, KNOWN):
+        read_citations(text, known)
+    cite_plainly(text, KNOWN)
+    without_codes(text, KNOWN)
+
+    assert process_time() - started < 5

@@ -29,6 +29,8 @@ class TestInit:
             ({"top_k": 2.5}, "top_k is 2.5"),
             ({"max_steps": -1}, "max_steps is -1: set it to a whole number of at least 0"),
             ({"max_supplements": "one"}, "max_supplements is 'one'"),
+            ({"prompts": "mine"}, "prompts is 'mine': set it to product or paper"),
+            ({"answer_type": "essay"}, "answer_type is 'essay': set it to short or yes_no or multiple_choice"),
         ],
     )
     def test_settings_that_make_no_sense_are_refused_in_words(self, changes: dict[str, Any], message: str):
@@ -40,6 +42,15 @@ class TestInit:
 
 
 class TestRun:
+    def test_a_question_may_have_another_kind_of_answer_but_not_other_prompts(self):
+        at = builder(prompts="paper")
+
+        assert at.run("Is it?", answer_type="yes_no")["state"].settings.answer_type == "yes_no"
+        assert at.run("Is it?")["state"].settings.answer_type == "short"
+        assert at.run("Is it?")["state"].settings.prompts == "paper"
+        with pytest.raises(ValueError, match="answer_type is 'essay'"):
+            at.run("Is it?", answer_type="essay")  # type: ignore[arg-type]
+
     def test_half_a_surrogate_pair_is_no_question(self):
         with pytest.raises(ValueError, match="send it as UTF-8"):
             builder().run("Who is \ud83d?")

@@ -18,6 +18,24 @@ def shown(prediction: dict[str, Any]) -> set[tuple[str, str]]:
     return {(document["id"], document["source"]) for document in prediction["result"]["documents"]}
 
 
+class TestPrompts:
+    @pytest.mark.parametrize("prompts", ["paper", "product"])
+    def test_are_those_of_the_papers_unless_set_and_are_recorded(self, corpus: Path, dev: Path, prompts: str):
+        chosen = {} if prompts == "paper" else {"prompts": prompts}
+
+        under_test = setup("prefrag", corpus=corpus, **chosen)
+
+        assert under_test.config["prompts"] == prompts
+        assert under_test.build().get_component("start").prompts == prompts
+
+    def test_of_a_loaded_pipeline_in_which_nothing_is_replaced_are_its_own(self):
+        assert setup(load("no_retrieval")).config["prompts"] == "product"
+
+    def test_of_another_kind_are_refused(self):
+        with pytest.raises(ValueError, match="set it to product or paper"):
+            setup(prompts="mine")
+
+
 class TestCorpora:
     def test_a_pipeline_with_two_sources_gets_the_corpus_split(self, corpus: Path, dev: Path):
         ended = evaluation.run("prefrag", dev, corpus=corpus, llm="simulated", progress=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,15 @@ import pytest
 from tests.evaluation.answering import HANG_AFTER, pipeline
 from tests.evaluation.runs.boxes import QUESTIONS, lines, run
 from tests.fakes import CALLS
+
+
+def test_only_a_question_of_that_type_asks_for_yes_or_no(tmp_path: Path):
+    # Never the question whose answers happen to be yes: that would give its answer away.
+    plain, bioasq = replace(QUESTIONS[0], answers=("yes",)), replace(QUESTIONS[1], answers=("yes",), type="yesno")
+
+    run(pipeline(tmp_path, [plain, bioasq]), [plain, bioasq], concurrency=1)
+
+    assert ["only yes or no" in prompt for prompt in CALLS["prompts"]] == [False, True]
 
 
 class TestQuestionsThatFail:

@@ -20,6 +20,7 @@ from tests.evaluation.simulated_reader.trees_and_towns import (
     read_step,
     state,
 )
+from tests.marks import put_codes
 
 
 class TestAsJudgeAndReviewer:
@@ -77,7 +78,7 @@ class TestAsJudgeAndReviewer:
         summary = refined.steps[0].refined
 
         assert summary is not None
-        assert "Elms are trees. [1]" in summary.content
+        assert put_codes("Elms are trees. [[1]]", at) in summary.content
         assert "Aurora" not in summary.content
         assert read_step(reader(distraction=1.0), refined).answer == "trees"
 

@@ -67,7 +67,7 @@ class TestAsComponent:
             PASSAGES[0][2]
         }
 
-    @pytest.mark.parametrize("shown", ["Bru\u0308cke\nThe \ufb01nance house.", "Br\u00fccke\nThe finance house."])
+    @pytest.mark.parametrize("shown", ["Bru\u0308cke\n| The \ufb01nance house.", "Br\u00fccke\n| The finance house."])
     def test_a_gold_passage_is_known_in_the_form_of_its_corpus_and_in_that_of_the_index(self, files, shown: str):
         corpus = Path(files["corpus"])
         first, rest = corpus.read_text().split("\n", 1)
@@ -76,7 +76,8 @@ class TestAsComponent:
 
         gold = load_gold([files["questions"]], [files["corpus"]])
 
-        assert gold[HOPS].find_shown(f"[1] {shown}").gold == {"p1": "1"}
+        assert gold[HOPS].find_shown(f"[1kx] {shown}").gold == {"p1": "1kx"}
+        assert gold[HOPS].find_shown(f"Title: {shown}").gold == {"p1": ""}
 
     def test_the_form_of_the_questions_may_be_named(self, files):
         with pytest.raises(ValueError, match="expected"):

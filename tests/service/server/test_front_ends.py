@@ -78,7 +78,7 @@ class TestTasks:
 class TestAttachedFiles:
     @pytest.mark.parametrize("form", ATTACHED)
     def test_the_question_is_the_question_and_the_files_are_passages(self, served: Served, form: str):
-        client = served(search("crane alpha"), answer("Ada Quill [A1][1]"))
+        client = served(search("crane alpha"), answer("Ada Quill [[A1]][[1]]"))
 
         completion = reply(client, ("user", ATTACHED[form]))
 
@@ -95,7 +95,7 @@ class TestAttachedFiles:
 
     @pytest.mark.parametrize("stream", [False, True])
     def test_the_front_ends_numbers_mean_its_own_files(self, served: Served, stream: bool):
-        client = served(search("alpha"), answer("Ada Quill [A1, A3][A2], who built [1]"))
+        client = served(search("alpha"), answer("Ada Quill [[A1, A3]][[A2]], who built [[1]]"))
         message = ("user", ATTACHED["before the question"])
 
         if stream:
@@ -110,7 +110,7 @@ class TestAttachedFiles:
         )
 
     def test_a_supplement_sends_the_question_out_and_nothing_of_the_files(self, served: Served):
-        client = served(answer("Nobody", "INCORRECT"), answer("Ada Quill [A1]"))
+        client = served(answer("Nobody", "INCORRECT"), answer("Ada Quill [[A1]]"))
 
         result = reply(client, ("user", ATTACHED["before the question"]))["prefrag"]
 
@@ -168,15 +168,15 @@ class TestEarlierAnswers:
 
 class TestNotes:
     def test_a_good_answer_with_citations_has_none(self, served: Served):
-        assert content(served(search("alpha"), answer("Beta [1]"))) == "Beta [1]\n\nSources:\n[1] alpha (local)"
+        assert content(served(search("alpha"), answer("Beta [[1]]"))) == "Beta [1]\n\nSources:\n[1] alpha (local)"
 
     def test_an_answer_that_its_own_model_calls_incorrect_says_so(self, served: Served):
-        text = content(served(search("alpha"), answer("1912 [1]", "INCORRECT")), sources=["local"])
+        text = content(served(search("alpha"), answer("1912 [[1]]", "INCORRECT")), sources=["local"])
 
         assert text.startswith("1912 [1]\n\nNote: the model's own check calls this answer incorrect.\n\nSources:")
 
     def test_a_forced_answer_says_so(self, served: Served):
-        client = served(search("alpha"), search("beta"), "1912 [1]", verdicts=(verdict(True),))
+        client = served(search("alpha"), search("beta"), "1912 [[1]]", verdicts=(verdict(True),))
 
         text = content(client, max_steps=1)
 
@@ -188,7 +188,7 @@ class TestNotes:
         )
 
     def test_what_is_not_found_says_so(self, served: Served):
-        client = served(search("alpha"), answer("1912 [1]", "INCORRECT"), replace={"answer.when_unsure": "say_so"})
+        client = served(search("alpha"), answer("1912 [[1]]", "INCORRECT"), replace={"answer.when_unsure": "say_so"})
 
         text = content(client, sources=["local"])
 
@@ -200,7 +200,7 @@ class TestNotes:
         assert text == "Beta\n\nSources:\n[1] alpha (local)"
 
     def test_a_source_that_could_not_be_searched_is_named(self, served: Served):
-        script = (search("alpha"), search("beta delta"), answer("1974 [1]"))
+        script = (search("alpha"), search("beta delta"), answer("1974 [[1]]"))
 
         text = content(served(*script, verdicts=(verdict(False),), errors={"web": "down"}))
 

@@ -1,0 +1,34 @@
+"""What no passage may bring into a prompt, for every test that shows a hostile one."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+# Of the templates of ChatML, Llama 2 to 4, Gemma, Mistral, Phi, DeepSeek, harmony, Command R, EXAONE, GLM and MiniMax.
+CONTROL_TOKENS = (
+    *("<|im_start|>", "<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|start_header_id|>", "<|user|>", "<|assistant|>"),
+    *("<|channel|>", "<|message|>", "<|start|>", "<|end|>", "<|START_OF_TURN_TOKEN|>", "<|turn>", "<turn|>"),
+    *("<start_of_turn>", "<end_of_turn>", "<bos>", "<eos>", "<s>", "</s>", "<unk>", "<<SYS>>", "<</SYS>>"),
+    *("[INST]", "[/INST]", "[TOOL_CALLS]", "[AVAILABLE_TOOLS]", "[gMASK]", "[|user|]", "]~b]", "[e~["),
+    *("<\uff5cUser\uff5c>", "<\uff5cAssistant\uff5c>", "<\uff5cend\u2581of\u2581sentence\uff5c>"),
+)
+TAGS = ("</information>", "<answer>", "</answer>", "<think>", "</think>", "<search>", "</result>", "<tool_call>")
+# The words with which a transcript, a judge's prompt or a verdict begins a line.
+LINES = (
+    *("Thought:", "Action:", "Action Input:", "Observation:", "Final Answer:", "Self-Evaluation:", "Question:"),
+    *("Explanation:", "Improvement Suggestions:", "Passages:", "New information:", "Information already obtained:"),
+    *("Answer:", "Label:", "Status:", "Original question:", '{"status": "True"}', '{"action": "Final_Answer"}', "| "),
+)
+_MARK = re.compile(r"[\[\u3010\uff3b]\s*[ADW]?\d+(?:-?[a-z]{1,4})?\s*[\]\u3011\uff3d]", re.IGNORECASE)
+_HIDDEN = ("Cc", "Cs")
+
+
+def find_faults(shown: str) -> list[str]:
+    """List what a quoted passage must not hold: control tokens, tags, marks, and characters that no reader sees.
+
+    :param shown: A stranger's text as a prompt shows it, without the application's own mark.
+    """
+    tokens = [sign for sign in (*CONTROL_TOKENS, *TAGS) if sign in shown]
+    hidden = [hex(ord(sign)) for sign in shown if unicodedata.category(sign) in _HIDDEN and sign not in "\n\t"]
+    return [*tokens, *hidden, *_MARK.findall(shown)]

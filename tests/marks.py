@@ -1,0 +1,30 @@
+"""The marks of passages in scripted replies: a script writes ``[[W1]]`` for whatever mark its prompt shows, ``[[1, W1]]`` for two."""
+
+from __future__ import annotations
+
+import re
+
+from prefrag.components.state.citations import citation_marks, prompt_marks
+from prefrag.components.state.state import State
+
+_SHOWN = re.compile(r"\[(([ADW]?\d+)[a-z]{2})\]")
+_PLACEHOLDER = re.compile(r"\[\[([ADW\d, ]+)\]\]")
+
+
+def put_codes(reply: str, prompt: str | State) -> str:
+    """Write the marks of a reply as its prompt shows them, ``[[W1]]`` as ``[W1kx]``; any other as it stands."""
+    if isinstance(prompt, State):
+        shown, plain = prompt_marks(prompt), citation_marks(prompt)
+        marks = {plain[key]: mark for key, mark in shown.items()}
+    else:
+        marks = {plain: mark for mark, plain in _SHOWN.findall(prompt)}
+
+    def write(match: re.Match[str]) -> str:
+        return f"[{', '.join(marks.get(mark, mark) for mark in match[1].split(', '))}]"
+
+    return _PLACEHOLDER.sub(write, reply)
+
+
+def drop_codes(prompt: str) -> str:
+    """Write the marks of a prompt as users know them."""
+    return _SHOWN.sub(r"[\2]", prompt)
