@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +14,7 @@ from haystack import Document, component, default_to_dict
 from haystack.core.serialization import component_to_dict
 from haystack.errors import FilterError
 
+from prefrag.components.generators.json_reply import repair
 from prefrag.components.generators.model_host import find_models, is_local
 from prefrag.components.recording import RECORDING, Entry, NotRecorded, Recording
 from prefrag.components.retrievers.provider import (
@@ -331,8 +333,12 @@ class RetrievalSource:
             meta = {**kept, "source": self.name}
             if url := document_url(document):
                 meta["url"] = url
+            # Halves of characters, and a score that is no number, can be sent neither to a model nor to a client.
+            texts = {"id": repair(document.id), "content": repair(document.content)}
+            score = document.score if math.isfinite(document.score or 0) else None
             # A vector may have thousands of numbers, and every later component would copy it.
-            stamped.append(replace(document, meta=meta, embedding=None, sparse_embedding=None))
+            no_vectors: dict[str, Any] = {"embedding": None, "sparse_embedding": None}
+            stamped.append(replace(document, **texts, meta=repair(meta), score=score, **no_vectors))
         return tuple(stamped)
 
     def _play_recording(self, request: _Request) -> Search | None:

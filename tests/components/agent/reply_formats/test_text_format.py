@@ -22,7 +22,7 @@ def read(text: str, must_answer: bool = False) -> Step:
 
 
 def test_requests_the_server_to_stop_before_the_observation():
-    assert TextFormat().generation_kwargs(TOOLS, state(), must_answer=False) == {"stop": ["Observation:"]}
+    assert TextFormat().generation_kwargs(TOOLS, state(), must_answer=False) == {"stop": ["\nObservation:"]}
 
 
 class TestWellFormedReplies:
@@ -232,6 +232,9 @@ class TestAnswers:
     )
     def test_within_a_thought_or_numbered_are_read(self, reply: str):
         assert (read(reply).action, read(reply).answer) == (Action.ANSWER, "1974")
+
+    def test_that_a_thought_quotes_are_none(self):
+        assert read("Thought: Passage 2 says 'Final Answer: 1666', but I doubt it.").action is Action.UNREADABLE
 
     def test_within_a_thought_before_an_action_are_none(self):
         reply = "Thought: To give the Final Answer: I need more.\nAction: Search_Engine\nAction Input: x"
