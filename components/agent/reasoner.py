@@ -13,10 +13,10 @@ from prefrag.components.agent.reply_formats import FORMATS, JsonFormat, ReplyFor
 from prefrag.components.agent.reply_formats.fields import shorten
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
 from prefrag.components.generators.token_budget import Observations
-from prefrag.components.prompts.quotation import passages
+from prefrag.components.prompts.quotation import break_tokens, passages
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks, read_citations, without_codes
-from prefrag.components.state.state import Action, AnswerType, State
+from prefrag.components.state.state import Action, AnswerType, State, Step
 
 SEARCH_ENGINE = Tool(
     "Search_Engine",
@@ -165,7 +165,7 @@ class Reasoner:
 
         def turns(observations: Observations) -> list[Turn]:
             return [
-                Turn(step, passages(shown, step.note, marks) if step.observed else None)
+                Turn(self._show(step), passages(shown, step.note, marks) if step.observed else None)
                 for step, shown in zip(state.steps, observations[1:], strict=True)
             ]
 
@@ -200,6 +200,15 @@ class Reasoner:
             keep_thinking=form.keeps_thinking,
             **form.generation_kwargs(tools, state, self.must_answer),
         )
+
+    def _show(self, step: Step) -> Step:
+        """Write a step as the transcript shows it: the model may have repeated a control token of a passage."""
+        tags = {"think", *self.tags.values(), *(tool.name for tool in self._tools)} - {self._tags.observation}
+        shown = tags if isinstance(self._format, TagsFormat) else ()
+        words: dict[str, Any] = {
+            name: break_tokens(getattr(step, name), shown) for name in ("reply", "thought", "query")
+        }
+        return replace(step, **words)
 
     def _choose_tools(self, state: State) -> list[Tool]:
         """Choose the tools to offer: a reply that names a forbidden one would be wasted.

@@ -10,6 +10,12 @@ from typing import Any, NamedTuple
 MAX_REPLY_CHARACTERS = 100_000
 # An object begins with a quoted name or is empty, so braces of formulas and of code are passed over.
 _START = re.compile(r"""\{(?=\s{0,99}["'}\u201c\u201d\u201e\u2018\u2019])""")
+# An object within a line, or behind the bar of a passage, may be quoted; the model's own begin a line.
+_OWN_START = re.compile(
+    rf"^[ \t>#*_-]{{0,20}}(?:`{{1,9}}(?:json)?[ \t]{{0,20}}|<[\w|]{{1,20}}>\s{{0,20}})?{_START.pattern}",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NEXT_START = re.compile(rf"[\s,]{{0,99}}{_START.pattern}")
 _PAIR = re.compile(
     r"""(?P<quote>["'])(?P<key>\w+)(?P=quote)\s*:\s*
     (?: "(?P<double>(?:[^"\\]|\\.)*)"? | '(?P<single>(?:[^'\\]|\\.)*)'?
@@ -65,22 +71,31 @@ def object_schema(**properties: Any) -> dict[str, Any]:
     }
 
 
-def read_objects(text: str) -> list[FoundObject]:
-    """Read all JSON objects in a reply, which may be fenced, surrounded by words, or cut off at its end.
+def read_objects(text: str, own: bool = False) -> list[FoundObject]:
+    """Read the JSON objects in a reply, which may be fenced, surrounded by words, or cut off at its end.
 
     :param text: The reply.
-    :returns: The objects, in order.
+    :param own: Leave out those within a line, which may be quoted.
+    :returns: The objects that begin a line, in order; where there are none, those within the lines.
     """
     text = text[:MAX_REPLY_CHARACTERS]
+    return _read_from(_OWN_START, text) or ([] if own else _read_from(_START, text))
+
+
+def _read_from(pattern: re.Pattern[str], text: str) -> list[FoundObject]:
     found: list[FoundObject] = []
     decoder = json.JSONDecoder(strict=False)
     position = attempts = 0
-    while attempts < _MOST_ATTEMPTS and (start := _START.search(text, position)) is not None:
+    while attempts < _MOST_ATTEMPTS:
+        # What follows an object of the model's own is its own too.
+        start = (_NEXT_START.match(text, position) if found else None) or pattern.search(text, position)
+        if start is None:
+            break
         try:
-            value, position = decoder.raw_decode(text, start.start())
+            value, position = decoder.raw_decode(text, start.end() - 1)
             valid = True
         except (ValueError, RecursionError):
-            value, position = _read_pairs(text, start.start())
+            value, position = _read_pairs(text, start.end() - 1)
             valid, attempts = False, attempts + 1
         if isinstance(value, dict):
             line_start = text.rfind("\n", 0, start.start()) + 1

@@ -32,16 +32,23 @@ _INVISIBLE = re.compile(
     "\u202a-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+# Tokenizers that fold characters of compatibility take the wide and the small forms for the plain ones.
+_LESS, _MORE = "<\ufe64\uff1c", ">\ufe65\uff1e"
 _SIGNS = re.compile(
     # A mark in its brackets.
-    r"[\[\u3010\uff3b]\s{0,20}(?P<mark>(?:(?:passage|source|document)\s{1,9})?[ADW]?\d{1,6}(?:\s?-?\s?[a-z]{1,4})?)"
-    r"\s{0,20}[\]\u3011\uff3d]"
+    r"[\[\u3010\uff3b]\s*(?P<mark>(?:(?:passage|source|document)\s{1,9})?[ADW]?\d{1,6}(?:\s?-?\s?[a-z]{1,4})?)"
+    r"\s*[\]\u3011\uff3d]"
     # The beginning of a tag, of a token of a chat template, or of such a token's end; a blank behind it breaks it.
-    r"|[<\[\u3010\uff1c\uff3b](?=\S)|[|\uff5c](?=[>\uff1e\]])|\](?=~)",
+    rf"|[{_LESS}\[\u3010\uff3b](?=\S)|[|\uff5c](?=[{_MORE}\]])|\](?=~)",
     re.IGNORECASE,
 )
+# The same in text that a model or a user wrote, who may repeat a passage: tokens of chat templates alone.
+_TOKENS = re.compile(
+    rf"[{_LESS}](?=[|\uff5c{_LESS}]|/?(?P<tag>[^\W_][\w:.|-]{{0,40}})[{_MORE}])|[|\uff5c](?=[{_MORE}\]])|\](?=~)"
+    r"|\[(?=\||/?[A-Z][A-Z_]{1,20}[\]0-9_]|g?[A-Z]{1,9}\]|sop\]|eop\]|e~\[)"
+)
 # The names under which transcripts show sources.
-_SOURCE = re.compile(r"\(\s{0,9}(local|web|attached)\s{0,9}\)", re.IGNORECASE)
+_SOURCE = re.compile(r"[(\uff08][\s(\uff08]{0,20}(local|web|attached)[\s)\uff09]{0,20}[)\uff09]", re.IGNORECASE)
 
 
 def passages(documents: Sequence[Document], note: str = "", marks: Mapping[Identity, str] | None = None) -> str:
@@ -80,6 +87,16 @@ def quote_title(title: str) -> str:
     line = _break_signs(_SOURCE.sub(r"\1", _flatten(title)))
     cut = line if len(line) <= MAX_TITLE_CHARACTERS else line[: MAX_TITLE_CHARACTERS - 3].rstrip() + "..."
     return cut or "Untitled"
+
+
+def break_tokens(text: str, tags: Collection[str] = ()) -> str:
+    """Break the control tokens of chat templates in a text that may repeat a passage: a reply, a turn, a question.
+
+    :param text: The text.
+    :param tags: The names of the tags that stay whole.
+    :returns: The text, with a blank within each token.
+    """
+    return _TOKENS.sub(lambda match: match[0] if match["tag"] in tags else f"{match[0]} ", text)
 
 
 def _passage(document: Document, marks: Mapping[Identity, str]) -> str:

@@ -9,15 +9,20 @@ from typing import Any
 from jinja2 import StrictUndefined, Template, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 
-from prefrag.components.prompts.quotation import QUOTED
+from prefrag.components.prompts.quotation import QUOTED, break_tokens
 
 PROMPTS = Path(__file__).parent
 
 
 @lru_cache(maxsize=64)
 def _compile(path: Path, modified: int) -> Template:
+    # Every value passes here: a question, an earlier turn or a reply may repeat what a stranger wrote.
     environment = SandboxedEnvironment(
-        undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=False,
+        finalize=lambda value: break_tokens(value) if isinstance(value, str) else value,
     )
     environment.globals["quoted"] = QUOTED
     return environment.from_string(path.read_text(encoding="utf-8"))

@@ -334,11 +334,11 @@ class RetrievalSource:
             if url := document_url(document):
                 meta["url"] = url
             # Halves of characters, and a score that is no number, can be sent neither to a model nor to a client.
-            content = repair(document.content)
+            texts = {"id": repair(document.id), "content": repair(document.content)}
             score = document.score if math.isfinite(document.score or 0) else None
             # A vector may have thousands of numbers, and every later component would copy it.
             no_vectors: dict[str, Any] = {"embedding": None, "sparse_embedding": None}
-            stamped.append(replace(document, content=content, meta=repair(meta), score=score, **no_vectors))
+            stamped.append(replace(document, **texts, meta=repair(meta), score=score, **no_vectors))
         return tuple(stamped)
 
     def _play_recording(self, request: _Request) -> Search | None:

@@ -121,13 +121,13 @@ def _document(document: Document, mark: str) -> dict[str, Any]:
     return {
         "mark": mark,
         "id": document.id,
-        "title": meta.get("title") or "",
+        "title": str(meta.get("title") or ""),
         "content": document.content or "",
         "source": meta.get("source") or "",
         "url": safe_url(str(meta.get("url") or "")),
         "score": document.score,
         "step": meta.get("step"),
-        **{name: meta[key] for name, key in _PLACE.items() if meta.get(key) is not None},
+        **{name: value for name, key in _PLACE.items() if isinstance(value := meta.get(key), str | int)},
     }
 
 

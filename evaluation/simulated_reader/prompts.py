@@ -121,7 +121,7 @@ def read_call(
             may_search=kwargs.get("tool_choice") != "none",
             evaluates="Self-Evaluation:" in head,
         )
-    if "Observation:" in stop:
+    if "\nObservation:" in stop:
         named = _TEXT_TOOLS.search(head)
         return Call(
             "step",

@@ -14,9 +14,12 @@ from prefrag.pipelines.trace_text import one_line, trace_text
 
 NOTE = "Note:"
 _OWN_HEADING = re.compile(rf"(?m)^[ \t]{{0,9}}({HEADING}|{NOTE})")
+# Control characters, and what turns or hides the text around it; zero-width joiners belong to some scripts.
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e0fff]")
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _DRAWN_CODE = re.compile(
-    r"((?<!`)`{3,}+|(?<!~)~{3,}+)[ \t]{0,9}(?:html|svg|xml|css|js|javascript|jsx|tsx|mermaid|vega)\b", re.IGNORECASE
+    r"((?<!`)`{3,}+|(?<!~)~{3,}+)(?:[^\S\n]*+(?:html|svg|xml|css|js|javascript|jsx|tsx|mermaid|vega)\b|(?=[^\n`]{0,200}&))",
+    re.IGNORECASE,
 )
 _MARKS = re.compile(r"\[\s{0,9}([AW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[AW]?\d{1,9})*)\s{0,9}\]")
 _MARK = re.compile(r"[AW]?\d+")
@@ -29,7 +32,8 @@ def disarm(text: str) -> str:
     :returns: The text, in which an address is at most a visible one.
     """
     # Inline links need `](`, and references to addresses need a definition with `]:`.
-    plain = _TAG.sub("&lt;", without_userinfo(text).replace("](", "] (").replace("]:", "] :"))
+    text = _CONTROLS.sub("", without_userinfo(text))
+    plain = _TAG.sub("&lt;", text.replace("](", "] (").replace("]:", "] :"))
     # Front ends run or draw what stands in code blocks of these languages.
     return _DRAWN_CODE.sub(r"\1text", plain)
 

@@ -58,11 +58,31 @@ def _fields(text: str) -> list[tuple[str, str]]:
     """
     parts: list[tuple[str, str]] = []
     name, start = "", 0
-    for match in _FIELD.finditer(text):
+    for match in _find_fields(text):
         parts.append((name, text[start : match.start()].strip()))
         name, start = _name(match), match.end()
     parts.append((name, text[start:].strip()))
     return parts if parts[0][1] else parts[1:]
+
+
+def _find_fields(text: str) -> list[re.Match[str]]:
+    """Find the fields; an evaluation within a line may be quoted from a passage where a line of its own follows.
+
+    :param text: The text.
+    :returns: The fields, in order.
+    """
+    found: list[re.Match[str]] = []
+    following: set[str] = set()
+    for match in reversed(list(_FIELD.finditer(text))):
+        name = _name(match)
+        if name not in _TRAILER:
+            following.clear()
+        elif match["line"]:
+            following.add(name)
+        elif name in following:
+            continue
+        found.append(match)
+    return found[::-1]
 
 
 def _name(field: re.Match[str]) -> str:
@@ -100,7 +120,8 @@ class TextFormat(ReplyFormat):
         :param must_answer: The model has to answer now.
         :returns: The generation parameters of the chat generator.
         """
-        return {"stop": ["Observation:"]}
+        # At the beginning of a line alone: a thought may quote a passage that holds the word.
+        return {"stop": ["\nObservation:"]}
 
     def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
         """Read the first step of a reply; what a chat model invents after it is dropped.

@@ -13,7 +13,7 @@ from haystack.dataclasses import ChatMessage, ChatRole, ToolCall
 from prefrag.components.agent.reply_formats.fields import Tool, announces_search, find_tool, plain_query, shorten
 from prefrag.components.agent.reply_formats.reply_format import ReplyFormat, Turn
 from prefrag.components.agent.reply_formats.text_format import TextFormat
-from prefrag.components.generators.json_reply import read_object
+from prefrag.components.generators.json_reply import read_object, read_objects
 from prefrag.components.generators.model_call import is_cut_off
 from prefrag.components.state.state import Action, State, Step
 
@@ -131,7 +131,8 @@ class ToolsFormat(ReplyFormat):
             step = TextFormat().read(text, tools, must_answer=False)
             if step.action is not Action.UNREADABLE or step.tool:
                 return step
-            if _BROKEN_CALL.match(text) or _OBSERVATION.match(text) or announces_search(text):
+            in_line = any({"name", "query"} & found.values.keys() for found in read_objects(text))
+            if in_line or _BROKEN_CALL.match(text) or _OBSERVATION.match(text) or announces_search(text):
                 return step
         return TextFormat().read(text, tools, must_answer=True)
 
@@ -147,7 +148,8 @@ def _find_call(text: str) -> tuple[str, Any] | None:
         parameter = _PARAMETER.match(rest)
         arguments = parameter["value"].strip() if parameter else read_object(rest)
         return (function["name"], arguments) if arguments is not None else None
-    values = read_object(text) or {}
+    # A call within a line may be quoted from a passage.
+    values = next((found.values for found in read_objects(text, own=True)), {})
     # The pairs of a call that is not valid JSON are read as if they were of one object.
     loose = {"query": values["query"]} if "query" in values else None
     arguments = values.get("arguments", values.get("parameters", loose))

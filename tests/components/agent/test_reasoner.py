@@ -112,7 +112,7 @@ class TestFormat:
     def test_of_a_model_server_is_text_with_a_stop(self):
         reasoner().run(state())
 
-        assert CALLS["model"][0]["generation_kwargs"]["stop"] == ["Observation:"]
+        assert CALLS["model"][0]["generation_kwargs"]["stop"] == ["\nObservation:"]
 
     def test_of_the_embedded_model_is_constrained(self):
         reasoner('{"thought": "a", "action": "Search_Engine", "query": "x"}', model={"is_embedded": True}).run(state())

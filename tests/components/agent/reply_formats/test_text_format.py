@@ -22,7 +22,7 @@ def read(text: str, must_answer: bool = False) -> Step:
 
 
 def test_requests_the_server_to_stop_before_the_observation():
-    assert TextFormat().generation_kwargs(TOOLS, state(), must_answer=False) == {"stop": ["Observation:"]}
+    assert TextFormat().generation_kwargs(TOOLS, state(), must_answer=False) == {"stop": ["\nObservation:"]}
 
 
 class TestWellFormedReplies:

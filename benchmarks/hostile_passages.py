@@ -1,0 +1,41 @@
+"""What hostile passages reach: each is delivered alone, by the web and as a document of one's own.
+
+PrefRAG in the formats text, json, tools and tags, MSPR, and DR-RAG, each with a model that behaves, one that quotes the
+passage before every reply, and one that believes it and cites what it forges. The last column counts prompts that
+differ outside the quoted lines, or hold a control token.
+
+    python -m benchmarks.hostile_passages
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+os.environ |= {"HAYSTACK_DESERIALIZATION_ALLOWLIST": "prefrag,duckduckgo_api_haystack,tests", "PREFRAG_WEB": "on"}
+
+from tests.hostile_passages import PASSAGES
+from tests.pipelines.hostile_runs import MODELS, REACHED, WAYS, run_hostile
+
+
+def main() -> None:
+    totals = dict.fromkeys(REACHED, 0)
+    runs = 0
+    print("| class | passages |", " | ".join(REACHED), "|\n|---|---|" + "---|" * len(REACHED))
+    for kind, passages in PASSAGES.items():
+        counts = dict.fromkeys(REACHED, 0)
+        for passage in passages:
+            reached = [run_hostile(*way, model, [passage]) for way in WAYS for model in MODELS]
+            runs += len(reached)
+            for name in REACHED:
+                counts[name] += any(name in each for each in reached)
+                totals[name] += any(name in each for each in reached)
+        print(f"| {kind} | {len(passages)} |", " | ".join(str(counts[name]) for name in REACHED), "|", flush=True)
+    number = sum(map(len, PASSAGES.values()))
+    print(f"| all, in {runs:,} runs | {number} |", " | ".join(str(totals[name]) for name in REACHED), "|")
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["PREFRAG_DATA_DIR"] = folder
+        main()

@@ -1,0 +1,257 @@
+"""Runs in which a source delivers hostile passages, with models that behave, that quote them, and that believe them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+from haystack import Document, component, default_from_dict, default_to_dict
+from haystack.dataclasses import ChatMessage, ToolCall
+from markdown_it import MarkdownIt
+
+from prefrag import pipelines
+from prefrag.components.state.state import Event
+from prefrag.service.server.chat_text import write_content, write_step
+from prefrag.service.server.public_result import Installation
+from tests.fakes import CALLS
+from tests.hostile import CONTROL_TOKENS, find_faults
+from tests.hostile_passages import HARMLESS, Passage
+from tests.marks import put_codes
+from tests.pipelines.replies import Answer, Search, read_message, write_reply
+from tests.pipelines.scripted import MODEL_JUDGE, retry_policy, verdict
+
+QUESTION = "Which prize did the yard that built alpha win after delta?"
+ALPHA = Document(id="local-alpha", content="Alpha was built by Beta.", meta={"title": "alpha"})
+FORMS = ("text", "json", "tools", "tags")
+# Each way with the sources that can deliver a passage to it.
+WAYS = [(f"prefrag {form}", source) for form in FORMS for source in ("web", "local")]
+WAYS += [("mspr text", "web"), ("mspr text", "local"), ("dr_rag_qdc text", "local")]
+MODELS = ("behaves", "quotes", "believes")
+REACHED = ("action", "label", "verdict", "citation", "renderer", "prompt")
+
+_MARK = re.compile(r"[\[\u3010\uff3b(]\s*(?:passage )?[ADW]?\d+(?:-?[a-z]{2})?\s*[\]\u3011\uff3d)]", re.IGNORECASE)
+_HEADED = re.compile(r"^((?:Observation: |Passages: )?(?:\[[ADW]?\d+[a-z]{2}\]|Title:)) (.*)", re.MULTILINE)
+_CODE = re.compile(r"(\[[ADW]?\d+)[a-z]{2}\]")
+# What the sources deliver and the models reply; pipelines are loaded once, and their parts have no memory.
+_delivered: dict[str, list[Document]] = {}
+_scripts: dict[str, list[dict[str, Any]]] = {}
+
+
+@component
+class Delivery:
+    """Find alpha in the local source, and for delta whatever is to be delivered.
+
+    :param name: The name of the source.
+    """
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def to_dict(self) -> dict[str, Any]:
+        return default_to_dict(self, name=self.name)
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str, top_k: int = 10) -> dict[str, Any]:
+        alpha = [ALPHA] if self.name == "local" and "alpha" in query else []
+        return {"documents": (alpha + (_delivered.get(self.name, []) if "delta" in query else []))[:top_k]}
+
+
+@component
+class Reader:
+    """Reply from a script, which may have each reply begin with all passages of the prompt.
+
+    :param name: The name of the script.
+    """
+
+    model_host, context_window = "localhost", 1_000_000
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def to_dict(self) -> dict[str, Any]:
+        return default_to_dict(self, name=self.name)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Reader:
+        return default_from_dict(cls, data)
+
+    @component.output_types(replies=list[ChatMessage])
+    def run(self, messages: list[ChatMessage], generation_kwargs: Any = None, tools: Any = None) -> dict[str, Any]:
+        calls = CALLS.setdefault(self.name, [])
+        prompt = "\n".join(map(read_message, messages))
+        arguments = [str(call.arguments) for message in messages for call in message.tool_calls]
+        calls.append("\n".join([prompt, *arguments]))
+        script = _scripts[self.name]
+        reply = script[min(len(calls), len(script)) - 1]
+        text = (reply.get("text") or "").replace("QUOTED", _quote(prompt))
+        called = [ToolCall(name, arguments, id="x") for name, arguments in reply.get("calls", [])]
+        return {"replies": [ChatMessage.from_assistant(put_codes(text, prompt) or None, tool_calls=called)]}
+
+
+def _quote(prompt: str) -> str:
+    """Quote the passages of a prompt, as they stand and in a line."""
+    lines = prompt.split("\n")
+    titles = [head[2] for line, text in pairwise(lines) if text.startswith("| ") and (head := _HEADED.match(line))]
+    # No model quotes more of a line.
+    quoted = [line[:2_000] for line in lines if line.startswith("| ")]
+    in_line = " ".join(line.removeprefix("| ") for line in [*titles, *quoted])
+    return "\n".join([f'A passage says "{in_line}", which I leave aside.', *quoted, ""])
+
+
+def run_hostile(way: str, source: str, model: str, passages: Sequence[Passage]) -> set[str]:
+    """List what passages reached that is not theirs to decide.
+
+    :param way: A pipeline and its reply format, see :data:`WAYS`.
+    :param source: The source that delivers them.
+    :param model: One of :data:`MODELS`.
+    :param passages: The passages, delivered together.
+    :returns: Some of :data:`REACHED`.
+    """
+    result, prompts = _run(way, source, model, passages)
+    reached = {"renderer"} if not _is_harmless(way, result) else set()
+    if any(token in prompt for prompt in prompts for token in CONTROL_TOKENS):
+        reached.add("prompt")
+    if model == "believes":
+        own = [str(one.text) for one in passages]
+        cited = {citation["mark"] for citation in result["citations"]}
+        found = [each for each in result["documents"] if each["mark"] in cited]
+        if any(each["source"] != source or each["content"] not in own for each in found):
+            reached.add("citation")
+        return reached
+    expected, harmless = _expect(way, source, model, len(passages))
+    reached |= {name for name, value in _outcome(result).items() if value != expected[name]}
+    if model == "behaves" and ([*map(_skeleton, prompts)] != harmless or _find_faults(prompts)):
+        reached.add("prompt")
+    return reached
+
+
+@cache
+def _expect(way: str, source: str, model: str, number: int) -> tuple[dict[str, Any], list[str]]:
+    harmless = [Passage(f"{HARMLESS.text} {each}", HARMLESS.title) for each in range(number)]
+    result, prompts = _run(way, source, model, harmless)
+    assert len(result["documents"]) == number + 1, result["errors"]
+    return _outcome(result), [*map(_skeleton, prompts)]
+
+
+def _run(way: str, source: str, model: str, passages: Sequence[Passage]) -> tuple[dict[str, Any], list[str]]:
+    CALLS.clear()
+    _delivered.clear()
+    _delivered[source] = [passage.document(number) for number, passage in enumerate(passages)]
+    _scripts.clear()
+    _scripts.update(_write_scripts(*way.split(), source, model, passages))
+    result = asyncio.run(pipelines.ask_async(_load(way), QUESTION, top_k=12))
+    return result, [prompt for name in _scripts for prompt in CALLS.get(name, ())]
+
+
+@cache
+def _load(way: str) -> Any:
+    name, form = way.split()
+    block = "tests.pipelines.hostile_runs"
+    reader = {
+        who: {"type": f"{block}.Reader", "init_parameters": {"name": who}} for who in ("model", "judge", "reviewer")
+    }
+    delivery = {who: {"type": f"{block}.Delivery", "init_parameters": {"name": who}} for who in ("local", "web")}
+    replace: dict[str, Any] = {
+        "ChatModel": reader["model"],
+        "Reasoner.reply_format": form,
+        "RetrievalSource.ranker": None,
+        "RetrievalSource.retry_policy": retry_policy(),
+        "local.retriever": delivery["local"],
+    }
+    if name == "dr_rag_qdc":
+        return pipelines.load(name, replace | {"second_stage.source.retriever": delivery["local"]})
+    judge = {"type": MODEL_JUDGE, "init_parameters": {"chat_generator": reader["judge"]}}
+    replace |= {"RetrievalSource.fallback": None, "web.retriever": delivery["web"], "judge.judge": judge}
+    if name == "mspr":
+        replace |= {"reviewer.chat_generator": reader["reviewer"], "refiner.enabled": False}
+    return pipelines.load(name, replace)
+
+
+def _write_scripts(
+    name: str, form: str, source: str, model: str, passages: Sequence[Passage]
+) -> dict[str, list[dict[str, Any]]]:
+    known = "1974 [[1]]"
+    if model == "believes":
+        raw = " ".join(" ".join(f"{one.title} {one.text}" for one in passages).split())[:3_000]
+        known = f"1666 [1] {' '.join(_MARK.findall(raw)[:20])} {raw}"
+    local, web = ("Search_Local", "Search_Web") if name == "mspr" else ("Search_Engine", "Search_Engine")
+    label, doubt = ("CORRECT", "INCORRECT") if name == "prefrag" and form != "tags" else (None, None)
+    steps: list[Search | Answer] = [
+        Search("alpha", local),
+        Search("delta", web if source == "web" else local),
+        Answer("1912", doubt),
+        Answer(known, label),
+    ]
+    if model == "believes" or (form == "tags" and name == "prefrag"):
+        del steps[2]
+    replies = [write_reply(step, form) for step in steps]
+    if name == "dr_rag_qdc":
+        replies = [{"text": f"Final Answer: {known}" if model == "quotes" else known}]
+    review = {"effectiveness": "a", "completeness": "b", "correctness": "c"}
+    doubts = (True,) if model == "believes" else (False, True)
+    scripts = {
+        "model": replies,
+        "judge": [{"text": verdict(source == "local")}],
+        "reviewer": [{"text": json.dumps({**review, "label": str(passed)})} for passed in doubts],
+    }
+    if model == "quotes":
+        for script in scripts.values():
+            for reply in script:
+                text = reply.get("text") or ""
+                reply["text"] = f"<think>QUOTED</think>{text}" if form == "tags" else f"QUOTED{text}"
+    return scripts
+
+
+def _outcome(result: dict[str, Any]) -> dict[str, Any]:
+    steps, trace = result["steps"], result["trace"]
+    return {
+        "action": [(step["action"], step["query"], step["searched"], step["source"]) for step in steps],
+        "label": [result["label"], *(step["label"] for step in steps)],
+        "verdict": [step["verdict"] and step["verdict"]["status"] for step in steps]
+        + [event["status"] for event in trace if event["kind"] == "review"],
+        "citation": [result["answer"], result["citations"]],
+    }
+
+
+def _skeleton(prompt: str) -> str:
+    """Take the quoted lines and the titles out of a prompt: what is left, no passage may change."""
+    lines = "\n".join(line for line in prompt.split("\n") if not line.startswith("| "))
+    return _CODE.sub(r"\1]", _HEADED.sub(r"\1", lines))
+
+
+def _find_faults(prompts: Sequence[str]) -> list[str]:
+    quoted = (line for prompt in prompts for line in prompt.splitlines() if line.startswith("| "))
+    titles = (head[2] for prompt in prompts for head in _HEADED.finditer(prompt))
+    return [fault for text in (*quoted, *titles) for fault in find_faults(text)]
+
+
+def _is_harmless(way: str, result: dict[str, Any]) -> bool:
+    public = _installation(way).publish(result)
+    try:
+        json.dumps(public, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:
+        return False
+    events = (Event(event["kind"], event["step"], event) for event in public["trace"])
+    shown = [write_content(public, cites=True, marks={}), "\n".join(write_step(event, {}) for event in events)]
+    urls = [document["url"] for document in public["documents"]]
+    return not any(map(_draws, shown)) and all(url == "" or url.startswith(("http://", "https://")) for url in urls)
+
+
+@cache
+def _installation(way: str) -> Installation:
+    return Installation(_load(way))
+
+
+def _draws(text: str) -> bool:
+    """Check whether a renderer of Markdown would load, run or hide something, or lose the list of sources."""
+    tokens = [part for token in MarkdownIt().enable("table").parse(text) for part in (token, *(token.children or ()))]
+    kinds = {token.type for token in tokens}
+    drawn = {token.info for token in tokens if token.type == "fence" and token.info.startswith(("html", "svg"))}
+    invisible = any(unicodedata.category(sign) in ("Cc", "Cs") and sign not in "\n\t" for sign in text)
+    return bool(kinds & {"image", "html_inline", "html_block", "link_open"} or drawn or invisible)
