@@ -163,7 +163,7 @@ def plain(text: str) -> str:
     """
     text = text.strip()
     while True:
-        stripped = re.sub(r"^(?:[#>]+\s+|[*_`]+\s*)+", "", text).rstrip("*_` \n\t")
+        stripped = re.sub(r"^(?:[#>]+\s+|[*_`]+\s*)+", "", text).rstrip("*_` \n\t").strip()
         if len(stripped) > 1 and stripped[0] == stripped[-1] and stripped[0] in "\"'":
             # Only quotes around the whole text are removed, not those around its first and last words.
             stripped = stripped[1:-1].strip() if stripped[0] not in stripped[1:-1] else stripped

@@ -124,6 +124,7 @@ class TestPlain:
             ("O'Neill", "O'Neill"),
             ('"Alpha" and "Beta"', '"Alpha" and "Beta"'),
             ("2 * 3", "2 * 3"),
+            ("**0\u00a0**", "0"),
             ("", ""),
             ('"', '"'),
             ("***", ""),
