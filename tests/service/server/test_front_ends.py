@@ -251,11 +251,20 @@ class TestStrangersMarkdown:
         assert text.endswith("\n\nSources:\n[1] alpha (local)")
         assert text.count("\nSources:") == 1
 
-    @pytest.mark.parametrize("fence", ["```html", "~~~~ svg", "``` JavaScript", "```mermaid title"])
+    @pytest.mark.parametrize(
+        "fence", ["```html", "~~~~ svg", "``` JavaScript", "```mermaid title", "```           svg", "```&#104;tml"]
+    )
     def test_code_is_shown_and_not_run(self, fence: str):
         text = write_content({"answer": f"So:\n{fence}\nfetch(1)\n{fence[:3]}"}, cites=False, marks={})
 
         assert f"\n{fence.split(fence.lstrip('`~'))[0]}text" in text
+
+    def test_a_text_hides_nothing_and_turns_nothing_around(self):
+        text = write_content(
+            {"answer": "a\x1b[31m\u202eb\u2066\U000e0041c \u0645\u06cc\u200c\u062e"}, cites=False, marks={}
+        )
+
+        assert text.startswith("a[31mbc \u0645\u06cc\u200c\u062e")
 
     def test_code_of_other_languages_stays(self):
         assert write_content({"answer": "```python\nif a < b: f(x)\n```"}, False, {}).startswith(
