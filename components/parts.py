@@ -13,6 +13,7 @@ from haystack import Document
 
 TANTIVY_STORE = "TantivyDocumentStore"
 ELASTICSEARCH_STORE = "ElasticsearchDocumentStore"
+_STORES = (TANTIVY_STORE, ELASTICSEARCH_STORE)
 # Values that hold no component.
 _PLAIN = (
     str,
@@ -61,15 +62,32 @@ def find_stores(whole: Any) -> list[Any]:
     :returns: Each :class:`TantivyDocumentStore` and :class:`ElasticsearchDocumentStore` in it.
     """
     # By name, because the import of the client of Elasticsearch takes long and most pipelines have no such store.
-    return [part for _, part in walk_parts(whole) if type(part).__name__ in (TANTIVY_STORE, ELASTICSEARCH_STORE)]
+    return [part for _, part in walk_parts(whole) if type(part).__name__ in _STORES]
+
+
+def read_attribute(part: Any, name: str) -> Any:
+    """Read an attribute of an object of any kind.
+
+    :param part: The object.
+    :param name: The name of the attribute.
+    :returns: Its value; None where there is none, or it cannot be read.
+    """
+    try:
+        return getattr(part, name, None)
+    except Exception:
+        # Some clients pass every unknown name on, in circles.
+        return None
 
 
 def _contents(part: Any) -> list[tuple[Any, Any]]:
+    if type(part).__name__ in _STORES:
+        # A store holds no component, but a client with hundreds of objects.
+        return []
     if isinstance(part, Mapping):
         return list(part.items())
     if isinstance(part, list | tuple | set | frozenset):
         return list(enumerate(part))
-    if hasattr(part, "graph") and callable(getattr(part, "walk", None)):
+    if read_attribute(part, "graph") is not None and callable(read_attribute(part, "walk")):
         # A Haystack pipeline, whose graph holds far more than its components.
         return list(part.walk())
-    return list(getattr(part, "__dict__", {}).items())
+    return list((read_attribute(part, "__dict__") or {}).items())

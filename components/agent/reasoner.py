@@ -205,7 +205,9 @@ class Reasoner:
         """Write a step as the transcript shows it: the model may have repeated a control token of a passage."""
         tags = {"think", *self.tags.values(), *(tool.name for tool in self._tools)} - {self._tags.observation}
         shown = tags if isinstance(self._format, TagsFormat) else ()
-        words = {name: break_tokens(getattr(step, name), shown) for name in ("reply", "thought", "query")}
+        words: dict[str, Any] = {
+            name: break_tokens(getattr(step, name), shown) for name in ("reply", "thought", "query")
+        }
         return replace(step, **words)
 
     def _choose_tools(self, state: State) -> list[Tool]:

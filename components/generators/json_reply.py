@@ -38,11 +38,13 @@ class FoundObject(NamedTuple):
     :param values: Its values by their names in lower case.
     :param valid: Whether it is whole and valid.
     :param end: The position behind it.
+    :param in_prose: Whether words stand before it on its line, as before one that is quoted.
     """
 
     values: dict[str, Any]
     valid: bool
     end: int
+    in_prose: bool
 
 
 def response_format(name: str, schema: dict[str, Any]) -> dict[str, Any]:
@@ -96,7 +98,10 @@ def _read_from(pattern: re.Pattern[str], text: str) -> list[FoundObject]:
             value, position = _read_pairs(text, start.end() - 1)
             valid, attempts = False, attempts + 1
         if isinstance(value, dict):
-            found.append(FoundObject(_with_lower_keys(repair(value)), valid, position))
+            line_start = text.rfind("\n", 0, start.start()) + 1
+            before = text[max(line_start, found[-1].end if found else 0) : start.start()]
+            in_prose = re.search(r"\w", before.replace("json", "")) is not None
+            found.append(FoundObject(_with_lower_keys(repair(value)), valid, position, in_prose))
     return found
 
 
@@ -114,12 +119,23 @@ def read_object(text: str, key: str = "") -> dict[str, Any] | None:
 
 
 def _find_last(text: str, key: str) -> FoundObject | None:
-    # A model that quotes a passage, or repeats the template, does so before it replies.
-    for found in reversed(read_objects(text)):
-        inner = [_with_lower_keys(value) for value in found.values.values() if isinstance(value, dict)]
-        if (holder := next((one for one in (found.values, *reversed(inner)) if key in one), None)) is not None:
+    # A model that quotes a passage, or repeats the template, does so before it replies, or within a sentence.
+    latest_first = read_objects(text)[::-1]
+    for found in sorted(latest_first, key=lambda one: one.in_prose):
+        if (holder := _find_holder(found.values, key)) is not None:
             return found._replace(values=holder)
     return None
+
+
+def _find_holder(value: Any, key: str) -> dict[str, Any] | None:
+    """Find the object that holds a key: the value itself, else the last one in it."""
+    parts: list[Any] = value if isinstance(value, list) else []
+    if isinstance(value, dict):
+        values = _with_lower_keys(value)
+        if key in values:
+            return values
+        parts = list(values.values())
+    return next((holder for part in reversed(parts) if (holder := _find_holder(part, key)) is not None), None)
 
 
 def _with_lower_keys(values: dict[Any, Any]) -> dict[str, Any]:
@@ -213,13 +229,16 @@ def read_verdict(text: str, key: str) -> tuple[bool | None, dict[str, Any]]:
 
 
 def read_field(text: str, key: str) -> tuple[Any, dict[str, Any]]:
-    """Read a field from the last object that holds it, or from a line of its own behind that.
+    """Read a field from the last object that holds it, or from a line of its own where no object does.
 
     :param text: The reply.
     :param key: The name of the field, in lower case.
     :returns: Its value, None when there is no such field; and the object that it stands in, empty for none.
     """
     found = _find_last(text, key)
+    if found is not None and not found.in_prose:
+        return found.values[key], found.values
+    # A line replies also behind an object that only a sentence quotes.
     pattern = rf"^[ \t>#*_\"'-]{{0,20}}{re.escape(key)}[ \t*_\"']{{0,20}}[:=\uff1a](?P<value>.{{0,1000}})"
     end = 0 if found is None else found.end
     lines = list(re.finditer(pattern, text[end:MAX_REPLY_CHARACTERS], re.IGNORECASE | re.MULTILINE))

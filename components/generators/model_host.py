@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from haystack.utils import Secret
 
 from prefrag.components.errors import PrefragError
-from prefrag.components.parts import walk_parts
+from prefrag.components.parts import read_attribute, walk_parts
 
 Role = Literal["llm", "embedder", "ranker"]
 
@@ -88,7 +88,7 @@ def find_models(part: Any) -> list[Model]:
     found: list[tuple[str, Model]] = []
     unplaced: list[tuple[str, Model]] = []
     for path, inner in walk_parts(part, descend=lambda each: not _shows_its_models(each)):
-        if (called := getattr(inner, "model_parts", None)) is not None:
+        if (called := read_attribute(inner, "model_parts")) is not None:
             found += [(path, model) for model in find_models(called)]
         elif model := _locate(inner):
             found.append((path, model))
@@ -179,7 +179,7 @@ def _locate(part: Any) -> Model | None:
 
 
 def _shows_its_models(part: Any) -> bool:
-    return getattr(part, "model_parts", None) is not None or _locate(part) is not None
+    return read_attribute(part, "model_parts") is not None or _locate(part) is not None
 
 
 def _is_inside(path: str, outer: str) -> bool:
@@ -211,7 +211,7 @@ def _role(part: Any) -> Role | None:
     if _is_block(part):
         # Its class is not imported here, because that may load PyTorch.
         return next((role for word, role in _ROLE_OF_NAME.items() if word in _names(part)[0]), None)
-    run = getattr(part, "run", None)
+    run = read_attribute(part, "run")
     if not callable(run) or isinstance(part, type):
         return None
     sockets = getattr(getattr(part, "__haystack_output__", None), "_sockets_dict", None)
@@ -232,7 +232,7 @@ def _find_host(part: Any) -> str | None:
     :returns: The host; None where the component itself does not show it.
     """
     values, names = _attributes(part), _names(part)
-    declared = values.get("model_host") or getattr(part, "model_host", None)
+    declared = values.get("model_host") or read_attribute(part, "model_host")
     if isinstance(declared, str):
         return declared
     if any(_IN_PROCESS.search(name) for name in names):

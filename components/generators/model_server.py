@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 # The longest reply that is received: a server may send without end, whatever `max_tokens` is.
 _MAX_BODY_BYTES = 8_000_000
 _TOO_LONG = "prefrag_too_long"
+# A longer number of seconds is no time at all.
+_SECONDS = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 
 
 class ModelServerError(PrefragError, RuntimeError):
@@ -211,7 +214,7 @@ def _read_retry_after(headers: Any) -> float | None:
     """
     value = str(headers.get("retry-after") or "").strip()
     try:
-        if value.isdecimal():
+        if _SECONDS.fullmatch(value):
             return float(value)
         return max(0.0, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError, OverflowError):

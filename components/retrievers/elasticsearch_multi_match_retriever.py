@@ -13,7 +13,7 @@ from haystack_integrations.document_stores.elasticsearch import ElasticsearchDoc
 
 from prefrag.components.document_stores.elasticsearch.fields import KnownFields
 from prefrag.components.document_stores.elasticsearch.filters import filter_clause
-from prefrag.components.document_stores.elasticsearch.requests import call_async, explain_failures
+from prefrag.components.document_stores.elasticsearch.requests import call_async, explain_failures, read_hits
 from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import one_form
@@ -257,7 +257,8 @@ class ElasticsearchMultiMatchRetriever:
     def _documents(self, reply: Any) -> dict[str, list[Document]]:
         return {
             "documents": [
-                Document.from_dict({**hit["_source"], "score": hit["_score"]}) for hit in reply["hits"]["hits"]
+                Document.from_dict({**hit["_source"], "score": hit["_score"]})
+                for hit in read_hits(self.document_store, reply)
             ]
         }
 

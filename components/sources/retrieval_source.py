@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -329,13 +330,15 @@ class RetrievalSource:
         stamped = []
         for document in documents:
             kept = {name: value for name, value in document.meta.items() if name not in RESERVED_META}
-            meta = {**repair(kept), "source": self.name}
+            meta = {**kept, "source": self.name}
             if url := document_url(document):
                 meta["url"] = url
-            # A vector may have thousands of numbers, and every later component would copy it.
-            # Half of a surrogate pair cannot be sent to anybody.
+            # Halves of characters, and a score that is no number, can be sent neither to a model nor to a client.
             texts = {"id": repair(document.id), "content": repair(document.content)}
-            stamped.append(replace(document, **texts, meta=meta, embedding=None, sparse_embedding=None))
+            score = document.score if math.isfinite(document.score or 0) else None
+            # A vector may have thousands of numbers, and every later component would copy it.
+            no_vectors: dict[str, Any] = {"embedding": None, "sparse_embedding": None}
+            stamped.append(replace(document, **texts, meta=repair(meta), score=score, **no_vectors))
         return tuple(stamped)
 
     def _play_recording(self, request: _Request) -> Search | None:

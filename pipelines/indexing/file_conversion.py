@@ -24,7 +24,7 @@ from haystack.core.errors import PipelineRuntimeError
 from haystack.dataclasses import ByteStream
 
 from prefrag.components.errors import PrefragError
-from prefrag.components.text.unicode_form import one_form
+from prefrag.components.text.unicode_form import is_text, one_form
 from prefrag.pipelines.indexing.passage_splitting import split_into_passages
 from prefrag.pipelines.indexing.time_limit import TooLong, limit_seconds
 
@@ -140,9 +140,9 @@ class FileConverter:
         if not found:
             raise CannotRead(_reason(complaints, mime_type))
 
-        front_matter = {key: value for key, value in parts[0].meta.items() if _is_simple(value)}
+        front_matter = {key: value for key, value in parts[0].meta.items() if is_text(key) and _is_simple(value)}
         front_title = front_matter.get("title")
-        title = one_form((front_title if isinstance(front_title, str) else "").strip() or own_title or path.stem)
+        title = one_form(_one_line(front_title if isinstance(front_title, str) else "") or own_title or path.stem)
         file_hash = fingerprint(data)
         stem = hashlib.blake2b(f"{path}\0{file_hash}".encode(), digest_size=12).hexdigest()
         passages = []
@@ -312,12 +312,16 @@ _NOT_FOR_META = {
     "source",
     *Document.__dataclass_fields__,
 }
+_STORED_INTEGERS = range(-(2**63), 2**63)
 
 
 def _is_simple(value: Any) -> bool:
+    """Check whether a value can be stored by every index and sent as JSON."""
     if isinstance(value, list):
-        return bool(value) and all(isinstance(item, str) for item in value)
-    return isinstance(value, str | bool | int) or (isinstance(value, float) and math.isfinite(value))
+        return bool(value) and all(isinstance(item, str) and is_text(item) for item in value)
+    if isinstance(value, int):
+        return value in _STORED_INTEGERS
+    return is_text(value) if isinstance(value, str) else isinstance(value, float) and math.isfinite(value)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 import time
@@ -176,7 +177,8 @@ class ServedPipeline(BasePipelineWrapper):
             include_usage = _includes_usage(body)
             task = find_task([{**each, "content": read_text(each)} for each in messages], body.get("metadata"))
             if task is not None:
-                return self._complete(model, body, include_usage, *await self._do_task(messages, task))
+                seconds = limit_deadline(_read_options(body).get("deadline"))
+                return self._complete(model, body, include_usage, *await self._do_task(messages, task, seconds))
             question, history, attached = split_conversation(messages)
             options = {"history": history, **_read_options(body)}
             deadline = limit_deadline(options.pop("deadline", None))
@@ -235,13 +237,16 @@ class ServedPipeline(BasePipelineWrapper):
 
         return stream()
 
-    async def _do_task(self, messages: Sequence[Mapping[str, Any]], empty: str) -> tuple[str, dict[str, Any]]:
+    async def _do_task(
+        self, messages: Sequence[Mapping[str, Any]], empty: str, seconds: float
+    ) -> tuple[str, dict[str, Any]]:
         """Have the pipeline's model alone do what a front end wants; no source sees anything of it.
 
         :param messages: The messages of the request.
         :param empty: The reply where no model can do it: the embedded one writes no titles.
+        :param seconds: The seconds that it may take.
         :returns: The reply, and its usage as a result has it.
-        :raises RunFailed: When the model fails.
+        :raises RunFailed: When the model fails, or takes longer.
         """
         generator = next((part.chat_generator for _, part in self.pipeline.walk() if isinstance(part, Reasoner)), None)
         if generator is None or (call := ModelCall("front_end", generator)).is_embedded:
@@ -253,7 +258,11 @@ class ServedPipeline(BasePipelineWrapper):
         ]
         state = State("", RunSettings(sources=(), preferred=""))
         try:
-            reply, state = await call.send_async(Prepared(prompts, call.generation_kwargs, state))
+            async with asyncio.timeout(seconds):
+                reply, state = await call.send_async(Prepared(prompts, call.generation_kwargs, state))
+        except TimeoutError as error:
+            message = f"The task of the front end was given up after {seconds:g} s."
+            raise RunFailed(message, {"errors": [message]}, http_status=504) from error
         except RunError as error:
             raise RunFailed(str(error), {"errors": [str(error)]}, **find_busy_server(error)) from error
         return reply, {"usage": asdict(state.usage)}

@@ -20,6 +20,12 @@ _PREFIX = re.compile(r"[*_`]*(?:final |short )?answer[*_`]*:[*_`]*\s+(?=\S)", re
 _HEADING = re.compile(
     r"#{1,6}\s+(?=.*[^\W\d_])|(?:\*\*|__)(?:final |short )?(?:answer|response|result)(?:\*\*|__)$", re.IGNORECASE
 )
+_RULE = re.compile(r"[-*_=]{3,}")
+# Only where nothing but the announcement of the answer stands before the box.
+_BOXED = re.compile(
+    r"(?:.{0,300}\b(?:answer|is|are|was|were))?\W{0,9}\\boxed\s{0,9}\{(?P<answer>[^{}]+(?:\{[^{}]*\}[^{}]*)*)\}\W*"
+)
+_TEXT = re.compile(r"\\(?:text|math)\w*\s{0,9}\{(?P<answer>.*)\}")
 _LIST_ITEM = re.compile(r"(?:\d{1,3}[.)]|[-*\u2022])\s")
 FINISH = re.compile(r"final[ _]?answer|finish|answer", re.IGNORECASE)
 # What stands for no tool: the model has what it needs.
@@ -28,19 +34,31 @@ _NO_TOOL = re.compile(
     r"|no(?:t)?\b.*\b(?:need|required|necessary|more|further|action|search|tool).*|-*)\W*",
     re.IGNORECASE,
 )
-# What a chat model writes before its answer.
+# What a chat model writes before its answer, a sentence at a time. Titles such as "Let Me In" have capital letters.
 _LEAD_IN = re.compile(
     r"(?:sure|certainly|of course|okay|ok|great|thank you|thanks)\b[\w ,']{0,40}[.!:]*$"
-    r"|.{0,200}\b(?:I will|I['\u2019]ll|let me|let us|I am going to|I'm going to|here is|here are|here['\u2019]s)\b"
+    r"|.{0,200}\b(?-i:I will|I['\u2019]ll|[Ll]et me|[Ll]et us|I am going to|I'm going to)\b"
+    r"|(?:.{0,200}[,:])?\s*(?-i:[Hh]ere is|[Hh]ere are|[Hh]ere['\u2019]s)\b"
     r"|(?:the |my |final |short )*answer(?: is)?\s*:$",
     re.IGNORECASE | re.DOTALL,
 )
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+# The citations of a whole answer, on a line of their own below it.
+_CITED_BELOW = re.compile(
+    r"\n\s{0,9}(?:\W{0,4}(?:sources?|citations?|references?|passages?)\W{1,4})?"
+    r"(?P<marks>(?:\[[\w ,;-]{1,60}\][ ,;.]{0,3}){1,30})\s*\Z",
+    re.IGNORECASE,
+)
 _SEARCH_WORDS = r"(?:search|look|find|check|consult|query|retrieve|investigate|gather|know more|more information)"
+# Only what the model says of itself: "Looking for Alaska" and "no need to search" may stand in an answer.
 _ANNOUNCED = re.compile(
-    r"\b(?:I|we)(?:['\u2019]ll| will| should| must| have to| want to| would like to| am going to)\b"
+    r"\b(?:I|we)(?:['\u2019]ll| will| should| must| have to| need to| want to| would (?:like|need|have) to"
+    r"| am going to)\b"
     rf".{{0,60}}\b{_SEARCH_WORDS}"
-    rf"|\b(?:let me|let['\u2019]s|let us|I['\u2019]m going to|need to|next,? I)\b.{{0,40}}\b{_SEARCH_WORDS}"
-    r"|\b(?:searching|looking) (?:for|up)\b",
+    rf"|\b(?:let me|let['\u2019]s|let us|I['\u2019]m going to)\b.{{0,40}}\b{_SEARCH_WORDS}"
+    rf"|(?:^|[.!?:]\s+)need to\b.{{0,40}}\b{_SEARCH_WORDS}|\bnext,? I {_SEARCH_WORDS}\b"
+    r"|\b(?:I am|I['\u2019]m|we are|we['\u2019]re|now|still) (?:searching|looking) (?:for|up)\b"
+    r"|(?-i:^(?:Searching|Looking) (?:for|up) (?:the|a|an|more|information|any)\b)",
     re.IGNORECASE | re.DOTALL,
 )
 _EVALUATION = re.compile(r"^Self-Evaluation:", re.MULTILINE)
@@ -61,11 +79,12 @@ class Tool:
 
 
 _NOT = (
-    r"(?:not|never|hardly|barely|scarcely|neither|nor|far\s+from|anything\s+but|cannot\s+be"
+    r"(?:not|never|hardly|barely|scarcely|neither|nor|far\s+from|anything\s+but|cannot\s+be|no\s+longer|by\s+no\s+means"
+    r"|in\s+no\s+way|nowhere\s+near|less\s+than|fails?\s+to\s+be"
     r"|(?:is|was|are|were|does|do|ca|could|would|wo)n['\u2019]?t)"
 )
 _DEGREE = r"(?:entirely|fully|quite|completely|wholly|totally|altogether|perfectly|strictly|all|100\s?%)"
-_PART = r"(?:partial(?:ly)?|partly|mostly|largely|half|somewhat|nearly|almost)"
+_PART = r"(?:semi|partial(?:ly)?|partly|mostly|largely|half|somewhat|nearly|almost)"
 # The longer ones contain the shorter ones. Underscores around a label are Markdown, so they do not belong to its word.
 _LABELS = tuple(
     (re.compile(rf"(?<![^\W_])(?:{words})(?![^\W_])", re.IGNORECASE), label)
@@ -74,10 +93,13 @@ _LABELS = tuple(
         (rf"{_NOT}\s+(?:\w+\s+)?(?:in[\s_-]?correct|wrong)", None),
         (
             rf"{_NOT}\s+(?:\w+\s+){{0,2}}?{_DEGREE}\s+correct|{_PART}[\s_-]*(?:(?:in)?correct|wrong|right)"
-            r"|part[\s_-]*correct",
+            r"|part[\s_-]*correct|correct,?\s+(?:(?:but|only|just)\s+){0,2}(?:in\s+parts?|partially|partly|incomplete)",
             Label.PARTIALLY_CORRECT,
         ),
-        (rf"in[\s_-]?correct|{_NOT}\s+(?:(?!only\b|just\b|merely\b)\w+\s+){{0,3}}?correct", Label.INCORRECT),
+        (
+            rf"in[\s_-]?correct|(?:not|non|un)[_-]+correct|{_NOT}\s+(?:(?!only\b|just\b|merely\b)\w+\s+){{0,3}}?correct",
+            Label.INCORRECT,
+        ),
         (r"correct", Label.CORRECT),
     )
 )
@@ -86,7 +108,17 @@ _ALONE = re.compile(
     r"[\W_]{0,9}(?:the answer is |it is |it's )?(?:(?P<wrong>wrong)|partial(?:ly)?|partly)(?![^\W_])", re.IGNORECASE
 )
 # Where a label ends and its reason begins; the prompt's list of labels, if repeated, has none of these between them.
-_REASON = re.compile(r"[.:(\n]|\s[-\u2013\u2014]\s")
+_REASON = re.compile(
+    r"[.:(;\n]|\s[-\u2013\u2014]\s|,?\s(?:because|since|although|though|while)\b|,\s*(?:as|but|so|the|it|this|that)\b",
+    re.IGNORECASE,
+)
+# Before the word, a doubt in words that are no plain negation: "unlikely to be CORRECT" is no label at all.
+_DOUBTED = re.compile(
+    r"\b(?:no(?!\s+doubt)|none|nothing|(?<!without )(?<!beyond )(?<!no )doubt(?:s|ed|ful)?|unlikely|unclear|unsure"
+    r"|unable|uncertain|if|whether|fail(?:s|ed)?)\b[^.:;\n]{0,200}\bcorrect(?![^\W_])"
+    r"|(?<![^\W_])correct\b(?:\?|\s+\w+(?:\s+(?:is|was|could|has|were))?\s*(?:not|n't|nowhere|missing|unknown)\b)",
+    re.IGNORECASE,
+)
 
 
 def read_label(text: str) -> Label | None:
@@ -103,7 +135,12 @@ def read_label(text: str) -> Label | None:
     text = text.strip()[:1_000]
     labels = _labels(text)
     if len(labels) > 1:
-        labels = _labels(_REASON.split(text, maxsplit=1)[0])
+        text = _REASON.split(text, maxsplit=1)[0]
+        labels = _labels(text)
+    if labels == [Label.CORRECT]:
+        before_reason = _REASON.split(text, maxsplit=1)[0]
+        if _DOUBTED.search(before_reason if _labels(before_reason) else text):
+            return None
     if not labels and (alone := _ALONE.match(text)):
         return Label.INCORRECT if alone["wrong"] else Label.PARTIALLY_CORRECT
     return labels[0] if len(labels) == 1 else None
@@ -142,8 +179,13 @@ def one_answer(text: str) -> str:
     :returns: The first paragraph that is no heading and no announcement, with the items of its list, on one line,
         without Markdown, followed by its citations; at most 4,000 characters.
     """
-    paragraphs = [part.strip() for part in re.split(r"\n[ \t]*\n", text[:MAX_ANSWER_CHARACTERS].strip())]
-    paragraphs = [part for part in paragraphs if part]
+    text = text[:MAX_ANSWER_CHARACTERS].strip()
+    marks = ""
+    if (below := _CITED_BELOW.search(text)) and not text[: below.start()].rstrip().endswith(":"):
+        # The marks of the whole answer stay with the paragraph that is kept.
+        text, marks = text[: below.start()].rstrip(), "".join(re.findall(r"\[[^]]+\]", below["marks"]))
+    paragraphs = [part.strip() for part in re.split(r"\n[ \t]*\n", text)]
+    paragraphs = [part for part in paragraphs if part and not _RULE.fullmatch(part)]
     while len(paragraphs) > 1 and _is_lead_in(paragraphs[0], paragraphs[1]):
         paragraphs.pop(0)
     if not paragraphs:
@@ -158,7 +200,20 @@ def one_answer(text: str) -> str:
     if prefix := _PREFIX.match(line):
         line = line[prefix.end() :]
     cited = _find_citations(line)
-    return f"{plain(line[:cited])} {line[cited:].strip()}".strip() if cited < len(line) else plain(line)
+    answer = _unbox(plain(line[:cited]))
+    return f"{answer} {line[cited:].strip() or marks}".strip()
+
+
+def _unbox(answer: str) -> str:
+    """Take an answer out of the box of LaTeX in which models trained on mathematics put it.
+
+    :param answer: The answer on one line.
+    :returns: What is in the box, without the commands around its words; the answer where there is no box.
+    """
+    if (boxed := _BOXED.fullmatch(answer)) is None:
+        return answer
+    content = boxed["answer"].strip()
+    return text["answer"].strip() if (text := _TEXT.fullmatch(content)) else content
 
 
 def _is_lead_in(paragraph: str, following: str) -> bool:
@@ -175,7 +230,9 @@ def _is_lead_in(paragraph: str, following: str) -> bool:
     if paragraph.endswith(":"):
         return _LIST_ITEM.match(following) is None
     # An announcement with a number, a name in bold or a quotation may be the answer itself.
-    return len(paragraph) < 200 and not re.search(r"[\d*\"]", paragraph) and _LEAD_IN.match(paragraph) is not None
+    if len(paragraph) >= 200 or re.search(r"[\d*\"]", paragraph):
+        return False
+    return all(_LEAD_IN.match(sentence) for sentence in _SENTENCE_END.split(paragraph))
 
 
 def _without_lead_in_lines(paragraph: str) -> str:

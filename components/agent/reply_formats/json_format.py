@@ -77,7 +77,8 @@ class JsonFormat(ReplyFormat):
         :param must_answer: The reply is an answer, whatever it looks like.
         :returns: The step.
         """
-        objects = [found.values for found in read_objects(text)]
+        # An object within a sentence is mostly quoted from a passage.
+        objects = [found.values for found in sorted(read_objects(text), key=lambda one: one.in_prose)]
         # A step has an action or an answer; what a model invents after its first step is dropped.
         steps = (values for values in objects if values.keys() & {"action", "answer", "query"})
         values = next(steps, objects[0] if objects else None)
@@ -131,14 +132,17 @@ class JsonFormat(ReplyFormat):
 
 
 def _text(values: dict[str, Any], key: str) -> str:
-    value = values.get(key)
+    text = _join(values.get(key)).strip()
+    return text if key == "answer" else " ".join(text.split())
+
+
+def _join(value: Any) -> str:
+    """Write a value of any form as text: an answer may be a list, or an object such as ``{"text": "1887"}``."""
     if isinstance(value, dict):
-        # {"answer": {"text": "1887"}}
         value = list(value.values())
     if isinstance(value, list):
-        value = ", ".join(str(part) for part in value if part is not None)
-    lines = ("" if value is None else str(value)).strip()
-    return lines if key == "answer" else " ".join(lines.split())
+        return ", ".join(filter(None, map(_join, value)))
+    return "" if value is None else str(value)
 
 
 def _shorten(value: Any) -> Any:

@@ -23,8 +23,6 @@ from prefrag.components.agent.reply_formats.reply_format import ReplyFormat, Tur
 from prefrag.components.state.state import Action, State, Step
 
 _TAG = re.compile(r"<(?P<slash>/?)(?P<name>[A-Za-z][\w.-]*)\s*>")
-_BOXED = re.compile(r"\\boxed\s*\{(?P<answer>.*)\}", re.DOTALL)
-_TEXT = re.compile(r"\\(?:text|math)\w*\s*\{(?P<answer>.*)\}", re.DOTALL)
 # A model that goes on without end repeats its tags; every step of the reading looks at no more than these.
 _MOST_TAGS = 200
 # The blocks that are removed from the replies in all other formats.
@@ -255,14 +253,4 @@ def _words(text: str) -> str:
 
 
 def _answer(content: str) -> str:
-    """Read an answer; ReSearch puts it into a box of LaTeX.
-
-    :param content: The content of the tag.
-    :returns: The answer in plain words.
-    """
-    content = content[:MAX_ANSWER_CHARACTERS]
-    if boxed := _BOXED.search(content):
-        content = boxed["answer"]
-    if text := _TEXT.fullmatch(content.strip()):
-        content = text["answer"]
-    return one_answer(_TAG.sub(" ", content))
+    return one_answer(_TAG.sub(" ", content[:MAX_ANSWER_CHARACTERS]))

@@ -65,3 +65,26 @@ def explain_failures(store: ElasticsearchDocumentStore) -> Iterator[None]:
     except ApiError as error:
         advice = " Check the API key (PREFRAG_ELASTICSEARCH_API_KEY)." if error.status_code in (401, 403) else ""
         raise DocumentStoreError(f"Elasticsearch at {hosts} refused the request: {error}.{advice}") from error
+
+
+def read_hits(store: ElasticsearchDocumentStore, reply: Any) -> list[dict[str, Any]]:
+    """Read the hits of a search.
+
+    :param store: The store that was searched.
+    :param reply: The reply of its server.
+    :returns: The hits.
+    :raises DocumentStoreError: When it is no result of a search, or one of a part of the index: what was not searched
+        may hold the answer, so the question must not go to another source for it.
+    """
+    index = store._index
+    try:
+        failed = reply.get("timed_out") or reply.get("_shards", {}).get("failed")
+        hits = list(reply["hits"]["hits"])
+    except (AttributeError, KeyError, TypeError) as error:
+        raise DocumentStoreError(
+            f"The server of index '{index}' sent something that is no result of a search: see whether "
+            "PREFRAG_ELASTICSEARCH_URL is the address of an Elasticsearch."
+        ) from error
+    if failed:
+        raise DocumentStoreError(f"Elasticsearch searched only a part of index '{index}': look at its health.")
+    return hits

@@ -114,7 +114,8 @@ class TestCallOfItsOwn:
     @pytest.mark.parametrize(
         ("reply", "label"),
         [
-            ("PARTIALLY CORRECT, since the passages are incorrect on it", None),
+            ("PARTIALLY CORRECT, since the passages are incorrect on it", Label.PARTIALLY_CORRECT),
+            ("PARTIALLY CORRECT or INCORRECT", None),
             ("The answer is INCORRECT.", Label.INCORRECT),
             ('```json\n{"label": "partially correct"', Label.PARTIALLY_CORRECT),
             ('{"label": null, "explanation": null}', None),

@@ -6,10 +6,12 @@ import socket
 from typing import Any
 
 import pytest
+from elasticsearch import AsyncElasticsearch, Elasticsearch
 from haystack.components.embedders import OpenAIDocumentEmbedder, OpenAITextEmbedder
 from haystack.components.generators.chat import FallbackChatGenerator, OpenAIChatGenerator
 from haystack.components.rankers import LLMRanker
 from haystack.utils import Secret
+from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
 from prefrag.components.generators.chat_model import ChatModel
 from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
@@ -256,3 +258,13 @@ def test_remote_models_are_allowed_by_default(value: str, monkeypatch: pytest.Mo
     monkeypatch.setenv("PREFRAG_REMOTE_MODEL", value)
 
     refuse_remote_models(ScriptedChatGenerator([], model_host="api.example.org"))
+
+
+@pytest.mark.parametrize("client", [Elasticsearch, AsyncElasticsearch])
+def test_the_client_of_a_search_server_is_no_model(client: Any):
+    store = ElasticsearchDocumentStore(hosts="http://localhost:9200", index="notes")
+    # As after the first search.
+    store._client = store._async_client = client("http://localhost:9200")
+
+    assert find_models([store]) == []
+    assert find_models([client("http://localhost:9200")]) == []

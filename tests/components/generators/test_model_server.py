@@ -111,7 +111,15 @@ class TestUnusualReplies:
 class TestFailure:
     @both_ways
     @pytest.mark.parametrize(
-        ("header", "seconds"), [("3600", 3_600.0), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0), ("soon", None), (None, None)]
+        ("header", "seconds"),
+        [
+            ("3600", 3_600.0),
+            ("3600.5", 3_600.5),
+            ("9" * 400, None),
+            ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+            ("soon", None),
+            (None, None),
+        ],
     )
     def test_a_server_without_room_is_an_error_with_status_and_pause(
         self, server: FakeModelServer, how: str, header: str | None, seconds: float | None

@@ -29,7 +29,8 @@ FIELDS = ["_id", "content", "title", "country", "year", "file_path"]
 class RecordedClient:
     """Keep the searches that it gets, and answer each with one hit or one failure."""
 
-    def __init__(self, failure: Exception | None = None) -> None:
+    def __init__(self, failure: Exception | None = None, reply: Any = None) -> None:
+        self.reply = {"hits": {"total": {"value": 1}, "hits": [HIT]}} if reply is None else reply
         self.searches: list[dict[str, Any]] = []
         self.field_requests: list[list[str] | str] = []
         self.failure = failure
@@ -38,7 +39,7 @@ class RecordedClient:
         self.searches.append(request)
         if self.failure:
             raise self.failure
-        return {"hits": {"total": {"value": 1}, "hits": [HIT]}}
+        return self.reply
 
     def field_caps(self, *, index: str, fields: list[str] | str) -> dict[str, Any]:
         self.field_requests.append(fields)
@@ -301,3 +302,24 @@ def test_serialises_without_the_key(monkeypatch):
     pipeline = Pipeline()
     pipeline.add_component("retriever", retriever)
     assert Pipeline.loads(pipeline.dumps()).get_component("retriever").to_dict() == data
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        ({"timed_out": True, "hits": {"hits": []}}, "only a part of index 'towns'"),
+        ({"timed_out": False, "_shards": {"total": 5, "failed": 2}, "hits": {"hits": [HIT]}}, "only a part"),
+        ({"took": 1}, "no result of a search"),
+        ("<html>Sign in</html>", "no result of a search"),
+        ([], "no result of a search"),
+    ],
+)
+async def test_a_search_of_a_part_of_the_index_is_a_failure_and_no_reason_to_search_elsewhere(reply: Any, message: str):
+    retriever = ElasticsearchMultiMatchRetriever(
+        store_with(RecordedClient(reply=reply), RecordedAsyncClient(reply=reply))
+    )
+
+    with pytest.raises(DocumentStoreError, match=message):
+        retriever.run("Linz")
+    with pytest.raises(DocumentStoreError, match=message):
+        await retriever.run_async("Linz")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -188,6 +189,14 @@ class TestDocuments:
         found = source(Giving(document("a", **{key: "https://example.org/a"}))).run("a")["documents"][0]
 
         assert found.meta["url"] == "https://example.org/a"
+
+    def test_can_be_written_as_json_whatever_a_stranger_put_into_them(self):
+        given = Document(id="a", content="A \ud800.", score=float("nan"), meta={"title": "\ud800", "url": "b\udfff"})
+
+        found = source(Giving(given)).run("a")["documents"][0]
+
+        json.dumps(found.to_dict(), ensure_ascii=False, allow_nan=False).encode()
+        assert (found.content, found.score) == ("A ?.", None)
 
     def test_without_title_and_text_pass(self):
         assert source(Giving(Document(id="bare")), ranker=TitleMatchRanker()).run("a")["documents"][0].id == "bare"

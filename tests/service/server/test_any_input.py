@@ -57,7 +57,8 @@ def test_whatever_the_schema_allows_or_forbids_is_no_failure(served: Served, add
     def answers(case: Any) -> None:
         response = case.call(base_url=address)
 
-        assert response.status_code < 500, response.text
+        # A request may set a deadline that no run can keep.
+        assert response.status_code < 500 or response.status_code == 504, response.text
 
     answers()
 

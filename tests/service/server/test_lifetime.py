@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 from prefrag.service.server.lifetime import CancelWhenGone, RunLimit
 from prefrag.service.server.security import BodyLimit
 from tests.components.generators.fake_model_server import DRIP, HANG, FakeModelServer
+from tests.service.server.front_ends import TASKS
 from tests.service.server.serving import Served, listening, stop
 
 POST = {"type": "http", "method": "POST", "path": "/prefrag/run", "headers": []}
@@ -194,6 +195,19 @@ class TestModelCall:
             response = httpx.post(served.address + path, json={**body, "deadline": 0.2}, timeout=20)
 
         assert "given up after 0.2 s" in response.text
+
+    def test_for_a_front_end_ends_at_the_deadline_as_well(
+        self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch
+    ):
+        task = {"role": "user", "content": TASKS["title"][0]}
+        monkeypatch.setenv("PREFRAG_RUN_SECONDS", "0.3")
+        with listening() as served:
+            response = httpx.post(served.address + PLAIN[0], json={**CHAT, "messages": [task]}, timeout=20)
+
+            assert not model.called.is_set() or model.left.wait(20)
+
+        assert response.status_code == 504
+        assert "given up after 0.3 s" in response.text
 
     def test_does_not_end_later_because_the_request_says_so(
         self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch

@@ -62,6 +62,19 @@ class TestReadLabel:
             ("not a correct answer", Label.INCORRECT),
             ("WRONG", Label.INCORRECT),
             ("not only correct but complete", Label.CORRECT),
+            ("NOT_CORRECT", Label.INCORRECT),
+            ("not-correct", Label.INCORRECT),
+            ("no longer correct", Label.INCORRECT),
+            ("by no means correct", Label.INCORRECT),
+            ("nowhere near correct", Label.INCORRECT),
+            ("It fails to be correct", Label.INCORRECT),
+            ("correct, but incomplete", Label.PARTIALLY_CORRECT),
+            ("correct only in part", Label.PARTIALLY_CORRECT),
+            ("INCORRECT because the correct ship is Alpha", Label.INCORRECT),
+            ("Incorrect, the correct answer is 1888", Label.INCORRECT),
+            ("CORRECT, without doubt", Label.CORRECT),
+            ("CORRECT since no passage says that it is not correct", Label.CORRECT),
+            ("CORRECT - the passages leave no doubt", Label.CORRECT),
         ],
     )
     def test_the_longer_labels_hold_the_shorter_ones(self, text: str, label: Label):
@@ -79,6 +92,12 @@ class TestReadLabel:
             "one of CORRECT, PARTIALLY CORRECT, INCORRECT",
             "CORRECT / INCORRECT",
             "not incorrect",
+            "I doubt that it is correct",
+            "unlikely to be correct",
+            "There is no evidence that the answer is correct",
+            "Unable to verify that it is correct",
+            "The correct answer was not found",
+            "Correct? No.",
         ],
     )
     def test_reads_none_where_the_field_names_none_or_all(self, text: str):
@@ -187,6 +206,22 @@ class TestFindTool:
         ("The answer is 1887.\n\nHere is why: it was lit then.", "The answer is 1887."),
         ("[1, 5]", "[1, 5]"),
         ("x in [1, 2]", "x in [1, 2]"),
+        ("---\n\n1887", "1887"),
+        ("The ship was Alpha.\n\nShe sank in 1900.\n\n[1][2]", "The ship was Alpha. [1][2]"),
+        ("1887\n\nSources: [1], [W2]", "1887 [1][W2]"),
+        ("1887 [1]\n\n**Sources:** [1]", "1887 [1]"),
+        ("The interval is:\n\n[1, 5]", "[1, 5]"),
+        ("Okay, let me explain. The ship was Alpha.\n\nShe sank.", "Okay, let me explain. The ship was Alpha."),
+        ("I Will Always Love You\n\nIt is a song.", "I Will Always Love You"),
+        ("Here Is Your War\n\nIt is a book.", "Here Is Your War"),
+        ("Alpha, and here is why.\n\nShe sank.", "Alpha, and here is why."),
+        (r"The answer is \[ \boxed{\text{Ada Quill}} \] [1]", "Ada Quill [1]"),
+        (r"$\boxed{1887}$", "1887"),
+        (r"To draw a frame, write \boxed{x} in LaTeX.", r"To draw a frame, write \boxed{x} in LaTeX."),
+        ("None of the three [1].", "None of the three [1]."),
+        ("No.", "No."),
+        ("The answer:", "The answer:"),
+        ("Not correct procedure", "Not correct procedure"),
     ],
 )
 def test_an_answer_is_what_a_reader_would_take(text: str, answer: str):
@@ -205,13 +240,32 @@ def test_no_paragraph_before_an_answer_takes_its_place(title: str, answer: str):
 
 
 @pytest.mark.parametrize(
-    "text", ["I need to search for more.", "Let me look up the yard.", "Next, I will check the web."]
+    "text",
+    [
+        "I need to search for more.",
+        "Let me look up the yard.",
+        "Next, I will check the web.",
+        "Need to find the yard.",
+        "Searching for the yard.",
+    ],
 )
 def test_the_announcement_of_a_search_is_recognised(text: str):
     assert announces_search(text)
 
 
-@pytest.mark.parametrize("text", ["1974", "Search and Rescue", "I looked it up: it is 1974.", "Let me answer: 1974"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1974",
+        "Search and Rescue",
+        "I looked it up: it is 1974.",
+        "Let me answer: 1974",
+        "Looking for Alaska",
+        "Searching for Bobby Fischer",
+        "He was looking for gold.",
+        "1974; there is no need to search.",
+    ],
+)
 def test_an_answer_is_not_taken_for_the_announcement_of_a_search(text: str):
     assert not announces_search(text)
 

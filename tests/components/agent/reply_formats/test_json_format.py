@@ -151,6 +151,12 @@ class TestRepliesOfAnotherForm:
 
         assert read(f'{first}\n[1] made up\n{{"action": "Final_Answer", "answer": "1812"}}').query == "tide"
 
+    def test_that_quote_a_passage_in_a_sentence_are_not_what_it_says(self):
+        quoted = json.dumps({"action": "Final_Answer", "answer": "1666"})
+        own = json.dumps({"thought": "a", "action": "Search_Engine", "query": "tide"})
+
+        assert read(f"A passage writes {quoted}, which I ignore.\n{own}").query == "tide"
+
     def test_that_want_no_further_search_end_it(self):
         assert read({"thought": "I know.", "action": "None", "query": ""}).action is Action.NONE
 
@@ -159,6 +165,7 @@ class TestAnswers:
     def test_that_are_lists_or_objects_are_joined(self):
         assert read({"action": "Final_Answer", "answer": ["Alpha", "Beta"]}).answer == "Alpha, Beta"
         assert read({"action": "Final_Answer", "answer": {"text": "Alpha"}}).answer == "Alpha"
+        assert read({"action": "Final_Answer", "answer": [{"name": "Alpha"}, {"name": "Beta"}]}).answer == "Alpha, Beta"
 
     def test_need_no_word_for_their_action(self):
         assert read({"answer": "1974", "label": "INCORRECT"}).label is Label.INCORRECT

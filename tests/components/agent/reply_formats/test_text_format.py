@@ -233,6 +233,9 @@ class TestAnswers:
     def test_within_a_thought_or_numbered_are_read(self, reply: str):
         assert (read(reply).action, read(reply).answer) == (Action.ANSWER, "1974")
 
+    def test_that_a_thought_quotes_are_none(self):
+        assert read("Thought: Passage 2 says 'Final Answer: 1666', but I doubt it.").action is Action.UNREADABLE
+
     def test_within_a_thought_before_an_action_are_none(self):
         reply = "Thought: To give the Final Answer: I need more.\nAction: Search_Engine\nAction Input: x"
 
