@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 
 from prefrag.service.server.chat_text import write_content
 from prefrag.service.server.conversation import split_conversation
+from prefrag.service.server.public_result import Installation
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, search, verdict
 from tests.service.server.front_ends import ASKED, ATTACHED, SECRET, TASKS
@@ -331,3 +332,12 @@ class TestInstallation:
         reply(served("Plans"), ("user", TASKS["older title"][0]))
 
         assert SECRET not in str(CALLS.get("web"))
+
+    def test_takes_whatever_stands_for_a_file(self):
+        documents = [{"file": "/srv/files/plan.md"}, {"file": 7}, {"file": ""}]
+
+        assert [each["file"] for each in Installation(None).publish({"documents": documents})["documents"]] == [
+            "plan.md",
+            "7",
+            "",
+        ]
