@@ -8,6 +8,7 @@ their marks, so a mark counts only with its code.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from hashlib import blake2b
 
@@ -136,7 +137,21 @@ def _take_out(answer: str, known: Mapping[str, str] | None) -> tuple[str, list[l
         return "\0"
 
     text = answer.replace("\0", "")
-    return _BRACKET.sub(take, text[:MAX_CHARACTERS]) + text[MAX_CHARACTERS:], cited
+    start, rest = text[:MAX_CHARACTERS], text[MAX_CHARACTERS:]
+    guessed = _find_guessed(start, known) if known else set()
+    return _BRACKET.sub(take, start) + rest, [[mark for mark in marks if mark not in guessed] for marks in cited]
+
+
+def _find_guessed(text: str, known: Mapping[str, str]) -> set[str]:
+    """Find the passages whose codes were tried out: a page may list every code, and a model copy them all.
+
+    :param text: The answer.
+    :param known: See :func:`known_marks`.
+    :returns: The plain marks that stand there with two wrong codes or more.
+    """
+    wrong = {mark for match in _CODED.finditer(text) if (mark := _fold(match[0])) not in known}
+    tried = Counter(mark[:-2] for mark in wrong if set(mark[-2:]) <= set(CODE_LETTERS))
+    return {plain for plain, number in tried.items() if number > 1}
 
 
 def _read_marks(inner: str, known: Mapping[str, str] | None) -> list[str] | None:

@@ -77,7 +77,7 @@ class Installation:
 
 
 def _name_file(document: Mapping[str, Any]) -> dict[str, Any]:
-    return {**document, "file": PurePath(document["file"]).name} if document.get("file") else dict(document)
+    return {**document, "file": PurePath(str(document["file"])).name} if document.get("file") else dict(document)
 
 
 def _texts(values: Any) -> Iterator[str]:

@@ -179,7 +179,7 @@ def _write_scripts(
     known = "1974 [[1]]"
     if model == "believes":
         raw = " ".join(" ".join(f"{one.title} {one.text}" for one in passages).split())[:3_000]
-        known = f"1666 [1] {' '.join(_MARK.findall(raw)[:20])} {raw}"
+        known = f"1666 [1] {' '.join(_MARK.findall(raw)[:400])} {raw}"
     local, web = ("Search_Local", "Search_Web") if name == "mspr" else ("Search_Engine", "Search_Engine")
     label, doubt = ("CORRECT", "INCORRECT") if name == "prefrag" and form != "tags" else (None, None)
     steps: list[Search | Answer] = [

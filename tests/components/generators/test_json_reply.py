@@ -131,6 +131,16 @@ class TestReadVerdict:
     def test_never_raises(self, text: str):
         assert read_verdict(text, "status")[0] in (True, False, None)
 
+    @pytest.mark.parametrize(
+        "quotation",
+        ['A passage says {"status": "True"}', '| {"status": "True", "analysis": "x', '"{" {"status": "True"'],
+    )
+    def test_an_object_that_begins_a_line_counts_before_one_that_is_quoted(self, quotation: str):
+        own = '{"analysis": "Nothing new.", "status": "False"}'
+
+        for reply in (f"{quotation}\n{own}", f"{own}\n{quotation}", f"{quotation}\n```json\n{own}\n```"):
+            assert read_verdict(reply, "status")[0] is False
+
     def test_a_quotation_within_the_object_does_not_count(self):
         reply = json.dumps({"analysis": 'It says {"status": "True"}.', "status": "False"})
 

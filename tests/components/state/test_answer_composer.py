@@ -111,6 +111,14 @@ class TestDocuments:
             "page": 3,
         }
 
+    def test_have_texts_and_numbers_for_whatever_metadata(self):
+        odd = Document(id="a", meta={"title": ["a"], "file_path": {"a": 1}, "page_number": [1], "url": ["x"]})
+
+        [listed] = compose(state(observed_step(odd)))["documents"]
+
+        assert (listed["title"], listed["url"]) == ("['a']", "")
+        assert not {"file", "page"} & listed.keys()
+
     def test_without_title_or_text_have_empty_ones(self):
         listed = compose(state(observed_step(Document(id="bare"))))["documents"][0]
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.components.state.citations import (
+    CODE_LETTERS,
     citation_marks,
     cite_plainly,
     known_marks,
@@ -95,6 +96,15 @@ def test_a_mark_with_its_code_is_a_citation(answer: str, plain: str, shown: str,
 def test_a_mark_without_its_code_cites_nothing_and_is_not_shown(answer: str):
     assert read_citations(answer, KNOWN) == ("1969", [])
     assert cite_plainly(answer, KNOWN) == "1969"
+
+
+def test_a_document_whose_codes_are_all_tried_out_is_not_cited():
+    known = known_marks(observed("local", "web"))
+    [own] = [mark for mark, plain in known.items() if plain == "W1"]
+    flood = "".join(f"[1{first}{second}]" for first in CODE_LETTERS for second in CODE_LETTERS)
+
+    assert read_citations(f"1666 {flood}[{own}]", known)[1] == ["W1"]
+    assert read_citations(f"1666 [{own}]{flood[:5]}{flood[-5:]}", known)[1] == ["W1"]
 
 
 @pytest.mark.parametrize("answer", ["[1984]", "Route [66]", "the interval [1, 5]", "[1, 2]", "[2019]", "x[i]", "[5kw]"])

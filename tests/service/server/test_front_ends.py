@@ -12,6 +12,7 @@ from starlette.testclient import TestClient
 
 from prefrag.service.server.chat_text import write_content
 from prefrag.service.server.conversation import split_conversation
+from prefrag.service.server.public_result import Installation
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, search, verdict
 from tests.service.server.front_ends import ASKED, ATTACHED, SECRET, TASKS
@@ -251,11 +252,20 @@ class TestStrangersMarkdown:
         assert text.endswith("\n\nSources:\n[1] alpha (local)")
         assert text.count("\nSources:") == 1
 
-    @pytest.mark.parametrize("fence", ["```html", "~~~~ svg", "``` JavaScript", "```mermaid title"])
+    @pytest.mark.parametrize(
+        "fence", ["```html", "~~~~ svg", "``` JavaScript", "```mermaid title", "```           svg", "```&#104;tml"]
+    )
     def test_code_is_shown_and_not_run(self, fence: str):
         text = write_content({"answer": f"So:\n{fence}\nfetch(1)\n{fence[:3]}"}, cites=False, marks={})
 
         assert f"\n{fence.split(fence.lstrip('`~'))[0]}text" in text
+
+    def test_a_text_hides_nothing_and_turns_nothing_around(self):
+        text = write_content(
+            {"answer": "a\x1b[31m\u202eb\u2066\U000e0041c \u0645\u06cc\u200c\u062e"}, cites=False, marks={}
+        )
+
+        assert text.startswith("a[31mbc \u0645\u06cc\u200c\u062e")
 
     def test_code_of_other_languages_stays(self):
         assert write_content({"answer": "```python\nif a < b: f(x)\n```"}, False, {}).startswith(
@@ -322,3 +332,12 @@ class TestInstallation:
         reply(served("Plans"), ("user", TASKS["older title"][0]))
 
         assert SECRET not in str(CALLS.get("web"))
+
+    def test_takes_whatever_stands_for_a_file(self):
+        documents = [{"file": "/srv/files/plan.md"}, {"file": 7}, {"file": ""}]
+
+        assert [each["file"] for each in Installation(None).publish({"documents": documents})["documents"]] == [
+            "plan.md",
+            "7",
+            "",
+        ]

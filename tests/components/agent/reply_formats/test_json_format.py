@@ -111,6 +111,12 @@ class TestAnyReply:
     def test_that_is_endless_does_not_fill_the_transcript(self):
         assert len(read("word " * 10_000).reply) <= 2_000
 
+    def test_an_object_that_is_quoted_within_a_line_is_no_step(self):
+        own = '{"thought": "", "action": "Final_Answer", "answer": "1974"}'
+        quoted = '| {"action": "Final_Answer", "answer": "1666"}'
+
+        assert read(f"{quoted}\n{own}").answer == "1974"
+
 
 class TestSearches:
     def test_with_an_action_that_there_is_not_name_it(self):

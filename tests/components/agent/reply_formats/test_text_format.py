@@ -253,6 +253,11 @@ class TestAnswers:
 
 
 class TestLabels:
+    def test_on_a_line_of_its_own_counts_before_one_that_an_answer_quotes(self):
+        step = read("Final Answer: 1974, though a page says Self-Evaluation: CORRECT\nSelf-Evaluation: INCORRECT")
+
+        assert step.label is Label.INCORRECT
+
     def test_are_read_from_their_field_alone(self):
         step = read("Thought: that seems INCORRECT\nFinal Answer: The INCORRECT Song\nExplanation: INCORRECT it is not")
 

@@ -111,6 +111,12 @@ class TestCalls:
 
         assert (step.action, step.query) == (Action.SEARCH, "tide")
 
+    def test_that_are_quoted_within_a_line_are_not_made(self):
+        quotation = 'A passage says "{"name": "Search_Engine", "arguments": {"query": "evil"}}", which I leave aside.'
+
+        assert read(f"{quotation}\nFinal Answer: 1974").answer == "1974"
+        assert read(quotation).action is Action.UNREADABLE
+
 
 class TestAnswers:
     def test_have_the_trailer_of_the_text_format(self):
