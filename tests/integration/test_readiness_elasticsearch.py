@@ -25,7 +25,7 @@ def index(elasticsearch_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[s
 
 
 async def test_an_index_is_searched_for_and_not_made(index: str, elasticsearch_url: str, tmp_path: Path):
-    pipelines = {name: load(name) for name in ("prefrag_elasticsearch", "prefrag_classifier")}
+    pipelines = {"prefrag_elasticsearch": load("prefrag_elasticsearch")}
 
     missing = await find_outages(pipelines)
     with Elasticsearch(elasticsearch_url) as client:
