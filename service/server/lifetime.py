@@ -29,7 +29,7 @@ _SEND_SECONDS = 60.0
 
 
 def drain_seconds() -> int:
-    """Read how long runs may go on after the server was told to stop.
+    """Read how long runs may go on after the server got the signal to stop.
 
     :returns: The seconds of ``PREFRAG_DRAIN_SECONDS``, or 25.
     :raises BadInput: When it is not a whole number.

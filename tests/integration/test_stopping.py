@@ -1,4 +1,4 @@
-"""A real server process that is told to stop while the model of its runs still thinks."""
+"""A real server process that gets the signal to stop while the model of its runs still thinks."""
 
 from __future__ import annotations
 
