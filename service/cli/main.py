@@ -12,7 +12,7 @@ from prefrag.service.cli.documents import delete_documents, index_documents, lis
 from prefrag.service.cli.errors import EXIT_CODES, report_errors
 from prefrag.service.cli.pipelines import list_pipelines
 from prefrag.service.cli.serve import serve
-from prefrag.training.commands import judge, pairs
+from prefrag.training.commands import judge, pairs, reader
 
 
 def _make_group(name: str, description: str, commands: dict[str, Callable[..., None]]) -> typer.Typer:
@@ -35,7 +35,9 @@ documents = _make_group(
     {"list": list_documents, "delete": delete_documents, "prune": prune_documents},
 )
 train = _make_group(
-    "train", "Train the small learned parts on questions with their gold passages.", {"pairs": pairs, "judge": judge}
+    "train",
+    "Train the small learned parts on questions with their gold passages.",
+    {"pairs": pairs, "judge": judge, "reader": reader},
 )
 app = _make_group(
     "prefrag",

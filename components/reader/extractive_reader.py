@@ -1,0 +1,250 @@
+"""The reader that ships: a small encoder and boosted trees, which find the answer in the text of documents."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from haystack import Document, default_from_dict, default_to_dict
+
+from prefrag.components.reader import span_features, sure_features, yes_no_features
+from prefrag.components.reader.encoder_scores import EncoderScores, Scored
+from prefrag.components.reader.question_form import asks_beyond_spans, asks_yes_no, looks_english
+from prefrag.components.reader.reader import Candidate, ReaderMissing
+from prefrag.components.reader.reader_input import encode, load_tokenizer, passage_text
+from prefrag.components.reader.span_features import WordWeight, question_cover, word_weights
+from prefrag.components.reader.sure_features import answer_shares, rank_answers
+from prefrag.components.trees import load_trees
+
+SHIPPED_READER = Path(__file__).parent / "shipped"
+ENCODER, TOKENIZER = "encoder.onnx", "tokenizer.json"
+SPAN_TREES, YES_NO_TREES, SURE_TREES = "span_trees.json", "yes_no_trees.json", "sure_trees.json"
+_PASSAGES_TOGETHER = 5
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])")
+
+Passage = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class _Parts:
+    tokenizer: Any
+    session: Any
+    weight: WordWeight
+
+
+class ExtractiveReader:
+    """Answer a question with a span of a document, or with yes or no, and estimate whether that is right.
+
+    An encoder (MiniLM, six layers, int8, ONNX) reads question and documents together; boosted trees weigh what it
+    proposes beside names, dates, numbers and phrases, and other trees estimate the probability. No PyTorch, no network.
+
+    ```python
+    from haystack import Document
+    from prefrag.components.reader.extractive_reader import ExtractiveReader
+
+    document = Document(content="The hall opened in 1966 next to the harbour.", meta={"title": "Calibration Hall"})
+    for candidate in ExtractiveReader().read("When did the Calibration Hall open?", [document])[:3]:
+        print(candidate.text, candidate.probability)
+    ```
+    """
+
+    def __init__(self, model: str | None = None, max_documents: int = 15, threads: int = 1, candidates: int = 5):
+        """Set the model; it is not loaded yet.
+
+        :param model: A folder that ``prefrag train reader`` has written; by default the reader that is shipped.
+        :param max_documents: The most documents that are read, the first ones.
+        :param threads: The number of threads of the encoder.
+        :param candidates: The most candidates of a question.
+        :raises ValueError: When a setting is invalid.
+        """
+        if model is not None and not model:
+            raise ValueError("model is empty: give the folder of the reader, or null for the shipped one.")
+        for name, value in (("max_documents", max_documents), ("threads", threads), ("candidates", candidates)):
+            if value < 1:
+                raise ValueError(f"{name} is {value}: set it to at least 1.")
+        self.model = model
+        self.max_documents = max_documents
+        self.threads = threads
+        self.candidates = candidates
+        self._parts: _Parts | None = None
+        self._lock = threading.Lock()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the reader.
+
+        :returns: Its parameters as plain values.
+        """
+        return default_to_dict(
+            self,
+            model=self.model,
+            max_documents=self.max_documents,
+            threads=self.threads,
+            candidates=self.candidates,
+        )
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> ExtractiveReader:
+        """Make a reader from its serialised form.
+
+        :param data: The output of :meth:`to_dict`.
+        :returns: The reader.
+        """
+        return default_from_dict(cls, data)
+
+    def warm_up(self) -> None:
+        """Load the encoder and the trees, once.
+
+        :raises ReaderMissing: When a file or a package is absent.
+        :raises ValueError: When a file does not fit.
+        """
+        self._loaded()
+        for file, features in (
+            (SPAN_TREES, span_features.FEATURES),
+            (YES_NO_TREES, yes_no_features.FEATURES),
+            (SURE_TREES, sure_features.FEATURES),
+        ):
+            load_trees(self._folder / file, features)
+
+    def read(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
+        """Find the possible answers of a question in documents.
+
+        :param question: The question.
+        :param documents: The documents, best first.
+        :returns: The candidates, the likeliest first; none where there is no document with text, the question is not
+            in English, or it asks for a difference, which no document states.
+        :raises ReaderMissing: See :meth:`warm_up`.
+        """
+        documents = [one for one in documents if (one.content or "").strip()][: self.max_documents]
+        if not documents or not looks_english(question) or asks_beyond_spans(question):
+            return []
+        passages = [(str(one.meta.get("title") or ""), one.content or "") for one in documents]
+        if asks_yes_no(question):
+            return self._read_yes_no(question, documents, passages)
+        return self._read_spans(question, documents, passages)
+
+    async def read_async(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
+        """Do as :meth:`read` does, without blocking the event loop.
+
+        :param question: The question.
+        :param documents: The documents, best first.
+        :returns: The candidates, the likeliest first.
+        :raises ReaderMissing: See :meth:`warm_up`.
+        """
+        return await asyncio.to_thread(self.read, question, documents)
+
+    def score(self, question: str, passages: Sequence[Passage]) -> EncoderScores:
+        """Let the encoder read passages, a few at a time.
+
+        :param question: The question.
+        :param passages: Title and text of each.
+        :returns: Its scores, normalised over all passages.
+        :raises ReaderMissing: See :meth:`warm_up`.
+        """
+        parts = self._loaded()
+        scored = []
+        for begin in range(0, len(passages), _PASSAGES_TOGETHER):
+            encoded = encode(parts.tokenizer, question, passages[begin : begin + _PASSAGES_TOGETHER])
+            start, end, kind = parts.session.run(
+                ["start", "end", "kind"],
+                {
+                    "input_ids": np.array([encoded.ids], np.int64),
+                    "attention_mask": np.ones((1, len(encoded.ids)), np.int64),
+                    "token_type_ids": np.array([encoded.types], np.int64),
+                },
+            )
+            scored.append(Scored(encoded, start[0], end[0], kind[0]))
+        return EncoderScores(scored)
+
+    @property
+    def weight(self) -> WordWeight:
+        """The weight of a word, from the vocabulary of the encoder."""
+        return self._loaded().weight
+
+    def _read_spans(self, question: str, documents: Sequence[Document], passages: Sequence[Passage]) -> list[Candidate]:
+        scores = self.score(question, passages)
+        spans = span_features.span_features(question, passages, scores, self.weight)
+        if not spans.candidates:
+            return []
+        ranked = rank_answers(spans, self._trees(SPAN_TREES, span_features.FEATURES).scores(spans.rows))
+        covers = question_cover(question, passages, self.weight)
+        row = sure_features.sure_features(question, spans, ranked, scores, covers)
+        [sure] = self._trees(SURE_TREES, sure_features.FEATURES).probabilities(row)
+        shares = answer_shares([score for _, score in ranked])
+        # The others share what is left as the scores have it, none of them more than the first.
+        left = (1 - sure) / max(1e-9, 1 - shares[0])
+        found: list[Candidate] = []
+        for (place, _), share in zip(ranked[: self.candidates], shares, strict=False):
+            span = spans.candidates[place]
+            probability = sure if not found else min(sure, share * min(1.0, left))
+            sentence = _sentence_at(passage_text(*passages[span.passage]), span.begin)
+            found.append(Candidate(span.text, "span", documents[span.passage], sentence, probability))
+        return found
+
+    def _read_yes_no(
+        self, question: str, documents: Sequence[Document], passages: Sequence[Passage]
+    ) -> list[Candidate]:
+        # Of yes and no the trees know more than the encoder, which is right less often than "always yes".
+        row = yes_no_features.yes_no_features(question, passages, self.weight)
+        [yes] = self._trees(YES_NO_TREES, yes_no_features.FEATURES).probabilities(row)
+        place, sentence = _best_sentence(question, passages, self.weight)
+        document = documents[place]
+        both = [Candidate("yes", "yes", document, sentence, yes), Candidate("no", "no", document, sentence, 1 - yes)]
+        return sorted(both, key=lambda one: -one.probability)
+
+    def _trees(self, file: str, features: Sequence[str]) -> Any:
+        return load_trees(self._folder / file, features)
+
+    @property
+    def _folder(self) -> Path:
+        return Path(self.model).expanduser() if self.model else SHIPPED_READER
+
+    def _loaded(self) -> _Parts:
+        with self._lock:
+            if self._parts is None:
+                self._parts = _load(self._folder, self.threads)
+            return self._parts
+
+
+def _load(folder: Path, threads: int) -> _Parts:
+    for file in (ENCODER, TOKENIZER):
+        if not (folder / file).is_file():
+            raise ReaderMissing(f"There is no reader in {folder} ({file} is absent): train one (prefrag train reader).")
+    try:
+        import onnxruntime
+
+        tokenizer = load_tokenizer(folder / TOKENIZER)
+    except ImportError as error:
+        raise ReaderMissing(f"The reader needs the package '{error.name}': pip install {error.name}.") from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    # Threads that wait must not take the processor.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    session = onnxruntime.InferenceSession(str(folder / ENCODER), options, providers=["CPUExecutionProvider"])
+    return _Parts(tokenizer, session, word_weights(tokenizer))
+
+
+def _sentence_at(text: str, place: int) -> str:
+    begin = 0
+    for match in _SENTENCE.finditer(text):
+        if match.end() > place:
+            return text[begin : match.start()].strip()
+        begin = match.end()
+    return text[begin:].strip()
+
+
+def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeight) -> tuple[int, str]:
+    """Find the sentence with most of the question's words.
+
+    :param question: The question.
+    :param passages: Title and text of each; at least one.
+    :param weight: The weight of a word.
+    :returns: The place of its passage, and the sentence.
+    """
+    sentences = [(place, one.strip()) for place, (_, text) in enumerate(passages) for one in _SENTENCE.split(text)]
+    return max(sentences, key=lambda one: question_cover(question, [("", one[1])], weight)[0])

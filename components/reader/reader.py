@@ -1,0 +1,54 @@
+"""The interface of a reader: what answers a question from documents, and how surely."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from haystack import Document
+
+from prefrag.components.errors import Missing
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A possible answer.
+
+    :param text: The answer: a span of a document, ``yes`` or ``no``.
+    :param kind: Whether it is a span, yes or no.
+    :param document: The document that holds the span, or that speaks most for yes or no.
+    :param sentence: The sentence of it that carries the answer.
+    :param probability: How likely the answer is right, from 0 to 1; those of all candidates add up to 1 at most.
+    """
+
+    text: str
+    kind: Literal["span", "yes", "no"]
+    document: Document
+    sentence: str
+    probability: float
+
+
+class Reader(Protocol):
+    """Answer a question from documents; ``warm_up``, ``to_dict`` and ``from_dict`` are optional."""
+
+    def read(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
+        """Find the possible answers of a question in documents.
+
+        :param question: The question.
+        :param documents: The documents, best first.
+        :returns: The candidates, the likeliest first; none where no document says anything, or the question is one
+            that the reader cannot answer.
+        """
+
+    async def read_async(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
+        """Do as :meth:`read` does, without blocking the event loop.
+
+        :param question: The question.
+        :param documents: The documents, best first.
+        :returns: The candidates, the likeliest first.
+        """
+
+
+class ReaderMissing(Missing):
+    """Report that there is no trained reader, or no package that runs it; the message states what to do."""

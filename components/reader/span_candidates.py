@@ -1,0 +1,115 @@
+"""The spans of a passage that may be an answer: dates, numbers, names, quotations, and short phrases."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from prefrag.components.reader.reader_input import passage_text
+
+KINDS = ("title", "date", "year", "number", "quotation", "name", "short_name", "phrase", "read")
+_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+YEAR = re.compile(r"\b(?:1[0-9]{3}|20[0-9]{2})\b")
+# A word of a phrase; it ends before a word that only joins.
+_INSIDE = (
+    r"(?!(?:from|of|the|and|with|by|in|on|at|for|that|which|who|was|were|is|are|to|as|or|but|has|had|have|it|he|she)\b)"
+    r"[a-z-]{3,}"
+)
+_PATTERNS = (
+    (
+        "date",
+        re.compile(
+            rf"\b(?:\d{{1,2}}(?:st|nd|rd|th)? (?:{_MONTHS}),? \d{{3,4}}"
+            rf"|(?:{_MONTHS}) \d{{1,2}}(?:st|nd|rd|th)?, ?\d{{3,4}}|(?:{_MONTHS}) \d{{4}}|\d{{1,2}} (?:{_MONTHS}))\b"
+        ),
+    ),
+    ("year", YEAR),
+    (
+        "number",
+        re.compile(
+            r"(?<![\w.])(?:\d[\d,.]*\d|\d)(?: (?:million|billion|thousand|percent))?(?!\w)"
+            r"|\b(?:(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:-[a-z]+)?|two|three|four|five|six|seven"
+            r"|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen"
+            r"|(?:a |one )?hundred)\b"
+        ),
+    ),
+    ("quotation", re.compile(r"[\"\u201c]\s?([^\"\u201d]{2,60}?)\s?[\"\u201d]")),
+    (
+        "name",
+        re.compile(
+            r"\b[A-Z\u00c0-\u00de][\w'\u2019.-]*(?:(?: (?:of|the|de|von|van|and|&|der|la|du|al|for|in|on|del|di))*"
+            r",? [A-Z\u00c0-\u00de][\w'\u2019.-]*)*"
+        ),
+    ),
+    ("short_name", re.compile(r"\b[A-Z\u00c0-\u00de][\w'\u2019-]*(?: [A-Z\u00c0-\u00de][\w'\u2019.-]*)*")),
+    (
+        "phrase",
+        re.compile(rf"\b(?:an?|the|with|of|by|from|in|to|for|his|her|its|their) ({_INSIDE}(?: {_INSIDE}){{0,2}})\b"),
+    ),
+)
+_FULL_TITLE = re.compile(r"\s*\(.*?\)\s*$")
+_STRIPPED = " .,;:'\u2019\u2018-"
+_JOINING_WORDS = (
+    "a an the of in on at to for by from with and or is are was were be been did do it its this that these those "
+    "his her their he she they there then than as has have had not into who which when where but if after before "
+    "during while however although both some many most other such"
+)
+_NOT_ALONE = frozenset(_JOINING_WORDS.split())
+_LONGEST = 80
+
+
+@dataclass(frozen=True, slots=True)
+class SpanCandidate:
+    """A span that may be the answer.
+
+    :param passage: The place of its passage.
+    :param text: The span.
+    :param kind: One of :data:`KINDS`; ``title`` for that of the passage, ``read`` where only the encoder proposes it.
+    :param begin: Where it begins in the passage as the encoder sees it, in characters.
+    :param end: Where it ends there.
+    """
+
+    passage: int
+    text: str
+    kind: str
+    begin: int
+    end: int
+
+
+def short_title(title: str) -> str:
+    """Leave out the parenthesis at the end of a title.
+
+    :param title: The title.
+    :returns: The name in it.
+    """
+    return _FULL_TITLE.sub("", title).strip()
+
+
+def span_candidates(passage: int, title: str, text: str) -> list[SpanCandidate]:
+    """List the spans of a passage that may be an answer.
+
+    :param passage: The place of the passage.
+    :param title: Its title.
+    :param text: Its text.
+    :returns: The candidates, each place and length once.
+    """
+    found: list[SpanCandidate] = []
+    shift = len(passage_text(title, text)) - len(text)
+    name = short_title(title)
+    if shift and name:
+        found.append(SpanCandidate(passage, name, "title", 0, len(name)))
+    seen: set[tuple[int, int]] = set()
+    for kind, pattern in _PATTERNS:
+        for match in pattern.finditer(text):
+            begin, end = match.span(match.re.groups)
+            whole = text[begin:end]
+            span = whole.strip(_STRIPPED)
+            begin += len(whole) - len(whole.lstrip(_STRIPPED))
+            if span.endswith(("'s", "\u2019s")):
+                span = span[:-2]
+            place = (begin, len(span))
+            if not span or len(span) > _LONGEST or span.lower() in _NOT_ALONE or place in seen:
+                continue
+            seen.add(place)
+            found.append(SpanCandidate(passage, span, kind, begin + shift, begin + shift + len(span)))
+    return found

@@ -1,0 +1,364 @@
+"""The features of spans that may be an answer, for the trees of the reader."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from prefrag.components.reader.encoder_scores import LEAST, EncoderScores, Values
+from prefrag.components.reader.question_form import ASKED_FEATURES, asked_for
+from prefrag.components.reader.reader_input import passage_text
+from prefrag.components.reader.span_candidates import KINDS, YEAR, SpanCandidate, short_title, span_candidates
+from prefrag.components.text.title_mentions import comparable
+
+WordWeight = Callable[[str], float]
+
+_WORD = re.compile(r"[^\W_]+")
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])")
+_NEAR = 6
+_PLAIN_WORDS = (
+    "a an the of in on at to for by from with and or is are was were be been did do does what which who whom "
+    "whose when where how many much that this it its as has have had not into than then his her their he she they "
+    "there between both same"
+)
+_PLAIN = frozenset(_PLAIN_WORDS.split())
+_CUES = {
+    "born": {"born", "birth"},
+    "died": {"died", "death", "dead"},
+    "directed": {"direc", "film"},
+    "family": {"son", "daugh", "fathe", "mothe", "marri", "wife", "husba", "spous"},
+    "by": {"by"},
+    "won": {"won", "award", "prize", "winne"},
+    "founded": {"found", "estab", "opene", "launc"},
+    "named": {"named", "calle", "known"},
+    "located": {"locat", "based", "situa"},
+}
+_IN = re.compile(r"\b(?:in|at|on|from)\s+(?:the\s+)?$")
+_DASH = re.compile(r"[\u2013-]\s*$")
+_PEOPLE = re.compile(r"(?:an|ish|ese|ch)$")
+_SPAN_FEATURES = (
+    *(f"kind_{kind}" for kind in KINDS),
+    "words", "characters", "has_capital", "has_digit", "of_people", "share_in_question", "is_in_question",
+    "is_own_title", "is_other_title", "sentence_covers", "sentence", "place", "nearest_question_word", "left_covers",
+    "right_covers", "near_covers", "follows_in", "in_parenthesis", "after_dash", "ends_sentence",
+    *(f"near_{cue}" for cue in _CUES),
+    "passage", "passages", "title_in_question", "titles_in_question", "linked_from_named", "links_out",
+    "passage_covers", "passage_covers_below_best", "occurs_in", "first_year_rank", "second_year_rank",
+    "linked_first_year_rank", "linked_second_year_rank", "is_first_year_of_passage", "weight",
+)  # fmt: skip
+READ_FEATURES = (
+    "read_start", "read_end", "read_span", "read_below_best", "read_all", "read_passage", "read_best", "read_none",
+    "read_yes_no", "read_rank", "in_best_read", "holds_best_read", "read_linked",
+)  # fmt: skip
+FEATURES = (*ASKED_FEATURES, *_SPAN_FEATURES, *READ_FEATURES)
+
+
+@dataclass(frozen=True)
+class Spans:
+    """The candidates of a question with their features.
+
+    :param candidates: The spans.
+    :param keys: For each the text by which equal answers are known.
+    :param rows: Their features, a row each; see :data:`FEATURES`.
+    """
+
+    candidates: list[SpanCandidate]
+    keys: list[str]
+    rows: Values
+
+
+def answer_key(text: str) -> str:
+    """Normalise an answer, so that equal ones are known.
+
+    :param text: The answer.
+    :returns: Its words without articles, case and punctuation.
+    """
+    words = comparable(text).split()
+    return " ".join(word for word in words if word not in ("a", "an", "the")) or " ".join(words)
+
+
+def stem(word: str) -> str:
+    """Cut a word to its beginning.
+
+    :param word: A word in lower case.
+    :returns: Five letters of a longer word, else the word without the s of a plural.
+    """
+    return word[:5] if len(word) > 5 else word.rstrip("s")
+
+
+class PassageWords:
+    """A passage as words with their places.
+
+    :param title: The title.
+    :param text: The text.
+    :param asked: The weights of the stems of the question.
+    """
+
+    def __init__(self, title: str, text: str, asked: dict[str, float]):
+        self.title = comparable(short_title(title))
+        self.text = passage_text(title, text)
+        self.spoken = f" {comparable(self.text)} "
+        if self.text == text:
+            # The number of a record is no name.
+            self.title = ""
+        words = [(match.start(), match.end(), stem(match.group().lower())) for match in _WORD.finditer(self.text)]
+        self.begins = [word[0] for word in words]
+        self.stems = [word[2] for word in words]
+        self.weights = [asked.get(one, 0.0) for one in self.stems]
+        self.covers = sum(asked[one] for one in {*self.stems} & asked.keys())
+        self.sentences = [0, *(match.end() for match in _SENTENCE.finditer(self.text))]
+        edges = [bisect_left(self.begins, begin) for begin in self.sentences] + [len(words)]
+        self.sentence_covers = [
+            sum(asked[one] for one in {*self.stems[left:right]} & asked.keys()) for left, right in pairwise(edges)
+        ]
+        self.years = [int(year) for year in YEAR.findall(text)]
+        # The last bracket at each place, to know what is within.
+        self.in_brackets = _bracketed(self.text)
+
+
+def _bracketed(text: str) -> list[tuple[int, int]]:
+    return [match.span() for match in re.finditer(r"\([^()]*\)", text)]
+
+
+def span_features(
+    question: str, passages: Sequence[tuple[str, str]], scores: EncoderScores | None, weight: WordWeight
+) -> Spans:
+    """Compute the features of all spans of passages that may answer a question.
+
+    :param question: The question.
+    :param passages: Title and text of each.
+    :param scores: What the encoder says of them; None leaves its features empty.
+    :param weight: The weight of a word, from 0 to 1.
+    :returns: The candidates with their features.
+    """
+    spoken = f" {comparable(question)} "
+    asked = question_weights(question, weight)
+    words = [PassageWords(title, text, asked) for title, text in passages]
+    candidates = [one for place, passage in enumerate(passages) for one in span_candidates(place, *passage)]
+    proposed = scores.best_spans(20) if scores is not None else []
+    known = {(one.passage, one.begin, one.end) for one in candidates}
+    candidates += [one for one in proposed if (one.passage, one.begin, one.end) not in known]
+    if not candidates:
+        return Spans([], [], np.zeros((0, len(FEATURES)), np.float32))
+    keys = [answer_key(one.text) for one in candidates]
+    links = _Links(spoken, words)
+    occurs = {key: sum(f" {key} " in word.spoken for word in words) for key in set(keys)}
+    form = asked_for(question)
+    stems = set(asked)
+    best_covers = max(word.covers for word in words)
+    rows = [
+        form
+        + _features_of(one, key, words[one.passage], spoken, stems, weight)
+        + links.features_of(one, key, words)
+        + [
+            words[one.passage].covers,
+            words[one.passage].covers - best_covers,
+            occurs[key],
+            *links.year_ranks(one, key),
+            float(one.kind in ("date", "year") and one.text[-4:] == str(next(iter(words[one.passage].years), ""))),
+            max((weight(word) for word in key.split()), default=0.0),
+        ]
+        for one, key in zip(candidates, keys, strict=True)
+    ]
+    read = _read_features(candidates, keys, proposed, scores, links)
+    return Spans(candidates, keys, np.concatenate([np.array(rows, np.float32), read], axis=1))
+
+
+def question_weights(question: str, weight: WordWeight) -> dict[str, float]:
+    """Weigh the words of a question.
+
+    :param question: The question.
+    :param weight: The weight of a word.
+    :returns: For each stem its share of the weight of all.
+    """
+    found = {stem(word): weight(word) for word in _WORD.findall(question.lower()) if word not in _PLAIN}
+    total = sum(found.values()) or 1.0
+    return {one: value / total for one, value in found.items()}
+
+
+def _features_of(
+    one: SpanCandidate, key: str, passage: PassageWords, spoken: str, asked: set[str], weight: WordWeight
+) -> list[float]:
+    first = bisect_left(passage.begins, one.begin)
+    after = bisect_left(passage.begins, one.end)
+    left = passage.stems[max(0, first - _NEAR) : first]
+    right = passage.stems[after : after + _NEAR]
+    left_weights = passage.weights[max(0, first - _NEAR) : first]
+    right_weights = passage.weights[after : after + _NEAR]
+    distances = [len(left) - place for place, value in enumerate(left_weights) if value]
+    distances += [place + 1 for place, value in enumerate(right_weights) if value]
+    own = passage.stems[first:after]
+    sentence = max(0, bisect_right(passage.sentences, one.begin) - 1)
+    near = {*left, *right}
+    before = passage.text[max(0, one.begin - 9) : one.begin]
+    follows = passage.text[one.end : one.end + 1]
+    return [
+        *(float(one.kind == kind) for kind in KINDS),
+        len(own),
+        len(one.text),
+        float(one.text[:1].isupper()),
+        float(any(sign.isdigit() for sign in one.text)),
+        float(_PEOPLE.search(one.text) is not None),
+        sum(word in asked for word in own) / max(1, len(own)),
+        float(bool(key) and f" {key} " in spoken),
+        float(bool(key) and key == passage.title),
+        0.0,
+        passage.sentence_covers[sentence],
+        sentence,
+        one.begin / max(1, len(passage.text)),
+        min(distances, default=9),
+        sum(left_weights),
+        sum(right_weights),
+        max([*left_weights, *right_weights], default=0.0),
+        float(_IN.search(before) is not None),
+        float(any(begin < one.begin < end for begin, end in passage.in_brackets)),
+        float(_DASH.search(before) is not None),
+        float(follows in (".", ";", "")),
+        *(float(not stems.isdisjoint(near if cue in ("family", "won") else left)) for cue, stems in _CUES.items()),
+        one.passage,
+    ]
+
+
+_OTHER_TITLE = len(KINDS) + 8
+
+
+class _Links:
+    """Which passage mentions the title of which, and what the years in them say.
+
+    :param spoken: The question, comparable.
+    :param words: The passages.
+    """
+
+    def __init__(self, spoken: str, words: Sequence[PassageWords]):
+        count = len(words)
+        self.titles = [word.title for word in words]
+        self.named = [bool(title) and f" {title} " in spoken for title in self.titles]
+        self.mentions = [
+            [one != other and bool(self.titles[other]) and f" {self.titles[other]} " in words[one].spoken
+             for other in range(count)]
+            for one in range(count)
+        ]  # fmt: skip
+        self.linked = [
+            max((1.0 if self.named[one] else 0.5 for one in range(count) if self.mentions[one][other]), default=0.0)
+            for other in range(count)
+        ]
+        first = [word.years[0] if word.years else 0 for word in words]
+        second = [word.years[1] if len(word.years) > 1 else 0 for word in words]
+        self._years = (first, second, self._through_links(first), self._through_links(second))
+        self._ranks = [[self._rank(years, place) for years in self._years] for place in range(count)]
+        self._place_of = {title: place for place, title in reversed(list(enumerate(self.titles))) if title}
+
+    def _through_links(self, years: Sequence[int]) -> list[int]:
+        return [
+            min((year for other, year in enumerate(years) if row[other] and not self.named[other] and year), default=0)
+            for row in self.mentions
+        ]
+
+    def _rank(self, years: Sequence[int], place: int) -> float:
+        """Count how many of the passages that the question names have an earlier year, less those with a later one."""
+        if not years[place]:
+            return 0.0
+        others = [years[other] for other, named in enumerate(self.named) if named and other != place and years[other]]
+        return float(sum(year < years[place] for year in others) - sum(year > years[place] for year in others))
+
+    def place_of(self, one: SpanCandidate, key: str) -> int:
+        """Find the passage that a span is about: the one with that title, else its own."""
+        return self._place_of.get(key, one.passage)
+
+    def features_of(self, one: SpanCandidate, key: str, words: Sequence[PassageWords]) -> list[float]:
+        place = one.passage
+        return [
+            len(words),
+            float(self.named[place]),
+            sum(self.named),
+            self.linked[place],
+            float(any(self.mentions[place])),
+        ]
+
+    def year_ranks(self, one: SpanCandidate, key: str) -> list[float]:
+        return self._ranks[self.place_of(one, key)]
+
+
+def _read_features(
+    candidates: Sequence[SpanCandidate],
+    keys: Sequence[str],
+    proposed: Sequence[SpanCandidate],
+    scores: EncoderScores | None,
+    links: _Links,
+) -> Values:
+    if scores is None:
+        return np.full((len(candidates), len(READ_FEATURES)), np.nan, np.float32)
+    both = np.array([scores.scores_of(one) for one in candidates])
+    span = np.maximum(both.sum(axis=1), LEAST)
+    best = float(span.max())
+    by_key: defaultdict[str, float] = defaultdict(float)
+    for key, value in zip(keys, span, strict=True):
+        by_key[key] += float(np.exp(value))
+    shares = scores.passage_shares()
+    ranked = {key: rank for rank, key in enumerate(sorted(by_key, key=by_key.__getitem__, reverse=True))}
+    top = proposed[0] if proposed else candidates[int(span.argmax())]
+    linked_share = [
+        max((float(shares[other]) for other in range(len(row)) if row[other] and other < len(shares)), default=0.0)
+        for row in links.mentions
+    ]
+    none, yes_no = float(scores.kinds[3]), float(scores.kinds[1] + scores.kinds[2])
+    rows = [
+        [
+            *both[place],
+            span[place],
+            span[place] - best,
+            max(LEAST, float(np.log(by_key[key] + 1e-12))),
+            shares[one.passage],
+            best,
+            none,
+            yes_no,
+            min(30, ranked[key]),
+            float(one.passage == top.passage and top.begin <= one.begin and one.end <= top.end),
+            float(one.passage == top.passage and one.begin <= top.begin and top.end <= one.end),
+            linked_share[one.passage],
+        ]
+        for place, (one, key) in enumerate(zip(candidates, keys, strict=True))
+    ]
+    return np.array(rows, np.float32)
+
+
+def word_weights(tokenizer: object) -> WordWeight:
+    """Weigh words by how rare they are: the vocabulary of the encoder is sorted by that.
+
+    :param tokenizer: See :func:`prefrag.components.reader.reader_input.load_tokenizer`.
+    :returns: A function from a word in lower case to its weight: 0 for the commonest, 1 where it is no entry.
+    """
+    known: dict[str, int] = tokenizer.get_vocab()  # type: ignore[attr-defined]
+    # Before the commonest word there are signs and single letters.
+    first, size = known.get("the", 0), len(known)
+
+    def weight(word: str) -> float:
+        number = known.get(word)
+        if number is None:
+            return 1.0
+        return float(np.log1p(max(0, number - first)) / np.log1p(max(1, size - first)))
+
+    return weight
+
+
+def question_cover(question: str, passages: Sequence[tuple[str, str]], weight: WordWeight) -> tuple[float, float]:
+    """Measure how much of a question's words passages hold.
+
+    :param question: The question.
+    :param passages: Title and text of each.
+    :param weight: See :func:`word_weights`.
+    :returns: The share that all hold, and the largest share that two hold.
+    """
+    asked = question_weights(question, weight)
+    held = [
+        {stem(word) for word in _WORD.findall(passage_text(*passage).lower())} & asked.keys() for passage in passages
+    ]
+    every = sum(asked[one] for one in set().union(*held)) if held else 0.0
+    two = max((sum(asked[word] for word in one | other) for one in held for other in held), default=0.0)
+    return every, two

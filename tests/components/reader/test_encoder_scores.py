@@ -1,0 +1,51 @@
+"""What is made of the scores of the encoder."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from prefrag.components.reader.encoder_scores import LEAST, EncoderScores, Scored
+from prefrag.components.reader.reader_input import ReaderInput
+from prefrag.components.reader.span_candidates import SpanCandidate
+
+
+def scored(text: str, start: int, end: int, none: float = 0.0, height: float = 5.0) -> Scored:
+    """A question of one token and a passage whose words are tokens; the scores point at two of them."""
+    begins = [place for place in range(len(text)) if place == 0 or text[place - 1] == " "]
+    ends = [text.find(" ", begin) if " " in text[begin:] else len(text) for begin in begins]
+    count = len(begins)
+    encoded = ReaderInput([0] * (count + 1), [0, *[1] * count], [text], [-1, *[0] * count], [0, *begins], [0, *ends])
+    starts, stops = np.zeros(count + 1), np.zeros(count + 1)
+    starts[start + 1], stops[end + 1] = height, height
+    return Scored(encoded, starts, stops, np.array([0.0, 0.0, 0.0, none]))
+
+
+def test_the_best_span_runs_from_the_best_start_to_the_best_end():
+    [best] = EncoderScores([scored("she met Ann Low there", 2, 3)]).best_spans(1)
+
+    assert (best.text, best.begin, best.end) == ("Ann Low", 8, 15)
+
+
+def test_a_span_never_ends_before_it_begins():
+    for one in EncoderScores([scored("she met Ann Low there", 3, 1)]).best_spans(5):
+        assert one.begin < one.end
+
+
+def test_spans_of_all_parts_compete():
+    parts = [scored("she met Ann", 2, 2, height=4), scored("he met Bea", 2, 2, height=6)]
+
+    scores = EncoderScores(parts)
+
+    assert [(one.text, one.passage) for one in scores.best_spans(2)] == [("Bea", 1), ("Ann", 0)]
+    assert scores.passage_shares().sum() == pytest.approx(1)
+
+
+def test_a_span_between_tokens_has_the_least_score():
+    scores = EncoderScores([scored("she met Ann", 2, 2)])
+
+    assert scores.scores_of(SpanCandidate(0, "he", "phrase", 1, 3)) == (LEAST, pytest.approx(scores.end[1]))
+
+
+def test_an_answer_may_be_in_the_part_that_is_likeliest_to_hold_one():
+    assert EncoderScores([scored("a b", 0, 0, none=9), scored("c d", 0, 0, none=-9)]).kinds[3] < 0.1

@@ -1,0 +1,106 @@
+"""The reader that ships, on passages of a made-up place."""
+
+from __future__ import annotations
+
+import pytest
+from haystack import Document
+
+from prefrag.components.reader.extractive_reader import ExtractiveReader
+from prefrag.components.reader.reader import ReaderMissing
+from tests.components.serialisation import rebuilt
+
+HALL = Document(
+    content="Every sensor is compared with a reference here. The hall opened in 1966 next to the harbour of Pellhaven.",
+    meta={"title": "Calibration Hall"},
+)
+YARD = Document(
+    content="Gustav Ostermoor opened his yard in Saltreach with borrowed tools. Margarete Low now leads the yard.",
+    meta={"title": "Ostermoor Shipyard"},
+)
+
+
+@pytest.fixture(scope="module")
+def reader() -> ExtractiveReader:
+    return ExtractiveReader()
+
+
+def test_the_answer_stands_in_the_sentence_of_the_document_that_is_named(reader):
+    found = reader.read("When did the Calibration Hall open?", [YARD, HALL])
+
+    assert found[0].text == "1966"
+    assert found[0].document is HALL
+    assert found[0].sentence == "The hall opened in 1966 next to the harbour of Pellhaven."
+
+
+def test_a_question_for_yes_or_no_is_answered_so_with_a_sentence_as_evidence(reader):
+    found = reader.read("Was the Calibration Hall opened next to a harbour?", [YARD, HALL])
+
+    assert sorted(one.text for one in found) == ["no", "yes"]
+    assert sum(one.probability for one in found) == pytest.approx(1, abs=1e-6)
+    assert found[0].sentence.startswith("The hall opened")
+
+
+def test_the_likeliest_comes_first_and_probabilities_add_up_to_one_at_most(reader):
+    found = reader.read("Who leads the Ostermoor Shipyard?", [YARD, HALL])
+
+    probabilities = [one.probability for one in found]
+    assert probabilities == sorted(probabilities, reverse=True)
+    assert sum(probabilities) <= 1 + 1e-6
+    assert len({one.text for one in found}) == len(found) == 5
+
+
+@pytest.mark.parametrize(
+    ("question", "documents"),
+    [
+        pytest.param("Who leads the yard?", [], id="no documents"),
+        pytest.param("Who leads the yard?", [Document(content=None), Document(content=" ")], id="no text"),
+        pytest.param("Wer leitet heute die Werft?", [YARD], id="another language"),
+        pytest.param("How many more people work there than here?", [YARD], id="a difference"),
+    ],
+)
+def test_what_cannot_be_answered_is_not_guessed_at(reader, question, documents):
+    assert reader.read(question, documents) == []
+
+
+def test_more_documents_than_fit_together_are_read_in_turns(reader):
+    others = [
+        Document(content=f"Ferry {number} is painted white.", meta={"title": f"Ferry {number}"}) for number in range(9)
+    ]
+
+    found = reader.read("When did the Calibration Hall open?", [*others, HALL])
+
+    assert found[0].document is HALL
+
+
+def test_only_the_first_documents_are_read():
+    found = ExtractiveReader(max_documents=1).read("When did the Calibration Hall open?", [YARD, HALL])
+
+    assert all(one.document is YARD for one in found)
+
+
+async def test_it_reads_off_the_event_loop(reader):
+    question = "When did the Calibration Hall open?"
+
+    assert await reader.read_async(question, [HALL]) == reader.read(question, [HALL])
+
+
+def test_it_is_rebuilt_from_its_settings():
+    again = rebuilt(ExtractiveReader(max_documents=7, threads=2, candidates=3))
+
+    assert (again.max_documents, again.threads, again.candidates) == (7, 2, 3)
+
+
+def test_a_reader_that_is_absent_says_how_to_get_one(tmp_path):
+    with pytest.raises(ReaderMissing, match="prefrag train reader"):
+        ExtractiveReader(str(tmp_path)).warm_up()
+
+
+@pytest.mark.parametrize("setting", ["max_documents", "threads", "candidates"])
+def test_a_setting_under_one_is_refused(setting):
+    with pytest.raises(ValueError, match=setting):
+        ExtractiveReader(**{setting: 0})
+
+
+def test_an_empty_model_is_refused():
+    with pytest.raises(ValueError, match="model is empty"):
+        ExtractiveReader(model="")

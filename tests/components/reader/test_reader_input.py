@@ -1,0 +1,62 @@
+"""What the encoder of the reader is given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from prefrag.components.reader.reader_input import encode, passage_text
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    """A word is a token."""
+    words = ["[UNK]", "[CLS]", "[SEP]", "who", "built", "the", "mill", "ann", "did", "."]
+    made = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, unk_token="[UNK]"))
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return made
+
+
+def test_the_question_comes_first_and_each_passage_ends_with_a_separator(tokenizer):
+    encoded = encode(tokenizer, "who built", [("", "ann did"), ("", "the mill")])
+
+    assert [tokenizer.id_to_token(one) for one in encoded.ids] == (
+        ["[CLS]", "who", "built", "[SEP]", "ann", "did", "[SEP]", "the", "mill", "[SEP]"]
+    )
+    assert encoded.types == [0, 0, 0, 0, 1, 1, 1, 1, 1, 1]
+    assert encoded.passage == [-1, -1, -1, -1, 0, 0, -1, 1, 1, -1]
+
+
+def test_each_token_knows_its_place_in_the_text(tokenizer):
+    encoded = encode(tokenizer, "who", [("Mill", "ann did")])
+
+    spans = [
+        encoded.texts[p][b:e] for p, b, e in zip(encoded.passage, encoded.begin, encoded.end, strict=True) if p >= 0
+    ]
+    assert spans == ["Mill", ".", "ann", "did"]
+
+
+def test_a_title_comes_before_the_text_but_not_the_number_of_a_record():
+    assert passage_text("The Mill", "Ann built it.") == "The Mill. Ann built it."
+    assert passage_text("PMID 23649844", "Ann built it.") == "Ann built it."
+    assert passage_text("", "Ann built it.") == "Ann built it."
+
+
+def test_only_the_longest_passages_are_cut(tokenizer):
+    encoded = encode(tokenizer, "who", [("", "ann did"), ("", "mill " * 50), ("", "the " * 40)], longest=30)
+
+    assert len(encoded.ids) <= 30
+    assert [encoded.passage.count(place) for place in range(3)] == [2, 11, 11]
+
+
+@given(lengths=st.lists(st.integers(0, 60), max_size=6), longest=st.integers(20, 64))
+def test_the_input_is_never_longer_than_allowed_and_full_where_it_can_be(tokenizer, lengths, longest):
+    encoded = encode(tokenizer, "who", [("", "mill " * length) for length in lengths], longest=longest)
+
+    whole = 3 + sum(lengths) + len(lengths)
+    assert len(encoded.ids) <= longest
+    assert len(encoded.ids) > longest - max(1, len(lengths)) or len(encoded.ids) == whole

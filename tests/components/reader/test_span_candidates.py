@@ -1,0 +1,48 @@
+"""Which spans of a passage may be an answer."""
+
+from __future__ import annotations
+
+import pytest
+
+from prefrag.components.reader.reader_input import passage_text
+from prefrag.components.reader.span_candidates import span_candidates
+
+TEXT = (
+    'Maud Ferrant, a lathe maker from Oskerry, founded the "Tidal Works" on 4 March 1923 with about 720 people. '
+    "The University of Tolmouth gave her the Halvard Prize in 1969."
+)
+
+
+@pytest.mark.parametrize(
+    ("span", "kind"),
+    [
+        ("Maud Ferrant", "name"),
+        ("Tidal Works", "quotation"),
+        ("4 March 1923", "date"),
+        ("1969", "year"),
+        ("720", "number"),
+        ("The University of Tolmouth", "name"),
+        ("lathe maker", "phrase"),
+        ("Tidewright", "title"),
+    ],
+)
+def test_names_dates_numbers_quotations_phrases_and_the_title_are_candidates(span, kind):
+    assert (span, kind) in [(one.text, one.kind) for one in span_candidates(0, "Tidewright (firm)", TEXT)]
+
+
+def test_each_candidate_knows_its_place_in_what_the_encoder_sees():
+    whole = passage_text("Tidewright", TEXT)
+
+    for one in span_candidates(3, "Tidewright", TEXT):
+        assert whole[one.begin : one.end] == one.text
+        assert one.passage == 3
+
+
+def test_no_place_is_named_twice():
+    places = [(one.begin, one.end) for one in span_candidates(0, "", TEXT)]
+
+    assert len(places) == len(set(places))
+
+
+def test_a_passage_without_text_has_no_candidates():
+    assert span_candidates(0, "", "") == []

@@ -1,0 +1,64 @@
+"""The features of spans, for trees."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from prefrag.components.reader.span_features import FEATURES, answer_key, question_cover, span_features
+
+PASSAGES = [
+    ("Silver Anna", "Silver Anna is a ferry. It was built by the Ostermoor Yard in 1931."),
+    ("Ostermoor Yard", "The Ostermoor Yard was founded by Gustav Low in 1887."),
+]
+QUESTION = "Who founded the yard that built Silver Anna?"
+
+
+def weight(word: str) -> float:
+    return 0.1 if len(word) < 4 else 1.0
+
+
+def feature(text: str, name: str) -> float:
+    spans = span_features(QUESTION, PASSAGES, None, weight)
+    place = next(place for place, one in enumerate(spans.candidates) if one.text == text)
+    return float(spans.rows[place][FEATURES.index(name)])
+
+
+def test_each_span_has_a_row():
+    spans = span_features(QUESTION, PASSAGES, None, weight)
+
+    assert spans.rows.shape == (len(spans.candidates), len(FEATURES)) == (len(spans.keys), len(FEATURES))
+
+
+def test_a_name_of_the_question_is_known():
+    assert feature("Silver Anna", "is_in_question") == 1
+    assert feature("Gustav Low", "is_in_question") == 0
+
+
+def test_a_passage_is_linked_where_the_named_one_mentions_its_title():
+    assert feature("Gustav Low", "linked_from_named") == 1
+    assert feature("1931", "linked_from_named") == 0
+
+
+def test_what_stands_around_a_span_is_known():
+    assert feature("Gustav Low", "near_founded") == 1
+    assert feature("Gustav Low", "near_by") == 1
+    assert feature("1887", "follows_in") == 1
+
+
+def test_without_an_encoder_its_features_are_empty():
+    assert np.isnan(feature("Gustav Low", "read_span"))
+
+
+def test_equal_answers_have_one_key():
+    assert answer_key("The Ostermoor Yard") == answer_key("ostermoor yard.") == "ostermoor yard"
+    assert answer_key("The The") == "the the"
+
+
+def test_all_passages_together_cover_more_of_a_question_than_one():
+    every, two = question_cover(QUESTION, PASSAGES, weight)
+
+    assert every == two > question_cover(QUESTION, PASSAGES[1:], weight)[0]
+
+
+def test_no_passages_have_no_spans():
+    assert span_features(QUESTION, [], None, weight).candidates == []

@@ -1,0 +1,56 @@
+"""How the reader's answers are measured, and from which probability on they are given."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from prefrag.components.reader.span_features import Spans
+from prefrag.training.reader.answers import Given, ReadExample, choose_threshold, given_and_right, part_of
+from prefrag.training.reader.examples import Example
+
+
+def given(text: str, probability: float, gold: str = "Ann Low") -> Given:
+    example = Example("q", "Who?", (), (gold,), (), "span", "made up")
+    spans = Spans([], [], np.zeros((0, 1)))
+    return Given(ReadExample(example, None, spans, None, np.zeros(0), (0.0, 0.0)), text, None, probability)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_exact", "is_right"),
+    [
+        ("Ann Low", True, True),
+        ("the poet Ann Low", False, True),
+        ("Ann", False, False),
+        ("Bea", False, False),
+        ("", False, False),
+    ],
+)
+def test_an_answer_is_right_where_it_holds_a_right_one(text, is_exact, is_right):
+    assert (given(text, 1).is_exact, given(text, 1).is_right) == (is_exact, is_right)
+
+
+def test_what_is_given_and_what_of_it_is_right():
+    answers = [given("Ann Low", 0.9), given("Bea", 0.8), given("Ann Low", 0.2), given("", 1.0)]
+
+    assert given_and_right(answers, 0.5) == (0.5, 0.5)
+    assert given_and_right(answers, 0.95) == (0, 0)
+
+
+def test_the_threshold_is_the_lowest_above_which_enough_is_right():
+    answers = [given("Ann Low" if number % 10 else "Bea", 0.5 + number / 200) for number in range(100)]
+    answers += [given("Bea", number / 200) for number in range(100)]
+
+    threshold = choose_threshold(answers, 0.75)
+
+    assert given_and_right(answers, threshold)[1] >= 0.75
+    assert 0.3 < threshold < 0.5
+
+
+def test_where_nothing_is_right_nothing_is_given():
+    assert choose_threshold([given("Bea", 0.5)] * 20, 0.75) == 1
+
+
+def test_a_question_is_always_in_the_same_part():
+    assert part_of("q", 5, 7) == part_of("q", 5, 7)
+    assert {part_of(str(number), 5, 7) for number in range(100)} == set(range(5))

@@ -1,0 +1,82 @@
+"""A phase of the encoder's training: how much it reads, and that it learns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="training needs PyTorch (the extra `train`)")
+pytest.importorskip("transformers", reason="training needs transformers (the extra `train`)")
+
+from prefrag.training.reader.encoder import ReaderEncoder, mean_of  # noqa: E402
+from prefrag.training.reader.encoder_training import Phase, train_phase  # noqa: E402
+from prefrag.training.reader.examples import Example  # noqa: E402
+
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "who", "built", "the", "mill", "ann", "bea", "low", "did"]
+
+
+@pytest.fixture
+def tokenizer() -> Any:
+    from tokenizers import Tokenizer, models, pre_tokenizers
+
+    made = Tokenizer(models.WordLevel({word: number for number, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return made
+
+
+@pytest.fixture
+def encoder() -> ReaderEncoder:
+    from transformers import BertConfig
+
+    torch.manual_seed(1)
+    return ReaderEncoder(
+        BertConfig(
+            vocab_size=len(WORDS), hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32
+        )
+    )
+
+
+EXAMPLES = [
+    Example(str(n), "who built the mill", (("", "ann did"),), ("ann",), (0,), "span", "made up") for n in range(9)
+]
+
+
+def train(encoder: ReaderEncoder, tokenizer: Any, file: Path, epochs: float) -> int:
+    phase = Phase("tiny", epochs, 1e-2, minutes=1, batch_tokens=1, warm_up=1)
+    return train_phase(encoder, tokenizer, EXAMPLES, 64, phase, 7, file, on_progress=lambda line: None)
+
+
+@pytest.mark.parametrize(("epochs", "steps"), [(1.0, 9), (1.6, 14), (2.5, 22)])
+def test_each_example_is_seen_as_often_as_set(encoder, tokenizer, tmp_path, epochs, steps):
+    assert train(encoder, tokenizer, tmp_path / "tiny.pt", epochs) == steps
+
+
+def test_it_learns_where_the_answer_is(encoder, tokenizer, tmp_path):
+    train(encoder, tokenizer, tmp_path / "tiny.pt", 12)
+
+    # [CLS] who built the mill [SEP] ann did [SEP]
+    ids = torch.tensor([[2, 4, 5, 6, 7, 3, 8, 11, 3]])
+    start, end, kind = encoder(ids, torch.ones_like(ids), torch.tensor([[0] * 6 + [1] * 3]))
+    assert int(start[0, 6:].argmax()) == int(end[0, 6:].argmax()) == 0
+    assert int(kind.argmax()) == 0
+
+
+def test_a_phase_that_is_done_is_not_done_again(encoder, tokenizer, tmp_path):
+    train(encoder, tokenizer, tmp_path / "tiny.pt", 2)
+    again = mean_of([encoder])
+    with torch.no_grad():
+        for value in again.parameters():
+            value.zero_()
+
+    assert train(again, tokenizer, tmp_path / "tiny.pt", 2) == 18
+    assert torch.equal(again.span.weight, encoder.span.weight)
+
+
+def test_the_mean_of_encoders_has_the_mean_of_their_weights(encoder):
+    other = mean_of([encoder])
+    with torch.no_grad():
+        other.span.bias += 2
+
+    assert torch.allclose(mean_of([encoder, other]).span.bias, encoder.span.bias + 1)

@@ -1,0 +1,1 @@
+"""Train the reader, which answers questions with spans of documents."""

@@ -1,0 +1,34 @@
+"""Write the card of a reader: what it was trained on, and how."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+CARD = "card.json"
+
+
+def write_card(folder: Path, facts: dict[str, Any]) -> None:
+    """Write the card, for programs and for people.
+
+    :param folder: The folder of the reader.
+    :param facts: The facts of the training.
+    """
+    facts = {**facts, "bytes": {file.name: file.stat().st_size for file in sorted(folder.iterdir()) if file.is_file()}}
+    (folder / CARD).write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    lines = [
+        "# A reader of `prefrag train reader`",
+        "",
+        f"Seed {facts['seed']}, encoder {facts['encoder']}, {facts['seconds']} s.",
+        "",
+        "| training questions, not seen by what answers them | n | exact | answers given | of these right |",
+        "|---|---|---|---|---|",
+        *(
+            f"| {name} | {one['questions']} | {one['exact']:.1%} | {one['given']:.1%} | {one['right']:.1%} |"
+            for name, one in facts["held_back"].items()
+        ),
+        "",
+        f"An answer is given from a probability of {facts['threshold']:.3f} on.",
+    ]
+    (folder / "card.md").write_text("\n".join(lines) + "\n", encoding="utf-8")

@@ -1,0 +1,176 @@
+"""The encoder of the reader with its heads, and the loss that it learns from."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+from transformers import BertConfig, BertModel
+from transformers.utils import logging
+
+from prefrag.components.reader.reader_input import LONGEST, encode
+from prefrag.training.reader.examples import Example, find_answers
+
+KINDS = ("span", "yes", "no", "none")
+_MASKED = -1e4
+
+
+class ReaderEncoder(nn.Module):
+    """A BERT encoder with a head for starts and ends of spans and one for the kind of the answer.
+
+    :param config: The settings of the encoder.
+    """
+
+    def __init__(self, config: BertConfig):
+        super().__init__()
+        # Without dropout: an example is seen once or twice, and on a CPU drawing the masks takes half of the time.
+        config.hidden_dropout_prob = config.attention_probs_dropout_prob = 0.0
+        self.encoder = BertModel(config, add_pooling_layer=False)
+        # On a CPU the fused attention is slow backwards: without it a step takes two thirds of the time.
+        self.encoder.set_attn_implementation("eager")
+        self.span = nn.Linear(config.hidden_size, 2)
+        self.kind = nn.Linear(config.hidden_size, len(KINDS))
+        for head in (self.span, self.kind):
+            nn.init.normal_(head.weight, std=0.02)
+            nn.init.zeros_(head.bias)
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, position_ids: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Score the tokens.
+
+        :param input_ids: The numbers of the tokens, by sequence.
+        :param attention_mask: 1 for a token, 0 for padding.
+        :param token_type_ids: 0 in the question, 1 in the passages.
+        :param position_ids: The positions; by default counted from 0.
+        :returns: For each token its scores as start and as end of the answer, and for each sequence its score for each
+            of :data:`KINDS`.
+        """
+        hidden = self.encoder(
+            input_ids=input_ids,
+            attention_mask=attention_mask,
+            token_type_ids=token_type_ids,
+            position_ids=position_ids,
+        ).last_hidden_state
+        scores = self.span(hidden)
+        return scores[..., 0], scores[..., 1], self.kind(hidden[:, 0])
+
+
+def pretrained(folder: Path, seed: int) -> ReaderEncoder:
+    """Start from a pretrained encoder.
+
+    :param folder: Its ``config.json`` and weights.
+    :param seed: The seed of the heads.
+    :returns: The encoder with heads that know nothing yet.
+    """
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    encoder = BertModel.from_pretrained(folder, add_pooling_layer=False)
+    torch.manual_seed(seed)
+    reader = ReaderEncoder(encoder.config)
+    reader.encoder.load_state_dict(encoder.state_dict())
+    return reader
+
+
+def mean_of(readers: Sequence[ReaderEncoder]) -> ReaderEncoder:
+    """Average the weights of encoders that were trained from one.
+
+    :param readers: The encoders; of one, the mean is a copy.
+    :returns: The mean.
+    """
+    mean = ReaderEncoder(readers[0].encoder.config)
+    weights = [one.state_dict() for one in readers]
+    mean.load_state_dict(
+        {
+            name: value if not value.is_floating_point() else torch.stack([one[name] for one in weights]).mean(0)
+            for name, value in weights[0].items()
+        }
+    )
+    return mean
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """An example as tokens.
+
+    :param ids: Their numbers.
+    :param types: 0 in the question, 1 in the passages.
+    :param is_text: Whether a token belongs to a passage.
+    :param starts: Where a right answer starts.
+    :param ends: Where a right answer ends.
+    :param kind: The place of its kind in :data:`KINDS`.
+    :param question: The number of the question's tokens, with its separators.
+    """
+
+    ids: list[int]
+    types: list[int]
+    is_text: list[bool]
+    starts: list[int]
+    ends: list[int]
+    kind: int
+    question: int
+
+
+def tokens_of(tokenizer: object, example: Example, longest: int = LONGEST) -> Tokens | None:
+    """Make tokens of an example.
+
+    :param tokenizer: See :func:`prefrag.components.reader.reader_input.load_tokenizer`.
+    :param example: The example.
+    :param longest: The most tokens.
+    :returns: The tokens; None where the example has a span for an answer, and the part that fits does not hold it.
+    """
+    encoded = encode(tokenizer, example.question, example.passages, longest)
+    starts: set[int] = set()
+    ends: set[int] = set()
+    if example.kind == "span":
+        begins = {(encoded.passage[place], encoded.begin[place]): place for place in range(len(encoded.ids))}
+        stops = {(encoded.passage[place], encoded.end[place]): place for place in range(len(encoded.ids))}
+        for gold in example.gold:
+            for answer in example.answers:
+                for place in find_answers(encoded.texts[gold], answer):
+                    start, end = begins.get((gold, place)), stops.get((gold, place + len(answer.strip())))
+                    if start is not None and end is not None:
+                        starts.add(start)
+                        ends.add(end)
+        if not starts:
+            return None
+    is_text = [place >= 0 for place in encoded.passage]
+    kind = KINDS.index(example.kind)
+    return Tokens(encoded.ids, encoded.types, is_text, sorted(starts), sorted(ends), kind, encoded.types.count(0))
+
+
+def loss_of(reader: ReaderEncoder, batch: Sequence[Tokens], draw: random.Random | None = None) -> Tensor:
+    """Compute the loss of a batch: of the kind, and of the start and end of spans, any right place of which will do.
+
+    :param reader: The encoder.
+    :param batch: Examples as tokens.
+    :param draw: Where given, the passages of every second example are moved to drawn positions, so that the late
+        positions of long inputs are learnt from short ones.
+    :returns: The mean loss.
+    """
+    size = max(len(one.ids) for one in batch)
+    ids, types, mask, is_text, positions = (torch.zeros(len(batch), size, dtype=torch.long) for _ in range(5))
+    for row, one in enumerate(batch):
+        count = len(one.ids)
+        ids[row, :count] = torch.tensor(one.ids)
+        types[row, :count] = torch.tensor(one.types)
+        is_text[row, :count] = torch.tensor(one.is_text, dtype=torch.long)
+        mask[row, :count] = 1
+        positions[row, :count] = torch.arange(count)
+        if draw is not None and draw.random() < 0.5:
+            positions[row, one.question : count] += draw.randint(0, LONGEST - count)
+    with torch.autocast("cpu", torch.bfloat16):
+        start, end, kind = reader(ids, mask, types, positions)
+    start, end = (scores.float().masked_fill(is_text == 0, _MASKED).log_softmax(-1) for scores in (start, end))
+    kinds = torch.tensor([one.kind for one in batch])
+    loss = nn.functional.cross_entropy(kind.float(), kinds)
+    spans = [
+        -torch.logsumexp(start[row, one.starts], 0) - torch.logsumexp(end[row, one.ends], 0)
+        for row, one in enumerate(batch)
+        if one.starts
+    ]
+    return loss + torch.stack(spans).mean() if spans else loss

@@ -1,0 +1,274 @@
+"""The examples from which the encoder of the reader learns: a question, passages, and the answers in them."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from prefrag.components.reader.reader_input import passage_text
+from prefrag.evaluation.question import Question
+
+Passage = tuple[str, str]
+
+# How the relations of 2WikiMultiHopQA's triples are asked for.
+_RELATIONS: dict[str, tuple[str, ...]] = {
+    "director": ("Who is the director of {}?", "Who directed {}?"),
+    "country of citizenship": ("Which country is {} from?", "What nationality is {}?"),
+    "date of birth": ("When was {} born?", "What is the date of birth of {}?"),
+    "country": ("In which country is {}?", "Where is {} located?"),
+    "date of death": ("When did {} die?", "What is the date of death of {}?"),
+    "place of birth": ("Where was {} born?", "What is the birthplace of {}?"),
+    "father": ("Who is {}'s father?", "Who is the father of {}?"),
+    "mother": ("Who is {}'s mother?", "Who is the mother of {}?"),
+    "publication date": ("When was {} released?", "When did {} come out?"),
+    "country of origin": ("Which country is {} from?", "In which country was {} made?"),
+    "place of death": ("Where did {} die?", "What is the place of death of {}?"),
+    "performer": ("Who performed {}?", "Who sang {}?"),
+    "composer": ("Who composed the music of {}?", "Who is the composer of {}?"),
+    "spouse": ("Who was the spouse of {}?", "Who was {} married to?"),
+    "cause of death": ("How did {} die?", "What was the cause of death of {}?"),
+    "award received": ("Which award did {} receive?", "What did {} win?"),
+    "educated at": ("Where did {} study?", "Where was {} educated?"),
+    "child": ("Who is a child of {}?", "Who is {}'s child?"),
+    "sibling": ("Who is a sibling of {}?", "Who is {}'s brother or sister?"),
+    "founded by": ("Who founded {}?", "By whom was {} founded?"),
+}
+_LONGEST_TEXT = 480
+_LONGEST_DISTRACTOR = 280
+
+
+@dataclass(frozen=True)
+class Example:
+    """A question with passages.
+
+    :param key: The id of the question that it is made of; the parts of a cross-fitting never divide one.
+    :param question: The question.
+    :param passages: Title and text of each passage.
+    :param answers: The answers that count as right.
+    :param gold: The places of the passages in which the answer counts where it stands.
+    :param kind: ``span``, ``yes``, ``no`` or ``none``.
+    :param origin: The dataset.
+    """
+
+    key: str
+    question: str
+    passages: tuple[Passage, ...]
+    answers: tuple[str, ...]
+    gold: tuple[int, ...]
+    kind: str
+    origin: str
+
+
+def read_lines(file: Path) -> list[dict[str, Any]]:
+    """Read a JSON Lines file.
+
+    :param file: The file.
+    :returns: Its records.
+    """
+    with file.open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def reading_examples(records: Sequence[Mapping[str, Any]], draw: random.Random) -> Iterator[Example]:
+    """Make single-passage examples, a third of them with a distractor, and some without an answer.
+
+    :param records: Questions with ``title``, ``text`` and ``answers``.
+    :param draw: The source of all draws.
+    :returns: The examples, in a drawn order.
+    """
+    texts = list(dict.fromkeys((str(record["title"]), str(record["text"])) for record in records))
+    near = _near_texts([str(record["question"]) for record in records], texts)
+    under_title: defaultdict[str, list[Passage]] = defaultdict(list)
+    for title, text in texts:
+        under_title[title].append((title, text))
+    order = list(range(len(records)))
+    draw.shuffle(order)
+    for number in order:
+        record = records[number]
+        answers = tuple(dict.fromkeys(map(str, record["answers"])))
+        title, text = str(record["title"]), window(str(record["text"]), answers[0], _LONGEST_TEXT, draw)
+        others = [texts[place] for place in near[number]] + draw.sample(
+            under_title[title], min(2, len(under_title[title]))
+        )
+        folded = [answer.lower() for answer in answers]
+        others = [one for one in others if not any(answer in one[1].lower() for answer in folded)]
+        drawn = draw.random()
+        key, question = str(record["id"]), str(record["question"])
+        if others and drawn < 0.08:
+            distractors = draw.sample(others, min(len(others), draw.choice((1, 1, 2))))
+            cut = tuple((one[0], one[1][:_LONGEST_TEXT]) for one in distractors)
+            yield Example(key, question, cut, answers, (), "none", "reading")
+            continue
+        passages: list[Passage] = [(title, text)]
+        if others and drawn < 0.3:
+            other = draw.choice(others)
+            start = _word_start(other[1], draw.randint(0, max(0, len(other[1]) - _LONGEST_DISTRACTOR)))
+            passages.append((other[0], other[1][start : start + _LONGEST_DISTRACTOR]))
+            draw.shuffle(passages)
+        gold = passages.index((title, text))
+        yield Example(key, question, tuple(passages), answers, (gold,), "span", "reading")
+
+
+def pooled_examples(
+    records: Sequence[Mapping[str, Any]], texts: Sequence[Passage], draw: random.Random, most: int = 5
+) -> Iterator[Example]:
+    """Make examples of single-passage questions among near passages, as a retrieval gives them.
+
+    :param records: Questions with ``title``, ``text`` and ``answers``.
+    :param texts: The passages to choose the near ones from.
+    :param draw: The source of all draws.
+    :param most: The most passages of an example.
+    :returns: The examples, in the order of the records; an eighth of them lacks the passage with the answer.
+    """
+    near = _near_texts([str(record["question"]) for record in records], texts, 2 * most)
+    for record, places in zip(records, near, strict=True):
+        answers = tuple(dict.fromkeys(map(str, record["answers"])))
+        title, text = str(record["title"]), window(str(record["text"]), answers[0], 2 * _LONGEST_TEXT, draw)
+        others = [texts[place] for place in places]
+        folded = [answer.lower() for answer in answers]
+        others = [one for one in others if not any(answer in one[1].lower() for answer in folded)][: most - 1]
+        passages = [(one[0], one[1][: 2 * _LONGEST_TEXT]) for one in others]
+        is_there = not passages or draw.random() > 0.125
+        if is_there:
+            passages.insert(min(len(passages), int(draw.expovariate(0.7))), (title, text))
+        gold = (passages.index((title, text)),) if is_there else ()
+        kind = "span" if is_there else "none"
+        yield Example(str(record["id"]), str(record["question"]), tuple(passages), answers, gold, kind, "reading")
+
+
+def sub_questions(
+    questions: Iterable[Question], corpus: Mapping[str, Passage], draw: random.Random
+) -> Iterator[Example]:
+    """Make single-hop examples of MuSiQue's sub-questions and 2WikiMultiHopQA's triples.
+
+    :param questions: The questions, with ``decomposition`` or ``evidence_triples``.
+    :param corpus: The passages by id.
+    :param draw: The source of all draws.
+    :returns: The examples, each with two or three passages, or without the one that holds the answer.
+    """
+    for question in questions:
+        for asked, answer, passage in _hops(question, corpus, draw):
+            distractors = [one for one in question.candidate_ids if one != passage]
+            ids = draw.sample(distractors, min(len(distractors), draw.randint(1, 3)))
+            if find_answers(corpus[passage][1], answer) and draw.random() < 0.85:
+                ids = [passage, *ids[:2]]
+            draw.shuffle(ids)
+            held = tuple(place for place, one in enumerate(ids) if one == passage)
+            if not ids or (not held and any(answer.lower() in corpus[one][1].lower() for one in ids)):
+                continue
+            passages = tuple(corpus[one] for one in ids)
+            yield Example(question.id, asked, passages, (answer,), held, "span" if held else "none", "hops")
+
+
+def _hops(question: Question, corpus: Mapping[str, Passage], draw: random.Random) -> Iterator[tuple[str, str, str]]:
+    """List the steps of a question: what is asked, the answer, and the passage that holds it."""
+    answers: list[str] = []
+    for hop in question.decomposition:
+        asked = hop.question
+        for number, answer in enumerate(answers):
+            asked = asked.replace(f"#{number + 1}", answer)
+        answers.append(hop.answer)
+        yield asked.replace(" >> ", " "), hop.answer, hop.supporting_id
+    for subject, relation, value in question.evidence_triples:
+        titled = [one for one in question.candidate_ids if corpus[one][0].lower().startswith(subject.lower())]
+        if relation in _RELATIONS and titled:
+            yield draw.choice(_RELATIONS[relation]).format(subject), value, titled[0]
+
+
+def multi_hop_example(question: Question, corpus: Mapping[str, Passage], ids: Sequence[str]) -> Example:
+    """Make an example of a question and the passages that it is to be answered from.
+
+    :param question: The question.
+    :param corpus: The passages by id.
+    :param ids: The ids of the passages.
+    :returns: The example; its kind is ``none`` where no gold passage among these holds the answer, or, of yes and no,
+        where none of the gold passages is there.
+    """
+    gold = tuple(place for place, one in enumerate(ids) if one in question.supporting_ids)
+    if question.is_yes_no:
+        kind = question.answers[0].strip().lower() if gold else "none"
+    else:
+        texts = [passage_text(*corpus[ids[place]]) for place in gold]
+        kind = "span" if any(find_answers(text, answer) for text in texts for answer in question.answers) else "none"
+    passages = tuple(corpus[one] for one in ids)
+    return Example(question.id, question.question, passages, question.answers, gold, kind, question.dataset)
+
+
+def mixed_ids(question: Question, retrieved: Sequence[str], most: int, draw: random.Random) -> list[str]:
+    """Draw passages for a question: the gold ones with retrieved ones that are not.
+
+    :param question: The question.
+    :param retrieved: The ids of retrieved passages.
+    :param most: The most passages.
+    :param draw: The source of all draws.
+    :returns: The ids, in a drawn order.
+    """
+    gold = list(question.supporting_ids)[:most]
+    others = [one for one in retrieved if one not in question.supporting_ids]
+    ids = gold + others[: draw.randint(0, max(0, most - len(gold)))]
+    draw.shuffle(ids)
+    return ids
+
+
+def find_answers(text: str, answer: str, most: int = 6) -> list[int]:
+    """Find an answer as whole words in a text.
+
+    :param text: The text.
+    :param answer: The answer.
+    :param most: The most places.
+    :returns: Where it begins.
+    """
+    pattern = rf"(?<!\w){re.escape(answer.strip().lower())}(?!\w)"
+    return [match.start() for _, match in zip(range(most), re.finditer(pattern, text.lower()), strict=False)]
+
+
+def window(text: str, answer: str, size: int, draw: random.Random) -> str:
+    """Cut a long text to a part that holds the answer.
+
+    :param text: The text.
+    :param answer: The answer.
+    :param size: The most characters.
+    :param draw: The source of all draws.
+    :returns: The part.
+    """
+    if len(text) <= size:
+        return text
+    place = text.find(answer)
+    earliest, latest = max(0, place + len(answer) + 40 - size), max(0, place - 40)
+    start = _word_start(text, draw.randint(min(earliest, latest), latest)) if latest else 0
+    start = min(start, max(place, 0))
+    return text[start : start + size]
+
+
+def _word_start(text: str, place: int) -> int:
+    return text.find(" ", place) + 1 if place else 0
+
+
+def _near_texts(questions: Sequence[str], texts: Sequence[Passage], most: int = 4) -> list[list[int]]:
+    """Find the texts that share the rarest words with each question.
+
+    :param questions: The questions.
+    :param texts: Title and text of each passage.
+    :param most: The number of texts a question.
+    :returns: For each question the places of the nearest texts.
+    """
+    import numpy as np
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectorizer = TfidfVectorizer(stop_words="english", sublinear_tf=True, dtype=np.float32)
+    held = vectorizer.fit_transform([f"{title} {text}" for title, text in texts])
+    asked = vectorizer.transform(questions)
+    near: list[list[int]] = []
+    for start in range(0, len(questions), 2000):
+        scores = (asked[start : start + 2000] @ held.T).tocsr()
+        for row in range(scores.shape[0]):
+            values = scores.data[scores.indptr[row] : scores.indptr[row + 1]]
+            places = scores.indices[scores.indptr[row] : scores.indptr[row + 1]]
+            near.append([int(one) for one in places[np.argsort(-values, kind="stable")[:most]]])
+    return near

@@ -1,0 +1,77 @@
+"""Retrieve the passages that the reader will be given, by a classifier that has not seen the question."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from prefrag.components.pair_classifier.pair_classifier import PairClassifier, by_best_pair
+from prefrag.components.pair_classifier.pair_features import FEATURES
+from prefrag.components.pair_classifier.tree_pair_scorer import SHIPPED_TREES
+from prefrag.components.trees import load_trees
+from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
+from prefrag.training.pair_classifier.pool import Pool, pools
+from prefrag.training.pair_classifier.trees import fit
+from prefrag.training.tree_training import leave_out
+
+DEPTH = 10
+_FOLDS = 5
+_RANK_WEIGHT = PairClassifier(selection="fill").rank_weight
+
+
+def retrieve_unseen(
+    datasets: Sequence[Dataset], seed: int, report: Callable[[str], None]
+) -> dict[str, dict[str, list[str]]]:
+    """Retrieve for training questions as ``dr_rag_linked`` does for new ones.
+
+    The trees that are shipped have seen the training questions of the shared datasets and find too much for them, so
+    trees are trained on the others, in five parts.
+
+    :param datasets: The questions and their corpora.
+    :param seed: The seed of the parts.
+    :param report: Called with a description of the current work.
+    :returns: For each dataset, by name, the ids of the passages of each question, best first.
+    """
+    gathered: list[tuple[str, str, Pool]] = []
+    for dataset in datasets:
+        report(f"Retrieving for {dataset.name}")
+        with dataset.open_index(at_least=FEWEST_QUESTIONS) as (questions, store):
+            found = pools(dataset.name, questions, store)
+            gathered += [(dataset.name, one.id, pool) for one, pool in zip(questions, found, strict=True)]
+    parts = [number % _FOLDS for number in range(len(gathered))]
+    random.Random(seed).shuffle(parts)
+    ranked: dict[str, dict[str, list[str]]] = {dataset.name: {} for dataset in datasets}
+    for part in range(_FOLDS):
+        report(f"Ranking what was retrieved ({part + 1} of {_FOLDS})")
+        back = [one for one, own in zip(gathered, parts, strict=True) if own == part]
+        known = leave_out((one[2] for one in gathered), (one[2] for one in back), lambda pool: pool.question)
+        trees = _fit_or_shipped(known, seed + part)
+        for dataset_name, question, pool in back:
+            ranked[dataset_name][question] = _rank(pool, trees)
+    return ranked
+
+
+def retrieve(dataset: Dataset) -> dict[str, list[str]]:
+    """Retrieve for questions that nothing was trained on.
+
+    :param dataset: The questions and their corpus.
+    :returns: The ids of the passages of each question, best first.
+    """
+    trees = load_trees(SHIPPED_TREES, FEATURES).probabilities
+    with dataset.open_index() as (questions, store):
+        found = pools(dataset.name, questions, store)
+        return {one.id: _rank(pool, trees) for one, pool in zip(questions, found, strict=True)}
+
+
+def _fit_or_shipped(known: Sequence[Pool], seed: int) -> Callable[[Any], Iterable[float]]:
+    try:
+        return fit(known, seed).inplace_predict
+    except ValueError:
+        # Questions with one gold passage each teach nothing of pairs.
+        return load_trees(SHIPPED_TREES, FEATURES).probabilities
+
+
+def _rank(pool: Pool, trees: Callable[[Any], Iterable[float]]) -> list[str]:
+    scores = [float(score) for score in trees(pool.features)] if pool.pairs else []
+    return [one.id for one in by_best_pair(pool.documents, pool.pairs, scores, _RANK_WEIGHT)][:DEPTH]

