@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 import threading
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ from prefrag.components.reader.sure_features import answer_shares, rank_answers
 from prefrag.components.trees import load_trees
 
 SHIPPED_READER = Path(__file__).parent / "shipped"
-ENCODER, TOKENIZER = "encoder.onnx", "tokenizer.json"
+ENCODER, TOKENIZER, CARD = "encoder.onnx", "tokenizer.json", "card.json"
 SPAN_TREES, YES_NO_TREES, SURE_TREES = "span_trees.json", "yes_no_trees.json", "sure_trees.json"
 _PASSAGES_TOGETHER = 5
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])")
@@ -36,6 +37,7 @@ class _Parts:
     tokenizer: Any
     session: Any
     weight: WordWeight
+    threshold: float
 
 
 class ExtractiveReader:
@@ -54,10 +56,19 @@ class ExtractiveReader:
     ```
     """
 
-    def __init__(self, model: str | None = None, max_documents: int = 15, threads: int = 1, candidates: int = 5):
+    def __init__(
+        self,
+        model: str | None = None,
+        threshold: float | None = None,
+        max_documents: int = 15,
+        threads: int = 1,
+        candidates: int = 5,
+    ):
         """Set the model; it is not loaded yet.
 
         :param model: A folder that ``prefrag train reader`` has written; by default the reader that is shipped.
+        :param threshold: The probability from which an answer is given, from 0 to 1; by default that of the model's
+            card.
         :param max_documents: The most documents that are read, the first ones.
         :param threads: The number of threads of the encoder.
         :param candidates: The most candidates of a question.
@@ -65,10 +76,13 @@ class ExtractiveReader:
         """
         if model is not None and not model:
             raise ValueError("model is empty: give the folder of the reader, or null for the shipped one.")
+        if threshold is not None and not 0 <= threshold <= 1:
+            raise ValueError(f"threshold is {threshold}: set it from 0 to 1, or to null for that of the model.")
         for name, value in (("max_documents", max_documents), ("threads", threads), ("candidates", candidates)):
             if value < 1:
                 raise ValueError(f"{name} is {value}: set it to at least 1.")
         self.model = model
+        self._threshold = threshold
         self.max_documents = max_documents
         self.threads = threads
         self.candidates = candidates
@@ -83,6 +97,7 @@ class ExtractiveReader:
         return default_to_dict(
             self,
             model=self.model,
+            threshold=self._threshold,
             max_documents=self.max_documents,
             threads=self.threads,
             candidates=self.candidates,
@@ -96,6 +111,11 @@ class ExtractiveReader:
         :returns: The reader.
         """
         return default_from_dict(cls, data)
+
+    @property
+    def threshold(self) -> float:
+        """The probability from which an answer is given, from 0 to 1."""
+        return self._loaded().threshold if self._threshold is None else self._threshold
 
     def warm_up(self) -> None:
         """Load the encoder and the trees, once.
@@ -226,7 +246,12 @@ def _load(folder: Path, threads: int) -> _Parts:
     # Threads that wait must not take the processor.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = onnxruntime.InferenceSession(str(folder / ENCODER), options, providers=["CPUExecutionProvider"])
-    return _Parts(tokenizer, session, word_weights(tokenizer))
+    return _Parts(tokenizer, session, word_weights(tokenizer), _read_threshold(folder / CARD))
+
+
+def _read_threshold(card: Path) -> float:
+    # A reader in training has no card yet, and is asked for candidates alone.
+    return float(json.loads(card.read_text(encoding="utf-8"))["threshold"]) if card.is_file() else 1.0
 
 
 def _sentence_at(text: str, place: int) -> str:
