@@ -30,7 +30,9 @@ CITED = (
     ", followed by the marks of the passages that it rests on, copied exactly as they stand before them, such as [1ma] "
     "or [2un][W1na]"
 )
-SOURCE_NOT_CHOSEN = "Without a language model the source of a search is not chosen by one: the preferred one comes first."
+SOURCE_NOT_CHOSEN = (
+    "Without a language model the source of a search is not chosen by one: the preferred one comes first."
+)
 ANSWER_FORMATS: dict[AnswerType, str] = {
     "short": "the most concise answer to the original question, nothing but the answer itself",
     "yes_no": "only yes or no, whichever is more likely",

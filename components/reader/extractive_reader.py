@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -27,17 +28,39 @@ SHIPPED_READER = Path(__file__).parent / "shipped"
 ENCODER, TOKENIZER, CARD = "encoder.onnx", "tokenizer.json", "card.json"
 SPAN_TREES, YES_NO_TREES, SURE_TREES = "span_trees.json", "yes_no_trees.json", "sure_trees.json"
 _PASSAGES_TOGETHER = 5
+# Inputs of the encoder whose scores are kept, some 20 kB each: those of the runs in progress.
+_KEPT = 256
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])")
 
 Passage = tuple[str, str]
 
 
-@dataclass(frozen=True)
 class _Parts:
-    tokenizer: Any
-    session: Any
-    weight: WordWeight
-    threshold: float
+    """The loaded files of a reader.
+
+    :param tokenizer: The tokenizer of the encoder.
+    :param session: The encoder.
+    :param threshold: The probability from which an answer is given.
+    """
+
+    def __init__(self, tokenizer: Any, session: Any, threshold: float):
+        self.weight = word_weights(tokenizer)
+        self.threshold = threshold
+        self._tokenizer, self._session = tokenizer, session
+        # The passages of a run are read at each step; only those that came since have to be encoded.
+        self.score = lru_cache(maxsize=_KEPT)(self._score)
+
+    def _score(self, question: str, passages: tuple[Passage, ...]) -> Scored:
+        encoded = encode(self._tokenizer, question, passages)
+        start, end, kind = self._session.run(
+            ["start", "end", "kind"],
+            {
+                "input_ids": np.array([encoded.ids], np.int64),
+                "attention_mask": np.ones((1, len(encoded.ids)), np.int64),
+                "token_type_ids": np.array([encoded.types], np.int64),
+            },
+        )
+        return Scored(encoded, start[0], end[0], kind[0])
 
 
 class ExtractiveReader:
@@ -86,8 +109,6 @@ class ExtractiveReader:
         self.max_documents = max_documents
         self.threads = threads
         self.candidates = candidates
-        self._parts: _Parts | None = None
-        self._lock = threading.Lock()
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the reader.
@@ -166,20 +187,9 @@ class ExtractiveReader:
         :returns: Its scores, normalised over all passages.
         :raises ReaderMissing: See :meth:`warm_up`.
         """
-        parts = self._loaded()
-        scored = []
-        for begin in range(0, len(passages), _PASSAGES_TOGETHER):
-            encoded = encode(parts.tokenizer, question, passages[begin : begin + _PASSAGES_TOGETHER])
-            start, end, kind = parts.session.run(
-                ["start", "end", "kind"],
-                {
-                    "input_ids": np.array([encoded.ids], np.int64),
-                    "attention_mask": np.ones((1, len(encoded.ids)), np.int64),
-                    "token_type_ids": np.array([encoded.types], np.int64),
-                },
-            )
-            scored.append(Scored(encoded, start[0], end[0], kind[0]))
-        return EncoderScores(scored)
+        parts, starts = self._loaded(), range(0, len(passages), _PASSAGES_TOGETHER)
+        together = [tuple(passages[start : start + _PASSAGES_TOGETHER]) for start in starts]
+        return EncoderScores([parts.score(question, some) for some in together])
 
     @property
     def weight(self) -> WordWeight:
@@ -225,13 +235,16 @@ class ExtractiveReader:
         return Path(self.model).expanduser() if self.model else SHIPPED_READER
 
     def _loaded(self) -> _Parts:
-        with self._lock:
-            if self._parts is None:
-                self._parts = _load(self._folder, self.threads)
-            return self._parts
+        with _loading:
+            # A forked process does not have its parent's threads, so it needs an encoder of its own.
+            return _load(self._folder, self.threads, os.getpid())
 
 
-def _load(folder: Path, threads: int) -> _Parts:
+_loading = threading.Lock()
+
+
+@lru_cache(maxsize=8)
+def _load(folder: Path, threads: int, process: int) -> _Parts:
     for file in (ENCODER, TOKENIZER):
         if not (folder / file).is_file():
             raise ReaderMissing(f"There is no reader in {folder} ({file} is absent): train one (prefrag train reader).")
@@ -246,7 +259,7 @@ def _load(folder: Path, threads: int) -> _Parts:
     # Threads that wait must not take the processor.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = onnxruntime.InferenceSession(str(folder / ENCODER), options, providers=["CPUExecutionProvider"])
-    return _Parts(tokenizer, session, word_weights(tokenizer), _read_threshold(folder / CARD))
+    return _Parts(tokenizer, session, _read_threshold(folder / CARD))
 
 
 def _read_threshold(card: Path) -> float:
