@@ -30,7 +30,7 @@ CITED = (
     ", followed by the marks of the passages that it rests on, copied exactly as they stand before them, such as [1ma] "
     "or [2un][W1na]"
 )
-SOURCE_NOT_CHOSEN = (
+SOURCE_NOT_CHOSEN = "No language model chooses the source of a search: the preferred one comes first."
     "Without a language model the source of a search is not chosen by one: the preferred one comes first."
 )
 ANSWER_FORMATS: dict[AnswerType, str] = {
