@@ -366,6 +366,6 @@ def _check_structured_output(value: str, name: str) -> StructuredOutput:
 def _refuse_tools(tools: list[Tool] | None) -> None:
     if tools:
         raise ValueError(
-            "A GGUF file in this process cannot call tools: set reply_format to auto, or PREFRAG_LLM_BASE_URL and "
+            "The model in this process cannot call tools: set reply_format to auto, or PREFRAG_LLM_BASE_URL and "
             "PREFRAG_LLM_MODEL to a model server."
         )

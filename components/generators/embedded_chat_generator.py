@@ -152,7 +152,7 @@ class EmbeddedChatGenerator:
 
     def _timeout_error(self) -> TimeoutError:
         return TimeoutError(
-            f"The embedded model did not reply within {self.timeout:g} seconds, its queue included: raise `timeout`, "
+            f"The model in this process did not reply within {self.timeout:g} seconds, its queue included: raise `timeout`, "
             f"send fewer calls at once, {_INSTEAD}."
         )
 
@@ -161,7 +161,7 @@ class EmbeddedChatGenerator:
             raise ValueError("There are no messages: send at least one.")
         options = dict(generation_kwargs or {})
         if options.pop("n", 1) != 1:
-            raise ValueError("The embedded model gives one reply a call: leave `n` out.")
+            raise ValueError("The model in this process gives one reply a call: leave `n` out.")
         if "max_completion_tokens" in options:
             options["max_tokens"] = options.pop("max_completion_tokens")
         return {
@@ -268,7 +268,7 @@ class _Model:
                 finish_reason = choice.get("finish_reason") or finish_reason
             usage = chunk.get("usage") or usage
         if finish_reason is None:
-            raise RuntimeError("The embedded model was stopped in the middle of its reply.")
+            raise RuntimeError("The model in this process was stopped in the middle of its reply.")
         counts = {name: usage.get(name, 0) for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
         name = Path(chunks[0].get("model", "")).name
         meta = {"model": name, "index": 0, "finish_reason": finish_reason, "usage": counts}
@@ -278,11 +278,11 @@ class _Model:
 def _refusal(error: dict[str, Any]) -> str:
     if error.get("type") == "exceed_context_size_error":
         return (
-            f"The prompt has {error.get('n_prompt_tokens')} tokens, the embedded model's window holds "
+            f"The prompt has {error.get('n_prompt_tokens')} tokens, its window holds "
             f"{error.get('n_ctx')}: shorten the prompt, set a larger window (PREFRAG_LLM_CONTEXT, or "
             f"`context_window` in the YAML), {_INSTEAD}."
         )
-    return f"The embedded model refused the call, correct its parameters: {error.get('message', error)}"
+    return f"The model in this process refused the call, correct its parameters: {error.get('message', error)}"
 
 
 def _load(path: str, context_window: int, threads: int) -> Any:
