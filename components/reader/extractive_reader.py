@@ -259,10 +259,15 @@ def _load(folder: Path, threads: int, process: int) -> _Parts:
     # Threads that wait must not take the processor.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = onnxruntime.InferenceSession(str(folder / ENCODER), options, providers=["CPUExecutionProvider"])
-    return _Parts(tokenizer, session, _read_threshold(folder / CARD))
+    return _Parts(tokenizer, session, read_threshold(folder / CARD))
 
 
-def _read_threshold(card: Path) -> float:
+def read_threshold(card: Path) -> float:
+    """Read the probability from which an answer is given.
+
+    :param card: The file of a reader's card.
+    :returns: The probability, from 0 to 1.
+    """
     # A reader in training has no card yet, and is asked for candidates alone.
     return float(json.loads(card.read_text(encoding="utf-8"))["threshold"]) if card.is_file() else 1.0
 
