@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from prefrag.components.document_stores.tantivy.index_location import INDEX_VARIABLE, WEB_INDEX_VARIABLE
-from prefrag.components.reader.extractive_reader import CARD, SHIPPED_READER, read_threshold
+from prefrag.components.reader.extractive_reader import CARD, SHIPPED_READER, read_card
 from prefrag.components.state.web_switch import WEB_SWITCH
 from prefrag.evaluation.pipeline_under_test.experiment import EMBEDDED, READER, SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.part_files import digest_folder
@@ -176,7 +176,7 @@ def _describe_reader(block: Block) -> dict[str, Any]:
     threshold = settings.get("threshold")
     return {
         "files": digest_folder(folder),
-        "threshold": read_threshold(folder / CARD) if threshold is None else threshold,
+        "threshold": read_card(folder / CARD).threshold if threshold is None else threshold,
     }
 
 
