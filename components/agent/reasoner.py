@@ -31,8 +31,6 @@ CITED = (
     "or [2un][W1na]"
 )
 SOURCE_NOT_CHOSEN = "No language model chooses the source of a search: the preferred one comes first."
-    "Without a language model the source of a search is not chosen by one: the preferred one comes first."
-)
 ANSWER_FORMATS: dict[AnswerType, str] = {
     "short": "the most concise answer to the original question, nothing but the answer itself",
     "yes_no": "only yes or no, whichever is more likely",
