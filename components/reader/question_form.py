@@ -28,30 +28,32 @@ _POLITE = re.compile(
     r".{0,40}\b(?:who|whom|whose|what|which|when|where|why|how)\b",
     re.I,
 )
-# Words without which hardly an English question is asked, and which few others have; of the question itself, and others.
-_ENGLISH_ASKS = frozenset("how what when where which who whom whose why".split())
+# Words without which hardly an English question is asked, and which few other languages have.
+_ENGLISH_ASKS = frozenset({"how", "what", "when", "where", "which", "who", "whom", "whose", "why"})
 _ENGLISH_WORDS = (
-    "all and any at be been both could did does during for from had has have is its many much not of or should than that "
-    "the their there these they this those to used was were with would"
+    "all and any at be been both could did does during for from had has have is its many much not of or should than "
+    "that the their there these they this those to used was were with would"
 )
 _ENGLISH = frozenset(_ENGLISH_WORDS.split()) | _ENGLISH_ASKS
 # The words by which the European languages nearest to English, and some others in Latin letters, ask.
-_OTHERS_ASK = frozenset(
+_WORDS_THAT_ASK_ELSEWHERE = (
     "wer wessen wo wann warum wieso weshalb wie woher wohin welche welcher welches welchem welchen wieviel wieviele "
-    "wat waar wanneer waarom welk welke hoeveel wiens qui que quoi quel quelle quels quelles quand ou comment "
-    "pourquoi combien lequel laquelle quien quienes cual cuales cuando donde como cuanto cuantos cuanta cuantas porque "
-    "quale quali quando dove perche quanto quanti quante cosa quem qual quais onde quantos quantas vem vad nar varfor "
+    "waar wanneer waarom welk welke hoeveel wiens qui que quoi quel quelle quels quelles quand ou "
+    "pourquoi combien lequel laquelle quien quienes cual cuales cuando donde cuanto cuantos cuanta cuantas porque "
+    "quale quali quando perche quanto quanti quante cosa quem qual quais onde quantos quantas vem vad nar varfor "
     "vilken vilket vilka hvem hvad hva hvor hvornar hvorfor hvordan hvilken hvilket hvilke kto gdzie kiedy "
-    "dlaczego ktory ktora ktore czy ile kdo kde kdy proc ktery ktera kolik cine unde cand care cati nerede hangi "
-    "nasil neden siapa kapan dimana mengapa bagaimana kuka missa milloin miksi mikor miert".split()
+    "dlaczego ktory ktora ktore czy ile kdo kde kdy ktery ktera kolik cine unde cand cati nerede hangi "
+    "nasil neden siapa kapan dimana mengapa bagaimana kuka missa milloin miksi mikor miert"
 )
-_OTHER_WORDS = frozenset(
+_OTHERS_ASK = frozenset(_WORDS_THAT_ASK_ELSEWHERE.split())
+_WORDS_OF_OTHERS = (
     "der die das dem den des ein eine einer eines ist sind wurde wurden waren hat haben und oder von vom zu zum zur "
     "mit im am auf fur nicht de het een en van zijn werd werden heeft hebben op bij le la les un une du est sont "
     "ete dans par sur avec el los las del es son fue una por para con il lo gli di della dei delle che sono stato "
     "nel da dos das os uma em foi sao ao det den ett av och ar som til er og et jest byl byla "
-    "si je bir ve bu yang itu adalah nao mas".split()
+    "si je wat como bir ve bu yang itu adalah nao mas"
 )
+_OTHER_WORDS = frozenset(_WORDS_OF_OTHERS.split())
 _NEAR_THE_BEGINNING = 6
 _COMPARED = (
     "more|less|fewer|older|younger|longer|shorter|larger|smaller|bigger|higher|lower|taller|deeper|wider|earlier|later|"
@@ -67,8 +69,9 @@ _BEYOND_SPANS = re.compile(
     rf" (?:the )?(?:{_COMPARED})\W*$"
     # A count over the sources, or over several things at once.
     rf"|\bhow many of (?:the|these|those|my|our|your|all)(?: \w+)? (?:{_TEXTS})\b"
-    rf"|\bhow many (?:of (?:them|these|those)\W*$|(?:{_TEXTS}) (?:mention|say|state|contain|name|refer|are there|do )\w*)"
-    rf"|\bhow many .*\b(?:altogether|combined|taken together)\W*$"
+    r"|\bhow many of (?:them|these|those)\W*$"
+    rf"|\bhow many (?:(?:{_TEXTS}) (?:mention|say|state|contain|name|refer|are there|do )\w*)"
+    r"|\bhow many .*\b(?:altogether|combined|taken together)\W*$"
     # A task, whose outcome is a text of its own.
     r"|^\W*(?:please |can you |could you )?(?:compare|contrast|list|summari[sz]e|translate|write|rewrite|draft)\b",
     re.I,

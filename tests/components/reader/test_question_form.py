@@ -36,6 +36,9 @@ Who sang Der Tod und das M\u00e4dchen?
 Who directed La vie en rose?
 Was Charles de Gaulle taller than Napoleon?
 What does "Wo ist der Hafen" mean?
+Was Angkor Wat built before the Baphuon?
+Is palliative care effective?
+Is Lake Como in Italy?
 The Baie de la Seine is a part of which sea?
 """
 OTHERS = """
