@@ -51,7 +51,7 @@ _WORDS_OF_OTHERS = (
     "mit im am auf fur nicht de het een en van zijn werd werden heeft hebben op bij le la les un une du est sont "
     "ete dans par sur avec el los las del es son fue una por para con il lo gli di della dei delle che sono stato "
     "nel da dos das os uma em foi sao ao det den ett av och ar som til er og et jest byl byla "
-    "si je wat como bir ve bu yang itu adalah nao mas"
+    "si je wat bir ve bu yang itu adalah nao mas"
 )
 _OTHER_WORDS = frozenset(_WORDS_OF_OTHERS.split())
 _NEAR_THE_BEGINNING = 6
