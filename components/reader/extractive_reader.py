@@ -173,7 +173,7 @@ class ExtractiveReader:
         :param question: The question.
         :param documents: The documents, best first.
         :returns: The candidates, the likeliest first; none where there is no document with text, the question is not
-            in English, or it asks for a difference, which no document states.
+            in English, or it asks for what no document states: a difference, a count over documents, a task.
         :raises ReaderMissing: See :meth:`warm_up`.
         """
         documents = [one for one in documents if (one.content or "").strip()][: self.max_documents]
