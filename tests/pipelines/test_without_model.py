@@ -18,7 +18,7 @@ from tests.indexes import index_of
 from tests.pipelines.scripted import TREE_JUDGE, retriever, scripted
 from tests.pipelines.test_engines import comparable
 
-QUESTION = "Who built alpha, and what did delta win?"
+QUESTION = "Who built alpha, and which prize did delta receive?"
 SURE, UNSURE = ("Beta", 0.9), ("1812", 0.1)
 LOOPS = ["prefrag", "prefrag_direct", "prefrag_without_reflection", "mspr", "react", "react_mix"]
 ONE_STEP = ["vanilla_local", "vanilla_web", "vanilla_mix"]
@@ -75,7 +75,7 @@ class TestALoop:
 
     async def test_shows_for_each_search_the_sentence_that_speaks_to_it(self):
         local = {"alpha": "It floats. Alpha was built by Beta in 1812. It is red."}
-        web = {"delta": "Delta is a ship. What Delta did win is the prize. It is blue."}
+        web = {"delta": "Delta is a ship. The prize that Delta did receive is of iron. It is blue."}
         result = await run([("Beta", 0.2)], documents={"local": local, "web": web}, replace=SWITCH)
 
         assert result["evidence"][0] | {"id": ""} == {
@@ -88,7 +88,7 @@ class TestALoop:
         }
         assert [one["sentence"] for one in result["evidence"][1:]] == [
             "Alpha was built by Beta in 1812.",
-            "What Delta did win is the prize.",
+            "The prize that Delta did receive is of iron.",
         ]
 
     async def test_says_how_likely_the_answer_is(self):
@@ -107,7 +107,7 @@ class TestALoop:
         result = await run([], [UNSURE], [("the prize", 0.9)], replace=SWITCH)
 
         assert result["answer_with_citations"] == "the prize [W2]"
-        assert [query["query"] for query in result["queries_sent_out"]] == ["alpha delta"]
+        assert [query["query"] for query in result["queries_sent_out"]] == ["alpha prize delta receive"]
 
     async def test_is_not_asked_for_a_second_opinion(self):
         result = await run([SURE])
