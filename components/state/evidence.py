@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import log
 
 from haystack import Document
 
-from prefrag.components.state.state import Evidence, State, identity
+from prefrag.components.state.state import Evidence, Identity, State, identity
+from prefrag.components.text.sentences import split_sentences
 from prefrag.components.text.term_statistics import words
-
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])|\n+")
-_MAX_CHARACTERS = 600
 
 
 def find_evidence(state: State) -> list[Evidence]:
@@ -27,17 +24,11 @@ def find_evidence(state: State) -> list[Evidence]:
         found.append(_best_sentence(state.question, state.attached, state.question))
     for step in state.steps:
         found.append(_best_sentence(step.query or state.question, step.documents, state.question))
-    chosen = {(identity(one.document), one.sentence): one for one in reversed(found) if one is not None}
-    return list(reversed(chosen.values()))
-
-
-def split_sentences(text: str) -> list[str]:
-    """Split a text into its sentences.
-
-    :param text: The text.
-    :returns: The sentences, none of them empty, cut to 600 characters.
-    """
-    return [part.strip()[:_MAX_CHARACTERS] for part in _SENTENCE_END.split(text) if part.strip()]
+    chosen: dict[tuple[Identity, str], Evidence] = {}
+    for one in found:
+        if one is not None:
+            chosen.setdefault((identity(one.document), one.sentence), one)
+    return list(chosen.values())
 
 
 def _best_sentence(query: str, documents: Sequence[Document], question: str) -> Evidence | None:

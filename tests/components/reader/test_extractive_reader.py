@@ -32,6 +32,13 @@ def test_the_answer_stands_in_the_sentence_of_the_document_that_is_named(reader)
     assert found[0].sentence == "The hall opened in 1966 next to the harbour of Pellhaven."
 
 
+def test_an_answer_that_is_a_title_stands_in_the_sentence_that_speaks_to_the_question(reader):
+    found = reader.read("Which hall opened in 1966?", [HALL])
+
+    titled = next(one for one in found if one.text == "Calibration Hall")
+    assert titled.sentence == "The hall opened in 1966 next to the harbour of Pellhaven."
+
+
 def test_a_question_for_yes_or_no_is_answered_so_with_a_sentence_as_evidence(reader):
     found = reader.read("Was the Calibration Hall opened next to a harbour?", [YARD, HALL])
 

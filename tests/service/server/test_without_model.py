@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from prefrag import pipelines
 from prefrag.components.reader import extractive_reader
-from prefrag.components.state.evidence import split_sentences
+from prefrag.components.text.sentences import split_sentences
 from prefrag.pipelines.loading import find
 from prefrag.service.server.chat_text import write_content
 from prefrag.service.server.conversation import split_conversation
