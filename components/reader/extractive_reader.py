@@ -182,8 +182,10 @@ class ExtractiveReader:
         if asks_yes_no(question):
             return self._read_yes_no(question, documents, passages)
         if (choice := choose_by_date(question, passages)) is not None:
-            text = passages[choice.dated][1]
-            sentence, probability = sentence_at(text, choice.begin), self._loaded().card.dated_choice
+            # The date may stand in the passage of another, such as the director of the film that is chosen.
+            begin = choice.begin if choice.dated == choice.place else -1
+            sentence = self._find_sentence(question, passages[choice.place][1], begin)
+            probability = self._loaded().card.dated_choice
             return [Candidate(choice.name, "span", documents[choice.place], sentence, probability)]
         return self._read_spans(question, documents, passages)
 
@@ -232,12 +234,13 @@ class ExtractiveReader:
             probability = sure if not found else min(sure, share * min(1.0, left))
             title, text = passages[span.passage]
             begin = span.begin - (len(passage_text(title, text)) - len(text))
-            # A title states nothing of itself.
-            sentence = (
-                sentence_at(text, begin) if begin >= 0 else _best_sentence(question, [("", text)], self.weight)[1]
-            )
+            sentence = self._find_sentence(question, text, begin)
             found.append(Candidate(span.text, "span", documents[span.passage], sentence, probability))
         return found
+
+    def _find_sentence(self, question: str, text: str, begin: int) -> str:
+        # What stands before the text is its title, which states nothing by itself.
+        return sentence_at(text, begin) if begin >= 0 else _best_sentence(question, [("", text)], self.weight)[1]
 
     def _read_yes_no(
         self, question: str, documents: Sequence[Document], passages: Sequence[Passage]
