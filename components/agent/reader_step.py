@@ -11,6 +11,9 @@ from prefrag.components.state.citations import cite_plainly, known_marks, prompt
 from prefrag.components.state.state import Action, Evidence, Label, State, Step, identity
 
 FROM_MEMORY = "This method answers from the memory of a language model, and there is none."
+NOT_READ = (
+    "Without a language model only questions in English are answered, and only where a passage states the answer."
+)
 
 
 def take_reader_step(
@@ -33,6 +36,8 @@ def take_reader_step(
         return state.with_step(Step(Action.NONE))
     if must_answer and not state.observed and not state.searches:
         state = state.with_event("without_model", text=FROM_MEMORY)
+    elif must_answer and best is None and state.observed:
+        state = state.with_event("without_model", text=NOT_READ)
     step = Step(Action.ANSWER, withheld=not is_sure, probability=best.probability if best else 0.0)
     if best is not None:
         evidence = tuple(Evidence(one.document, one.sentence, state.question) for one in candidates)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import log
@@ -10,10 +9,9 @@ from math import log
 from haystack import Document
 
 from prefrag.components.state.state import Evidence, Identity, State, identity
+from prefrag.components.text.sentences import split_sentences
 from prefrag.components.text.term_statistics import words
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])|\n+")
-_MAX_CHARACTERS = 600
 _MAX_SENTENCES = 5
 
 
@@ -31,15 +29,6 @@ def find_evidence(state: State) -> list[Evidence]:
     for one in (*found, *read[1:]):
         chosen.setdefault((identity(one.document), one.sentence), one)
     return list(chosen.values())[:_MAX_SENTENCES]
-
-
-def split_sentences(text: str) -> list[str]:
-    """Split a text into its sentences.
-
-    :param text: The text.
-    :returns: The sentences, none of them empty, cut to 600 characters.
-    """
-    return [part.strip()[:_MAX_CHARACTERS] for part in _SENTENCE_END.split(text) if part.strip()]
 
 
 def rank_sentences(query: str, documents: Sequence[Document], question: str = "") -> list[Evidence]:
