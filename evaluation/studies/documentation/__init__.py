@@ -1,1 +1,1 @@
-"""Documentation that packages ship, as somebody's own files: how often does the judge leave them without need?"""
+"""Documentation that packages ship, as somebody's own files, and how often the judge leaves them without need."""

@@ -2,12 +2,13 @@
 
 python -m prefrag.evaluation.studies.documentation.corpus FOLDER
 
-Nothing of it is committed here: the texts have many authors and licences. The files are those of ``documents.txt``.
+Nothing of it is committed here: the texts have many authors and licences. The files are those of ``documents.json``.
 """
 
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import shutil
 import subprocess
@@ -17,23 +18,23 @@ from typing import Annotated
 
 import typer
 
-DOCUMENTS = Path(__file__).resolve().parent / "documents.txt"
+DOCUMENTS = Path(__file__).resolve().parent / "documents.json"
 _PYPI = "pypi:"
 
 
 def list_documents() -> dict[str, str]:
     """List the documents.
 
-    :returns: For each file or distribution the package to install.
+    :returns: For each file of a Debian package (12, bookworm), or ``pypi:`` and a distribution, the package to install.
     """
-    lines = [line for line in DOCUMENTS.read_text(encoding="utf-8").splitlines() if not line.startswith("#")]
-    return {source: package or source.removeprefix(_PYPI) for source, _, package in (x.partition(" ") for x in lines)}
+    documents: dict[str, str] = json.loads(DOCUMENTS.read_text(encoding="utf-8"))
+    return documents
 
 
 def name_of(source: str) -> str:
     """Name the file that a document becomes.
 
-    :param source: A line's first word.
+    :param source: The file or distribution.
     :returns: The name of the file in the folder.
     """
     if source.startswith(_PYPI):
@@ -75,7 +76,9 @@ def _read(source: str) -> str | None:
         if shutil.which("man") is None:
             return None
         settings = {**os.environ, "MANWIDTH": "100", "MAN_KEEP_FORMATTING": "", "LC_ALL": "C.UTF-8"}
-        shown = subprocess.run(["man", "--nh", "--nj", "-P", "cat", source], capture_output=True, env=settings, check=True, timeout=60)
+        shown = subprocess.run(
+            ["man", "--nh", "--nj", "-P", "cat", source], capture_output=True, env=settings, check=True, timeout=60
+        )
         return shown.stdout.decode("utf-8", "replace")
     data = path.read_bytes()
     return (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8", "replace")
