@@ -59,9 +59,11 @@ class ModelJudge:
         )
 
     @property
-    def is_embedded(self) -> bool:
-        """Whether the model is the embedded one."""
-        return self._call.is_embedded
+    def can_judge(self) -> bool:
+        """Whether there is a model on a server, or one in this process that was named for judging."""
+        if self._call.is_absent:
+            return False
+        return not self._call.is_embedded or bool(getattr(self.chat_generator, "is_named_for_judging", False))
 
     def warm_up(self) -> None:
         """Load or connect the model."""
