@@ -102,7 +102,7 @@ def train_judge(
         ids = sorted({one.step.question_id for one in own})
         random.Random(seed).shuffle(ids)
         held |= {(name, key) for key in ids[: math.ceil(_HELD_BACK * len(ids))]}
-        questions += len(ids)
+        questions += len({one.step.question for one in own})
         steps += own
     training.report("Training trees without the held-back questions, to measure them")
     back = [one for one in steps if (one.dataset, one.step.question_id) in held]
