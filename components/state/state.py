@@ -99,7 +99,8 @@ class Verdict(_Value):
     :param status: True keeps the documents, False switches to another source.
     :param judged_by: ``model``, ``classifier``, ``first_step``, ``nothing_found`` or ``no_other_source``.
     :param analysis: The reason.
-    :param score: The probability that trees estimate, from 0 to 1; None for other judges.
+    :param score: The probability that trees estimate, from 0 to 1; None for other judges, and where the passages are
+        unlike all that the trees have learnt from.
     :param parsed: False when the model's verdict could not be read and the setting decided.
     """
 
