@@ -1,4 +1,4 @@
-"""The chat generator that the environment chooses: a model server, or the embedded model without one."""
+"""The chat generator that the environment chooses: a model server, a GGUF file in this process, or none."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from haystack.tools import Tool
 from haystack.utils import Secret
 
 from prefrag.components.environment import read_number
+from prefrag.components.errors import Missing
 from prefrag.components.generators import embedded_chat_generator
 from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
 from prefrag.components.generators.model_call import limit_reply, with_parameters
@@ -21,6 +22,11 @@ from prefrag.components.generators.model_server import ModelServer, ModelServerE
 from prefrag.components.generators.refused_parameters import advise, find_refused, leave_out, refused_by, remember
 
 logger = logging.getLogger(__name__)
+
+
+class ModelMissing(Missing):
+    """Report that the environment names no model; the message states what to do."""
+
 
 Role = Literal["llm", "judge"]
 StructuredOutput = Literal["json_schema", "json_object", "off"]
@@ -34,7 +40,8 @@ class ChatModel:
     """Call the model that the environment names when the component warms up.
 
     ``PREFRAG_LLM_BASE_URL``, ``PREFRAG_LLM_MODEL`` and ``PREFRAG_LLM_API_KEY`` name any OpenAI-compatible server (vLLM,
-    Ollama, OpenAI and others); without the first, the small embedded model is used. The judge has its own server where
+    Ollama, OpenAI and others); ``PREFRAG_LLM_GGUF`` names a file that runs in this process instead. Without either
+    there is no model, and whoever can do without one does. The judge has its own server where
     ``PREFRAG_JUDGE_BASE_URL`` is set, and then takes all its settings from the ``PREFRAG_JUDGE_`` variables.
 
     ```python
@@ -103,18 +110,24 @@ class ChatModel:
         )
 
     @property
+    def is_absent(self) -> bool:
+        """Whether the environment names no model."""
+        return self._chosen is None and not (self._variable("BASE_URL") or self._variable("GGUF"))
+
+    @property
     def is_embedded(self) -> bool:
-        """Whether the model is the embedded one."""
+        """Whether the model runs in this process."""
         if self._chosen is not None:
             return isinstance(self._chosen, EmbeddedChatGenerator)
-        return not self._variable("BASE_URL")
+        return bool(self._variable("GGUF")) and not self._variable("BASE_URL")
 
     @property
     def model_host(self) -> str:
         """The host on which the model runs."""
         if isinstance(self._chosen, ModelServer):
             return read_host(self._chosen.base_url)
-        return THIS_MACHINE if self.is_embedded else read_host(self._variable("BASE_URL"))
+        base_url = self._variable("BASE_URL")
+        return THIS_MACHINE if self._chosen is not None or not base_url else read_host(base_url)
 
     @property
     def context_window(self) -> int:
@@ -168,6 +181,7 @@ class ChatModel:
     def warm_up(self) -> None:
         """Choose the model, and load or connect it.
 
+        :raises ModelMissing: When the environment names none.
         :raises ValueError: For settings in the environment that cannot be used.
         :raises ImportError: When a package of the embedded model is missing.
         """
@@ -253,8 +267,13 @@ class ChatModel:
             base_url = self._variable("BASE_URL")
             if base_url:
                 self._chosen = self._server(base_url)
+            elif file := self._variable("GGUF"):
+                self._chosen = EmbeddedChatGenerator(file, context_window=self.context_window, timeout=self.timeout)
             else:
-                self._chosen = EmbeddedChatGenerator(context_window=self.context_window, timeout=self.timeout)
+                raise ModelMissing(
+                    "There is no language model: set PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL to use a model server, "
+                    "or PREFRAG_LLM_GGUF to run a GGUF file in this process."
+                )
         return self._chosen
 
     def _server(self, base_url: str) -> ModelServer:

@@ -67,8 +67,13 @@ class RecordedChatGenerator:
         )
 
     @property
+    def is_absent(self) -> bool:
+        """Whether there is no model, because the environment names none."""
+        return self.recording.mode != "replay" and bool(getattr(self.chat_generator, "is_absent", False))
+
+    @property
     def is_embedded(self) -> bool:
-        """Whether the model is the embedded one."""
+        """Whether the model runs in this process."""
         return bool(self._facts()["is_embedded"])
 
     @property

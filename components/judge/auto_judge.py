@@ -1,4 +1,4 @@
-"""The judge that calls the model of a server, and trees in place of the embedded model."""
+"""The judge that calls the model of a server, and trees where there is none."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from prefrag.components.state.state import State, Verdict
 
 
 class AutoJudge:
-    """Judge with the model of a server, and with trees in place of the embedded model.
+    """Judge with the model of a server, and with trees where there is none.
 
-    The small embedded model judges no better than chance.
+    A model that is small enough to run in this process judges no better than chance, so the trees judge in its place.
     """
 
     def __init__(self, model_judge: ModelJudge, tree_judge: Judge):
         """Set up the judge.
 
         :param model_judge: The judge with the model of a server.
-        :param tree_judge: The judge where that model would be the embedded one.
+        :param tree_judge: The judge where there is no model, or it runs in this process.
         :raises ValueError: When the first judge calls no model of its own, so that there is nothing to choose by.
         """
         if not hasattr(model_judge, "is_embedded"):
@@ -63,4 +63,5 @@ class AutoJudge:
 
     def _choose(self) -> Judge:
         # Chosen at each call, because the model depends on the environment of the run.
-        return self.tree_judge if self.model_judge.is_embedded else self.model_judge
+        without_server = self.model_judge.is_absent or self.model_judge.is_embedded
+        return self.tree_judge if without_server else self.model_judge

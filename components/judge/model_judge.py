@@ -59,8 +59,13 @@ class ModelJudge:
         )
 
     @property
+    def is_absent(self) -> bool:
+        """Whether there is no model, because the environment names none."""
+        return self.call.is_absent
+
+    @property
     def is_embedded(self) -> bool:
-        """Whether the model is the embedded one."""
+        """Whether the model runs in this process."""
         return self.call.is_embedded
 
     def warm_up(self) -> None:

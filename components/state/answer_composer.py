@@ -10,7 +10,8 @@ from typing import Any, Literal, get_args
 from haystack import Document, component
 
 from prefrag.components.state.citations import citation_marks, cite_plainly, known_marks, read_citations, without_codes
-from prefrag.components.state.state import Action, Label, Search, State, Step, identity
+from prefrag.components.state.evidence import find_evidence
+from prefrag.components.state.state import Action, Evidence, Identity, Label, Search, State, Step, identity
 from prefrag.components.text.addresses import safe_url
 
 NOT_FOUND = "The sources do not hold the answer."
@@ -34,7 +35,7 @@ def compose(
     known = known_marks(state)
     last = state.steps[-1] if state.steps else Step(Action.UNREADABLE)
     answer, marks_cited = read_citations(last.answer, known)
-    if not answer and not error:
+    if not answer and not error and not last.withheld:
         # Where a forced reply has no words, the doubted answer before it stands, with its label.
         worded = (step for step in reversed(state.steps) if read_citations(step.answer, known)[0])
         last = next((replace(step, forced=True) for step in worded), last)
@@ -43,7 +44,7 @@ def compose(
     errors = [f"{search.source}: {search.error}" for search in searches if search.error]
     if error:
         errors.append(error)
-    elif not answer:
+    elif not answer and not last.withheld:
         errors.append("The model gave no answer in words.")
     errors += _cut_off(state)
     documents = [_document(document, marks[identity(document)]) for document in state.observed]
@@ -54,17 +55,24 @@ def compose(
     )
     unsure = not error and (last.forced or last.label is Label.INCORRECT)
     not_found = unsure and when_unsure == "say_so"
+    answered = bool(answer) and not not_found and not last.withheld
+    given, given_with_citations = (NOT_FOUND, NOT_FOUND) if not_found else (answer, cite_plainly(last.answer, known))
+    if last.withheld:
+        given, given_with_citations = "", ""
     return {
         "question": state.question,
         "asked": state.typed or state.question,
-        "answer": NOT_FOUND if not_found else answer,
-        "answer_with_citations": NOT_FOUND if not_found else cite_plainly(last.answer, known),
+        "answer": given,
+        "answer_with_citations": given_with_citations,
+        "answered": answered,
+        "probability": None if last.probability is None else round(last.probability, 3),
         "citations": [
-            {key: document[key] for key in ("mark", "id", "title", "source")} for document in cited if not not_found
+            {key: document[key] for key in ("mark", "id", "title", "source")} for document in cited if answered
         ],
-        "uncited": bool(answer) and not cited and not not_found,
+        "uncited": answered and not cited,
         "not_found": not_found,
-        "guess": answer if not_found else None,
+        "guess": answer or None if not answered else None,
+        "evidence": [] if answered else [_evidence(one, marks) for one in find_evidence(state)],
         "nearest": list(nearest)[:NEAREST] if not_found else [],
         "label": last.label.value if last.label else None,
         "explanation": without_codes(last.explanation, known),
@@ -81,6 +89,7 @@ def compose(
             "seconds": round(time.perf_counter() - state.started, 3) if state.started else 0.0,
         },
         "errors": errors,
+        "without_model": [str(event.data["text"]) for event in state.events if event.kind == "without_model"],
         "queries_sent_out": [
             {"source": search.source, "query": search.query, "provider": search.provider}
             for search in searches
@@ -131,6 +140,18 @@ def _document(document: Document, mark: str) -> dict[str, Any]:
     }
 
 
+def _evidence(evidence: Evidence, marks: Mapping[Identity, str]) -> dict[str, Any]:
+    document = evidence.document
+    return {
+        "mark": marks[identity(document)],
+        "id": document.id,
+        "title": str(document.meta.get("title") or ""),
+        "source": document.meta.get("source") or "",
+        "sentence": evidence.sentence,
+        "query": evidence.query,
+    }
+
+
 def _step(number: int, step: Step, known: Mapping[str, str]) -> dict[str, Any]:
     verdict = step.verdict
     return {
@@ -150,7 +171,7 @@ def _step(number: int, step: Step, known: Mapping[str, str]) -> dict[str, Any]:
             "parsed": verdict.parsed,
         },
         "documents": [document.id for document in step.documents],
-        "answer": cite_plainly(step.answer, known),
+        "answer": "" if step.withheld else cite_plainly(step.answer, known),
         "label": step.label.value if step.label else None,
         "forced": step.forced,
     }

@@ -176,6 +176,20 @@ class Search(_Value):
 
 
 @dataclass(frozen=True)
+class Evidence(_Value):
+    """A sentence that speaks to the question.
+
+    :param document: The document that holds it.
+    :param sentence: The sentence.
+    :param query: What was asked for.
+    """
+
+    document: Document
+    sentence: str
+    query: str
+
+
+@dataclass(frozen=True)
 class Step(_Value):
     """A reply of the reasoner with the retrievals and documents that follow from it.
 
@@ -191,6 +205,9 @@ class Step(_Value):
     :param suggestions: What would improve the answer.
     :param cut_at: Where the reply was cut off before it could be read, the tokens at which; else None.
     :param forced: Whether the model had to answer because the steps were used up.
+    :param probability: How likely the answer of a reader is right, from 0 to 1; None for the answer of a model.
+    :param withheld: Whether the answer is a guess that is not given, because it is not likely enough.
+    :param evidence: The sentence of a passage that carries the answer of a reader.
     :param searches: The retrievals made for this step.
     :param verdict: The judge's verdict on the first of them.
     :param source: The source (or sources, joined by ``+``) whose documents were kept.
@@ -212,6 +229,9 @@ class Step(_Value):
     suggestions: str = ""
     cut_at: int | None = None
     forced: bool = False
+    probability: float | None = None
+    withheld: bool = False
+    evidence: Evidence | None = None
     searches: tuple[Search, ...] = ()
     verdict: Verdict | None = None
     source: str | None = None

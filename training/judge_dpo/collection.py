@@ -367,7 +367,7 @@ def _name(generator: Any) -> str:
     """Name a model as its server does; the embedded one by its file."""
     if isinstance(generator, ChatModel):
         server = generator.server
-        return "embedded model" if server is None else server.model
+        return Path(os.environ.get("PREFRAG_LLM_GGUF") or "embedded model").name if server is None else server.model
     named = getattr(generator, "model", None) or getattr(generator, "model_path", None)
     return str(named) if named else type(generator).__name__
 

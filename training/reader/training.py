@@ -38,6 +38,7 @@ from prefrag.training.reader.answers import (
     given_and_right,
     part_of,
     read_example,
+    share_of_dated_choices,
 )
 from prefrag.training.reader.card import write_card
 from prefrag.training.reader.examples import (
@@ -158,6 +159,7 @@ def train_reader(
             "reading_kept_back": len(natural),
             "steps": steps,
             "threshold": threshold,
+            "dated_choice": round(share_of_dated_choices(asked), 3),
             "held_back": held_back,
             "seconds": round(result.seconds),
         },
