@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -114,3 +115,114 @@ def _read_range(text: str) -> tuple[int, int]:
     if not first.isdecimal() or not (last or first).isdecimal():
         raise ValueError(f"--top-k is '{text}': give the fewest and the most documents, such as 2-5.")
     return int(first), int(last or first)
+
+
+def fit(
+    pairs: Annotated[Path, typer.Option("--data", metavar="FOLDER", help="The output of `judge-dpo data`.")],
+    model: Annotated[
+        str, typer.Option(metavar="FOLDER|NAME|FILE.gguf", help="The model that the replies were sampled from.")
+    ],
+    output: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="For the model or adapter, checkpoints, log and card; resumed.")
+    ],
+    lora: Annotated[bool, typer.Option("--lora", help="Train a LoRA instead of all weights.")] = False,
+    lora_rank: Annotated[int, typer.Option(min=1, help="The rank of the LoRA.")] = 16,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="By default the paper's 5e-7; 5e-6 for a LoRA.", show_default=False)
+    ] = None,
+    beta: Annotated[float, typer.Option(help="How far the model may go from where it began.")] = 0.1,
+    batch: Annotated[int, typer.Option(min=1, help="Pairs per step, on all devices together.")] = 8,
+    per_device: Annotated[int, typer.Option(min=1, help="Pairs that a device holds at a time.")] = 1,
+    epochs: Annotated[float, typer.Option(help="How often each pair is seen.")] = 1.0,
+    max_steps: Annotated[int | None, typer.Option(min=1, help="The most steps.")] = None,
+    max_length: Annotated[
+        int | None, typer.Option(min=1, help="The most tokens of a pair; a longer one is an error.")
+    ] = None,
+    weights: Annotated[
+        str, typer.Option(metavar="float32|bfloat16", help="The type of the weights; it computes in bfloat16.")
+    ] = "float32",
+    precompute_reference: Annotated[
+        bool, typer.Option("--precompute-reference", help="Compute the reference first, to need less memory.")
+    ] = False,
+    save_steps: Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")] = 100,
+    log_steps: Annotated[int, typer.Option(min=1, help="Steps between two lines of the log.")] = 10,
+    reply_tokens: Annotated[
+        int, typer.Option(min=0, help="The most tokens of a verdict when held-out steps are measured; 0 for none.")
+    ] = 512,
+    seed: Annotated[int, typer.Option(help="The seed.")] = 7,
+) -> None:
+    """Train the judge's model on pairs; started again, it goes on from its last checkpoint."""
+    _require_packages()
+    from prefrag.training.judge_dpo.fit import ADAPTER, MODEL, FitSettings
+    from prefrag.training.judge_dpo.fit import fit as train
+
+    settings = FitSettings(
+        model=model,
+        lora=lora,
+        lora_rank=lora_rank,
+        learning_rate=learning_rate,
+        beta=beta,
+        batch=batch,
+        per_device=per_device,
+        epochs=epochs,
+        max_steps=max_steps,
+        max_length=max_length,
+        weights=weights,
+        precompute_reference=precompute_reference,
+        save_steps=save_steps,
+        log_steps=log_steps,
+        reply_tokens=reply_tokens,
+        seed=seed,
+    )
+    facts = train(pairs, output, settings, on_progress=lambda line: typer.echo(line, err=True))
+    for name in ("before", "after"):
+        if facts[name] is not None:
+            typer.echo(f"{name}: {_in_words(facts[name])}")
+    typer.echo(
+        f"Trained {facts['steps']} steps: {output / (ADAPTER if lora else MODEL)}; its card is {output / 'card.md'}"
+    )
+
+
+def measure(
+    pairs: Annotated[Path, typer.Option("--data", metavar="FOLDER", help="The output of `judge-dpo data`.")],
+    model: Annotated[str, typer.Option(metavar="FOLDER|NAME|FILE.gguf", help="The model.")],
+    adapter: Annotated[Path | None, typer.Option(metavar="FOLDER", help="A LoRA over it.")] = None,
+    reply_tokens: Annotated[int, typer.Option(min=0, help="The most tokens of a verdict; 0 writes none.")] = 512,
+) -> None:
+    """Measure a model on the held-out steps; after a training on several GPUs, which measures nothing itself."""
+    _require_packages()
+    import torch
+
+    from prefrag.training.judge_dpo.base_model import load_model, load_tokenizer
+    from prefrag.training.judge_dpo.collection import HELD_OUT
+    from prefrag.training.judge_dpo.fit import read_rows
+    from prefrag.training.judge_dpo.measure import measure as measure_model
+
+    loaded = load_model(model)
+    if adapter is not None:
+        from peft import PeftModel
+
+        loaded = PeftModel.from_pretrained(loaded, adapter)
+    if torch.accelerator.is_available():
+        loaded.to(torch.accelerator.current_accelerator())
+    measured = measure_model(loaded, load_tokenizer(model), read_rows(pairs / HELD_OUT), reply_tokens)
+    typer.echo(_in_words(measured))
+
+
+def _require_packages() -> None:
+    missing = [name for name in ("torch", "transformers", "trl", "peft", "datasets") if find_spec(name) is None]
+    if missing:
+        raise ImportError(
+            f"Training needs {', '.join(missing)}: install the extra `train` (pip install 'prefrag[train]')."
+        )
+
+
+def _in_words(measured: dict[str, Any]) -> str:
+    shares = {
+        "accuracy": "right verdicts",
+        "unreadable": "unreadable",
+        "says_true": "says True",
+        "likelihood_accuracy": "right by likelihood",
+    }
+    parts = [f"{words} {measured[name]:.1%}" for name, words in shares.items() if measured.get(name) is not None]
+    return f"{measured['steps']} held-out steps: {', '.join(parts)}"
