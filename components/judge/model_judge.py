@@ -59,14 +59,11 @@ class ModelJudge:
         )
 
     @property
-    def is_absent(self) -> bool:
-        """Whether there is no model, because the environment names none."""
-        return self.call.is_absent
-
-    @property
-    def is_embedded(self) -> bool:
-        """Whether the model runs in this process."""
-        return self.call.is_embedded
+    def can_judge(self) -> bool:
+        """Whether there is a model on a server, or one in this process that was named for judging."""
+        if self.call.is_absent:
+            return False
+        return not self.call.is_embedded or bool(getattr(self.chat_generator, "is_named_for_judging", False))
 
     def warm_up(self) -> None:
         """Load or connect the model."""

@@ -364,10 +364,12 @@ def _settings(plan: Plan, datasets: Sequence[Dataset]) -> dict[str, Any]:
 
 
 def _name(generator: Any) -> str:
-    """Name a model as its server does; the embedded one by its file."""
+    """Name a model as its server does, one in this process by its file."""
     if isinstance(generator, ChatModel):
-        server = generator.server
-        return Path(os.environ.get("PREFRAG_LLM_GGUF") or "embedded model").name if server is None else server.model
+        if (server := generator.server) is not None:
+            return server.model
+        variable = "PREFRAG_JUDGE_GGUF" if generator.is_named_for_judging else "PREFRAG_LLM_GGUF"
+        return Path(os.environ.get(variable, "")).name
     named = getattr(generator, "model", None) or getattr(generator, "model_path", None)
     return str(named) if named else type(generator).__name__
 

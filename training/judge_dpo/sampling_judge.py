@@ -131,5 +131,5 @@ class SamplingJudge:
     def _template_settings(self) -> dict[str, Any]:
         # As ChatModel sends them to a server; the embedded model gets none.
         generator = self.judge_of_model.chat_generator
-        thinking = None if self.judge_of_model.is_embedded else getattr(generator, "thinking", None)
+        thinking = None if self.judge_of_model.call.is_embedded else getattr(generator, "thinking", None)
         return {} if thinking is None else {"enable_thinking": thinking}

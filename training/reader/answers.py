@@ -133,6 +133,15 @@ def part_of(key: str, parts: int, seed: int) -> int:
     return int(hashlib.sha256(f"{seed}-{key}".encode()).hexdigest(), 16) % parts
 
 
+def family_of(example: Example) -> str:
+    """Name what an example shares with others that were made by one pattern.
+
+    :param example: The example.
+    :returns: Its family, or its own key.
+    """
+    return example.family or example.key
+
+
 def fit_spans(examples: Iterable[ReadExample], seed: int) -> Any:
     """Train the trees that rank spans.
 
@@ -257,19 +266,19 @@ def cross_fit(
     """
 
     def others(examples: Iterable[ReadExample], part: int) -> list[ReadExample]:
-        return [one for one in examples if part_of(one.example.key, folds, seed) != part]
+        return [one for one in examples if part_of(family_of(one.example), folds, seed) != part]
 
     dated_choice = share_of_dated_choices(asked)
     answers: list[Given | None] = [None] * len(asked)
     for part in range(folds):
         known = others([*asked, *further], part)
         spans, yes_no = fit_spans(known, seed), fit_yes_no(known, seed)
-        places = [place for place, one in enumerate(asked) if part_of(one.example.key, folds, seed) == part]
+        places = [place for place, one in enumerate(asked) if part_of(family_of(one.example), folds, seed) == part]
         own = [asked[place] for place in places]
         for place, given in zip(places, give(own, spans, yes_no, dated_choice=dated_choice), strict=True):
             answers[place] = given
     unsure = [one for one in answers if one is not None]
-    parts = [part_of(one.read.example.key, folds, seed + 1) for one in unsure]
+    parts = [part_of(family_of(one.read.example), folds, seed + 1) for one in unsure]
     estimated: list[Given] = []
     trees = [
         fit_sure([one for one, own in zip(unsure, parts, strict=True) if own != part], seed) for part in range(folds)

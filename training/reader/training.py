@@ -59,9 +59,9 @@ HALVES = 2
 _RIGHT = 0.75
 # One article in 25 is kept from the encoder, for the trees.
 _KEPT_BACK = 25
-_POOLED = 700
-_KEPT_BACK_QUESTIONS = 350
-_HOPS = 600
+_POOLED = 1600
+_KEPT_BACK_QUESTIONS = 600
+_HOPS = 1500
 
 
 @dataclass(frozen=True)

@@ -273,7 +273,7 @@ class TestStrongerModel:
 
 def test_the_command_collects_and_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     class Embedded(Model):
-        server = None
+        server, is_named_for_judging = None, False
 
         def __init__(self, role: str):
             super().__init__()
