@@ -8,6 +8,7 @@ import os
 import re
 import threading
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 from haystack import Document, default_from_dict, default_to_dict
 
 from prefrag.components.reader import span_features, sure_features, yes_no_features
+from prefrag.components.reader.dated_choice import choose_by_date
 from prefrag.components.reader.encoder_scores import EncoderScores, Scored
 from prefrag.components.reader.question_form import asks_beyond_spans, asks_yes_no, looks_english
 from prefrag.components.reader.reader import Candidate, ReaderMissing
@@ -35,17 +37,30 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])")
 Passage = tuple[str, str]
 
 
+@dataclass(frozen=True)
+class _Card:
+    """What the training of a reader measured.
+
+    :param threshold: The probability from which an answer is given.
+    :param dated_choice: The share of choices between two dates that are right.
+    """
+
+    # A reader in training has no card yet, and is asked for candidates alone.
+    threshold: float = 1.0
+    dated_choice: float = 1.0
+
+
 class _Parts:
     """The loaded files of a reader.
 
     :param tokenizer: The tokenizer of the encoder.
     :param session: The encoder.
-    :param threshold: The probability from which an answer is given.
+    :param card: What its training measured.
     """
 
-    def __init__(self, tokenizer: Any, session: Any, threshold: float):
+    def __init__(self, tokenizer: Any, session: Any, card: _Card):
         self.weight = word_weights(tokenizer)
-        self.threshold = threshold
+        self.card = card
         self._tokenizer, self._session = tokenizer, session
         # The passages of a run are read at each step; only those that came since have to be encoded.
         self.score = lru_cache(maxsize=_KEPT)(self._score)
@@ -136,7 +151,7 @@ class ExtractiveReader:
     @property
     def threshold(self) -> float:
         """The probability from which an answer is given, from 0 to 1."""
-        return self._loaded().threshold if self._threshold is None else self._threshold
+        return self._loaded().card.threshold if self._threshold is None else self._threshold
 
     def warm_up(self) -> None:
         """Load the encoder and the trees, once.
@@ -167,6 +182,10 @@ class ExtractiveReader:
         passages = [(str(one.meta.get("title") or ""), one.content or "") for one in documents]
         if asks_yes_no(question):
             return self._read_yes_no(question, documents, passages)
+        if (choice := choose_by_date(question, passages)) is not None:
+            text = passages[choice.dated][1]
+            sentence, probability = _sentence_at(text, choice.begin), self._loaded().card.dated_choice
+            return [Candidate(choice.name, "span", documents[choice.place], sentence, probability)]
         return self._read_spans(question, documents, passages)
 
     async def read_async(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
@@ -259,12 +278,14 @@ def _load(folder: Path, threads: int, process: int) -> _Parts:
     # Threads that wait must not take the processor.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = onnxruntime.InferenceSession(str(folder / ENCODER), options, providers=["CPUExecutionProvider"])
-    return _Parts(tokenizer, session, _read_threshold(folder / CARD))
+    return _Parts(tokenizer, session, _read_card(folder / CARD))
 
 
-def _read_threshold(card: Path) -> float:
-    # A reader in training has no card yet, and is asked for candidates alone.
-    return float(json.loads(card.read_text(encoding="utf-8"))["threshold"]) if card.is_file() else 1.0
+def _read_card(file: Path) -> _Card:
+    if not file.is_file():
+        return _Card()
+    card = json.loads(file.read_text(encoding="utf-8"))
+    return _Card(float(card["threshold"]), float(card["dated_choice"]))
 
 
 def _sentence_at(text: str, place: int) -> str:

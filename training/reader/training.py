@@ -38,6 +38,7 @@ from prefrag.training.reader.answers import (
     given_and_right,
     part_of,
     read_example,
+    share_of_dated_choices,
 )
 from prefrag.training.reader.card import write_card
 from prefrag.training.reader.examples import (
@@ -58,9 +59,9 @@ HALVES = 2
 _RIGHT = 0.75
 # One article in 25 is kept from the encoder, for the trees.
 _KEPT_BACK = 25
-_POOLED = 700
-_KEPT_BACK_QUESTIONS = 350
-_HOPS = 600
+_POOLED = 1600
+_KEPT_BACK_QUESTIONS = 600
+_HOPS = 1500
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,7 @@ def train_reader(
             "reading_kept_back": len(natural),
             "steps": steps,
             "threshold": threshold,
+            "dated_choice": round(share_of_dated_choices(asked), 3),
             "held_back": held_back,
             "seconds": round(result.seconds),
         },
