@@ -120,8 +120,8 @@ def write_means(shares: Mapping[int, Sequence[float] | np.ndarray]) -> str:
 
 def print_selections(name: str, questions: Sequence[Question], store: TantivyDocumentStore, model: str | None) -> None:
     """Print the number of documents and the recall of each selection."""
-    engine = TreePairScorer(model, store)
     for selection, k in (("fill", 4), ("fill", 6), ("cfs", 4), ("cfs", 6), ("cis", 6)):
+        engine = TreePairScorer(model, store, "passage" if selection == "fill" else "pair")
         retrieval = linked_retrieval(store, PairClassifier(engine, selection, k))  # type: ignore[arg-type]
         start = StateBuilder(["local"], "local", top_k=k)
         given, found = [], []

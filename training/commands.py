@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
+
+if TYPE_CHECKING:
+    from prefrag.training.dataset import Dataset
 
 # Everything heavy is imported where it is used, so that help comes at once.
 
@@ -43,27 +46,89 @@ def pairs(
             help="Questions with gold passages, and their corpus or its index; may be given again.",
         ),
     ],
-    output: Annotated[Path, typer.Option(metavar="FILE.json", help="The trees, for `model` of the pair scorer.")],
+    output: Annotated[
+        Path,
+        typer.Option(metavar="FILE.json|FOLDER", help="The trees, or the transformer: `model` of the pair scorer."),
+    ],
+    engine: Annotated[
+        Literal["trees", "transformer"], typer.Option(help="Boosted trees, or an encoder as in the paper.")
+    ] = "trees",
+    label: Annotated[
+        Literal["passage", "pair"],
+        typer.Option(help="What trees learn: of a passage, for `fill`; of a pair (equation 2), for `cis` and `cfs`."),
+    ] = "passage",
+    base: Annotated[
+        str,
+        typer.Option(
+            metavar="bigbird|bigbird-large|longformer|minilm|NAME|FOLDER", help="Transformer: the pretrained encoder."
+        ),
+    ] = "bigbird",
+    negatives: Annotated[
+        Literal["mixed", "hard"],
+        typer.Option(
+            help="Transformer: documents that are not needed are retrieved ones (hard), or any (half of mixed)."
+        ),
+    ] = "mixed",
+    most: Annotated[int, typer.Option(min=2, help="Transformer: the most pairs of a dataset.")] = 2300,
+    epochs: Annotated[float, typer.Option(help="Transformer: how often each pair is seen.")] = 3.0,
+    rate: Annotated[float, typer.Option(help="Transformer: the highest learning rate; 2e-4 suits minilm.")] = 2e-5,
+    minutes: Annotated[float, typer.Option(help="Transformer: the most minutes.")] = 600,
+    document_tokens: Annotated[
+        int | None, typer.Option(help="Transformer: the most tokens of a document; by default whole documents.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="The same files and seed give the same trees.")] = 7,
 ) -> None:
-    """Train the trees that choose documents together (DR-RAG), and measure them beside BM25."""
+    """Train the classifier that chooses documents together (DR-RAG), and measure it on held-back questions."""
+    from prefrag.training.dataset import Dataset
+
+    sets = [Dataset.parse(each) for each in dataset]
+    if engine == "trees":
+        _train_trees_of_pairs(sets, output, label, seed)
+        return
+    _require_torch()
+    from prefrag.training.pair_classifier.transformer import TransformerSettings, train_transformer
+
+    settings = TransformerSettings(
+        base, negatives, most, epochs, rate, minutes, document_tokens=document_tokens, seed=seed
+    )
+    trained = train_transformer(sets, output, settings, on_progress=lambda line: typer.echo(line, err=True))
+    for name, one in trained.counts.items():
+        typer.echo(
+            f"{name}: {one['both']} positive pairs, {one['one']} with one needed document, {one['none']} with none"
+        )
+    for what, part in (("drawn as learnt", trained.held_back), ("candidates as served", trained.served)):
+        typer.echo(
+            f"Held-back questions, {what}: precision {part.precision:.1%}, recall {part.recall:.1%} "
+            f"({part.pairs} pairs, {part.prior:.1%} positive)"
+        )
+    typer.echo(
+        f"Trained in {trained.seconds:.0f} s: {trained.output}\nTo use it, set it as `model` of a "
+        f"TransformerPairScorer, and {trained.threshold:.3f} as `threshold` (yaml_pipelines/dr_rag_cfs.yaml). Its folder "
+        "`training` may be deleted."
+    )
+
+
+def _train_trees_of_pairs(sets: list[Dataset], output: Path, label: Literal["passage", "pair"], seed: int) -> None:
     from rich.console import Console
 
-    from prefrag.training.dataset import Dataset
     from prefrag.training.pair_classifier import train_pairs
-    from prefrag.training.pair_classifier.trees import MEASURED_AT
+    from prefrag.training.pair_classifier.trees import MEASURED_AT, SELECTED_AT
 
     with Console(stderr=True).status("Reading") as status:
-        trained = train_pairs([Dataset.parse(each) for each in dataset], output, seed, on_progress=status.update)
+        trained = train_pairs(sets, output, label, seed, on_progress=status.update)
+    first, pipeline = (MEASURED_AT, "linked") if label == "passage" else (SELECTED_AT, "cfs")
     typer.echo(
-        f"Gold passages among the first {MEASURED_AT} for held-back questions, by BM25 and by trees that have not seen "
-        "them:"
+        f"Gold passages for held-back questions, among the first {first} of BM25, and among those that trees select "
+        "that have not seen them:"
     )
     for part in trained.held_back:
-        typer.echo(f"  {part.dataset}: {part.before:.1%} -> {part.after:.1%} ({part.questions} questions)")
+        typer.echo(
+            f"  {part.dataset}: {part.before:.1%} -> {part.after:.1%}, {part.documents:.1f} passages "
+            f"({part.questions} questions)"
+        )
     typer.echo(
         f"Trained on {trained.questions} questions ({trained.pairs} pairs) in {trained.seconds:.0f} s: "
-        f"{trained.output}\nTo use it, set it as `model` of the TreePairScorer (yaml_pipelines/dr_rag_linked.yaml)."
+        f"{trained.output}\nTo use it, set it as `model` of the TreePairScorer (yaml_pipelines/dr_rag_{pipeline}.yaml)."
     )
 
 
@@ -83,10 +148,7 @@ def reader(
     seed: Annotated[int, typer.Option(help="The seed of all draws.")] = 7,
 ) -> None:
     """Train the reader that answers with spans of documents; started again, it goes on where it stopped."""
-    import importlib.util
-
-    if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
-        raise typer.BadParameter("training needs PyTorch and transformers: install the extra `train`.")
+    _require_torch()
     from prefrag.training.dataset import Dataset
     from prefrag.training.reader.training import train_reader
 
@@ -104,3 +166,10 @@ def reader(
         f"Trained in {trained.seconds:.0f} s: {trained.output}\n"
         "To use it, set it as `model` of the ExtractiveReader. Its folder `training` may be deleted."
     )
+
+
+def _require_torch() -> None:
+    import importlib.util
+
+    if importlib.util.find_spec("torch") is None or importlib.util.find_spec("transformers") is None:
+        raise typer.BadParameter("training needs PyTorch and transformers: install the extra `train`.")

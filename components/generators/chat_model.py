@@ -181,8 +181,8 @@ class ChatModel:
 
     @property
     def server(self) -> ModelServer | None:
-        """The server of the model; None for one in this process."""
-        chosen = self._choose()
+        """The server of the model; None for one in this process, and where there is no model."""
+        chosen = None if self.is_absent else self._choose()
         return chosen if isinstance(chosen, ModelServer) else None
 
     def warm_up(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import combinations, islice, product
 from typing import Any, Literal, get_args
 
@@ -21,7 +21,7 @@ Selection = Literal["cis", "cfs", "fill"]
 Drop = Literal["second_stage", "any"]
 Accept = Literal["first", "all"]
 
-_ENGINES: dict[str, Callable[[], PairScorer]] = {"trees": TreePairScorer, "transformer": TransformerPairScorer}
+_ENGINES = get_args(Engine)
 
 
 @component
@@ -74,7 +74,9 @@ class PairClassifier:
         if isinstance(engine, str):
             if engine not in _ENGINES:
                 raise ValueError(f"engine is '{engine}': set it to {' or '.join(_ENGINES)}, or give a pair scorer.")
-            engine = _ENGINES[engine]()
+            # A selection with a threshold needs the probability of a pair, a ranking that of a passage.
+            trees = TreePairScorer(label="passage" if selection == "fill" else "pair")
+            engine = trees if engine == "trees" else TransformerPairScorer()
         if not callable(getattr(engine, "score", None)):
             raise ValueError("The engine has no `score(question, pairs)`: give a pair scorer.")
         for name, value, choices in (
@@ -135,8 +137,6 @@ class PairClassifier:
         documents, candidates = [one for one, _ in unique.values()], [found for _, found in unique.values()]
         verdicts = _Verdicts(query, self.engine, self.threshold)
         select = {"cis": self._inverse, "cfs": self._forward, "fill": self._fill}[self.selection]
-        if getattr(self.engine, "together", False):
-            verdicts.score_pairs(all_pairs(documents, candidates))
         selected = select(documents, candidates, k, verdicts)
         return {"documents": selected, "pairs": verdicts.to_list()}
 
@@ -157,6 +157,10 @@ class PairClassifier:
         """
         return await asyncio.to_thread(self.run, query, documents, candidates, k)
 
+    @property
+    def _together(self) -> bool:
+        return bool(getattr(self.engine, "together", False))
+
     def _inverse(
         self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
     ) -> list[Document]:
@@ -165,7 +169,8 @@ class PairClassifier:
         first = [document for document in context if identity(document) in first_stage]
         second = [document for document in context if identity(document) not in first_stage]
         pairs = list(product(first, second)) if self.drop == "second_stage" else list(combinations(context, 2))
-        verdicts.score_pairs(pairs)
+        # Scores that are relative to the other pairs of the question need all of them in one call.
+        verdicts.score_pairs([*pairs, *all_pairs(documents, candidates)] if self._together else pairs)
         wanted = {identity(document) for pair in pairs if verdicts.is_positive(*pair) for document in pair}
         if self.drop == "second_stage":
             return [*first, *(document for document in second if identity(document) in wanted)]
@@ -175,6 +180,8 @@ class PairClassifier:
     def _forward(
         self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
     ) -> list[Document]:
+        if self._together:
+            verdicts.score_pairs(all_pairs(documents, candidates))
         while True:
             context, unknown = self._walk(documents, candidates, k, verdicts)
             if not unknown:

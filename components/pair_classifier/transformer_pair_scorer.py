@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from haystack import default_from_dict, default_to_dict
 
 from prefrag.components.pair_classifier.pair_scorer import ClassifierMissing, Pair
@@ -21,7 +22,7 @@ class TransformerPairScorer:
     """Score pairs with a sequence-classification model of Hugging Face: BigBird as in the paper, or a small one.
 
     The model reads the question as its first text and the two documents, with a separator between them, as its second.
-    Each document is cut separately, so that a long one leaves room for the other.
+    Both are read whole where they fit; else each is cut separately, so that a long one leaves room for the other.
 
     ```python
     from haystack import Document
@@ -41,7 +42,7 @@ class TransformerPairScorer:
         device: str | None = None,
         batch_size: int = 32,
         question_tokens: int = 60,
-        document_tokens: int = 96,
+        document_tokens: int | None = None,
         positive_label: int = 1,
     ):
         """Set the model; it is not loaded yet.
@@ -53,7 +54,8 @@ class TransformerPairScorer:
         :param device: ``cpu``, ``cuda`` or another device of PyTorch; by default a GPU where there is one.
         :param batch_size: The number of pairs in a batch.
         :param question_tokens: The most tokens of the question.
-        :param document_tokens: The most tokens of each document.
+        :param document_tokens: The most tokens of each document; by default both are read whole, or share what the
+            model reads.
         :param positive_label: The number of the label that means that both documents are needed.
         :raises ValueError: When a setting is invalid.
         """
@@ -64,7 +66,7 @@ class TransformerPairScorer:
             ("question_tokens", question_tokens),
             ("document_tokens", document_tokens),
         ):
-            if value < 1:
+            if value is not None and value < 1:
                 raise ValueError(f"{name} is {value}: set it to at least 1.")
         self.model = model
         self.backend = backend
@@ -167,7 +169,9 @@ class TransformerPairScorer:
             )
 
     def _check_length(self, tokenizer: Any, model: str) -> None:
-        needed = self.question_tokens + 2 * self.document_tokens + tokenizer.num_special_tokens_to_add(pair=True) + 1
+        needed = (
+            self.question_tokens + 2 * (self.document_tokens or 1) + tokenizer.num_special_tokens_to_add(pair=True) + 1
+        )
         # Tokenizers without a limit report a very large one.
         if needed > tokenizer.model_max_length:
             raise ValueError(
@@ -193,7 +197,7 @@ def encode_pairs(
     pairs: Sequence[tuple[str, str]],
     *,
     question_tokens: int = 60,
-    document_tokens: int = 96,
+    document_tokens: int | None = None,
 ) -> dict[str, Any]:
     """Encode questions and pairs of texts for the classifier, in the same way for training and for serving.
 
@@ -201,31 +205,61 @@ def encode_pairs(
     :param questions: A question for each pair.
     :param pairs: The texts of the two documents.
     :param question_tokens: The most tokens of a question.
-    :param document_tokens: The most tokens of each document.
+    :param document_tokens: The most tokens of each document; None reads both whole where the model has room, and else
+        cuts the longer one, or both to the same length.
     :returns: The tokenizer's output as NumPy arrays, one row a pair, padded to the longest.
     """
-    texts = [
-        text for question, (first, second) in zip(questions, pairs, strict=True) for text in (question, first, second)
-    ]
-    limits = [question_tokens, document_tokens, document_tokens] * len(questions)
+    texts = (text for question, pair in zip(questions, pairs, strict=True) for text in (question, *pair))
     # Each text is tokenised once, however many pairs it is in.
-    cut = {wanted: _cut(tokenizer, *wanted) for wanted in dict.fromkeys(zip(texts, limits, strict=True))}
-    kept = [cut[wanted] for wanted in zip(texts, limits, strict=True)]
+    offsets = {
+        text: tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+        for text in dict.fromkeys(texts)
+    }
+
+    def cut(text: str, tokens: int) -> str:
+        return text if len(offsets[text]) <= tokens else text[: offsets[text][tokens - 1][1]]
+
     separator = tokenizer.sep_token or "\n"
-    second_texts = [f"{first} {separator} {second}" for first, second in zip(kept[1::3], kept[2::3], strict=True)]
-    return dict(tokenizer(kept[0::3], second_texts, padding=True, return_tensors="np"))
+    room = tokenizer.model_max_length - tokenizer.num_special_tokens_to_add(pair=True) - 1
+    kept_questions, kept_pairs = [], []
+    for question, pair in zip(questions, pairs, strict=True):
+        left = room - min(len(offsets[question]), question_tokens)
+        first, second = (min(len(offsets[text]), document_tokens or left) for text in pair)
+        limits = max(left // 2, left - second), max(left // 2, left - first)
+        kept = [cut(text, min(size, most)) for text, size, most in zip(pair, (first, second), limits, strict=True)]
+        kept_questions.append(cut(question, question_tokens))
+        kept_pairs.append(f"{kept[0]} {separator} {kept[1]}")
+    return dict(tokenizer(kept_questions, kept_pairs, padding=True, return_tensors="np"))
 
 
-def _cut(tokenizer: Any, text: str, tokens: int) -> str:
-    """Cut a text to its first tokens.
+def fewest_tokens(config: Any) -> int:
+    """Find the fewest tokens with which a model keeps its attention.
 
-    :param tokenizer: A tokenizer of ``transformers``.
-    :param text: The text.
-    :param tokens: The most tokens to keep.
-    :returns: The beginning of the text.
+    With fewer, BigBird's sparse attention turns into full attention without an error, and stays so.
+
+    :param config: The settings of a model of ``transformers``.
+    :returns: The number of tokens to pad to; 0 for any other model.
     """
-    offsets = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
-    return text if len(offsets) <= tokens else text[: offsets[tokens - 1][1]]
+    if config.model_type != "big_bird" or config.attention_type != "block_sparse":
+        return 0
+    return int((5 + 2 * config.num_random_blocks) * config.block_size + config.block_size)
+
+
+def pad_inputs(inputs: dict[str, Any], fewest: int, padding: int) -> dict[str, Any]:
+    """Pad what a model reads to the fewest tokens.
+
+    :param inputs: The output of :func:`encode_pairs`.
+    :param fewest: See :func:`fewest_tokens`.
+    :param padding: The token of the padding.
+    :returns: The same with columns added where there are too few.
+    """
+    missing = fewest - inputs["input_ids"].shape[1]
+    if missing <= 0:
+        return inputs
+    return {
+        name: np.pad(array, ((0, 0), (0, missing)), constant_values=padding if name == "input_ids" else 0)
+        for name, array in inputs.items()
+    }
 
 
 def _torch_model(model: str, device: str | None, onnx_file: str) -> Callable[[dict[str, Any]], list[list[float]]]:
@@ -239,8 +273,10 @@ def _torch_model(model: str, device: str | None, onnx_file: str) -> Callable[[di
         )
     place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     network = network.eval().to(place)
+    fewest, padding = fewest_tokens(network.config), network.config.pad_token_id or 0
 
     def forward(inputs: dict[str, Any]) -> list[list[float]]:
+        inputs = pad_inputs(inputs, fewest, padding)
         with torch.inference_mode():
             tensors = {name: torch.from_numpy(array).to(place) for name, array in inputs.items()}
             return network(**tensors).logits.float().cpu().tolist()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 from haystack import default_from_dict, default_to_dict
 
@@ -12,14 +12,17 @@ from prefrag.components.pair_classifier.pair_scorer import Pair
 from prefrag.components.text.term_statistics import TermStatistics
 from prefrag.components.trees import BoostedTrees, load_trees
 
-SHIPPED_TREES = Path(__file__).parent / "pair_trees.json"
+Label = Literal["pair", "passage"]
+SHIPPED_TREES: dict[str, Path] = {label: Path(__file__).parent / f"{label}_trees.json" for label in get_args(Label)}
 
 
 class TreePairScorer:
     """Score pairs with boosted trees, in place of BigBird in equation 2 of DR-RAG.
 
     Their features are what two passages cover of the question and of each other (`pair_features`). They take some
-    milliseconds a question, need no PyTorch, and are trained in a minute on the questions of your own corpus.
+    milliseconds a question, need no PyTorch, and are trained in a minute on the questions of your own corpus. Two
+    files are shipped: trees that learnt the label of a pair as in equation 2, one positive to one negative, for a
+    selection with a threshold; and trees that learnt the label of a passage by its best pair, for a ranking.
 
     ```python
     from haystack import Document
@@ -34,26 +37,33 @@ class TreePairScorer:
     # Several features compare a pair with the best one of the question.
     together = True
 
-    def __init__(self, model: str | None = None, term_statistics: TermStatistics | None = None):
+    def __init__(
+        self, model: str | None = None, term_statistics: TermStatistics | None = None, label: Label = "passage"
+    ):
         """Set the trees; they are not read yet.
 
         :param model: A file that ``prefrag train pairs`` has written; by default the trees that are shipped.
         :param term_statistics: The analysis and the frequencies of words: the embedded store, or the Elasticsearch
             retriever. Without it all words of four letters and more have the same weight, and the trees, which were
             trained with it, judge worse.
-        :raises ValueError: When the path is empty.
+        :param label: What the shipped trees have learnt: ``pair`` for ``cis`` and ``cfs``, ``passage`` for ``fill`` and
+            the linked retrievals. A file of one's own has learnt what it was trained on.
+        :raises ValueError: When the path is empty, or there are no trees of that label.
         """
         if model is not None and not model:
             raise ValueError("model is empty: give the file of the trees, or null for the shipped ones.")
+        if label not in SHIPPED_TREES:
+            raise ValueError(f"label is '{label}': set it to {' or '.join(SHIPPED_TREES)}.")
         self.model = model
         self.term_statistics = term_statistics
+        self.label = label
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the scorer.
 
         :returns: Its parameters as plain values.
         """
-        return default_to_dict(self, model=self.model, term_statistics=self.term_statistics)
+        return default_to_dict(self, model=self.model, term_statistics=self.term_statistics, label=self.label)
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> TreePairScorer:
@@ -83,4 +93,4 @@ class TreePairScorer:
         return self._trees().probabilities(pair_features(question, pairs, self.term_statistics))
 
     def _trees(self) -> BoostedTrees:
-        return load_trees(Path(self.model) if self.model else SHIPPED_TREES, FEATURES)
+        return load_trees(Path(self.model) if self.model else SHIPPED_TREES[self.label], FEATURES)

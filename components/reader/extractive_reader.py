@@ -38,7 +38,7 @@ Passage = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class _Card:
+class ReaderCard:
     """What the training of a reader measured.
 
     :param threshold: The probability from which an answer is given.
@@ -58,7 +58,7 @@ class _Parts:
     :param card: What its training measured.
     """
 
-    def __init__(self, tokenizer: Any, session: Any, card: _Card):
+    def __init__(self, tokenizer: Any, session: Any, card: ReaderCard):
         self.weight = word_weights(tokenizer)
         self.card = card
         self._tokenizer, self._session = tokenizer, session
@@ -173,7 +173,7 @@ class ExtractiveReader:
         :param question: The question.
         :param documents: The documents, best first.
         :returns: The candidates, the likeliest first; none where there is no document with text, the question is not
-            in English, or it asks for a difference, which no document states.
+            in English, or it asks for what no document states: a difference, a count over documents, a task.
         :raises ReaderMissing: See :meth:`warm_up`.
         """
         documents = [one for one in documents if (one.content or "").strip()][: self.max_documents]
@@ -278,14 +278,19 @@ def _load(folder: Path, threads: int, process: int) -> _Parts:
     # Threads that wait must not take the processor.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = onnxruntime.InferenceSession(str(folder / ENCODER), options, providers=["CPUExecutionProvider"])
-    return _Parts(tokenizer, session, _read_card(folder / CARD))
+    return _Parts(tokenizer, session, read_card(folder / CARD))
 
 
-def _read_card(file: Path) -> _Card:
+def read_card(file: Path) -> ReaderCard:
+    """Read what the training of a reader measured.
+
+    :param file: The file of its card.
+    :returns: The card; that of a reader in training where there is no file.
+    """
     if not file.is_file():
-        return _Card()
+        return ReaderCard()
     card = json.loads(file.read_text(encoding="utf-8"))
-    return _Card(float(card["threshold"]), float(card["dated_choice"]))
+    return ReaderCard(float(card["threshold"]), float(card["dated_choice"]))
 
 
 def _sentence_at(text: str, place: int) -> str:

@@ -14,9 +14,6 @@ from prefrag.components.state.evidence import find_evidence
 from prefrag.components.state.state import Action, Evidence, Identity, Label, Search, State, Step, identity
 from prefrag.components.text.addresses import safe_url
 
-NOT_FOUND = "The sources do not hold the answer."
-# How many documents are listed as those that came nearest.
-NEAREST = 3
 WhenUnsure = Literal["answer", "say_so"]
 
 
@@ -49,21 +46,14 @@ def compose(
     errors += _cut_off(state)
     documents = [_document(document, marks[identity(document)]) for document in state.observed]
     cited = [document for document in documents if document["mark"] in marks_cited]
-    shown_last = next((step.documents for step in reversed(state.steps) if step.documents), ())
-    nearest = dict.fromkeys(
-        [document["id"] for document in cited] + [document.id for document in (*shown_last, *state.observed)]
-    )
     unsure = not error and (last.forced or last.label is Label.INCORRECT)
-    not_found = unsure and when_unsure == "say_so"
-    answered = bool(answer) and not not_found and not last.withheld
-    given, given_with_citations = (NOT_FOUND, NOT_FOUND) if not_found else (answer, cite_plainly(last.answer, known))
-    if last.withheld:
-        given, given_with_citations = "", ""
+    not_found = last.withheld or (unsure and when_unsure == "say_so")
+    answered = bool(answer) and not not_found
     return {
         "question": state.question,
         "asked": state.typed or state.question,
-        "answer": given,
-        "answer_with_citations": given_with_citations,
+        "answer": answer if answered else "",
+        "answer_with_citations": cite_plainly(last.answer, known) if answered else "",
         "answered": answered,
         "probability": None if last.probability is None else round(last.probability, 3),
         "citations": [
@@ -73,7 +63,6 @@ def compose(
         "not_found": not_found,
         "guess": answer or None if not answered else None,
         "evidence": [] if answered else [_evidence(one, marks) for one in find_evidence(state)],
-        "nearest": list(nearest)[:NEAREST] if not_found else [],
         "label": last.label.value if last.label else None,
         "explanation": without_codes(last.explanation, known),
         "suggestions": without_codes(last.suggestions, known),
@@ -211,8 +200,8 @@ class AnswerComposer:
 
         :param local_source: The source that ``total_local`` and ``used_local`` count; all others count as web.
         :param when_unsure: What the user gets when the answer was forced, or its last label is INCORRECT: ``answer``
-            gives the guess, ``say_so`` states that the sources do not hold the answer, and names the documents that
-            came nearest and, separately, the guess.
+            gives the guess; ``say_so`` gives no answer, but the sentences that speak to the question and, separately,
+            the guess.
         :raises ValueError: For another ``when_unsure``.
         """
         if when_unsure not in get_args(WhenUnsure):

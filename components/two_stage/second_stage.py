@@ -87,11 +87,7 @@ class SecondStage:
         :raises RunError: When the classifier is missing or fails, or documents would leave this machine; it holds the
             state.
         """
-        documents = self._first_stage(state)
-        searching = self._second_searches(state, documents)
-        with ThreadPoolExecutor(max_workers=max(1, len(searching))) as pool:
-            found = list(pool.map(lambda one: self.source.run(one)["state"], searching))
-        state, candidates = self._gather(state, found)
+        state, documents, candidates = self.gather(state)
         started = time.perf_counter()
         if self.classifier is None:
             return {"state": self._select(state, fill_by_rank(documents, candidates, state.settings.top_k))}
@@ -113,7 +109,7 @@ class SecondStage:
         """
         documents = self._first_stage(state)
         outputs = await asyncio.gather(*(self.source.run_async(one) for one in self._second_searches(state, documents)))
-        state, candidates = self._gather(state, [output["state"] for output in outputs])
+        state, candidates = self._with_candidates(state, [output["state"] for output in outputs])
         started = time.perf_counter()
         if self.classifier is None:
             return {"state": self._select(state, fill_by_rank(documents, candidates, state.settings.top_k))}
@@ -123,6 +119,20 @@ class SecondStage:
         except Exception as error:
             raise classifier_error(state, error) from error
         return {"state": self._select(state, **output, seconds=time.perf_counter() - started)}
+
+    def gather(self, state: State) -> tuple[State, list[Document], list[list[Document]]]:
+        """Retrieve the candidates for the classifier, also for its training.
+
+        :param state: The state after the first retrieval.
+        :returns: The state with the searches, the documents of the first stage, and the candidates of each.
+        :raises RunError: When documents would leave this machine; it holds the state.
+        """
+        documents = self._first_stage(state)
+        searching = self._second_searches(state, documents)
+        with ThreadPoolExecutor(max_workers=max(1, len(searching))) as pool:
+            found = list(pool.map(lambda one: self.source.run(one)["state"], searching))
+        state, candidates = self._with_candidates(state, found)
+        return state, documents, candidates
 
     def _first_stage(self, state: State) -> list[Document]:
         k = state.settings.top_k
@@ -144,7 +154,7 @@ class SecondStage:
         queries = self.concat.run(state.question, documents)["queries"]
         return [deep.with_last(query=query) for query in queries]
 
-    def _gather(self, state: State, found: Sequence[State]) -> tuple[State, list[list[Document]]]:
+    def _with_candidates(self, state: State, found: Sequence[State]) -> tuple[State, list[list[Document]]]:
         before = len(state.step.searches)
         state = with_searches(state, found)
         return state, [list(search.documents) for search in state.step.searches[before:]]

@@ -29,9 +29,18 @@ def part_files(pipeline: Mapping[str, Any]) -> dict[str, str]:
     own = {name: _list_files(Path(name).expanduser()) for name in named}
     return {
         "shipped prompts": _digest(sorted(PROMPTS.glob("*.jinja"))),
-        "shipped trees": _digest([PAIR_TREES, SWITCH_TREES]),
+        "shipped trees": _digest([*PAIR_TREES.values(), SWITCH_TREES]),
         **{name: _digest(files, Path(name).expanduser()) for name, files in own.items() if files},
     }
+
+
+def digest_folder(folder: Path) -> str:
+    """Digest the files of a folder.
+
+    :param folder: The folder.
+    :returns: 16 hexadecimal digits, the same wherever it stands.
+    """
+    return _digest(_list_files(folder), folder)
 
 
 def _find_names(value: Any) -> Iterator[str]:

@@ -248,7 +248,7 @@ def test_the_shipped_trees_are_the_classifier_and_weigh_words_as_the_index_does(
     second_stage = pipeline.get_component("second_stage")
     engine = second_stage.classifier.engine
     assert isinstance(engine, TreePairScorer)
-    assert engine.model is None
+    assert (engine.model, engine.label) == (None, "pair")
     assert engine.term_statistics.to_dict() == second_stage.source.retriever.document_store.to_dict()
 
 

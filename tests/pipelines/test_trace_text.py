@@ -58,7 +58,7 @@ from prefrag.pipelines.trace_text import trace_text
             "Reflection: the answer is labelled INCORRECT, so every source is searched once more. No year.",
         ),
         ("reflection", {"label": None, "explanation": "", "supplement": False}, "Reflection: the answer has no label"),
-        ("exhausted", {"replies": 4}, "Steps used up: the model must answer now (4 replies)"),
+        ("exhausted", {"replies": 4}, "Steps used up: the answer is due (4 replies)"),
         ("unknown_action", {"tool": "Dance"}, "Unknown action: 'Dance', the model gets a correction"),
         ("unreadable", {"tool": ""}, "Unreadable reply: the model gets a correction"),
         ("rewritten", {"question": "When did Beta win?"}, "Follow-up understood as: When did Beta win?"),

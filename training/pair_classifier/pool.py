@@ -13,12 +13,14 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier, all_pairs
 from prefrag.components.pair_classifier.pair_features import pair_features
 from prefrag.components.pair_classifier.pair_scorer import Pair
+from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.state_builder import StateBuilder
 from prefrag.components.two_stage.linked_stages import LinkedStages
 from prefrag.components.two_stage.open_question_query import OpenQuestionQuery
+from prefrag.components.two_stage.second_stage import SecondStage
 from prefrag.evaluation.question import Question
 
 _SOURCE = "local"
@@ -60,6 +62,25 @@ def pools(dataset: str, questions: Iterable[Question], store: TantivyDocumentSto
         gold = frozenset(question.supporting_ids)
         features = pair_features(question.question, pairs, store)
         yield Pool(dataset, question.question, gold, tuple(documents), tuple(pairs), features)
+
+
+def two_stage_candidates(
+    question: str, store: TantivyDocumentStore, k: int
+) -> tuple[list[Document], list[list[Document]]]:
+    """Retrieve the candidates of a question as ``dr_rag_cis`` and ``dr_rag_cfs`` do.
+
+    :param question: The question.
+    :param store: The index of its corpus.
+    :param k: The most documents that the classifier would select.
+    :returns: The documents of the first stage, and the second-stage list of each.
+    """
+    source = RetrievalSource(
+        _SOURCE, TantivyBM25Retriever(store), ranker=TitleMatchRanker(), candidates=50, strict=True
+    )
+    state = StateBuilder([_SOURCE], _SOURCE, top_k=k).run(question)["state"]
+    state = source.run(QuestionAsQuery().run(state)["state"])["state"]
+    _, documents, candidates = SecondStage(source).gather(state)
+    return documents, candidates
 
 
 def linked_retrieval(store: TantivyDocumentStore, classifier: PairClassifier | None = None) -> LinkedStages:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from haystack import Document
 
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier, by_best_pair
 from prefrag.components.pair_classifier.pair_features import FEATURES
+from prefrag.components.pair_classifier.pair_scorer import Pair
+from prefrag.components.pair_classifier.tree_pair_scorer import Label
+from prefrag.components.state.state import identity
 from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
+from prefrag.training.pair_classifier.pair_label import label_pairs
 from prefrag.training.pair_classifier.passage_loss import PassageLoss
 from prefrag.training.pair_classifier.pool import Pool, pools
 from prefrag.training.tree_training import TreeTraining, leave_out
@@ -37,6 +42,8 @@ SETTINGS: dict[str, Any] = {
 }
 ROUNDS = 150
 MEASURED_AT = 5
+# The documents at which a selection with a threshold is measured, as the paper does.
+SELECTED_AT = 6
 _FOLDS = 5
 # With this many questions one held-back fifth is enough.
 _MANY_QUESTIONS = 400
@@ -45,18 +52,20 @@ _RANK_WEIGHT = PairClassifier(selection="fill").rank_weight
 
 @dataclass(frozen=True)
 class Recall:
-    """The share of gold passages among the first five, for questions that the trees have not seen.
+    """The share of gold passages among the first five or six, for questions that the trees have not seen.
 
     :param dataset: The name of the dataset.
     :param questions: The number of measured questions.
     :param before: The mean share, 0 to 1, among the passages that the question itself retrieves.
     :param after: The mean share, 0 to 1, among the passages that the trees select.
+    :param documents: The mean number of passages that the trees select.
     """
 
     dataset: str
     questions: int
     before: float
     after: float
+    documents: float
 
 
 @dataclass(frozen=True)
@@ -78,12 +87,17 @@ class PairTraining:
 
 
 def train_pairs(
-    datasets: Sequence[Dataset], output: Path, seed: int = 7, on_progress: Callable[[str], None] | None = None
+    datasets: Sequence[Dataset],
+    output: Path,
+    label: Label = "passage",
+    seed: int = 7,
+    on_progress: Callable[[str], None] | None = None,
 ) -> PairTraining:
     """Train the trees; the same files and seed give the same trees.
 
     :param datasets: The datasets to train on, each with its own index.
     :param output: The file to write, JSON; an existing one is replaced at the end of the training.
+    :param label: What to learn; see :func:`fit`.
     :param seed: The seed of all draws.
     :param on_progress: Called with a description of the current work.
     :returns: The results.
@@ -97,18 +111,20 @@ def train_pairs(
         training.report(f"Retrieving for {dataset.name}")
         with dataset.open_index(at_least=FEWEST_QUESTIONS) as (questions, store):
             gathered += pools(dataset.name, questions, store)
-    held_back = _measure_held_back(gathered, seed, training.report)
+    held_back = _measure_held_back(gathered, label, seed, training.report)
     training.report("Training on all questions")
-    training.keep(fit(gathered, seed))
+    training.keep(fit(gathered, seed, label))
     pairs = sum(len(pool.pairs) for pool in gathered)
     return PairTraining(training.output, len(gathered), pairs, held_back, training.seconds)
 
 
-def fit(gathered: Sequence[Pool], seed: int) -> Any:
+def fit(gathered: Sequence[Pool], seed: int, label: Label = "passage") -> Any:
     """Train trees.
 
-    :param gathered: The candidates of the questions; see :class:`PassageLoss`.
+    :param gathered: The candidates of the questions.
     :param seed: The seed of the draws of rows and columns.
+    :param label: ``pair``: whether both passages of a pair are needed, see :func:`label_pairs`; ``passage``: whether a
+        passage is needed, by its best pair, see :class:`PassageLoss`.
     :returns: The trees, an ``xgboost.Booster``.
     :raises ValueError: When no pair or every pair consists of two gold passages.
     """
@@ -124,20 +140,60 @@ def fit(gathered: Sequence[Pool], seed: int) -> Any:
         )
     features = np.concatenate([pool.features for pool in gathered])
     matrix = xgboost.DMatrix(features, feature_names=list(FEATURES), nthread=1)
+    if label == "pair":
+        needed, weights = label_pairs(gathered)
+        matrix.set_info(label=needed, weight=weights)
+        return xgboost.train({**SETTINGS, "base_score": 0.5, "seed": seed}, matrix, ROUNDS)
     return xgboost.train({**SETTINGS, "seed": seed}, matrix, ROUNDS, obj=PassageLoss(gathered))
 
 
-def recall(gathered: Sequence[Pool], booster: Any, k: int = MEASURED_AT) -> tuple[float, float]:
-    """Measure trees on questions.
+def recall(gathered: Sequence[Pool], booster: Any, label: Label = "passage") -> tuple[float, float, float]:
+    """Measure trees on questions: those of passages as ``fill`` ranks, those of pairs as ``cfs`` selects.
 
     :param gathered: The candidates of the questions.
     :param booster: The trees.
-    :param k: See :func:`shares_found`.
-    :returns: The mean share, 0 to 1, of the gold passages among the first k that the question itself retrieves, and
-        among the k that the trees select.
+    :param label: What they have learnt.
+    :returns: The mean share, 0 to 1, of the gold passages among the first that the question itself retrieves, and
+        among those that the trees select; and the mean number of the selected.
     """
-    before, after = shares_found(gathered, booster, k)
-    return float(np.mean(before)), float(np.mean(after))
+    if label == "passage":
+        before, after = shares_found(gathered, booster)
+        return float(np.mean(before)), float(np.mean(after)), float(MEASURED_AT)
+    selected = [select_forward(pool, booster) for pool in gathered]
+    first = [pool.documents[:SELECTED_AT] for pool in gathered]
+    shares = [
+        [_share(pool, documents) for pool, documents in zip(gathered, each, strict=True)] for each in (first, selected)
+    ]
+    return float(np.mean(shares[0])), float(np.mean(shares[1])), float(np.mean([len(one) for one in selected]))
+
+
+def _share(pool: Pool, documents: Iterable[Document]) -> float:
+    return len(pool.gold & {document.id for document in documents}) / len(pool.gold)
+
+
+def select_forward(pool: Pool, booster: Any, k: int = SELECTED_AT) -> list[Document]:
+    """Select from a pool as ``cfs`` does.
+
+    :param pool: The candidates of a question; half of k, rounded up, are its first stage.
+    :param booster: The trees.
+    :param k: The most documents to select.
+    :returns: The documents, those of the first stage first.
+    """
+    first = pool.documents[: (k + 1) // 2]
+    candidates = [[second for one, second in pool.pairs if one is document] for document in first]
+    scores = map(float, booster.inplace_predict(pool.features)) if pool.pairs else ()
+    classifier = PairClassifier(_Scored(pool.pairs, scores), "cfs", k)
+    return list(classifier.run(pool.question, list(first), candidates)["documents"])
+
+
+class _Scored:
+    """Pairs that were scored before."""
+
+    def __init__(self, pairs: Iterable[Pair], scores: Iterable[float]):
+        self._scores = {tuple(map(identity, pair)): score for pair, score in zip(pairs, scores, strict=True)}
+
+    def score(self, question: str, pairs: list[Pair]) -> list[float]:
+        return [self._scores[tuple(map(identity, pair))] for pair in pairs]
 
 
 def shares_found(gathered: Sequence[Pool], booster: Any, k: int = MEASURED_AT) -> tuple[list[float], list[float]]:
@@ -160,7 +216,9 @@ def shares_found(gathered: Sequence[Pool], booster: Any, k: int = MEASURED_AT) -
     return before, after
 
 
-def _measure_held_back(gathered: Sequence[Pool], seed: int, report: Callable[[str], None]) -> tuple[Recall, ...]:
+def _measure_held_back(
+    gathered: Sequence[Pool], label: Label, seed: int, report: Callable[[str], None]
+) -> tuple[Recall, ...]:
     """Measure by cross-validation, or on one part where there are many questions."""
     part: list[int] = []
     sizes = Counter(pool.dataset for pool in gathered)
@@ -171,14 +229,15 @@ def _measure_held_back(gathered: Sequence[Pool], seed: int, report: Callable[[st
         draw.shuffle(own)
         part += own
     parts = 1 if len(gathered) >= _MANY_QUESTIONS else _FOLDS
-    sums = {dataset: np.zeros(3) for dataset in sizes}
+    sums = {dataset: np.zeros(4) for dataset in sizes}
     for number in range(parts):
         report(f"Measuring on held-back questions ({number + 1} of {parts})")
         back = [pool for pool, own in zip(gathered, part, strict=True) if own == number]
-        booster = fit(leave_out(gathered, back, lambda pool: pool.question), seed)
+        booster = fit(leave_out(gathered, back, lambda pool: pool.question), seed, label)
         for dataset in sizes:
             measured = [pool for pool in back if pool.dataset == dataset]
-            sums[dataset] += len(measured) * np.array([1, *recall(measured, booster)])
+            sums[dataset] += len(measured) * np.array([1, *recall(measured, booster, label)])
     return tuple(
-        Recall(dataset, int(count), before / count, after / count) for dataset, (count, before, after) in sums.items()
+        Recall(dataset, int(count), before / count, after / count, documents / count)
+        for dataset, (count, before, after, documents) in sums.items()
     )

@@ -58,7 +58,7 @@ def retrieve(dataset: Dataset) -> dict[str, list[str]]:
     :param dataset: The questions and their corpus.
     :returns: The ids of the passages of each question, best first.
     """
-    trees = load_trees(SHIPPED_TREES, FEATURES).probabilities
+    trees = load_trees(SHIPPED_TREES["passage"], FEATURES).probabilities
     with dataset.open_index() as (questions, store):
         found = pools(dataset.name, questions, store)
         return {one.id: _rank(pool, trees) for one, pool in zip(questions, found, strict=True)}
@@ -69,7 +69,7 @@ def _fit_or_shipped(known: Sequence[Pool], seed: int) -> Callable[[Any], Iterabl
         return fit(known, seed).inplace_predict
     except ValueError:
         # Questions with one gold passage each teach nothing of pairs.
-        return load_trees(SHIPPED_TREES, FEATURES).probabilities
+        return load_trees(SHIPPED_TREES["passage"], FEATURES).probabilities
 
 
 def _rank(pool: Pool, trees: Callable[[Any], Iterable[float]]) -> list[str]:

@@ -377,8 +377,21 @@ def test_an_engine_that_wants_all_pairs_together_gets_them_in_one_call():
     assert engine.calls == [["ax", "ay", "ab", "bz", "bw", "ba"]]
 
 
-def test_the_shipped_trees_are_the_default():
-    assert isinstance(PairClassifier().engine, TreePairScorer)
+def test_cis_too_scores_the_pairs_of_all_lists_in_one_call_when_the_engine_wants_them_together():
+    engine = FakeEngine("ax", "bx", "az")
+    engine.together = True  # type: ignore[attr-defined]
+
+    assert chosen(engine, "ab", "xy", "zw", selection="cis") == "abxz"
+    [scored] = engine.calls
+    assert {"ax", "ay", "az", "aw", "bx", "by", "bz", "bw", "ab", "ba"} == set(scored)
+
+
+@pytest.mark.parametrize(("selection", "label"), [("cis", "pair"), ("cfs", "pair"), ("fill", "passage")])
+def test_the_shipped_trees_are_the_default_those_of_pairs_where_a_threshold_selects(selection: Any, label: str):
+    engine = PairClassifier(selection=selection).engine
+
+    assert isinstance(engine, TreePairScorer)
+    assert engine.label == label
 
 
 def test_a_negative_weight_of_the_first_stage_is_refused():

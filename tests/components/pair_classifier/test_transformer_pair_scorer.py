@@ -89,7 +89,7 @@ def exported(folder: Path) -> Path:
     """The same model as ONNX, in its folder."""
     pytest.importorskip("onnxruntime", reason="ONNX Runtime comes with the extra `classifier`")
     pytest.importorskip("onnx", reason="exporting needs onnx")
-    from benchmarks.pair_classifier import export_onnx
+    from prefrag.training.pair_classifier.export import export_onnx
 
     export_onnx(folder, folder / "model.onnx")
     return folder

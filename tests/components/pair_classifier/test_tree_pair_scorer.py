@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,8 +31,11 @@ def store(tmp_path: Path) -> TantivyDocumentStore:
     return made
 
 
-def test_the_shipped_ones_find_what_belongs_together(store: TantivyDocumentStore):
-    scores = TreePairScorer(term_statistics=store).score(QUESTION, [(AURORA, YARD), (AURORA, SCHOOL), (AURORA, TOWN)])
+@pytest.mark.parametrize("label", ["pair", "passage"])
+def test_the_shipped_ones_find_what_belongs_together(store: TantivyDocumentStore, label: Any):
+    scorer = TreePairScorer(term_statistics=store, label=label)
+
+    scores = scorer.score(QUESTION, [(AURORA, YARD), (AURORA, SCHOOL), (AURORA, TOWN)])
 
     assert scores[0] == max(scores)
     assert scores[0] > 0.5 > scores[2]
@@ -52,11 +56,11 @@ def test_threads_may_share_it(store: TantivyDocumentStore):
 
 
 def test_it_survives_saving(tmp_path: Path):
-    scorer = TreePairScorer("own.json", TantivyDocumentStore(path=str(tmp_path)))
+    scorer = TreePairScorer("own.json", TantivyDocumentStore(path=str(tmp_path)), "pair")
 
     loaded = rebuilt(scorer)
 
-    assert loaded.model == "own.json"
+    assert (loaded.model, loaded.label) == ("own.json", "pair")
     assert rebuilt(PairClassifier(loaded)).engine.model == "own.json"
 
 
@@ -68,3 +72,8 @@ def test_a_file_that_is_absent_is_reported_before_the_first_question(tmp_path: P
 def test_an_empty_path_is_refused():
     with pytest.raises(ValueError, match="model is empty"):
         TreePairScorer("")
+
+
+def test_trees_of_another_label_are_refused():
+    with pytest.raises(ValueError, match="label is 'document': set it to pair or passage"):
+        TreePairScorer(label="document")  # type: ignore[arg-type]

@@ -1,0 +1,159 @@
+"""Measure the selections of DR-RAG's pair classifier: recall of gold passages, documents shown, and milliseconds.
+
+    python benchmarks/pair_selection.py [--data FOLDER] [--seeds 5] [--transformer FOLDER] [--questions dev]
+
+The datasets are those of `--data` (by default ../shared/data/multihop beside the checkout): a folder each, with
+corpus.jsonl, train.jsonl and dev.jsonl. The candidates are those of `dr_rag_cis` and `dr_rag_cfs`. Measured are the
+trees that are shipped, trees trained again with other seeds on the train questions, and with `--transformer` a folder
+of `prefrag train pairs --engine transformer`, at the threshold of its card, with the questions that only one of both
+engines has all gold passages for. Recall is in percent, the mean over questions; the interval is the
+middle 95% of the means of 10,000 bootstrap samples of the questions. Milliseconds are of processor time, the median of
+the questions, of the selection alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(CHECKOUT))
+# One question at a time is measured on one core.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import numpy as np  # noqa: E402
+from haystack import Document  # noqa: E402
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore  # noqa: E402
+from prefrag.components.pair_classifier.pair_classifier import PairClassifier  # noqa: E402
+from prefrag.components.pair_classifier.transformer_pair_scorer import TransformerPairScorer  # noqa: E402
+from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer  # noqa: E402
+from prefrag.evaluation.datasets import load_questions, read_passages  # noqa: E402
+from prefrag.evaluation.question import Question  # noqa: E402
+from prefrag.evaluation.report.comparison import intervals  # noqa: E402
+from prefrag.training.pair_classifier import fit, pools  # noqa: E402
+from prefrag.training.pair_classifier.pool import two_stage_candidates  # noqa: E402
+
+DATASETS = ("hotpotqa", "musique", "2wikimultihopqa", "bioasq")
+SELECTIONS = (("cis", 4), ("cis", 6), ("cfs", 4), ("cfs", 6))
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What a question's classifier selects from."""
+
+    question: Question
+    documents: list[Document]
+    lists: list[list[Document]]
+
+
+def main() -> None:
+    """Run the measurements and print each with how it was taken."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
+    parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
+    parser.add_argument(
+        "--seeds", type=int, default=5, help="trainings that are averaged; 0 for the shipped trees alone"
+    )
+    parser.add_argument("--transformer", type=Path, help="the folder of a trained transformer")
+    parser.add_argument("--questions", default="dev", help="the file of questions, without its ending")
+    parser.add_argument("--limit", type=int, help="the first questions of each dataset")
+    options = parser.parse_args()
+    if not options.data.is_dir():
+        parser.error(f"{options.data} does not exist: give the folder of the datasets with --data")
+    transformer = threshold = None
+    if options.transformer is not None:
+        card = json.loads((options.transformer / "card.json").read_text(encoding="utf-8"))
+        threshold = card["threshold"]
+        transformer = TransformerPairScorer(str(options.transformer), backend="onnx", **card["tokens"])
+
+    with tempfile.TemporaryDirectory() as folder:
+        stores = {name: TantivyDocumentStore(path=str(Path(folder) / name)) for name in DATASETS}
+        train: list[Any] = []
+        for name, store in stores.items():
+            store.write_documents(list(read_passages(options.data / name / "corpus.jsonl")))
+            if options.seeds:
+                train += pools(name, load_questions(options.data / name / "train.jsonl"), store)
+        boosters = [Path(folder) / f"{seed}.json" for seed in range(options.seeds)]
+        for seed, file in enumerate(boosters):
+            fit(train, seed, "pair").save_model(file)
+        for name, store in stores.items():
+            questions = load_questions(options.data / name / f"{options.questions}.jsonl")[: options.limit]
+            print(f"{name}: {len(questions)} {options.questions} questions", flush=True)
+            shipped = TreePairScorer(None, store, "pair")
+            for selection, k in SELECTIONS:
+                given = [Candidates(one, *two_stage_candidates(one.question, store, k)) for one in questions]
+                trees = select(given, PairClassifier(shipped, selection, k))  # type: ignore[arg-type]
+                print(f"  {selection}, k {k}: trees, shipped  {write(trees)}", flush=True)
+                again = [
+                    select(given, PairClassifier(TreePairScorer(str(file), store), selection, k))  # type: ignore[arg-type]
+                    for file in boosters
+                ]
+                if again:
+                    print(f"  {selection}, k {k}: trees, {len(again)} seeds  {write_all(again)}", flush=True)
+                if transformer is not None and threshold is not None:
+                    engine = PairClassifier(transformer, selection, k, threshold=threshold)  # type: ignore[arg-type]
+                    selected = select(given, engine)
+                    print(f"  {selection}, k {k}: transformer     {write(selected)}", flush=True)
+                    print_difference(given, trees, selected)
+
+
+@dataclass(frozen=True)
+class Selected:
+    """What was selected for questions: of each the share of gold passages, the documents and the milliseconds."""
+
+    shares: list[float]
+    documents: list[int]
+    milliseconds: list[float]
+
+
+def select(given: Sequence[Candidates], classifier: PairClassifier) -> Selected:
+    """Select documents for each question."""
+    classifier.warm_up()
+    result = Selected([], [], [])
+    for one in given:
+        began = time.process_time()
+        documents = classifier.run(one.question.question, one.documents, one.lists)["documents"]
+        result.milliseconds.append(1000 * (time.process_time() - began))
+        gold = set(one.question.supporting_ids)
+        result.shares.append(len(gold & {document.id for document in documents}) / max(1, len(gold)))
+        result.documents.append(len(documents))
+    return result
+
+
+def write(one: Selected) -> str:
+    """Write the means, with the interval of the recall."""
+    [recall] = intervals(100 * np.asarray(one.shares)[:, None])
+    return (
+        f"recall {100 * mean(one.shares):.1f} ({recall.low:.1f} to {recall.high:.1f}), {mean(one.documents):.1f} "
+        f"documents, {median(one.milliseconds):.1f} ms"
+    )
+
+
+def write_all(runs: Sequence[Selected]) -> str:
+    """Write the means of several trainings, and their spread."""
+    recalls = [100 * mean(one.shares) for one in runs]
+    return (
+        f"recall {mean(recalls):.1f} ± {np.std(recalls):.1f}, {mean(mean(one.documents) for one in runs):.1f} documents"
+    )
+
+
+def print_difference(given: Sequence[Candidates], trees: Selected, transformer: Selected) -> None:
+    """Print the questions for which only one engine has all gold passages."""
+    complete = [(first == 1.0, second == 1.0) for first, second in zip(trees.shares, transformer.shares, strict=True)]
+    for label, wanted in (("trees", (True, False)), ("transformer", (False, True))):
+        only = [one.question.question for one, found in zip(given, complete, strict=True) if found == wanted]
+        print(f"    all gold passages with the {label} alone: {len(only)}" + "".join(f"\n      {q}" for q in only[:4]))
+
+
+if __name__ == "__main__":
+    main()
