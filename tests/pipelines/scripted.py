@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import yaml
@@ -61,7 +62,7 @@ def retry_policy(**settings: Any) -> dict[str, Any]:
 def judge(shipped: dict[str, Any], verdicts: tuple[str, ...]) -> dict[str, Any]:
     """Write the shipped model judge with scripted verdicts; without verdicts, trees that keep everything."""
     if not verdicts:
-        return {"type": TREE_JUDGE, "init_parameters": {"threshold": 0.0}}
+        return {"type": TREE_JUDGE, "init_parameters": {"cost_of_leaving": math.inf}}
     settings = shipped["init_parameters"].get("model_judge", {}).get("init_parameters", {})
     return {"type": MODEL_JUDGE, "init_parameters": {**settings, "chat_generator": model(*verdicts, name="judge")}}
 
