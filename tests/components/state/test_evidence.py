@@ -28,7 +28,7 @@ def test_that_of_the_answer_comes_first_and_each_once():
     read = Evidence(PIER, "Ann Low built the pier in 1971.", "When was the pier built?")
     steps = observed_step(HALL, query="hall opened"), observed_step(PIER, query="pier built")
 
-    assert sentences(*steps, answer_step("1971", evidence=read)) == [
+    assert sentences(*steps, answer_step("1971", evidence=(read,))) == [
         "Ann Low built the pier in 1971.",
         "The hall opened in 1966.",
     ]
