@@ -8,7 +8,7 @@ export Q
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help ask serve install test test-slow test-all test-haystack3 coverage lint format lock clean
+.PHONY: help ask serve install test test-slow test-all test-haystack3 test-train coverage lint format lock clean
 
 help:  ## show what there is
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -38,6 +38,9 @@ coverage: $(VENV)/.dev  ## run all tests but that of the wheel, and show how muc
 test-haystack3: .venv-haystack3/.dev  ## run the tests on the newest Haystack 3
 	@.venv-haystack3/bin/pytest -q -n auto --dist worksteal -m "not slow"
 
+test-train: .venv-train/.dev  ## run the tests of the trainings that need PyTorch
+	@HF_HUB_OFFLINE=1 .venv-train/bin/pytest -q tests/training/reader tests/training/judge_dpo/test_fit.py
+
 lint: $(VENV)/.dev  ## check style and types
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
@@ -51,7 +54,7 @@ lock: | $(VENV)/bin/python  ## write the lock files anew
 	    $${part#*:} pyproject.toml -o $${part%%:*} || exit 1; done
 
 clean:  ## remove what make has set up
-	rm -rf .venv .venv-haystack3 .mypy_cache .ruff_cache .pytest_cache .coverage* build *.egg-info
+	rm -rf .venv .venv-haystack3 .venv-train .mypy_cache .ruff_cache .pytest_cache .coverage* build *.egg-info
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -76,4 +79,13 @@ $(VENV)/.dev: requirements-dev.lock | $(VENV)/.core
 	@.venv-haystack3/bin/pip install --quiet --disable-pip-version-check --no-deps -r .venv-haystack3/requirements.txt
 	@.venv-haystack3/bin/pip install --quiet --disable-pip-version-check 'haystack-ai>=3,<4'
 	@.venv-haystack3/bin/pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+# PyTorch is fetched first and by its version, which some indexes have for processors alone.
+.venv-train/.dev: requirements-dev.lock pyproject.toml
+	@echo "Setting up .venv-train, once ..."
+	@$(PYTHON) -m venv .venv-train
+	@.venv-train/bin/pip install --quiet --disable-pip-version-check 'torch==2.13.0'
+	@.venv-train/bin/pip install --quiet --disable-pip-version-check --no-deps -r requirements-dev.lock
+	@.venv-train/bin/pip install --quiet --disable-pip-version-check -e '.[train]'
 	@touch $@

@@ -59,6 +59,7 @@ class EmbeddedChatGenerator:
         max_tokens: int = 512,
         threads: int = 1,
         timeout: float = 120.0,
+        adapter_path: str | None = None,
     ):
         """Check the settings; the model is loaded when the generator warms up.
 
@@ -67,6 +68,8 @@ class EmbeddedChatGenerator:
         :param max_tokens: Tokens of a reply, where the call does not set them.
         :param threads: Processor threads of the model.
         :param timeout: Seconds that a call may take, waiting in the queue and loading included.
+        :param adapter_path: A LoRA adapter for that model, a GGUF file; None for the model as it is. It stays a file of
+            its own: written back into weights of 4 bits, the training is lost.
         :raises ValueError: For a number that is not above zero.
         """
         numbers = {"context_window": context_window, "max_tokens": max_tokens, "threads": threads, "timeout": timeout}
@@ -78,6 +81,7 @@ class EmbeddedChatGenerator:
         self.max_tokens = max_tokens
         self.threads = threads
         self.timeout = timeout
+        self.adapter_path = adapter_path
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component.
@@ -91,6 +95,7 @@ class EmbeddedChatGenerator:
             max_tokens=self.max_tokens,
             threads=self.threads,
             timeout=self.timeout,
+            adapter_path=self.adapter_path,
         )
 
     def warm_up(self) -> None:
@@ -139,7 +144,7 @@ class EmbeddedChatGenerator:
 
     @property
     def _model(self) -> _Model:
-        return _share_model(self.model_path, self.context_window, self.threads)
+        return _share_model(self.model_path, self.adapter_path, self.context_window, self.threads)
 
     def _wait(self, future: Future[ChatMessage]) -> ChatMessage:
         try:
@@ -194,12 +199,14 @@ class _Model:
     properly, while the interpreter still runs.
 
     :param path: The GGUF file.
+    :param adapter: The GGUF file of its adapter; None for none.
     :param context_window: Tokens of prompt and reply together.
     :param threads: Processor threads.
     """
 
-    def __init__(self, path: str, context_window: int, threads: int):
+    def __init__(self, path: str, adapter: str | None, context_window: int, threads: int):
         self._path = path
+        self._adapter = adapter
         self._context_window = context_window
         self._threads = threads
         # llama.cpp ends its own threads only when this object is freed, and threads that outlive the interpreter crash
@@ -247,7 +254,7 @@ class _Model:
     def _reply(self, call: _Call) -> ChatMessage:
         if self._server is None:
             # Loading is tried again at the next call, because the user may have repaired the model.
-            self._server = _load(self._path, self._context_window, self._threads)
+            self._server = _load(self._path, self._adapter, self._context_window, self._threads)
         if call.body is None:
             return ChatMessage.from_assistant("")
         chunks: list[dict[str, Any]] = []
@@ -285,10 +292,11 @@ def _refusal(error: dict[str, Any]) -> str:
     return f"The model in this process refused the call, correct its parameters: {error.get('message', error)}"
 
 
-def _load(path: str, context_window: int, threads: int) -> Any:
+def _load(path: str, adapter: str | None, context_window: int, threads: int) -> Any:
     """Load a model into a silent server of llama.cpp.
 
     :param path: The GGUF file.
+    :param adapter: The GGUF file of its adapter; None for none.
     :param context_window: Tokens of prompt and reply together.
     :param threads: Processor threads.
     :returns: The server.
@@ -298,6 +306,8 @@ def _load(path: str, context_window: int, threads: int) -> Any:
     """
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no model at {path}: {_CORRECT_PATH}, {_INSTEAD}.")
+    if adapter is not None and not Path(adapter).is_file():
+        raise FileNotFoundError(f"There is no adapter at {adapter}: correct `adapter_path`, or leave it out.")
     try:
         xllamacpp: Any = importlib.import_module("xllamacpp")
     except ImportError as error:
@@ -308,6 +318,8 @@ def _load(path: str, context_window: int, threads: int) -> Any:
         ) from error
     params = xllamacpp.CommonParams()
     params.model.path = path
+    if adapter is not None:
+        params.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(adapter)]
     params.n_ctx = context_window
     params.n_parallel = 1
     params.n_batch = params.n_ubatch = _BATCH_TOKENS
@@ -322,19 +334,22 @@ def _load(path: str, context_window: int, threads: int) -> Any:
     try:
         return xllamacpp.Server(params)
     except RuntimeError as error:
-        raise RuntimeError(f"{path} is no GGUF file that llama.cpp can run: {_CORRECT_PATH}, {_INSTEAD}.") from error
+        no_adapter = "" if adapter is None else f", or {adapter} no LoRA adapter for it"
+        raise RuntimeError(
+            f"{path} is no GGUF file that llama.cpp can run{no_adapter}: {_CORRECT_PATH}, {_INSTEAD}."
+        ) from error
 
 
-_models: dict[tuple[int, str, int, int], _Model] = {}
+_models: dict[tuple[int, str, str | None, int, int], _Model] = {}
 _models_lock = threading.Lock()
 
 
-def _share_model(path: str, context_window: int, threads: int) -> _Model:
+def _share_model(path: str, adapter: str | None, context_window: int, threads: int) -> _Model:
     # A forked process does not have its parent's threads, so it needs its own model.
-    key = (os.getpid(), path, context_window, threads)
+    key = (os.getpid(), path, adapter, context_window, threads)
     with _models_lock:
         if key not in _models:
-            _models[key] = _Model(path, context_window, threads)
+            _models[key] = _Model(path, adapter, context_window, threads)
         return _models[key]
 
 

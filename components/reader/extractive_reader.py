@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from prefrag.components.reader.reader import Candidate, ReaderMissing
 from prefrag.components.reader.reader_input import encode, load_tokenizer, passage_text
 from prefrag.components.reader.span_features import WordWeight, question_cover, word_weights
 from prefrag.components.reader.sure_features import answer_shares, rank_answers
+from prefrag.components.text.sentences import sentence_at, split_sentences
 from prefrag.components.trees import load_trees
 
 SHIPPED_READER = Path(__file__).parent / "shipped"
@@ -32,7 +32,6 @@ SPAN_TREES, YES_NO_TREES, SURE_TREES = "span_trees.json", "yes_no_trees.json", "
 _PASSAGES_TOGETHER = 5
 # Inputs of the encoder whose scores are kept, some 20 kB each: those of the runs in progress.
 _KEPT = 256
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])")
 
 Passage = tuple[str, str]
 
@@ -183,8 +182,10 @@ class ExtractiveReader:
         if asks_yes_no(question):
             return self._read_yes_no(question, documents, passages)
         if (choice := choose_by_date(question, passages)) is not None:
-            text = passages[choice.dated][1]
-            sentence, probability = _sentence_at(text, choice.begin), self._loaded().card.dated_choice
+            # The date may stand in the passage of another, such as the director of the film that is chosen.
+            begin = choice.begin if choice.dated == choice.place else -1
+            sentence = self._find_sentence(question, passages[choice.place][1], begin)
+            probability = self._loaded().card.dated_choice
             return [Candidate(choice.name, "span", documents[choice.place], sentence, probability)]
         return self._read_spans(question, documents, passages)
 
@@ -231,9 +232,15 @@ class ExtractiveReader:
         for (place, _), share in zip(ranked[: self.candidates], shares, strict=False):
             span = spans.candidates[place]
             probability = sure if not found else min(sure, share * min(1.0, left))
-            sentence = _sentence_at(passage_text(*passages[span.passage]), span.begin)
+            title, text = passages[span.passage]
+            begin = span.begin - (len(passage_text(title, text)) - len(text))
+            sentence = self._find_sentence(question, text, begin)
             found.append(Candidate(span.text, "span", documents[span.passage], sentence, probability))
         return found
+
+    def _find_sentence(self, question: str, text: str, begin: int) -> str:
+        # What stands before the text is its title, which states nothing by itself.
+        return sentence_at(text, begin) if begin >= 0 else _best_sentence(question, [("", text)], self.weight)[1]
 
     def _read_yes_no(
         self, question: str, documents: Sequence[Document], passages: Sequence[Passage]
@@ -293,15 +300,6 @@ def read_card(file: Path) -> ReaderCard:
     return ReaderCard(float(card["threshold"]), float(card["dated_choice"]))
 
 
-def _sentence_at(text: str, place: int) -> str:
-    begin = 0
-    for match in _SENTENCE.finditer(text):
-        if match.end() > place:
-            return text[begin : match.start()].strip()
-        begin = match.end()
-    return text[begin:].strip()
-
-
 def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeight) -> tuple[int, str]:
     """Find the sentence with most of the question's words.
 
@@ -310,5 +308,5 @@ def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeigh
     :param weight: The weight of a word.
     :returns: The place of its passage, and the sentence.
     """
-    sentences = [(place, one.strip()) for place, (_, text) in enumerate(passages) for one in _SENTENCE.split(text)]
+    sentences = [(place, one) for place, (_, text) in enumerate(passages) for one in split_sentences(text)]
     return max(sentences, key=lambda one: question_cover(question, [("", one[1])], weight)[0])

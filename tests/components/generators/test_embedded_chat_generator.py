@@ -183,8 +183,22 @@ class TestLoading:
             EmbeddedChatGenerator("m.gguf", **{name: 0})
 
 
+def test_an_absent_adapter_is_named(tmp_path: Path):
+    model = tmp_path / "model.gguf"
+    model.touch()
+    with pytest.raises(FileNotFoundError, match="no adapter at .*judge.gguf: correct `adapter_path`"):
+        EmbeddedChatGenerator(str(model), adapter_path=str(tmp_path / "judge.gguf")).warm_up()
+
+
+def test_models_with_different_adapters_are_loaded_apart(fake: Any):
+    fake(delta("x", "stop"))
+    for adapter in (None, "judge.gguf", "judge.gguf"):
+        EmbeddedChatGenerator("m.gguf", adapter_path=adapter).run(QUESTION)
+    assert len(embedded_chat_generator._models) == 2
+
+
 def test_serialisation_and_copies():
-    generator = EmbeddedChatGenerator("model.gguf", 2_048, 100, 2, 30.0)
+    generator = EmbeddedChatGenerator("model.gguf", 2_048, 100, 2, 30.0, "adapter.gguf")
     data = generator.to_dict()
     assert data["init_parameters"] == {
         "model_path": "model.gguf",
@@ -192,6 +206,7 @@ def test_serialisation_and_copies():
         "max_tokens": 100,
         "threads": 2,
         "timeout": 30.0,
+        "adapter_path": "adapter.gguf",
     }
     assert default_from_dict(EmbeddedChatGenerator, data).to_dict() == data
     assert copy.deepcopy(generator).to_dict() == data

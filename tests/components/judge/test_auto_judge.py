@@ -40,7 +40,12 @@ def test_warms_up_only_what_judges(is_embedded: bool, warmed: list[str]):
 
 @pytest.mark.parametrize(
     ("variable", "judges"),
-    [(None, "trees"), ("PREFRAG_LLM_GGUF", "trees"), ("PREFRAG_JUDGE_GGUF", "model"), ("PREFRAG_LLM_BASE_URL", "model")],
+    [
+        (None, "trees"),
+        ("PREFRAG_LLM_GGUF", "trees"),
+        ("PREFRAG_JUDGE_GGUF", "model"),
+        ("PREFRAG_LLM_BASE_URL", "model"),
+    ],
 )
 def test_a_file_judges_only_where_it_is_named_for_the_judge(
     monkeypatch: pytest.MonkeyPatch, variable: str | None, judges: str
