@@ -17,6 +17,7 @@ from haystack import Document, default_from_dict, default_to_dict
 
 from prefrag.components.reader import span_features, sure_features, yes_no_features
 from prefrag.components.reader.dated_choice import choose_by_date
+from prefrag.components.reader.document_choice import choose_documents
 from prefrag.components.reader.encoder_scores import EncoderScores, Scored
 from prefrag.components.reader.question_form import asks_beyond_spans, asks_yes_no, looks_english
 from prefrag.components.reader.reader import Candidate, ReaderMissing
@@ -97,7 +98,7 @@ class ExtractiveReader:
         self,
         model: str | None = None,
         threshold: float | None = None,
-        max_documents: int = 15,
+        max_documents: int = 5,
         threads: int = 1,
         candidates: int = 5,
     ):
@@ -106,7 +107,8 @@ class ExtractiveReader:
         :param model: A folder that ``prefrag train reader`` has written; by default the reader that is shipped.
         :param threshold: The probability from which an answer is given, from 0 to 1; by default that of the model's
             card.
-        :param max_documents: The most documents that are read, the first ones.
+        :param max_documents: The most documents that are read, as many as in training; of more, those in the best
+            pairs.
         :param threads: The number of threads of the encoder.
         :param candidates: The most candidates of a question.
         :raises ValueError: When a setting is invalid.
@@ -175,9 +177,10 @@ class ExtractiveReader:
             in English, or it asks for what no document states: a difference, a count over documents, a task.
         :raises ReaderMissing: See :meth:`warm_up`.
         """
-        documents = [one for one in documents if (one.content or "").strip()][: self.max_documents]
+        documents = [one for one in documents if (one.content or "").strip()]
         if not documents or not looks_english(question) or asks_beyond_spans(question):
             return []
+        documents = choose_documents(question, documents, self.max_documents)
         passages = [(str(one.meta.get("title") or ""), one.content or "") for one in documents]
         if asks_yes_no(question):
             return self._read_yes_no(question, documents, passages)

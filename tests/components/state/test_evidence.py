@@ -1,42 +1,56 @@
-"""The sentences that a run found, for its question."""
+"""The evidence of a run."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from prefrag.components.state.evidence import find_evidence
-from prefrag.components.state.state import Evidence
-from tests.components.samples import answer_step, document, observed_step, state
+from haystack import Document
 
-HALL = document("hall", content="Sensors are compared here. The hall opened in 1966.")
-PIER = document("pier", content="The pier is red. Ann Low built the pier in 1971.")
+from prefrag.components.state.evidence import find_evidence, rank_sentences
+from prefrag.components.state.state import Action, Evidence, Step
+from tests.components.samples import state
+
+LAMP = Document(content="It shines. The Petrel lamp was designed by Mona Reeve.", meta={"title": "Petrel lamp"})
+REEVE = Document(content="Mona Reeve was born in Pellhaven. She swam.", meta={"title": "Mona Reeve"})
+MANY = Document(content=" ".join(f"Sentence {n} is short." for n in range(9)))
 
 
-def sentences(*steps, **changes):
-    return [
-        one.sentence for one in find_evidence(replace(state(*steps), question="When was the pier built?", **changes))
+def read(*sentences: tuple[Document, str]) -> Step:
+    return Step(Action.ANSWER, withheld=True, evidence=tuple(Evidence(*one, "?") for one in sentences))
+
+
+def search(query: str, *documents: Document) -> Step:
+    return Step(Action.SEARCH, query=query, documents=documents, observed=True)
+
+
+def test_the_likeliest_answers_sentence_is_first_then_one_for_each_search_then_the_other_candidates():
+    run = replace(
+        state(
+            search("Petrel lamp designed", LAMP),
+            search("Mona Reeve born", REEVE),
+            read((REEVE, "She swam."), (LAMP, "It shines.")),
+        ),
+        question="Where was the designer of the Petrel lamp born?",
+    )
+
+    assert [one.sentence for one in find_evidence(run)] == [
+        "She swam.",
+        "The Petrel lamp was designed by Mona Reeve.",
+        "Mona Reeve was born in Pellhaven.",
+        "It shines.",
     ]
 
 
-def test_each_search_has_the_sentence_that_says_most_about_its_query():
-    steps = observed_step(HALL, query="When was the hall opened?"), observed_step(PIER, query="pier built")
+def test_there_are_at_most_five_sentences_and_none_twice():
+    sentences = [(MANY, f"Sentence {n} is short.") for n in range(9)]
 
-    assert sentences(*steps) == ["The hall opened in 1966.", "Ann Low built the pier in 1971."]
+    found = [one.sentence for one in find_evidence(state(search("9", LAMP), read(*sentences, *sentences)))]
 
-
-def test_that_of_the_answer_comes_first_and_each_once():
-    read = Evidence(PIER, "Ann Low built the pier in 1971.", "When was the pier built?")
-    steps = observed_step(HALL, query="hall opened"), observed_step(PIER, query="pier built")
-
-    assert sentences(*steps, answer_step("1971", evidence=read)) == [
-        "Ann Low built the pier in 1971.",
-        "The hall opened in 1966.",
-    ]
+    assert len(found) == len(set(found)) == 5
 
 
-def test_what_came_with_the_question_is_searched_too():
-    assert sentences(attached=(PIER,)) == ["Ann Low built the pier in 1971."]
+def test_sentences_are_ranked_by_rare_words_of_the_query_and_the_earlier_first():
+    ranked = [one.sentence for one in rank_sentences("Mona Reeve born", [LAMP, REEVE])]
 
-
-def test_documents_without_text_have_none():
-    assert sentences(observed_step(document("empty", content="")), observed_step()) == []
+    assert ranked[0] == "Mona Reeve was born in Pellhaven."
+    assert ranked.index("It shines.") == len(ranked) - 1
