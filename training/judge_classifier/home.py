@@ -26,7 +26,7 @@ _FEWEST_ARTICLES = 4
 # Of the articles at home some are there in part, as a file is that does not say everything.
 _HELD_ARTICLES, _HELD_PASSAGES = 0.65, 0.85
 _SAME_ARTICLE = 0.6
-_PAIRS = 12
+_PAIRS = 30
 _QUERIES_IN_WORDS = 0.35
 # Names that files have, of which none says what the file is about.
 _FILE_NAMES = ("README", "Manual", "FAQ", "Notes", "User guide", "Chapter", "Introduction", "Overview")
