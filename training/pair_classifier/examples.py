@@ -20,6 +20,8 @@ from prefrag.training.pair_classifier.pool import two_stage_candidates
 MOST = 2300
 # The documents that the candidates are retrieved for, as `dr_rag_cfs` has them.
 _K = 6
+# So much smaller is the number of held-back pairs, but not below the second number.
+_FEWER, _FEWEST = 5, 200
 
 Negatives = Literal["mixed", "hard"]
 
@@ -97,7 +99,8 @@ def dataset_pairs(
                 ]
             near = [one for key, one in found.items() if key not in gold]
             candidates.append((question, store.documents_by_id(sorted(gold)), near))
-        parts[held] = draw_pairs(dataset, candidates, corpus, most, negatives, draw)
+        wanted = max(most // _FEWER, min(most, _FEWEST)) if held else most
+        parts[held] = draw_pairs(dataset, candidates, corpus, wanted, negatives, draw)
     return DatasetPairs(parts[False], parts[True], served)
 
 

@@ -209,7 +209,7 @@ class Classifier:
         # A tokenizer may know of no limit; RoBERTa's positions begin after that of the padding.
         begins = (config.pad_token_id or 0) + 1 if config.model_type in ("roberta", "longformer") else 0
         tokenizer.model_max_length = min(tokenizer.model_max_length, config.max_position_embeddings - begins, _LONGEST)
-        if fewest := (fewest_tokens(config) if config.model_type == "big_bird" else 0):
+        if fewest := fewest_tokens(config):
             longest = max(len(_encode(tokenizer, one, settings.document_tokens)["input_ids"]) for one in examples)
             if longest < fewest:
                 config.attention_type = "original_full"
