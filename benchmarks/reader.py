@@ -1,11 +1,13 @@
-"""Measure the reader on what `dr_rag_linked` retrieves: exact match, F1, answers given and right.
+"""Measure the reader in two pipelines: exact match, F1, the answers given and right, and the evidence for the others.
 
-    python benchmarks/reader.py [--data FOLDER] [--model FOLDER] [--threshold 0.5] [--split dev]
+    python benchmarks/reader.py [--data FOLDER] [--model FOLDER] [--threshold 0.5] [--split dev] [--only demo]
 
-The datasets are those of `--data` (by default ../shared/data/multihop beside the checkout); the demo's questions are
-answered from both of its corpora in one index. Each question is answered from the five passages that the shipped pair
-trees select. An answer is right where it holds a gold answer or has an F1 of 0.8 and more. Intervals are 95%, the
-middle of the means of 10,000 bootstrap samples of the questions.
+The datasets are those of `--data` (by default ../shared/data/multihop beside the checkout), and the demo. In
+`dr_rag_linked` the reader reads the five passages that the shipped pair trees select, for the demo from both of its
+corpora in one index; in `prefrag` it runs the loop, over a corpus that is split between the sources. Exact match and F1
+are of all answers, given or not. An answer is right where it holds a gold answer or has an F1 of 0.8 and more. Evidence
+is of the questions without an answer: the share where a sentence holds a gold answer (`yes` and `no` aside), and where
+one is of a gold passage. Intervals are 95%, the middle of the means of 10,000 bootstrap samples of the questions.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ import os
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import mean
+from typing import Any
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(CHECKOUT))
@@ -25,15 +29,20 @@ sys.path.insert(0, str(CHECKOUT))
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np  # noqa: E402
-from haystack import Document  # noqa: E402
 
-from prefrag.components.reader.extractive_reader import SHIPPED_READER, ExtractiveReader  # noqa: E402
-from prefrag.evaluation.metrics.answers import acc_word, em, f1  # noqa: E402
-from prefrag.training.dataset import Dataset  # noqa: E402
-from prefrag.training.reader.retrieval import retrieve  # noqa: E402
+from prefrag.evaluation.datasets import load_questions  # noqa: E402
+from prefrag.evaluation.metrics import score  # noqa: E402
+from prefrag.evaluation.metrics.answers import f1  # noqa: E402
+from prefrag.evaluation.metrics.certainty import is_right  # noqa: E402
+from prefrag.evaluation.pipeline_under_test.experiment import READER, Experiment  # noqa: E402
+from prefrag.evaluation.pipeline_under_test.setup import Setup  # noqa: E402
+from prefrag.pipelines import ask, load  # noqa: E402
 
 DATASETS = ("hotpotqa", "2wikimultihopqa", "musique", "bioasq")
+DEMO = CHECKOUT / "demo"
+PIPELINES = ("dr_rag_linked", "prefrag")
 PASSAGES = 5
+COLUMNS = "n|exact match|F1|given|of these right|right, wrong|evidence holds the answer|is of a gold passage|cpu-s"
 
 
 def main() -> None:
@@ -44,93 +53,97 @@ def main() -> None:
     parser.add_argument("--model", help="the folder of a reader; by default the shipped one")
     parser.add_argument("--threshold", type=float, help="the least probability; by default that of the reader's card")
     parser.add_argument("--split", default="dev", choices=("dev", "train"))
-    parser.add_argument("--write", type=Path, help="a file for all answers, JSON lines")
+    parser.add_argument("--only", nargs="+", default=[*DATASETS, "demo"], help="some of the datasets")
+    parser.add_argument("--pipelines", nargs="+", default=PIPELINES)
+    parser.add_argument("--write", type=Path, help="a file for all results, JSON lines")
     options = parser.parse_args()
-    card = json.loads((Path(options.model or SHIPPED_READER) / "card.json").read_text(encoding="utf-8"))
-    threshold = card["threshold"] if options.threshold is None else options.threshold
-    reader = ExtractiveReader(options.model)
-    reader.warm_up()
-    print(f"| {options.split} | n | exact match | F1 | given at {threshold:.3f} | of these right | right, wrong | "
-          "cpu-s: search, read |")  # fmt: skip
-    print("|---|---|---|---|---|---|---|---|")
+    print(f"| {options.split} | pipeline | {COLUMNS.replace('|', ' | ')} |")
+    print("|---" * (COLUMNS.count("|") + 3) + "|")
     kept = []
     with tempfile.TemporaryDirectory() as folder:
-        both = Path(folder) / "corpus.jsonl"
-        both.write_bytes(b"".join((CHECKOUT / "demo" / f"{name}.jsonl").read_bytes() for name in ("local", "web")))
-        sets = {
-            name: Dataset(options.data / name / f"{options.split}.jsonl", options.data / name / "corpus.jsonl")
-            for name in DATASETS
-            if options.data.is_dir()
-        } | {"demo": Dataset(CHECKOUT / "demo" / "questions.jsonl", both)}
-        for name, dataset in sets.items():
-            rows = measure(reader, dataset)
-            kept += [{"dataset": name, **row} for row in rows]
-            print(line(name, rows, threshold), flush=True)
+        both = Path(folder) / "demo.jsonl"
+        both.write_bytes(b"".join((DEMO / f"{name}.jsonl").read_bytes() for name in ("local", "web")))
+        for pipeline in options.pipelines:
+            for name in options.only:
+                if name != "demo":
+                    questions = options.data / name / f"{options.split}.jsonl"
+                    corpora = {"corpus": options.data / name / "corpus.jsonl"}
+                elif pipeline == "prefrag":
+                    questions = DEMO / "questions.jsonl"
+                    corpora = {"corpus": DEMO / "local.jsonl", "web_corpus": DEMO / "web.jsonl"}
+                else:
+                    questions, corpora = DEMO / "questions.jsonl", {"corpus": both}
+                replace = {"Reasoner.reader.model": options.model, "Reasoner.reader.threshold": options.threshold}
+                used = load(pipeline, replace=replace)
+                rows = measure(used, questions, Experiment(llm=READER, top_k=PASSAGES, **corpora))
+                kept += [{"dataset": name, "pipeline": pipeline, **row} for row in rows]
+                print(line(name, pipeline, rows), flush=True)
     if options.write is not None:
         options.write.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept), encoding="utf-8")
 
 
-def measure(reader: ExtractiveReader, dataset: Dataset) -> list[dict]:
-    """Answer all questions of a dataset.
+def measure(pipeline: Any, questions: Path, experiment: Experiment) -> list[dict[str, Any]]:
+    """Answer all questions of a dataset, one after the other.
 
-    :param reader: The reader.
-    :param dataset: The questions and their corpus.
-    :returns: For each question the answer, its probability, its scores and the seconds of processor time.
+    :param pipeline: A loaded pipeline.
+    :param questions: The file of the questions.
+    :param experiment: Its corpora.
+    :returns: For each question its scores, its result and the seconds of processor time.
     """
-    questions, documents = dataset.read()
-    by_id: dict[str, Document] = {one.id: one for one in documents}
-    started = time.process_time()
-    retrieved = retrieve(dataset)
-    searching = (time.process_time() - started) / len(questions)
+    setup = Setup(pipeline, experiment, questions)
     rows = []
-    for question in questions:
-        started = time.process_time()
-        found = reader.read(question.question, [by_id[one] for one in retrieved[question.id][:PASSAGES]])
-        seconds = time.process_time() - started
-        answer, probability = (found[0].text, found[0].probability) if found else ("", 0.0)
-        golds = question.answers
-        rows.append(
-            {
-                "id": question.id,
-                "question": question.question,
-                "golds": golds,
-                "answer": answer,
-                "probability": probability,
-                "sentence": found[0].sentence if found else "",
-                "em": em(answer, golds),
-                "f1": f1(answer, golds),
-                "right": float(bool(acc_word(answer, golds)) or f1(answer, golds) >= 0.8),
-                "search": searching,
-                "read": seconds,
-            }
-        )
+    with setup.environment():
+        built = setup.build()
+        for question in load_questions(questions):
+            started = time.process_time()
+            result = ask(question.question, built)
+            seconds = time.process_time() - started
+            answer = result["answer"] or result["guess"] or ""
+            rows.append(
+                {
+                    "id": question.id,
+                    "question": question.question,
+                    "golds": question.answers,
+                    "answer": answer,
+                    **score(question, result),
+                    "f1": f1(answer, question.answers) if answer else 0.0,
+                    "right": float(bool(answer) and is_right(question, answer)),
+                    "seconds": seconds,
+                    "probability": result["probability"],
+                    "evidence": result["evidence"],
+                    "queries": [step["query"] for step in result["steps"] if step["query"]],
+                    "sources": [step["source"] for step in result["steps"] if step["source"]],
+                }
+            )
     return rows
 
 
-def line(name: str, rows: list[dict], threshold: float) -> str:
+def line(name: str, pipeline: str, rows: Sequence[dict[str, Any]]) -> str:
     """Write the line of a dataset.
 
     :param name: Its name.
+    :param pipeline: That of the pipeline.
     :param rows: See :func:`measure`.
-    :param threshold: The least probability of an answer that is given.
     :returns: A row of the table.
     """
-    given = [row for row in rows if row["answer"] and row["probability"] >= threshold]
-    right = sum(row["right"] for row in given)
-    shares = [with_interval([100 * row[score] for row in rows]) for score in ("em", "f1")]
-    seconds = f"{mean(row['search'] for row in rows):.3f}, {mean(row['read'] for row in rows):.3f}"
-    return (
-        f"| {name} | {len(rows)} | {shares[0]} | {shares[1]} | {100 * len(given) / len(rows):.1f} | "
-        f"{100 * right / max(1, len(given)):.1f} | {right:.0f}, {len(given) - right:.0f} | {seconds} |"
+    right, given = (sum(row.get(score, 0.0) for row in rows) for score in ("right_of_given", "answered"))
+    scores = ("guess_em", "f1", "answered", "right_of_given", "evidence_held", "evidence_gold")
+    em, overlap, answered, right_of_given, held, gold = (
+        with_interval([100 * row[score] for row in rows if score in row]) for score in scores
     )
+    counts = f"{right:.0f}, {given - right:.0f}"
+    cells = (name, pipeline, len(rows), em, overlap, answered, right_of_given, counts, held, gold)
+    return f"| {' | '.join(map(str, cells))} | {mean(row['seconds'] for row in rows):.3f} |"
 
 
 def with_interval(values: list[float]) -> str:
     """Write a mean with its interval.
 
     :param values: A value a question.
-    :returns: The mean, and the 95% interval in brackets.
+    :returns: The mean, and the 95% interval in brackets; a dash where there is no value.
     """
+    if not values:
+        return "-"
     draw = np.random.default_rng(7)
     means = np.array(values)[draw.integers(0, len(values), (10_000, len(values)))].mean(axis=1)
     low, high = np.quantile(means, (0.025, 0.975))

@@ -42,7 +42,11 @@ def evaluate(
     ] = None,
     llm: Annotated[
         str | None,
-        typer.Option(metavar="embedded|simulated|URL", help="The model; by default the one of PREFRAG_LLM_BASE_URL."),
+        typer.Option(
+            metavar="reader|simulated|FILE.gguf|URL",
+            help="What answers; by default the model that PREFRAG_LLM_BASE_URL or PREFRAG_LLM_GGUF names, else the "
+            "reader.",
+        ),
     ] = None,
     model: Annotated[
         str | None, typer.Option(help="The model's name on its server; by default PREFRAG_LLM_MODEL.")
@@ -167,6 +171,14 @@ def _print_summary(config: dict[str, Any], metrics: dict[str, Any], output: Path
     facts = [f"{config['pipeline']} on {config['dataset']}", f"{metrics['n']} questions", shared, reader]
     typer.echo(f"{', '.join(fact for fact in facts if fact)}:")
     typer.echo(f"  {', '.join(scores)} (percent)")
+    if metrics.get("answered", 100) < 100:
+        shown = {
+            "answered": "answered",
+            "right_of_given": "right of these",
+            "evidence_held": "evidence of the others holds the answer",
+            "evidence_gold": "is of a gold passage",
+        }
+        typer.echo(f"  {', '.join(f'{text} {metrics[name]:.1f}' for name, text in shown.items() if name in metrics)}")
     typer.echo(
         f"  a question: {metrics['total']:.2f} retrievals ({metrics['total_local']:.2f} local, "
         f"{metrics['total_web']:.2f} web), {metrics['llm_calls']:.2f} model calls, "

@@ -1,4 +1,4 @@
-"""Write the documents of a result as a numbered list."""
+"""Write the documents of a result as a numbered list, and the sentences that speak to its question."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from prefrag.components.text.one_line import one_line
 
 HEADING = "Sources:"
+NOT_ANSWERED = "Found, not answered."
 _BRACKETS = re.compile(r"\[(\s{0,9}[ADW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[ADW]?\d{1,9})*\s{0,9})\]", re.IGNORECASE)
 
 
@@ -34,10 +35,21 @@ def reference_text(mark: str, document: Mapping[str, Any]) -> str:
     if document.get("page") is not None:
         place.append(f"page {document['page']}")
     title = document.get("title") or document.get("id")
-    # Only this list may write what looks like the number of a passage.
-    words = _BRACKETS.sub(r"(\1)", f"{title} ({', '.join(filter(None, place))})")
+    words = _without_marks(f"{title} ({', '.join(filter(None, place))})")
     address = f" {document['url']}" if document.get("url") else ""
     return one_line(f"[{mark}] {words}{address}")
+
+
+def evidence_texts(result: Mapping[str, Any]) -> list[str]:
+    """Write the sentences that speak to the question of a result, which gives no answer.
+
+    :param result: The result of a run.
+    :returns: Each in one line: the mark of its document, its title, and the sentence.
+    """
+    return [
+        one_line(f"[{one['mark']}] " + _without_marks(": ".join(filter(None, (one["title"], one["sentence"])))))
+        for one in result.get("evidence") or ()
+    ]
 
 
 def references_text(result: Mapping[str, Any]) -> str:
@@ -48,3 +60,8 @@ def references_text(result: Mapping[str, Any]) -> str:
     """
     lines = [reference_text(mark, document) for mark, document in references(result)]
     return "\n".join([HEADING, *lines]) if lines else ""
+
+
+def _without_marks(text: str) -> str:
+    """Write a text of a document so that only this module writes what looks like the number of a passage."""
+    return _BRACKETS.sub(r"(\1)", text)

@@ -109,16 +109,27 @@ def _write_calls_dropped(data: Mapping[str, Any]) -> str:
 
 
 def _write_no_further_search(data: Mapping[str, Any]) -> str:
-    return f"No further search: the model answers now ({data.get('replies')} replies)"
+    return f"No further search: the answer is due ({data.get('replies')} replies)"
 
 
 def _write_exhausted(data: Mapping[str, Any]) -> str:
-    return f"Steps used up: the model must answer now ({data.get('replies')} replies)"
+    return f"Steps used up: the answer is due ({data.get('replies')} replies)"
 
 
 def _write_answer(data: Mapping[str, Any]) -> str:
     label = f" [{data['label']}]" if data.get("label") else ""
     return f"{'Forced answer' if data.get('forced') else 'Answer'}: {data.get('text')}{label}"
+
+
+def _write_read(data: Mapping[str, Any]) -> str:
+    if not data.get("text"):
+        return "Read: no answer stands in the passages"
+    given = "" if data.get("given") else f", an answer is given from {data.get('threshold') or 0:.0%}"
+    return f"Read: {data['text']} ({data.get('probability') or 0:.0%} likely{given})"
+
+
+def _write_without_model(data: Mapping[str, Any]) -> str:
+    return str(data.get("text"))
 
 
 def _write_reflection(data: Mapping[str, Any]) -> str:
@@ -188,6 +199,8 @@ _WRITERS = {
     "calls_dropped": _write_calls_dropped,
     "no_further_search": _write_no_further_search,
     "answer": _write_answer,
+    "read": _write_read,
+    "without_model": _write_without_model,
     "reflection": _write_reflection,
     "cut": _write_cut,
     "error": _write_error,

@@ -21,6 +21,8 @@ _SCHEMA = object_schema(
     label={"enum": ["True", "False"]},
 )
 
+NOT_REVIEWED = "The answer was not reviewed: that needs a language model."
+
 
 @component
 class AnswerReviewer:
@@ -71,7 +73,7 @@ class AnswerReviewer:
 
     def warm_up(self) -> None:
         """Load or connect the model, if it is called."""
-        if self.enabled:
+        if self.enabled and not self._call.is_absent:
             self._call.warm_up()
 
     def run(self, state: State) -> dict[str, State]:
@@ -83,6 +85,8 @@ class AnswerReviewer:
         """
         if not self.enabled:
             return {"accepted": state}
+        if self._call.is_absent:
+            return {"accepted": state.with_event("without_model", text=NOT_REVIEWED)}
         return self._route(*self._call.send_until_read(self._prepare(state), _read))
 
     async def run_async(self, state: State) -> dict[str, State]:
@@ -94,6 +98,8 @@ class AnswerReviewer:
         """
         if not self.enabled:
             return {"accepted": state}
+        if self._call.is_absent:
+            return {"accepted": state.with_event("without_model", text=NOT_REVIEWED)}
         return self._route(*await self._call.send_until_read_async(self._prepare(state), _read))
 
     def _prepare(self, state: State) -> Prepared:

@@ -19,6 +19,7 @@ _SCHEMA = object_schema(question={"type": "string", "minLength": 3, "maxLength":
 # Older turns seldom matter, and a long conversation must leave room for the passages in the window.
 MAX_TURNS = 6
 MAX_TURN_CHARACTERS = 1_500
+NOT_REWRITTEN = "The question was read without the earlier turns: to rewrite it needs a language model."
 
 
 @component
@@ -49,8 +50,9 @@ class FollowUpRewriter:
         self._call = ModelCall("rewriter", chat_generator, generation_kwargs, max_tokens=256)
 
     def warm_up(self) -> None:
-        """Load or connect the model."""
-        self._call.warm_up()
+        """Load or connect the model, if there is one."""
+        if not self._call.is_absent:
+            self._call.warm_up()
 
     @component.output_types(state=State)
     def run(self, state: State) -> dict[str, State]:
@@ -62,6 +64,8 @@ class FollowUpRewriter:
         """
         if not state.history:
             return {"state": state}
+        if self._call.is_absent:
+            return {"state": state.with_event("without_model", text=NOT_REWRITTEN)}
         return {"state": self._take_question(*self._call.send(self._prepare(state)))}
 
     @component.output_types(state=State)
@@ -74,6 +78,8 @@ class FollowUpRewriter:
         """
         if not state.history:
             return {"state": state}
+        if self._call.is_absent:
+            return {"state": state.with_event("without_model", text=NOT_REWRITTEN)}
         return {"state": self._take_question(*await self._call.send_async(self._prepare(state)))}
 
     def _prepare(self, state: State) -> Prepared:

@@ -55,7 +55,7 @@ class ObservationRefiner:
 
     def warm_up(self) -> None:
         """Load or connect the model, if it is called."""
-        if self.enabled:
+        if self.enabled and not self._call.is_absent:
             self._call.warm_up()
 
     @component.output_types(state=State)
@@ -90,7 +90,7 @@ class ObservationRefiner:
         :param state: The state after a retrieval that is not yet observed.
         :returns: The index of its step; None where there is nothing to refine.
         """
-        if not self.enabled:
+        if not self.enabled or self._call.is_absent:
             return None
         indices = range(len(state.steps) - 2, -1, -1)
         number = next((index for index in indices if state.steps[index].documents), None)

@@ -1,4 +1,4 @@
-"""The component that calls the model for the next step: a thought, a search or an answer."""
+"""The component that takes the next step: a thought, a search or an answer, of a model or of a reader without one."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import Any, Literal
 from haystack import component
 from haystack.dataclasses import ChatMessage
 
+from prefrag.components.agent.reader_step import take_reader_step
 from prefrag.components.agent.reply_formats import FORMATS, JsonFormat, ReplyFormat, Tags, TagsFormat, Tool, Turn
 from prefrag.components.agent.reply_formats.fields import shorten
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
 from prefrag.components.generators.token_budget import Observations
 from prefrag.components.prompts.quotation import break_tokens, passages
 from prefrag.components.prompts.render_prompt import prompt_path
+from prefrag.components.reader.reader import Candidate, Reader
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks, read_citations, without_codes
 from prefrag.components.state.state import Action, AnswerType, State, Step
 
@@ -28,6 +30,7 @@ CITED = (
     ", followed by the marks of the passages that it rests on, copied exactly as they stand before them, such as [1ma] "
     "or [2un][W1na]"
 )
+SOURCE_NOT_CHOSEN = "No language model chooses the source of a search: the preferred one comes first."
 ANSWER_FORMATS: dict[AnswerType, str] = {
     "short": "the most concise answer to the original question, nothing but the answer itself",
     "yes_no": "only yes or no, whichever is more likely",
@@ -38,6 +41,8 @@ ANSWER_FORMATS: dict[AnswerType, str] = {
 @component
 class Reasoner:
     """Render the transcript, call the model, and keep the first step of its reply (section 3.2 of PrefRAG).
+
+    Where there is no model, a reader takes the step: it answers if an answer is likely enough, and else searches.
 
     ```python
     from prefrag.components.generators.chat_model import ChatModel
@@ -54,6 +59,7 @@ class Reasoner:
     def __init__(
         self,
         chat_generator: ChatGenerator,
+        reader: Reader | None = None,
         reply_format: Literal["auto", "text", "json", "guided", "tools", "tags"] = "auto",
         tools: Sequence[Tool | dict[str, Any]] | None = None,
         answer_format: str | None = None,
@@ -69,10 +75,11 @@ class Reasoner:
         """Set up the component.
 
         :param chat_generator: The model, any Haystack chat generator.
+        :param reader: What takes the steps where there is no model, because the environment names none.
         :param reply_format: ``text`` is the papers' format; ``json`` is constrained by a schema, for small models;
             ``guided`` also gives a choice of queries, for the smallest; ``tools`` is the function calling of the chat
             API; ``tags`` is what models trained by reinforcement to search write (Search-R1, ReSearch); ``auto`` takes
-            ``guided`` for the embedded model and ``text`` for a model server.
+            ``guided`` for a GGUF file and ``text`` for a model server.
         :param tools: The actions that are advertised: name, description, and the source that each stands for (none:
             the router chooses). By default the paper's single ``Search_Engine``.
         :param answer_format: What a final answer looks like, in words; None for that of the run's ``answer_type``
@@ -87,7 +94,7 @@ class Reasoner:
             training; needs a server that supports ``continue_final_message`` (vLLM, SGLang, llama.cpp). False sends it
             in the user's message.
         :param cite: Request the marks of the passages behind the answer, where the run's ``prompts`` are ``product``;
-            never from the embedded model or the models that ``tags`` is for, which were not trained to give them.
+            never from a GGUF file or the models that ``tags`` is for, which were not trained to give them.
         :param commonsense: Allow thoughts to add commonsense knowledge (MSPR, III.B), where the run's ``prompts`` are
             ``paper``.
         :raises ValueError: For an unknown format or tag, no tools, or a prompt file that does not exist.
@@ -103,6 +110,7 @@ class Reasoner:
         self.tools = [asdict(tool) for tool in offered]
         self.tags = asdict(tags if isinstance(tags, Tags) else _tags(tags or {}))
         self.chat_generator = chat_generator
+        self.reader = reader
         self.reply_format = reply_format
         self.answer_format = answer_format
         self.must_answer = must_answer
@@ -117,17 +125,22 @@ class Reasoner:
         self._call = ModelCall("reasoner", chat_generator, generation_kwargs)
 
     def warm_up(self) -> None:
-        """Load or connect the model."""
-        self._call.warm_up()
+        """Load or connect the model, or load the reader."""
+        if (reader := self._reader) is None:
+            self._call.warm_up()
+        elif hasattr(reader, "warm_up"):
+            reader.warm_up()
 
     @component.output_types(state=State)
     def run(self, state: State) -> dict[str, State]:
-        """Call the model for the next step.
+        """Take the next step.
 
         :param state: The state so far.
         :returns: ``state`` with one more step.
         :raises RunError: When the model fails; it holds the state.
         """
+        if (reader := self._reader) is not None:
+            return {"state": self._take_step(state, reader.read(state.question, state.observed), reader)}
         return {"state": self._read(*self._call.send_for_message(self._prepare(state)))}
 
     @component.output_types(state=State)
@@ -138,7 +151,25 @@ class Reasoner:
         :returns: ``state`` with one more step.
         :raises RunError: When the model fails; it holds the state.
         """
+        if (reader := self._reader) is not None:
+            return {"state": self._take_step(state, await reader.read_async(state.question, state.observed), reader)}
         return {"state": self._read(*await self._call.send_for_message_async(self._prepare(state)))}
+
+    @property
+    def reads(self) -> bool:
+        """Whether the reader takes the steps, because there is no model."""
+        return self._reader is not None
+
+    @property
+    def _reader(self) -> Reader | None:
+        # Looked up at each run, because the model depends on the environment of the run.
+        return self.reader if self._call.is_absent else None
+
+    def _take_step(self, state: State, candidates: Sequence[Candidate], reader: Reader) -> State:
+        tools = self._choose_tools(state)
+        if not state.steps and any(tool.source for tool in tools):
+            state = state.with_event("without_model", text=SOURCE_NOT_CHOSEN)
+        return take_reader_step(state, candidates, reader.threshold, tools[0].name, self.must_answer)
 
     @property
     def asks_to_cite(self) -> bool:

@@ -64,7 +64,7 @@ class SelfReflector:
 
     def warm_up(self) -> None:
         """Load or connect the model, if it is called."""
-        if self._call is not None and self.reflection == "call":
+        if self._call is not None and self.reflection == "call" and not self._call.is_absent:
             self._call.warm_up()
 
     @component.output_types(accepted=State, supplement=State)
@@ -75,7 +75,7 @@ class SelfReflector:
         :returns: The state under ``accepted`` or ``supplement``.
         :raises RunError: When the model fails; it holds the state.
         """
-        if self.reflection == "call" and self._call is not None:
+        if self.reflection == "call" and self._call is not None and not self._call.is_absent:
             state = self._label(*self._call.send_until_read(self._prepare(self._call, state), _read))
         return self._route(state)
 
@@ -87,7 +87,7 @@ class SelfReflector:
         :returns: The state under ``accepted`` or ``supplement``.
         :raises RunError: When the model fails; it holds the state.
         """
-        if self.reflection == "call" and self._call is not None:
+        if self.reflection == "call" and self._call is not None and not self._call.is_absent:
             state = self._label(*await self._call.send_until_read_async(self._prepare(self._call, state), _read))
         return self._route(state)
 

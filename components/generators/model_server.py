@@ -278,7 +278,7 @@ def _client(server: ModelServer) -> OpenAI:
     :param server: The server.
     :returns: Its client.
     """
-    # Imported here, because the import takes half a second and the embedded model does not need it.
+    # Imported here, because the import takes half a second and only a server needs it.
     import openai
 
     http_client = openai.DefaultHttpxClient(event_hooks={"response": [_bound]})

@@ -22,7 +22,7 @@ class RecordedChatGenerator:
     """Record the replies of a chat generator, so that a run can be repeated without it.
 
     A reply is found by the name of the model and by the messages, parameters and tools of the call. The window and the
-    parameters of the model, and whether it is the embedded one, are recorded too, because `model_call` needs them.
+    parameters of the model, and whether it runs in this process, are recorded too, because `model_call` needs them.
 
     ```python
     from haystack.dataclasses import ChatMessage
@@ -67,9 +67,19 @@ class RecordedChatGenerator:
         )
 
     @property
+    def is_absent(self) -> bool:
+        """Whether there is no model, because the environment names none."""
+        return self.recording.mode != "replay" and bool(getattr(self.chat_generator, "is_absent", False))
+
+    @property
     def is_embedded(self) -> bool:
-        """Whether the model is the embedded one."""
+        """Whether the model runs in this process."""
         return bool(self._facts()["is_embedded"])
+
+    @property
+    def is_named_for_judging(self) -> bool:
+        """Whether the judge's own variables named the model."""
+        return bool(self._facts().get("is_named_for_judging"))
 
     @property
     def model_host(self) -> str:
@@ -180,6 +190,8 @@ class RecordedChatGenerator:
             "is_embedded": bool(getattr(inner, "is_embedded", False)),
             "context_window": getattr(inner, "context_window", None),
         }
+        if getattr(inner, "is_named_for_judging", False):
+            facts["is_named_for_judging"] = True
         if own := getattr(inner, "generation_kwargs", None):
             facts["generation_kwargs"] = dict(own)
         if (limit := getattr(inner, "reply_limit", None)) is not None:

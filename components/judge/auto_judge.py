@@ -1,4 +1,4 @@
-"""The judge that calls the model of a server, and trees in place of the embedded model."""
+"""The judge that calls a model that can judge, and trees where there is none."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from prefrag.components.state.state import State, Verdict
 
 
 class AutoJudge:
-    """Judge with the model of a server, and with trees in place of the embedded model.
+    """Judge with a model that can judge, and with trees where there is none.
 
-    The small embedded model judges no better than chance.
+    A model that is small enough to run in this process judges no better than chance, so the trees judge in its place,
+    unless ``PREFRAG_JUDGE_GGUF`` names it for this.
     """
 
     def __init__(self, model_judge: ModelJudge, tree_judge: Judge):
         """Set up the judge.
 
-        :param model_judge: The judge with the model of a server.
-        :param tree_judge: The judge where that model would be the embedded one.
+        :param model_judge: The judge with the model of a server, or one named for judging.
+        :param tree_judge: The judge where there is no such model.
         :raises ValueError: When the first judge calls no model of its own, so that there is nothing to choose by.
         """
-        if not hasattr(model_judge, "is_embedded"):
+        if not hasattr(model_judge, "can_judge"):
             raise ValueError(f"model_judge is a {type(model_judge).__name__}: give a ModelJudge.")
         self.model_judge = model_judge
         self.tree_judge = tree_judge
@@ -63,4 +64,4 @@ class AutoJudge:
 
     def _choose(self) -> Judge:
         # Chosen at each call, because the model depends on the environment of the run.
-        return self.tree_judge if self.model_judge.is_embedded else self.model_judge
+        return self.model_judge if self.model_judge.can_judge else self.tree_judge

@@ -43,7 +43,7 @@ class ModelJudge:
         self.prompt = prompt
         self.generation_kwargs = generation_kwargs
         self.on_doubt: OnDoubt = on_doubt
-        self._call = ModelCall("judge", chat_generator, generation_kwargs)
+        self.call = ModelCall("judge", chat_generator, generation_kwargs)
 
     def to_dict(self) -> dict[str, Any]:
         """Write the judge as a block of the pipeline's YAML.
@@ -59,13 +59,15 @@ class ModelJudge:
         )
 
     @property
-    def is_embedded(self) -> bool:
-        """Whether the model is the embedded one."""
-        return self._call.is_embedded
+    def can_judge(self) -> bool:
+        """Whether there is a model on a server, or one in this process that was named for judging."""
+        if self.call.is_absent:
+            return False
+        return not self.call.is_embedded or bool(getattr(self.chat_generator, "is_named_for_judging", False))
 
     def warm_up(self) -> None:
         """Load or connect the model."""
-        self._call.warm_up()
+        self.call.warm_up()
 
     def judge(self, state: State) -> tuple[Verdict, State]:
         """Judge the passages of the last search.
@@ -74,7 +76,7 @@ class ModelJudge:
         :returns: The verdict, and the state with the call counted.
         :raises RunError: When the model fails, or in doubt where that ends a run; it holds the state.
         """
-        return self._decide(*self._call.send_until_read(self._prepare(state), _read))
+        return self._decide(*self.call.send_until_read(self.prepare(state), read_judgement))
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
         """Judge as :meth:`judge` does, without blocking the event loop.
@@ -83,9 +85,15 @@ class ModelJudge:
         :returns: The verdict, and the state with the call counted.
         :raises RunError: When the model fails, or in doubt where that ends a run; it holds the state.
         """
-        return self._decide(*await self._call.send_until_read_async(self._prepare(state), _read))
+        return self._decide(*await self.call.send_until_read_async(self.prepare(state), read_judgement))
 
-    def _prepare(self, state: State) -> Prepared:
+    def prepare(self, state: State) -> Prepared:
+        """Prepare the call that judges the last search, which also samples replies to train on.
+
+        :param state: The state after a search that found something.
+        :returns: The call.
+        :raises RunError: When the prompt does not fit the window even without passages.
+        """
         earlier = [state.attached, *(step.shown for step in state.steps[:-1])]
 
         def values(observations: Any) -> dict[str, Any]:
@@ -96,7 +104,7 @@ class ModelJudge:
                 "new": passages(observations[-1]),
             }
 
-        return self._call.prepare(
+        return self.call.prepare(
             state,
             self.prompt,
             [*earlier, state.step.searches[-1].documents],
@@ -111,12 +119,17 @@ class ModelJudge:
         if self.on_doubt == "end":
             raise RunError(
                 f"The judge's verdict could not be read twice: set on_doubt to keep or switch, give the judge another "
-                f"model, or raise {self._call.limit_setting} where its replies are cut off (it replied: '{excerpt}').",
+                f"model, or raise {self.call.limit_setting} where its replies are cut off (it replied: '{excerpt}').",
                 state,
             )
         return Verdict(self.on_doubt == "keep", "model", excerpt, parsed=False), state
 
 
-def _read(text: str) -> Verdict | None:
+def read_judgement(text: str) -> Verdict | None:
+    """Read a reply of the model.
+
+    :param text: The reply.
+    :returns: The verdict; None when it cannot be read.
+    """
     status, values = read_verdict(text, "status")
     return None if status is None else Verdict(status, "model", str(values.get("analysis") or ""))

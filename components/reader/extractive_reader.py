@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import re
+import json
+import os
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -14,28 +16,66 @@ import numpy as np
 from haystack import Document, default_from_dict, default_to_dict
 
 from prefrag.components.reader import span_features, sure_features, yes_no_features
+from prefrag.components.reader.dated_choice import choose_by_date
+from prefrag.components.reader.document_choice import choose_documents
 from prefrag.components.reader.encoder_scores import EncoderScores, Scored
 from prefrag.components.reader.question_form import asks_beyond_spans, asks_yes_no, looks_english
 from prefrag.components.reader.reader import Candidate, ReaderMissing
 from prefrag.components.reader.reader_input import encode, load_tokenizer, passage_text
 from prefrag.components.reader.span_features import WordWeight, question_cover, word_weights
 from prefrag.components.reader.sure_features import answer_shares, rank_answers
+from prefrag.components.text.sentences import sentence_at, split_sentences
 from prefrag.components.trees import load_trees
 
 SHIPPED_READER = Path(__file__).parent / "shipped"
-ENCODER, TOKENIZER = "encoder.onnx", "tokenizer.json"
+ENCODER, TOKENIZER, CARD = "encoder.onnx", "tokenizer.json", "card.json"
 SPAN_TREES, YES_NO_TREES, SURE_TREES = "span_trees.json", "yes_no_trees.json", "sure_trees.json"
 _PASSAGES_TOGETHER = 5
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])")
+# Inputs of the encoder whose scores are kept, some 20 kB each: those of the runs in progress.
+_KEPT = 256
 
 Passage = tuple[str, str]
 
 
 @dataclass(frozen=True)
+class ReaderCard:
+    """What the training of a reader measured.
+
+    :param threshold: The probability from which an answer is given.
+    :param dated_choice: The share of choices between two dates that are right.
+    """
+
+    # A reader in training has no card yet, and is asked for candidates alone.
+    threshold: float = 1.0
+    dated_choice: float = 1.0
+
+
 class _Parts:
-    tokenizer: Any
-    session: Any
-    weight: WordWeight
+    """The loaded files of a reader.
+
+    :param tokenizer: The tokenizer of the encoder.
+    :param session: The encoder.
+    :param card: What its training measured.
+    """
+
+    def __init__(self, tokenizer: Any, session: Any, card: ReaderCard):
+        self.weight = word_weights(tokenizer)
+        self.card = card
+        self._tokenizer, self._session = tokenizer, session
+        # The passages of a run are read at each step; only those that came since have to be encoded.
+        self.score = lru_cache(maxsize=_KEPT)(self._score)
+
+    def _score(self, question: str, passages: tuple[Passage, ...]) -> Scored:
+        encoded = encode(self._tokenizer, question, passages)
+        start, end, kind = self._session.run(
+            ["start", "end", "kind"],
+            {
+                "input_ids": np.array([encoded.ids], np.int64),
+                "attention_mask": np.ones((1, len(encoded.ids)), np.int64),
+                "token_type_ids": np.array([encoded.types], np.int64),
+            },
+        )
+        return Scored(encoded, start[0], end[0], kind[0])
 
 
 class ExtractiveReader:
@@ -54,26 +94,37 @@ class ExtractiveReader:
     ```
     """
 
-    def __init__(self, model: str | None = None, max_documents: int = 15, threads: int = 1, candidates: int = 5):
+    def __init__(
+        self,
+        model: str | None = None,
+        threshold: float | None = None,
+        max_documents: int = 5,
+        threads: int = 1,
+        candidates: int = 5,
+    ):
         """Set the model; it is not loaded yet.
 
         :param model: A folder that ``prefrag train reader`` has written; by default the reader that is shipped.
-        :param max_documents: The most documents that are read, the first ones.
+        :param threshold: The probability from which an answer is given, from 0 to 1; by default that of the model's
+            card.
+        :param max_documents: The most documents that are read, as many as in training; of more, those in the best
+            pairs.
         :param threads: The number of threads of the encoder.
         :param candidates: The most candidates of a question.
         :raises ValueError: When a setting is invalid.
         """
         if model is not None and not model:
             raise ValueError("model is empty: give the folder of the reader, or null for the shipped one.")
+        if threshold is not None and not 0 <= threshold <= 1:
+            raise ValueError(f"threshold is {threshold}: set it from 0 to 1, or to null for that of the model.")
         for name, value in (("max_documents", max_documents), ("threads", threads), ("candidates", candidates)):
             if value < 1:
                 raise ValueError(f"{name} is {value}: set it to at least 1.")
         self.model = model
+        self._threshold = threshold
         self.max_documents = max_documents
         self.threads = threads
         self.candidates = candidates
-        self._parts: _Parts | None = None
-        self._lock = threading.Lock()
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the reader.
@@ -83,6 +134,7 @@ class ExtractiveReader:
         return default_to_dict(
             self,
             model=self.model,
+            threshold=self._threshold,
             max_documents=self.max_documents,
             threads=self.threads,
             candidates=self.candidates,
@@ -96,6 +148,11 @@ class ExtractiveReader:
         :returns: The reader.
         """
         return default_from_dict(cls, data)
+
+    @property
+    def threshold(self) -> float:
+        """The probability from which an answer is given, from 0 to 1."""
+        return self._loaded().card.threshold if self._threshold is None else self._threshold
 
     def warm_up(self) -> None:
         """Load the encoder and the trees, once.
@@ -117,15 +174,22 @@ class ExtractiveReader:
         :param question: The question.
         :param documents: The documents, best first.
         :returns: The candidates, the likeliest first; none where there is no document with text, the question is not
-            in English, or it asks for a difference, which no document states.
+            in English, or it asks for what no document states: a difference, a count over documents, a task.
         :raises ReaderMissing: See :meth:`warm_up`.
         """
-        documents = [one for one in documents if (one.content or "").strip()][: self.max_documents]
+        documents = [one for one in documents if (one.content or "").strip()]
         if not documents or not looks_english(question) or asks_beyond_spans(question):
             return []
+        documents = choose_documents(question, documents, self.max_documents)
         passages = [(str(one.meta.get("title") or ""), one.content or "") for one in documents]
         if asks_yes_no(question):
             return self._read_yes_no(question, documents, passages)
+        if (choice := choose_by_date(question, passages)) is not None:
+            # The date may stand in the passage of another, such as the director of the film that is chosen.
+            begin = choice.begin if choice.dated == choice.place else -1
+            sentence = self._find_sentence(question, passages[choice.place][1], begin)
+            probability = self._loaded().card.dated_choice
+            return [Candidate(choice.name, "span", documents[choice.place], sentence, probability)]
         return self._read_spans(question, documents, passages)
 
     async def read_async(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
@@ -146,20 +210,9 @@ class ExtractiveReader:
         :returns: Its scores, normalised over all passages.
         :raises ReaderMissing: See :meth:`warm_up`.
         """
-        parts = self._loaded()
-        scored = []
-        for begin in range(0, len(passages), _PASSAGES_TOGETHER):
-            encoded = encode(parts.tokenizer, question, passages[begin : begin + _PASSAGES_TOGETHER])
-            start, end, kind = parts.session.run(
-                ["start", "end", "kind"],
-                {
-                    "input_ids": np.array([encoded.ids], np.int64),
-                    "attention_mask": np.ones((1, len(encoded.ids)), np.int64),
-                    "token_type_ids": np.array([encoded.types], np.int64),
-                },
-            )
-            scored.append(Scored(encoded, start[0], end[0], kind[0]))
-        return EncoderScores(scored)
+        parts, starts = self._loaded(), range(0, len(passages), _PASSAGES_TOGETHER)
+        together = [tuple(passages[start : start + _PASSAGES_TOGETHER]) for start in starts]
+        return EncoderScores([parts.score(question, some) for some in together])
 
     @property
     def weight(self) -> WordWeight:
@@ -182,9 +235,15 @@ class ExtractiveReader:
         for (place, _), share in zip(ranked[: self.candidates], shares, strict=False):
             span = spans.candidates[place]
             probability = sure if not found else min(sure, share * min(1.0, left))
-            sentence = _sentence_at(passage_text(*passages[span.passage]), span.begin)
+            title, text = passages[span.passage]
+            begin = span.begin - (len(passage_text(title, text)) - len(text))
+            sentence = self._find_sentence(question, text, begin)
             found.append(Candidate(span.text, "span", documents[span.passage], sentence, probability))
         return found
+
+    def _find_sentence(self, question: str, text: str, begin: int) -> str:
+        # What stands before the text is its title, which states nothing by itself.
+        return sentence_at(text, begin) if begin >= 0 else _best_sentence(question, [("", text)], self.weight)[1]
 
     def _read_yes_no(
         self, question: str, documents: Sequence[Document], passages: Sequence[Passage]
@@ -205,13 +264,16 @@ class ExtractiveReader:
         return Path(self.model).expanduser() if self.model else SHIPPED_READER
 
     def _loaded(self) -> _Parts:
-        with self._lock:
-            if self._parts is None:
-                self._parts = _load(self._folder, self.threads)
-            return self._parts
+        with _loading:
+            # A forked process does not have its parent's threads, so it needs an encoder of its own.
+            return _load(self._folder, self.threads, os.getpid())
 
 
-def _load(folder: Path, threads: int) -> _Parts:
+_loading = threading.Lock()
+
+
+@lru_cache(maxsize=8)
+def _load(folder: Path, threads: int, process: int) -> _Parts:
     for file in (ENCODER, TOKENIZER):
         if not (folder / file).is_file():
             raise ReaderMissing(f"There is no reader in {folder} ({file} is absent): train one (prefrag train reader).")
@@ -226,16 +288,19 @@ def _load(folder: Path, threads: int) -> _Parts:
     # Threads that wait must not take the processor.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     session = onnxruntime.InferenceSession(str(folder / ENCODER), options, providers=["CPUExecutionProvider"])
-    return _Parts(tokenizer, session, word_weights(tokenizer))
+    return _Parts(tokenizer, session, read_card(folder / CARD))
 
 
-def _sentence_at(text: str, place: int) -> str:
-    begin = 0
-    for match in _SENTENCE.finditer(text):
-        if match.end() > place:
-            return text[begin : match.start()].strip()
-        begin = match.end()
-    return text[begin:].strip()
+def read_card(file: Path) -> ReaderCard:
+    """Read what the training of a reader measured.
+
+    :param file: The file of its card.
+    :returns: The card; that of a reader in training where there is no file.
+    """
+    if not file.is_file():
+        return ReaderCard()
+    card = json.loads(file.read_text(encoding="utf-8"))
+    return ReaderCard(float(card["threshold"]), float(card["dated_choice"]))
 
 
 def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeight) -> tuple[int, str]:
@@ -246,5 +311,5 @@ def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeigh
     :param weight: The weight of a word.
     :returns: The place of its passage, and the sentence.
     """
-    sentences = [(place, one.strip()) for place, (_, text) in enumerate(passages) for one in _SENTENCE.split(text)]
+    sentences = [(place, one) for place, (_, text) in enumerate(passages) for one in split_sentences(text)]
     return max(sentences, key=lambda one: question_cover(question, [("", one[1])], weight)[0])

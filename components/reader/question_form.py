@@ -17,17 +17,64 @@ ASKED_WORDS = (
     "cause kind type many much long far percent number population work used because why"
 )
 _ASKED = ASKED_WORDS.split()
-_YES_NO = re.compile(
-    r"\s*(?:is|are|am|was|were|do|does|did|has|have|had|can|could|should|shall|will|would|may|might|must)\b", re.I
+_VERBS = (
+    "is are am was were do does did has have had can could should shall will would may might must isnt arent wasnt "
+    "werent dont doesnt didnt hasnt havent hadnt cant couldnt wont"
 )
-# Words without which hardly an English question is asked, and which languages near to English do not have.
-_WORDS_OF_ENGLISH = (
-    "and are been by can could did do does for from had has have how is its many much of or should that the their "
-    "there these this to were what when where which who whom whose why with would"
+_FIRST_VERBS = frozenset(_VERBS.split())
+# "Can you tell me when" asks for the time, though it begins as a question for yes or no does.
+_POLITE = re.compile(
+    r"\s*(?:can|could|will|would|do|may|might)\b.{0,20}\b(?:you|i|we|anybody|anyone|somebody|someone)\b"
+    r".{0,40}\b(?:who|whom|whose|what|which|when|where|why|how)\b",
+    re.I,
 )
-_ENGLISH = frozenset(_WORDS_OF_ENGLISH.split())
-_COUNTS_OVER_SOURCES = re.compile(
-    r"\bhow (?:many (?:times )?(?:more|fewer|less)|much (?:more|less|longer|older))\b", re.I
+# Words without which hardly an English question is asked, and which few other languages have.
+_ENGLISH_ASKS = frozenset({"how", "what", "when", "where", "which", "who", "whom", "whose", "why"})
+_ENGLISH_WORDS = (
+    "all and any at be been both could did does during for from had has have is its many much not of or should than "
+    "that the their there these they this those to used was were with would"
+)
+_ENGLISH = frozenset(_ENGLISH_WORDS.split()) | _ENGLISH_ASKS
+# The words by which the European languages nearest to English, and some others in Latin letters, ask.
+_WORDS_THAT_ASK_ELSEWHERE = (
+    "wer wessen wo wann warum wieso weshalb wie woher wohin welche welcher welches welchem welchen wieviel wieviele "
+    "waar wanneer waarom welk welke hoeveel wiens qui que quoi quel quelle quels quelles quand ou "
+    "pourquoi combien lequel laquelle quien quienes cual cuales cuando donde cuanto cuantos cuanta cuantas porque "
+    "quale quali quando perche quanto quanti quante cosa quem qual quais onde quantos quantas vem vad nar varfor "
+    "vilken vilket vilka hvem hvad hva hvor hvornar hvorfor hvordan hvilken hvilket hvilke kto gdzie kiedy "
+    "dlaczego ktory ktora ktore czy ile kdo kde kdy ktery ktera kolik cine unde cand cati nerede hangi "
+    "nasil neden siapa kapan dimana mengapa bagaimana kuka missa milloin miksi mikor miert"
+)
+_OTHERS_ASK = frozenset(_WORDS_THAT_ASK_ELSEWHERE.split())
+_WORDS_OF_OTHERS = (
+    "der die das dem den des ein eine einer eines ist sind wurde wurden waren hat haben und oder von vom zu zum zur "
+    "mit im am auf fur nicht de het een en van zijn werd werden heeft hebben op bij le la les un une du est sont "
+    "ete dans par sur avec el los las del es son fue una por para con il lo gli di della dei delle che sono stato "
+    "nel da dos das os uma em foi sao ao det den ett av och ar som til er og et jest byl byla "
+    "si je wat bir ve bu yang itu adalah nao mas"
+)
+_OTHER_WORDS = frozenset(_WORDS_OF_OTHERS.split())
+_NEAR_THE_BEGINNING = 6
+_COMPARED = (
+    "more|less|fewer|older|younger|longer|shorter|larger|smaller|bigger|higher|lower|taller|deeper|wider|earlier|later|"
+    "sooner|heavier|lighter|faster|slower|newer|greater|richer|warmer|colder|better|worse"
+)
+_TEXTS = "documents?|sources?|passages?|files?|papers?|articles?|reports?|notes?|pages?|texts?"
+_BEYOND_SPANS = re.compile(
+    # A difference of two things, each of which its own passage describes.
+    rf"\bhow (?:many|much)(?: \w+)? (?:{_COMPARED})\b(?! than\b).*\bthan\b"
+    r"|\bdifference in \w+(?: \w+)? between\b|\b(?:age|height|length|size|weight|price) difference between\b"
+    # A comparison that names nothing to choose from.
+    rf"|^\W*(?:which|who|what)(?: one)?(?: of (?:the|these|those|them|both)(?: two| three| four)?)?(?: \w+){{0,3}}"
+    rf" (?:the )?(?:{_COMPARED})\W*$"
+    # A count over the sources, or over several things at once.
+    rf"|\bhow many of (?:the|these|those|my|our|your|all)(?: \w+)? (?:{_TEXTS})\b"
+    r"|\bhow many of (?:them|these|those)\W*$"
+    rf"|\bhow many (?:(?:{_TEXTS}) (?:mention|say|state|contain|name|refer|are there|do )\w*)"
+    r"|\bhow many .*\b(?:altogether|combined|taken together)\W*$"
+    # A task, whose outcome is a text of its own.
+    r"|^\W*(?:please |can you |could you )?(?:compare|contrast|list|summari[sz]e|translate|write|rewrite|draft)\b",
+    re.I,
 )
 
 
@@ -37,16 +84,18 @@ def asks_yes_no(question: str) -> bool:
     :param question: The question, in English.
     :returns: Whether it begins with a verb as such questions do, and offers no choice.
     """
-    return _YES_NO.match(question) is not None and " or " not in question.lower()
+    first = comparable(question).partition(" ")[0]
+    return first in _FIRST_VERBS and " or " not in question.lower() and _POLITE.match(question) is None
 
 
 def asks_beyond_spans(question: str) -> bool:
-    """Find whether a question asks for a difference, which no passage states.
+    """Find whether a question asks for what no passage states.
 
     :param question: The question, in English.
-    :returns: Whether it asks by how much two things differ.
+    :returns: Whether it asks by how much two things differ, compares without naming what, counts over the sources, or
+        sets a task.
     """
-    return _COUNTS_OVER_SOURCES.search(question) is not None
+    return _BEYOND_SPANS.search(question) is not None
 
 
 def looks_english(question: str) -> bool:
@@ -59,8 +108,12 @@ def looks_english(question: str) -> bool:
     letters = [sign for sign in question if sign.isalpha()]
     if not letters or sum(sign < "\u0250" for sign in letters) < 0.8 * len(letters):
         return False
-    held = sum(word in _ENGLISH for word in words)
-    return held > 0 and held >= len(words) // 10
+    asking = next((place for place, word in enumerate(words) if word in _ENGLISH_ASKS | _OTHERS_ASK), len(words))
+    # What comes first decides, because names and titles of any language may follow.
+    if asking < len(words) and (words[asking] in _OTHERS_ASK or asking < _NEAR_THE_BEGINNING):
+        return words[asking] in _ENGLISH_ASKS
+    held = sum(word in _ENGLISH for word in words) + (words[0] in _FIRST_VERBS - _ENGLISH)
+    return held > sum(word in _OTHER_WORDS for word in words) and held >= len(words) // 10
 
 
 def asked_for(question: str) -> list[float]:

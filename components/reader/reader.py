@@ -30,7 +30,11 @@ class Candidate:
 
 
 class Reader(Protocol):
-    """Answer a question from documents; ``warm_up``, ``to_dict`` and ``from_dict`` are optional."""
+    """Answer a question from documents; ``warm_up`` is optional."""
+
+    @property
+    def threshold(self) -> float:
+        """The probability from which an answer is given, from 0 to 1."""
 
     def read(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
         """Find the possible answers of a question in documents.

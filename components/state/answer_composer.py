@@ -10,12 +10,10 @@ from typing import Any, Literal, get_args
 from haystack import Document, component
 
 from prefrag.components.state.citations import citation_marks, cite_plainly, known_marks, read_citations, without_codes
-from prefrag.components.state.state import Action, Label, Search, State, Step, identity
+from prefrag.components.state.evidence import find_evidence
+from prefrag.components.state.state import Action, Evidence, Identity, Label, Search, State, Step, identity
 from prefrag.components.text.addresses import safe_url
 
-NOT_FOUND = "The sources do not hold the answer."
-# How many documents are listed as those that came nearest.
-NEAREST = 3
 WhenUnsure = Literal["answer", "say_so"]
 
 
@@ -34,7 +32,7 @@ def compose(
     known = known_marks(state)
     last = state.steps[-1] if state.steps else Step(Action.UNREADABLE)
     answer, marks_cited = read_citations(last.answer, known)
-    if not answer and not error:
+    if not answer and not error and not last.withheld:
         # Where a forced reply has no words, the doubted answer before it stands, with its label.
         worded = (step for step in reversed(state.steps) if read_citations(step.answer, known)[0])
         last = next((replace(step, forced=True) for step in worded), last)
@@ -43,29 +41,28 @@ def compose(
     errors = [f"{search.source}: {search.error}" for search in searches if search.error]
     if error:
         errors.append(error)
-    elif not answer:
+    elif not answer and not last.withheld:
         errors.append("The model gave no answer in words.")
     errors += _cut_off(state)
     documents = [_document(document, marks[identity(document)]) for document in state.observed]
     cited = [document for document in documents if document["mark"] in marks_cited]
-    shown_last = next((step.documents for step in reversed(state.steps) if step.documents), ())
-    nearest = dict.fromkeys(
-        [document["id"] for document in cited] + [document.id for document in (*shown_last, *state.observed)]
-    )
     unsure = not error and (last.forced or last.label is Label.INCORRECT)
-    not_found = unsure and when_unsure == "say_so"
+    not_found = last.withheld or (unsure and when_unsure == "say_so")
+    answered = bool(answer) and not not_found
     return {
         "question": state.question,
         "asked": state.typed or state.question,
-        "answer": NOT_FOUND if not_found else answer,
-        "answer_with_citations": NOT_FOUND if not_found else cite_plainly(last.answer, known),
+        "answer": answer if answered else "",
+        "answer_with_citations": cite_plainly(last.answer, known) if answered else "",
+        "answered": answered,
+        "probability": None if last.probability is None else round(last.probability, 3),
         "citations": [
-            {key: document[key] for key in ("mark", "id", "title", "source")} for document in cited if not not_found
+            {key: document[key] for key in ("mark", "id", "title", "source")} for document in cited if answered
         ],
-        "uncited": bool(answer) and not cited and not not_found,
+        "uncited": answered and not cited,
         "not_found": not_found,
-        "guess": answer if not_found else None,
-        "nearest": list(nearest)[:NEAREST] if not_found else [],
+        "guess": answer or None if not answered else None,
+        "evidence": [] if answered else [_evidence(one, marks) for one in find_evidence(state)],
         "label": last.label.value if last.label else None,
         "explanation": without_codes(last.explanation, known),
         "suggestions": without_codes(last.suggestions, known),
@@ -81,6 +78,7 @@ def compose(
             "seconds": round(time.perf_counter() - state.started, 3) if state.started else 0.0,
         },
         "errors": errors,
+        "without_model": [str(event.data["text"]) for event in state.events if event.kind == "without_model"],
         "queries_sent_out": [
             {"source": search.source, "query": search.query, "provider": search.provider}
             for search in searches
@@ -131,6 +129,18 @@ def _document(document: Document, mark: str) -> dict[str, Any]:
     }
 
 
+def _evidence(evidence: Evidence, marks: Mapping[Identity, str]) -> dict[str, Any]:
+    document = evidence.document
+    return {
+        "mark": marks[identity(document)],
+        "id": document.id,
+        "title": str(document.meta.get("title") or ""),
+        "source": document.meta.get("source") or "",
+        "sentence": evidence.sentence,
+        "query": evidence.query,
+    }
+
+
 def _step(number: int, step: Step, known: Mapping[str, str]) -> dict[str, Any]:
     verdict = step.verdict
     return {
@@ -150,7 +160,7 @@ def _step(number: int, step: Step, known: Mapping[str, str]) -> dict[str, Any]:
             "parsed": verdict.parsed,
         },
         "documents": [document.id for document in step.documents],
-        "answer": cite_plainly(step.answer, known),
+        "answer": "" if step.withheld else cite_plainly(step.answer, known),
         "label": step.label.value if step.label else None,
         "forced": step.forced,
     }
@@ -190,8 +200,8 @@ class AnswerComposer:
 
         :param local_source: The source that ``total_local`` and ``used_local`` count; all others count as web.
         :param when_unsure: What the user gets when the answer was forced, or its last label is INCORRECT: ``answer``
-            gives the guess, ``say_so`` states that the sources do not hold the answer, and names the documents that
-            came nearest and, separately, the guess.
+            gives the guess; ``say_so`` gives no answer, but the sentences that speak to the question and, separately,
+            the guess.
         :raises ValueError: For another ``when_unsure``.
         """
         if when_unsure not in get_args(WhenUnsure):

@@ -99,7 +99,8 @@ class Verdict(_Value):
     :param status: True keeps the documents, False switches to another source.
     :param judged_by: ``model``, ``classifier``, ``first_step``, ``nothing_found`` or ``no_other_source``.
     :param analysis: The reason.
-    :param score: The probability that trees estimate, from 0 to 1; None for other judges.
+    :param score: The probability that trees estimate, from 0 to 1; None for other judges, and where the passages are
+        unlike all that the trees have learnt from.
     :param parsed: False when the model's verdict could not be read and the setting decided.
     """
 
@@ -176,6 +177,20 @@ class Search(_Value):
 
 
 @dataclass(frozen=True)
+class Evidence(_Value):
+    """A sentence that speaks to the question.
+
+    :param document: The document that holds it.
+    :param sentence: The sentence.
+    :param query: What was asked for.
+    """
+
+    document: Document
+    sentence: str
+    query: str
+
+
+@dataclass(frozen=True)
 class Step(_Value):
     """A reply of the reasoner with the retrievals and documents that follow from it.
 
@@ -191,6 +206,9 @@ class Step(_Value):
     :param suggestions: What would improve the answer.
     :param cut_at: Where the reply was cut off before it could be read, the tokens at which; else None.
     :param forced: Whether the model had to answer because the steps were used up.
+    :param probability: How likely the answer of a reader is right, from 0 to 1; None for the answer of a model.
+    :param withheld: Whether the answer is a guess that is not given, because it is not likely enough.
+    :param evidence: The sentences that carry the answer of a reader and its other candidates, the likeliest first.
     :param searches: The retrievals made for this step.
     :param verdict: The judge's verdict on the first of them.
     :param source: The source (or sources, joined by ``+``) whose documents were kept.
@@ -212,6 +230,9 @@ class Step(_Value):
     suggestions: str = ""
     cut_at: int | None = None
     forced: bool = False
+    probability: float | None = None
+    withheld: bool = False
+    evidence: tuple[Evidence, ...] = ()
     searches: tuple[Search, ...] = ()
     verdict: Verdict | None = None
     source: str | None = None

@@ -7,6 +7,7 @@ from typing import Any
 
 from prefrag.evaluation.metrics.answers import answer_scores
 from prefrag.evaluation.metrics.authors import authors_scores
+from prefrag.evaluation.metrics.certainty import certainty_scores, is_withheld
 from prefrag.evaluation.metrics.official import official_scores
 from prefrag.evaluation.metrics.passages import passage_scores
 from prefrag.evaluation.question import Question
@@ -15,8 +16,8 @@ from prefrag.evaluation.question import Question
 def score(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
     """Score a result; each score is defined where it is worked out.
 
-    An empty answer scores 0 in everything, what was found included: such a run failed. Where the pipeline states that
-    the sources do not hold the answer, the answer scores 0 and what was found counts.
+    An empty answer scores 0 in everything, what was found included: such a run failed. Where the reader or
+    the pipeline gives no answer on purpose, the answer scores 0 and what was found counts.
 
     :param question: The question with its gold answers and passages.
     :param result: The pipeline's result; empty when the run failed.
@@ -24,7 +25,8 @@ def score(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
         passages none of what was found: they are out of the denominators.
     """
     text = str(result.get("answer") or "").strip()
-    shown = [str(document.get("id")) for document in result.get("documents") or ()] if text else []
+    has_ended = text or is_withheld(result)
+    shown = [str(document.get("id")) for document in result.get("documents") or ()] if has_ended else []
     found = passage_scores(shown, question.supporting_ids)
     if not question.answers:
         return found
@@ -35,4 +37,8 @@ def score(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
         **authors_scores(question, answer),
     }
     # Normalisation leaves nothing of a gold answer such as "A", and nothing would equal it.
-    return {**(answered if answer else dict.fromkeys(answered, 0.0)), **found}
+    return {
+        **(answered if answer else dict.fromkeys(answered, 0.0)),
+        **certainty_scores(question, result, answer),
+        **found,
+    }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from prefrag.evaluation.metrics.certainty import is_withheld
 from prefrag.evaluation.metrics.counts import calls_by_caller, counts
 from prefrag.evaluation.metrics.official import macro_f1_of_run
 from prefrag.evaluation.metrics.prices import Prices
@@ -50,9 +51,10 @@ def has_failed(prediction: Mapping[str, Any]) -> bool:
     """Check whether a question failed.
 
     :param prediction: A line of ``predictions.jsonl``.
-    :returns: Whether its run broke off or ended without an answer.
+    :returns: Whether its run broke off, or ended without an answer where none was withheld.
     """
-    return bool(prediction.get("error")) or not str(_result(prediction).get("answer") or "").strip()
+    result = _result(prediction)
+    return bool(prediction.get("error")) or not (str(result.get("answer") or "").strip() or is_withheld(result))
 
 
 def _summarise_questions(predictions: Sequence[Mapping[str, Any]], questions: Sequence[Question]) -> dict[str, Any]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from prefrag.components.document_stores.tantivy.index_location import INDEX_VARIABLE, WEB_INDEX_VARIABLE
+from prefrag.components.reader.extractive_reader import CARD, SHIPPED_READER, read_card
 from prefrag.components.state.web_switch import WEB_SWITCH
-from prefrag.evaluation.pipeline_under_test.experiment import EMBEDDED, SIMULATED, Experiment
+from prefrag.evaluation.pipeline_under_test.experiment import EMBEDDED, READER, SIMULATED, Experiment
+from prefrag.evaluation.pipeline_under_test.part_files import digest_folder
 from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
     CHAT_MODEL,
     RECORDED,
@@ -21,6 +24,7 @@ from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
 )
 from prefrag.pipelines.blocks import Block, blocks, class_of, is_block, parameters_of
 
+_READER = "prefrag.components.reader.extractive_reader.ExtractiveReader"
 _SWITCH = "prefrag.components.judge.source_switch_judge.SourceSwitchJudge"
 # The names of the retrievers of a preferred source.
 _RETRIEVERS = {
@@ -32,6 +36,7 @@ _RETRIEVERS = {
     "LinkedStages": "linked",
     "WebRetriever": "web",
 }
+_MODELS = ("LLM_BASE_URL", "LLM_MODEL", "LLM_GGUF", "JUDGE_BASE_URL", "JUDGE_MODEL", "JUDGE_GGUF")
 # Variables that change a run and that are recorded nowhere else; those that the YAML reads are part of its digest.
 _MODEL_VARIABLES = tuple(f"PREFRAG_{role}_{name}" for role in ("LLM", "JUDGE") for name in ("CONTEXT", "STRUCTURED"))
 _INDEX_VARIABLES = (INDEX_VARIABLE, WEB_INDEX_VARIABLE, WEB_SWITCH)
@@ -39,17 +44,17 @@ _PART_VARIABLES = ("PREFRAG_PAIR_CLASSIFIER",)
 
 
 def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[str, Any]:
-    """Describe the model that a pipeline calls, also where it names one of its own.
+    """Describe the model that a pipeline calls, also where it names one of its own, or the reader that does without.
 
     :param pipeline: The content of its YAML.
     :param experiment: The settings of the evaluation.
     :param name: The name of the pipeline.
     :returns: ``kind`` and the other known settings.
-    :raises ValueError: When the experiment sets a model that the pipeline would not call.
+    :raises ValueError: When the experiment sets a model that the pipeline would not call, or a reader that it lacks.
     """
     own = [block for block in _find_generators(pipeline) if block["type"] != CHAT_MODEL]
     only_own = own and not any(block["type"] == CHAT_MODEL for block in blocks(pipeline))
-    if own and (experiment.llm == SIMULATED or (only_own and experiment.llm is not None)):
+    if own and (experiment.llm in (SIMULATED, READER) or (only_own and experiment.llm is not None)):
         raise ValueError(
             f"The pipeline {name} names a model of its own ({class_of(own[0])}), which llm does not replace: "
             f"put {CHAT_MODEL} in its place, or leave llm out."
@@ -60,7 +65,12 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
         return {"kind": SIMULATED, **{key: set_there.get(key) or rate for key, rate in experiment.rates.items()}}
     if only_own:
         return {"kind": class_of(own[0]), "model": parameters_of(own[0]).get("model")}
-    llm = _describe_server(experiment)
+    llm = _describe_environments(experiment)
+    if llm["kind"] == READER:
+        found = next((one for block in blocks(pipeline) if is_block(one := parameters_of(block).get("reader"))), None)
+        if found is None and experiment.llm == READER:
+            raise ValueError(f"The pipeline {name} has no reader: give its Reasoner one, or leave llm out.")
+        llm |= _describe_reader(found) if found is not None else {}
     return {**llm, "own": [class_of(block) for block in own]} if own else llm
 
 
@@ -71,8 +81,8 @@ def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:
     :param llm: What :func:`describe_model` returns.
     :returns: Whether one does.
     """
-    # An AutoJudge does not call the embedded model.
-    is_embedded = llm.get("kind") == EMBEDDED and "judge" not in llm
+    # An AutoJudge calls a server, or what is named for the judge.
+    is_embedded = llm.get("kind") in (EMBEDDED, READER) and "judge" not in llm
     switches = [parameters_of(block) for block in blocks(pipeline) if block["type"] == _SWITCH]
     judging = [{class_of(block) for block in blocks(switch)} for switch in switches if switch.get("enabled", True)]
     return any("ModelJudge" in judges and not (is_embedded and "AutoJudge" in judges) for judges in judging)
@@ -86,7 +96,7 @@ def describe_environment(experiment: Experiment, llm: Mapping[str, Any]) -> dict
     :returns: Their values by name.
     """
     names = [*_PART_VARIABLES]
-    if experiment.replay is None and llm.get("kind") != SIMULATED:
+    if experiment.replay is None and (llm.get("kind") not in (SIMULATED, READER) or "judge" in llm):
         names += _MODEL_VARIABLES
     if experiment.corpus is None:
         names += _INDEX_VARIABLES
@@ -139,20 +149,37 @@ def _find_generators(pipeline: Block) -> list[Block]:
     return found
 
 
-def _describe_server(experiment: Experiment) -> dict[str, Any]:
+def _describe_environments(experiment: Experiment) -> dict[str, Any]:
     if experiment.llm == SIMULATED:
         return {"kind": SIMULATED, **experiment.rates}
-    url = experiment.server or os.environ.get("PREFRAG_LLM_BASE_URL", "").strip()
-    judge = os.environ.get("PREFRAG_JUDGE_BASE_URL", "").strip()
-    if not url or experiment.llm == EMBEDDED:
-        llm: dict[str, Any] = {"kind": EMBEDDED}
+    if experiment.llm == READER:
+        return {"kind": READER}
+    named = {name: os.environ.get(f"PREFRAG_{name}", "").strip() for name in _MODELS}
+    url, gguf = experiment.server or named["LLM_BASE_URL"], named["LLM_GGUF"]
+    if experiment.gguf is not None:
+        llm: dict[str, Any] = {"kind": EMBEDDED, "model": experiment.gguf.name}
+    elif url:
+        llm = {"kind": "server", "base_url": _strip_secrets(url), "model": experiment.model or named["LLM_MODEL"]}
     else:
-        model = experiment.model or os.environ.get("PREFRAG_LLM_MODEL", "").strip()
-        llm = {"kind": "server", "base_url": _strip_secrets(url), "model": model}
-    if judge and experiment.llm != EMBEDDED:
-        model = os.environ.get("PREFRAG_JUDGE_MODEL", "").strip()
-        llm["judge"] = {"base_url": _strip_secrets(judge), "model": model}
+        llm = {"kind": EMBEDDED, "model": Path(gguf).name} if gguf else {"kind": READER}
+    if named["JUDGE_BASE_URL"] and experiment.gguf is None:
+        llm["judge"] = {"base_url": _strip_secrets(named["JUDGE_BASE_URL"]), "model": named["JUDGE_MODEL"]}
+    elif named["JUDGE_GGUF"] and experiment.gguf is None:
+        llm["judge"] = {"kind": EMBEDDED, "model": Path(named["JUDGE_GGUF"]).name}
     return llm if experiment.seed is None else {**llm, "seed": experiment.seed}
+
+
+def _describe_reader(block: Block) -> dict[str, Any]:
+    """Describe a reader by its files, so that a run is not continued after another training."""
+    if block["type"] != _READER:
+        return {"reader": class_of(block)}
+    settings = parameters_of(block)
+    folder = Path(settings["model"]).expanduser() if settings.get("model") else SHIPPED_READER
+    threshold = settings.get("threshold")
+    return {
+        "files": digest_folder(folder),
+        "threshold": read_card(folder / CARD).threshold if threshold is None else threshold,
+    }
 
 
 def _strip_secrets(url: str) -> str:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from prefrag.components.state.state import Prompts
 from prefrag.components.state.web_switch import WEB_SWITCH, web_setting
 
-SIMULATED, EMBEDDED, DDGS = "simulated", "embedded", "ddgs"
+SIMULATED, READER, EMBEDDED, DDGS = "simulated", "reader", "embedded", "ddgs"
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ class Experiment:
         where a pipeline has a second source and nothing else is given for it.
     :param store: ``elasticsearch`` indexes the corpus there, and makes retrieval by words or titles and the weights of
         words use it instead of the embedded index; pipelines that search Elasticsearch do so without it.
-    :param llm: ``simulated``, ``embedded`` or the URL of an OpenAI-compatible server; by default the environment's.
+    :param llm: ``simulated``, ``reader`` for the pipeline's own reader and no model, a GGUF file, or the URL of an
+        OpenAI-compatible server; by default what the environment names, and the reader where it names none.
     :param model: The model of that server; by default ``PREFRAG_LLM_MODEL``.
     :param top_k: Documents a retrieval.
     :param prompts: ``paper`` measures a method with the prompts of the papers, ``product`` with those that users get.
@@ -74,9 +75,13 @@ class Experiment:
             raise ValueError("A run either records or replays: choose one.")
         if self.replay is not None and (self.llm is not None or self.model is not None):
             raise ValueError("A replay calls no model: leave llm and model out.")
-        if self.llm not in (None, SIMULATED, EMBEDDED) and not _is_url(self.llm):
-            raise ValueError(f"llm is '{self.llm}': set it to {SIMULATED}, {EMBEDDED} or the URL of a model server.")
-        if self.model is not None and self.llm in (SIMULATED, EMBEDDED):
+        if self.llm not in (None, SIMULATED, READER) and self.server is None and self.gguf is None:
+            raise ValueError(
+                f"llm is '{self.llm}': set it to {SIMULATED}, {READER}, a GGUF file or the URL of a model server."
+            )
+        if self.gguf is not None and not self.gguf.is_file():
+            raise FileNotFoundError(f"There is no GGUF file {self.gguf}.")
+        if self.model is not None and self.llm is not None and self.server is None:
             raise ValueError(f"A model is named, but llm is {self.llm}: give the URL of its server.")
         if self.llm != SIMULATED and (self.judge_error or self.reflection_error or self.distraction):
             raise ValueError(f"Only the simulated reader errs by rate: set llm to {SIMULATED}.")
@@ -89,6 +94,12 @@ class Experiment:
     def server(self) -> str | None:
         """The URL of the model's server, if one is given."""
         return self.llm if _is_url(self.llm) else None
+
+    @property
+    def gguf(self) -> Path | None:
+        """The GGUF file that runs in this process, if one is given."""
+        file = Path(self.llm or "").expanduser()
+        return file if file.suffix.lower() == ".gguf" and self.server is None else None
 
     @property
     def rates(self) -> dict[str, Any]:

@@ -34,6 +34,15 @@ def part_files(pipeline: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+def digest_folder(folder: Path) -> str:
+    """Digest the files of a folder.
+
+    :param folder: The folder.
+    :returns: 16 hexadecimal digits, the same wherever it stands.
+    """
+    return _digest(_list_files(folder), folder)
+
+
 def _find_names(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
         for key, part in value.items():

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
+from prefrag.evaluation.pipeline_under_test.experiment import READER, SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
     CHAT_MODEL,
     ELASTICSEARCH_STORE,
@@ -39,6 +41,7 @@ class Replacement:
     :param second: The name of the index of all other sources.
     :param questions: The file of the questions, for the simulated reader.
     :param format: The form of that file.
+    :param llm: The description of the model, see :func:`describe_model`.
     """
 
     pipeline: Block
@@ -48,6 +51,7 @@ class Replacement:
     second: str | None
     questions: Path | None
     format: str
+    llm: Mapping[str, Any]
 
     def build_block(self) -> Block:
         """Build the pipeline with its replaced parts.
@@ -82,8 +86,10 @@ class Replacement:
         if self.store == "elasticsearch" and isinstance(statistics, dict) and statistics["type"] == STORE:
             parameters["term_statistics"] = self._make_elasticsearch_retriever()
         generator = parameters.get("chat_generator")
-        if self._recording and kind != RECORDED and isinstance(generator, dict) and generator["type"] != RECORDED:
-            parameters["chat_generator"] = self._wrap_in_recording(_model_name(generator), generator)
+        if self._recording and kind != RECORDED and isinstance(generator, dict):
+            is_called = generator["type"] != RECORDED and not self._is_absent(generator)
+            if is_called:
+                parameters["chat_generator"] = self._wrap_in_recording(_model_name(generator), generator)
         return {**block, "init_parameters": parameters}
 
     def _change_source(self, parameters: Block) -> Block:
@@ -126,6 +132,8 @@ class Replacement:
 
     def _change_model(self, block: Block) -> Block:
         experiment = self.experiment
+        if self._is_absent(block):
+            return block
         name = _model_name(block)
         if experiment.replay is not None:
             return self._wrap_in_recording(name, None)
@@ -147,6 +155,11 @@ class Replacement:
             parameters["generation_kwargs"] = {**(parameters.get("generation_kwargs") or {}), "seed": experiment.seed}
             block = {**block, "init_parameters": parameters}
         return self._wrap_in_recording(name, block) if self._recording else block
+
+    def _is_absent(self, block: Block) -> bool:
+        # Where a reader takes the steps, nothing of a model can be recorded.
+        is_named = parameters_of(block).get("role") == "judge" and "judge" in self.llm
+        return block["type"] == CHAT_MODEL and self.llm.get("kind") == READER and not is_named
 
     @property
     def _recording(self) -> Block | None:

@@ -20,7 +20,7 @@ from prefrag.evaluation.pipeline_under_test.description import (
     describe_web,
     has_model_judge,
 )
-from prefrag.evaluation.pipeline_under_test.experiment import EMBEDDED, SIMULATED, Experiment
+from prefrag.evaluation.pipeline_under_test.experiment import READER, SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.part_files import part_files
 from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
     ELASTICSEARCH_STORE,
@@ -64,10 +64,10 @@ class Setup:
         self.store = "elasticsearch" if inside else experiment.store or "tantivy"
         self.local, self.second = self._make_indexes()
         self._embed(block)
-        replaced = Replacement(block, experiment, self.store, self.local, self.second, questions, format)
-        self.block = replaced.build_block() if self._as_it_is is None else block
         self.llm = describe_model(block, experiment, self.name)
         self._prepare_recording()
+        replaced = Replacement(block, experiment, self.store, self.local, self.second, questions, format, self.llm)
+        self.block = replaced.build_block() if self._as_it_is is None else block
 
     @property
     def config(self) -> dict[str, Any]:
@@ -141,8 +141,9 @@ class Setup:
         """Set the variables that the model and the sources read, and restore them at the end."""
         experiment = self.experiment
         changes: dict[str, str | None] = {}
-        if experiment.llm == EMBEDDED:
-            changes |= {"PREFRAG_LLM_BASE_URL": None, "PREFRAG_JUDGE_BASE_URL": None}
+        if experiment.llm == READER or experiment.gguf is not None or self._is_read_again:
+            changes |= dict.fromkeys(("PREFRAG_LLM_BASE_URL", "PREFRAG_JUDGE_BASE_URL", "PREFRAG_JUDGE_GGUF"))
+            changes["PREFRAG_LLM_GGUF"] = None if experiment.gguf is None else str(experiment.gguf)
         elif experiment.server is not None:
             changes["PREFRAG_LLM_BASE_URL"] = experiment.server
         if experiment.model is not None:
@@ -159,6 +160,11 @@ class Setup:
             yield
         finally:
             _set_variables(before)
+
+    @property
+    def _is_read_again(self) -> bool:
+        # No call of a model was recorded, so that a replay has to read as the recorded run did.
+        return self.experiment.replay is not None and self.llm.get("kind") == READER
 
     def _decide_split(self) -> bool | None:
         experiment = self.experiment

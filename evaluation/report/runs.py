@@ -110,6 +110,9 @@ class Run:
         named = next((str(self.llm[key]) for key in ("model", "name") if self.llm.get(key)), None)
         if self.llm.get("kind") == "embedded":
             return f"embedded model {named or ''}".strip()
+        if self.llm.get("kind") == "reader":
+            facts = [f"{key} {self.llm[key]}" for key in ("reader", "files", "threshold") if key in self.llm]
+            named = ", ".join(["reader, no language model", *facts])
         model = named or str(self.llm.get("kind") or "model not recorded")
         judge = self.llm.get("judge")
         return f"{model}, judge {judge.get('model') or 'of its own'}" if isinstance(judge, Mapping) else model

@@ -89,7 +89,7 @@ def ask(
     question = question if question is not None else _read_demo_question()
     loaded = _load(pipeline)
     printer = RunPrinter(console(stderr=as_json))
-    printer.print_question(question, _is_embedded(loaded))
+    printer.print_question(question, any(getattr(part, "reads", False) for _, part in loaded.walk()))
     result, failure = _await_or_exit(_run(loaded, question, options, printer))
     if as_json:
         shown = result if trace else {key: value for key, value in result.items() if key != "trace"}
@@ -101,7 +101,7 @@ def ask(
     if failed := search_failures(result):
         reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
         raise PrefragError(f"No source could be searched, so the answer rests on no document. {reasons}")
-    if not result.get("answer"):
+    if not result.get("answered") and not result.get("not_found"):
         raise PrefragError("The model gave no answer. Ask again, or use a larger model.")
 
 
@@ -162,10 +162,6 @@ def _load(name: str) -> Any:
 
             check_index(store)
     return pipeline
-
-
-def _is_embedded(pipeline: Any) -> bool:
-    return any(getattr(getattr(part, "chat_generator", None), "is_embedded", False) for _, part in pipeline.walk())
 
 
 def _read_filters(text: str | None) -> dict[str, Any] | None:

@@ -13,6 +13,7 @@ from prefrag.service.cli.errors import EXIT_CODES, report_errors
 from prefrag.service.cli.pipelines import list_pipelines
 from prefrag.service.cli.serve import serve
 from prefrag.training.commands import judge, pairs, reader
+from prefrag.training.judge_dpo.commands import data, fit, measure
 
 
 def _make_group(name: str, description: str, commands: dict[str, Callable[..., None]]) -> typer.Typer:
@@ -39,6 +40,12 @@ train = _make_group(
     "Train the small learned parts on questions with their gold passages.",
     {"pairs": pairs, "judge": judge, "reader": reader},
 )
+judge_dpo = _make_group(
+    "judge-dpo",
+    "Train the language model that judges, by direct preference optimisation (PrefRAG, 3.4 and 3.5).",
+    {"data": data, "fit": fit, "measure": measure},
+)
+train.add_typer(judge_dpo)
 app = _make_group(
     "prefrag",
     "Answers multi-hop questions from your own documents first, and from the web when a judge says so.",

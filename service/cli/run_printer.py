@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from prefrag.components.state.state import Event
+from prefrag.components.state.state import Event, Label
 from prefrag.components.text.one_line import one_line
-from prefrag.pipelines.references import reference_text, references
+from prefrag.pipelines.references import NOT_ANSWERED, evidence_texts, reference_text, references
 from prefrag.pipelines.sent_to_models import write_sent_to_models
 from prefrag.pipelines.trace_text import trace_text
 
@@ -35,6 +35,7 @@ class RunPrinter:
         "held_back": "yellow",
         "closed": "yellow",
         "cut": "yellow",
+        "without_model": "yellow",
         "error": "red",
     }
 
@@ -42,17 +43,17 @@ class RunPrinter:
         self.console = console
         self._step = 0
 
-    def print_question(self, question: str, embedded: bool) -> None:
+    def print_question(self, question: str, without_model: bool) -> None:
         """Print the beginning of a run.
 
         :param question: The question.
-        :param embedded: Whether the small embedded model answers, which gets a notice.
+        :param without_model: Whether there is no language model, which gets a notice.
         """
         self._print(f"Question: {one_line(question)}", "bold")
-        if embedded:
+        if without_model:
             self._print(
-                "The small embedded model answers: it proves the wiring, not the quality. "
-                "Set PREFRAG_LLM_BASE_URL, PREFRAG_LLM_MODEL and PREFRAG_LLM_API_KEY to use a model server.",
+                "No language model is set, so a reader looks for the answer in the passages. For a model, set "
+                "PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL (a server) or PREFRAG_LLM_GGUF (a file; extra: llama).",
                 "dim",
             )
 
@@ -76,6 +77,8 @@ class RunPrinter:
         """
         self.console.print()
         self._print_answer(result)
+        if failure is None and not result.get("answered"):
+            self._print_evidence(result)
         self._print_documents(result)
         for error in [error for error in result.get("errors") or () if error != failure]:
             self._print(f"Problem: {one_line(error)}", "yellow")
@@ -94,11 +97,21 @@ class RunPrinter:
 
     def _print_answer(self, result: dict[str, Any]) -> None:
         if answer := result.get("answer_with_citations") or result.get("answer"):
-            self._print(f"Answer: {one_line(answer)}", "bold green")
-            if guess := result.get("guess"):
-                self._print(f"The model's guess: {one_line(guess)}", "dim")
-            label = result.get("label") or "no label"
-            self._print(f"Label: {label}{' (forced: the steps were used up)' if result.get('forced') else ''}")
+            is_sure = result.get("label") == Label.CORRECT and not result.get("forced")
+            # Green is what can be relied on: an answer whose passages are cited, and that is not doubted.
+            self._print(f"Answer: {one_line(answer)}", "bold green" if is_sure and result.get("citations") else "bold")
+            likely = "" if result.get("probability") is None else f" ({result['probability']:.0%} likely)"
+            why = " (forced: the steps were used up)" if result.get("forced") else likely
+            self._print(f"Label: {result.get('label') or 'no label'}{why}")
+
+    def _print_evidence(self, result: dict[str, Any]) -> None:
+        evidence = evidence_texts(result)
+        self._print(NOT_ANSWERED if evidence else "Not answered.", "bold yellow")
+        for text in evidence:
+            self._print(text, indent=2)
+        if guess := result.get("guess"):
+            likely = result.get("probability")
+            self._print(f"A guess{'' if likely is None else f' ({likely:.0%} likely)'}: {one_line(guess)}", "dim")
 
     def _print_documents(self, result: dict[str, Any]) -> None:
         numbered = references(result)
@@ -116,6 +129,8 @@ class RunPrinter:
             return "green" if event.data.get("status") else "yellow"
         if event.kind == "reflection":
             return "yellow" if event.data.get("supplement") else "green"
+        if event.kind == "read":
+            return "bold" if event.data.get("given") else "dim"
         if event.kind == "found" and event.data.get("error"):
             return "red"
         return self.STYLES.get(event.kind, "")
@@ -136,10 +151,12 @@ class RunPrinter:
 def _write_counts(result: dict[str, Any]) -> str:
     counts, usage = result["counts"], result["usage"]
     searches = ", ".join(f"{number['total']} {source}" for source, number in counts["sources"].items())
-    return (
-        f"{counts['total']} retrievals ({searches}), {usage['llm_calls']} model calls, "
-        f"{usage['prompt_tokens']:,} tokens read and {usage['completion_tokens']:,} written, {usage['seconds']:.1f} s."
+    calls = (
+        f"{usage['llm_calls']} model calls, {usage['prompt_tokens']:,} tokens read and "
+        f"{usage['completion_tokens']:,} written"
     )
+    made = calls if usage["llm_calls"] else "no model call"
+    return f"{counts['total']} retrievals ({searches}), {made}, {usage['seconds']:.1f} s."
 
 
 def _write_queries_sent_out(result: dict[str, Any]) -> str:

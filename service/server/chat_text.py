@@ -9,7 +9,7 @@ from typing import Any
 from prefrag.components.state.state import Event, Label
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.pipelines import search_failures
-from prefrag.pipelines.references import HEADING, references_text
+from prefrag.pipelines.references import HEADING, NOT_ANSWERED, evidence_texts, references_text
 from prefrag.pipelines.trace_text import one_line, trace_text
 
 NOTE = "Note:"
@@ -46,10 +46,15 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
     :param marks: The numbers that the front end gave to attached files, by their marks; see :func:`rename_marks`.
     :returns: The answer, what there is to know about it, and its sources.
     """
-    answer = result.get("answer_with_citations") or result.get("answer") or "No answer was found."
-    # A model may have been made to write its own list.
-    answer = _OWN_HEADING.sub(lambda heading: f"({heading[1]})", rename_marks(disarm(answer), marks))
-    parts = [answer, _write_note(result, cites)]
+    if answer := result.get("answer_with_citations") or result.get("answer"):
+        # A model may have been made to write its own list.
+        parts = [_OWN_HEADING.sub(lambda heading: f"({heading[1]})", rename_marks(disarm(answer), marks))]
+    elif evidence := evidence_texts(result):
+        # Quoted in one paragraph each, so that no sentence of a stranger can begin a heading or a list.
+        parts = [NOT_ANSWERED, "\n>\n".join(f"> {rename_marks(disarm(text), marks)}" for text in evidence)]
+    else:
+        parts = ["No answer was found."]
+    parts.append(_write_note(result, cites))
     if search_failures(result):
         rests = "" if result.get("documents") else ", so this answer rests on no document"
         parts.insert(0, f"{NOTE} no source could be searched{rests}.")
@@ -76,6 +81,9 @@ def strip_notes(content: str) -> str:
     :returns: The answer alone.
     """
     paragraphs = content.partition(f"\n\n{HEADING}\n")[0].split("\n\n")
+    if NOT_ANSWERED in paragraphs:
+        # The sentences of strangers are no words of the assistant.
+        return NOT_ANSWERED
     return "\n\n".join(paragraph for paragraph in paragraphs if not paragraph.startswith(NOTE))
 
 
@@ -98,9 +106,13 @@ def rename_marks(text: str, marks: Mapping[str, str]) -> str:
 
 
 def _write_note(result: Mapping[str, Any], cites: bool) -> str:
+    likely = "" if result.get("probability") is None else f"{result['probability']:.0%} likely"
     says = []
-    if result.get("not_found"):
-        says.append(f"the model's guess is: {disarm(one_line(result['guess']))}" if result.get("guess") else "")
+    if guess := result.get("guess"):
+        whose = f"a reader's guess, {likely}" if likely else "a guess"
+        says.append(f"*{whose}: {_without_emphasis(guess)}*")
+    elif likely and result.get("answered"):
+        says.append(f"a reader found this without a language model, {likely}")
     elif result.get("label") == Label.INCORRECT:
         says.append("the model's own check calls this answer incorrect")
     if result.get("forced") and not result.get("not_found"):
@@ -109,12 +121,16 @@ def _write_note(result: Mapping[str, Any], cites: bool) -> str:
         says.append("no passage was found, so the answer is the model's own")
     elif result.get("uncited") and cites:
         says.append("the answer cites none of the passages")
+    says += [text.removesuffix(".") for text in result.get("without_model") or ()]
     if (failed := _failed_sources(result)) and not search_failures(result):
         says.append(f"{' and '.join(failed)} could not be searched")
     if sent := [disarm(one_line(query["query"])) for query in result.get("queries_sent_out") or ()]:
         says.append(f"sent to the web: {', '.join(f'“{query}”' for query in dict.fromkeys(sent))}")
-    says = [each for each in says if each]
     return f"{NOTE} {'; '.join(says)}." if says else ""
+
+
+def _without_emphasis(text: str) -> str:
+    return re.sub(r"([*\\])", r"\\\1", disarm(one_line(text)))
 
 
 def _failed_sources(result: Mapping[str, Any]) -> list[str]:

@@ -140,7 +140,8 @@ class ServedPipeline(BasePipelineWrapper):
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
         :param documents: Texts that belong to the question; the model is shown them, and no query is made of them.
         :param deadline: Seconds that the run may take, at most those that the server allows.
-        :returns: The answer, its label, the documents used, every step, counts, usage, errors and the trace.
+        :returns: The answer, or what was found without one; its label, the documents used, every step, counts, usage,
+            errors and the trace.
         :raises Refusal: With 422 when the question or an option cannot be used, with 502 when the run breaks off or no
             source could be searched.
         """
@@ -246,13 +247,13 @@ class ServedPipeline(BasePipelineWrapper):
         """Have the pipeline's model alone do what a front end wants; no source sees anything of it.
 
         :param messages: The messages of the request.
-        :param empty: The reply where no model can do it: the embedded one writes no titles.
+        :param empty: The reply where there is no model, or one in this process, which is spared titles.
         :param seconds: The seconds that it may take.
         :returns: The reply, and what a result says of the call.
         :raises RunFailed: When the model fails, or takes longer.
         """
         generator = next((part.chat_generator for _, part in self.pipeline.walk() if isinstance(part, Reasoner)), None)
-        if generator is None or (call := ModelCall("front_end", generator)).is_embedded:
+        if generator is None or (call := ModelCall("front_end", generator)).is_absent or call.is_embedded:
             return empty, {"usage": {}}
         prompts = [
             (ChatMessage.from_system if each["role"] == "system" else ChatMessage.from_user)(read_text(each))

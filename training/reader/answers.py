@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from prefrag.components.reader import span_features, sure_features, yes_no_features
+from prefrag.components.reader.dated_choice import choose_by_date
 from prefrag.components.reader.encoder_scores import EncoderScores
 from prefrag.components.reader.question_form import asks_yes_no
 from prefrag.components.reader.span_features import Spans, WordWeight, question_cover
@@ -61,6 +62,7 @@ class ReadExample:
     :param scores: What the encoder says; None of a question for yes or no.
     :param spans: The spans with their features; none of a question for yes or no.
     :param yes_no: The features of a question for yes or no; else None.
+    :param choice: The thing that dates choose, for a question which of two is earlier or later; else None.
     :param right: For each span 1 where it is a right answer, else 0.
     :param covers: See :func:`prefrag.components.reader.span_features.question_cover`.
     """
@@ -69,6 +71,7 @@ class ReadExample:
     scores: EncoderScores | None
     spans: Spans
     yes_no: Any
+    choice: str | None
     right: Any
     covers: tuple[float, float]
 
@@ -112,10 +115,11 @@ def read_example(example: Example, scores: EncoderScores | None, weight: WordWei
     if asks_yes_no(example.question):
         row = yes_no_features.yes_no_features(example.question, example.passages, weight)
         nothing = Spans([], [], np.zeros((0, len(span_features.FEATURES)), np.float32))
-        return ReadExample(example, scores, nothing, row, np.zeros(0), covers)
+        return ReadExample(example, scores, nothing, row, None, np.zeros(0), covers)
     spans = span_features.span_features(example.question, example.passages, scores, weight)
     right = np.array([em(one.text, example.answers) for one in spans.candidates])
-    return ReadExample(example, scores, spans, None, right, covers)
+    choice = choose_by_date(example.question, example.passages)
+    return ReadExample(example, scores, spans, None, choice.name if choice else None, right, covers)
 
 
 def part_of(key: str, parts: int, seed: int) -> int:
@@ -127,6 +131,15 @@ def part_of(key: str, parts: int, seed: int) -> int:
     :returns: The part, from 0.
     """
     return int(hashlib.sha256(f"{seed}-{key}".encode()).hexdigest(), 16) % parts
+
+
+def family_of(example: Example) -> str:
+    """Name what an example shares with others that were made by one pattern.
+
+    :param example: The example.
+    :returns: Its family, or its own key.
+    """
+    return example.family or example.key
 
 
 def fit_spans(examples: Iterable[ReadExample], seed: int) -> Any:
@@ -198,13 +211,26 @@ def _yes_or_no(one: ReadExample) -> str | None:
     return answer if answer in ("yes", "no") else None
 
 
-def give(examples: Iterable[ReadExample], spans: Any, yes_no: Any, sure: Any = None) -> list[Given]:
+def share_of_dated_choices(examples: Iterable[ReadExample]) -> float:
+    """Measure how often a choice between two dates is right; nothing of it is learnt.
+
+    :param examples: The examples.
+    :returns: The share, with one right and one wrong choice added, so that it is never certain.
+    """
+    right = [em(one.choice, one.example.answers) for one in examples if one.choice is not None]
+    return (sum(right) + 1) / (len(right) + 2)
+
+
+def give(
+    examples: Iterable[ReadExample], spans: Any, yes_no: Any, sure: Any = None, dated_choice: float = 0.0
+) -> list[Given]:
     """Answer questions.
 
     :param examples: The examples.
     :param spans: The trees that rank spans.
     :param yes_no: The trees that choose between yes and no.
     :param sure: The trees that estimate the probability of a span; None gives 0.
+    :param dated_choice: The share of choices between two dates that are right, see :func:`share_of_dated_choices`.
     :returns: An answer for each example; an empty one where there is no candidate.
     """
     answers = []
@@ -212,6 +238,9 @@ def give(examples: Iterable[ReadExample], spans: Any, yes_no: Any, sure: Any = N
         if one.yes_no is not None:
             yes = float(yes_no.inplace_predict(one.yes_no)[0])
             answers.append(Given(one, "yes" if yes > 0.5 else "no", None, max(yes, 1 - yes)))
+            continue
+        if one.choice is not None:
+            answers.append(Given(one, one.choice, None, dated_choice))
             continue
         if not len(one.right):
             answers.append(Given(one, "", None, 0.0))
@@ -237,17 +266,19 @@ def cross_fit(
     """
 
     def others(examples: Iterable[ReadExample], part: int) -> list[ReadExample]:
-        return [one for one in examples if part_of(one.example.key, folds, seed) != part]
+        return [one for one in examples if part_of(family_of(one.example), folds, seed) != part]
 
+    dated_choice = share_of_dated_choices(asked)
     answers: list[Given | None] = [None] * len(asked)
     for part in range(folds):
         known = others([*asked, *further], part)
         spans, yes_no = fit_spans(known, seed), fit_yes_no(known, seed)
-        places = [place for place, one in enumerate(asked) if part_of(one.example.key, folds, seed) == part]
-        for place, given in zip(places, give([asked[place] for place in places], spans, yes_no), strict=True):
+        places = [place for place, one in enumerate(asked) if part_of(family_of(one.example), folds, seed) == part]
+        own = [asked[place] for place in places]
+        for place, given in zip(places, give(own, spans, yes_no, dated_choice=dated_choice), strict=True):
             answers[place] = given
     unsure = [one for one in answers if one is not None]
-    parts = [part_of(one.read.example.key, folds, seed + 1) for one in unsure]
+    parts = [part_of(family_of(one.read.example), folds, seed + 1) for one in unsure]
     estimated: list[Given] = []
     trees = [
         fit_sure([one for one, own in zip(unsure, parts, strict=True) if own != part], seed) for part in range(folds)

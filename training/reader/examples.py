@@ -47,13 +47,15 @@ _LONGEST_DISTRACTOR = 280
 class Example:
     """A question with passages.
 
-    :param key: The id of the question that it is made of; the parts of a cross-fitting never divide one.
+    :param key: The id of the question that it is made of; the two halves of the encoder's training never divide one.
     :param question: The question.
     :param passages: Title and text of each passage.
     :param answers: The answers that count as right.
     :param gold: The places of the passages in which the answer counts where it stands.
     :param kind: ``span``, ``yes``, ``no`` or ``none``.
     :param origin: The dataset.
+    :param family: What questions that were made by one pattern have in common; the parts of a cross-fitting never
+        divide a family. Empty for a question by itself.
     """
 
     key: str
@@ -63,6 +65,7 @@ class Example:
     gold: tuple[int, ...]
     kind: str
     origin: str
+    family: str = ""
 
 
 def read_lines(file: Path) -> list[dict[str, Any]]:
@@ -197,7 +200,17 @@ def multi_hop_example(question: Question, corpus: Mapping[str, Passage], ids: Se
         texts = [passage_text(*corpus[ids[place]]) for place in gold]
         kind = "span" if any(find_answers(text, answer) for text in texts for answer in question.answers) else "none"
     passages = tuple(corpus[one] for one in ids)
-    return Example(question.id, question.question, passages, question.answers, gold, kind, question.dataset)
+    family = " > ".join((question.dataset, *(relation for _, relation, _ in question.evidence_triples)))
+    return Example(
+        question.id,
+        question.question,
+        passages,
+        question.answers,
+        gold,
+        kind,
+        question.dataset,
+        family if question.evidence_triples else "",
+    )
 
 
 def mixed_ids(question: Question, retrieved: Sequence[str], most: int, draw: random.Random) -> list[str]:

@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from prefrag.components.agent.reply_formats.fields import MAX_QUERY_CHARACTERS, Tool
+from prefrag.components.agent.open_queries import open_queries
+from prefrag.components.agent.reply_formats.fields import Tool
 from prefrag.components.agent.reply_formats.json_format import JsonFormat
 from prefrag.components.generators.json_reply import response_format
 from prefrag.components.state.state import State
-from prefrag.components.text.term_statistics import passage_text, words
-
-# A longer list makes the grammar slow, and the best passages come first.
-MAX_CHOICES = 12
 
 
 class GuidedFormat(JsonFormat):
     """The JSON format with a choice of queries.
 
-    The first query is the question; later ones are the title of an observed passage with the words of the question
-    that no observed passage contains. A model of a hundred million parameters writes queries that find nothing, but it
-    can name a passage to follow.
+    A model of a hundred million parameters writes queries that find nothing, but it can name a passage to follow.
     """
 
     prompt = "reasoner_guided"
@@ -34,7 +29,7 @@ class GuidedFormat(JsonFormat):
         :param must_answer: The model has to answer now.
         :returns: What the chat generator is given besides the messages.
         """
-        queries = [] if must_answer else _queries(state)
+        queries = [] if must_answer else open_queries(state)
         answer = self._answer_schema(_begin_with("The passages say"), answer_length=80, explanation_length=80)
         search = self._search_schema(tools, {"enum": queries}, _begin_with("I still have to find"))
         if not queries:
@@ -54,13 +49,3 @@ def _begin_with(beginning: str) -> dict[str, Any]:
     :returns: The JSON schema.
     """
     return {"type": "string", "pattern": f"^{beginning} [A-Za-z' -]{{8,80}}$"}
-
-
-def _queries(state: State) -> list[str]:
-    searched = {search.query for search in state.searches}
-    titles = dict.fromkeys(str(document.meta.get("title") or "") for document in state.retrieved)
-    known = {word for document in state.observed for word in words(passage_text(document))}
-    still_open = " ".join(word for word in words(state.question) if word not in known) or state.question
-    wanted = [f"{title} {still_open}" for title in titles if title] if state.retrieved else [state.question]
-    queries = [" ".join(query.split())[:MAX_QUERY_CHARACTERS] for query in wanted]
-    return [query for query in queries if query not in searched][:MAX_CHOICES]

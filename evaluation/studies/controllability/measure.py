@@ -2,7 +2,7 @@
 
     python -m prefrag.evaluation.studies.controllability.measure --output runs/controllability
     python -m prefrag.evaluation.studies.controllability.measure --output runs/controllability \
-        --noise CORPUS.jsonl --llm embedded
+        --noise CORPUS.jsonl --llm reader
 
 Two kinds of questions. `company`: the curated documents of a (made-up) company hold the answer, and the web is full of
 rumours about the same people and products; here nothing of the web should reach the prompt. `web_only`: only the web
@@ -76,7 +76,7 @@ def main(
     noise: Annotated[
         Path | None, typer.Option(help="A corpus that the company's is mixed with, as in the paper.")
     ] = None,
-    llm: Annotated[str, typer.Option(help="simulated, embedded or the URL of a model server.")] = "simulated",
+    llm: Annotated[str, typer.Option(help="simulated, reader, a GGUF file or the URL of a server.")] = "simulated",
     judge_error: Annotated[float, typer.Option(help="Of the simulated reader.")] = 0.0,
     top_k: Annotated[int, typer.Option(help="Documents a retrieval.")] = 5,
 ) -> None:

@@ -44,8 +44,9 @@ class TestSettings:
         with pytest.raises(ValueError, match=message):
             reasoner(tags=tags)
 
-    def test_of_tools_do_not_go_with_the_embedded_model(self):
-        with pytest.raises(RunError, match="The embedded model cannot call tools"):
+    def test_of_tools_do_not_go_with_a_model_in_this_process(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_LLM_GGUF", "model.gguf")
+        with pytest.raises(RunError, match="The model in this process cannot call tools"):
             Reasoner(ChatModel(), reply_format="tools").run(state())
 
 

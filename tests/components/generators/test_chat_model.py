@@ -4,6 +4,7 @@ import asyncio
 import copy
 import json
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from haystack.dataclasses import ChatMessage, ToolCall
 from haystack.tools import Tool
 
 from prefrag.components.generators import chat_model
-from prefrag.components.generators.chat_model import ChatModel
+from prefrag.components.generators.chat_model import ChatModel, ModelMissing
 from prefrag.components.generators.embedded_chat_generator import CONTEXT_WINDOW, EmbeddedChatGenerator
 from prefrag.components.generators.model_server import ModelServerError
 from tests.components.generators.fake_model_server import QUESTION, FakeModelServer, both_ways, completion
@@ -30,15 +31,41 @@ def call(model: ChatModel, how: str, messages: list[ChatMessage] = QUESTION, **k
 
 
 class TestChoice:
-    def test_without_variables_the_embedded_model(self):
+    def test_without_variables_none(self):
         model = ChatModel()
-        assert model.is_embedded
+        assert (model.is_absent, model.is_embedded) == (True, False)
+        with pytest.raises(ModelMissing, match="PREFRAG_LLM_BASE_URL.*PREFRAG_LLM_GGUF"):
+            model.warm_up()
+
+    def test_a_gguf_file_runs_in_this_process(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_LLM_GGUF", "model.gguf")
+        model = ChatModel()
+        assert (model.is_absent, model.is_embedded, model.model_host) == (False, True, "localhost")
         assert model.context_window == CONTEXT_WINDOW
 
-    def test_a_base_url_means_a_server(self, server: FakeModelServer):
+    def test_a_base_url_means_a_server_also_beside_a_file(
+        self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("PREFRAG_LLM_GGUF", "model.gguf")
         model = ChatModel()
-        assert not model.is_embedded
+        assert (model.is_absent, model.is_embedded) == (False, False)
         assert model.context_window == 8_192
+
+    def test_the_judge_alone_has_a_file(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+        monkeypatch.setenv("PREFRAG_JUDGE_GGUF", str(tmp_path / "judge.gguf"))
+        monkeypatch.setenv("PREFRAG_JUDGE_CONTEXT", "2000")
+        judge = ChatModel(role="judge")
+        assert (judge.is_absent, judge.is_embedded, judge.context_window) == (False, True, 2_000)
+        with pytest.raises(FileNotFoundError, match=r"judge\.gguf"):
+            judge.warm_up()
+        assert ChatModel().is_absent
+
+    def test_a_file_of_the_judge_leaves_the_server_of_the_reasoner(
+        self, server: FakeModelServer, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("PREFRAG_JUDGE_GGUF", "judge.gguf")
+        assert (ChatModel().is_embedded, ChatModel(role="judge").is_embedded) == (False, True)
+        assert (ChatModel().is_named_for_judging, ChatModel(role="judge").is_named_for_judging) == (False, True)
 
     @pytest.mark.parametrize("judge_url", [None, "", "http://judge/v1"])
     def test_the_judge_has_a_server_of_its_own_only_with_a_base_url(
@@ -112,17 +139,24 @@ class TestChoice:
         seen: dict[str, Any] = {}
 
         class Embedded:
-            def __init__(self, **settings: Any):
-                seen.update(settings)
+            def __init__(self, model_path: str, **settings: Any):
+                seen.update(model_path=model_path, **settings)
 
             def run(self, messages: list[ChatMessage], generation_kwargs: dict[str, Any]) -> Any:
                 seen.update(generation_kwargs)
                 return {"replies": [ChatMessage.from_assistant("Paris")]}
 
         monkeypatch.setattr(chat_model, "EmbeddedChatGenerator", Embedded)
+        monkeypatch.setenv("PREFRAG_LLM_GGUF", "m.gguf")
         model = ChatModel(generation_kwargs={"seed": 1}, timeout=9, context_window=99, structured_output="off")
         assert model.run(QUESTION, {"response_format": FORMAT})["replies"][0].text == "Paris"
-        assert seen == {"context_window": 99, "timeout": 9, "seed": 1, "response_format": FORMAT}
+        assert seen == {
+            "model_path": "m.gguf",
+            "context_window": 99,
+            "timeout": 9,
+            "seed": 1,
+            "response_format": FORMAT,
+        }
 
     @both_ways
     def test_a_failing_embedded_model_raises_the_same_error(self, monkeypatch: pytest.MonkeyPatch, how: str):
@@ -132,6 +166,7 @@ class TestChoice:
         async def fail_async(*args: Any) -> Any:
             fail()
 
+        monkeypatch.setenv("PREFRAG_LLM_GGUF", "m.gguf")
         monkeypatch.setattr(EmbeddedChatGenerator, "run", fail)
         monkeypatch.setattr(EmbeddedChatGenerator, "run_async", fail_async)
         with pytest.raises(ModelServerError, match="There is no model"):
@@ -316,7 +351,8 @@ class TestCall:
         assert request["messages"][2]["tool_call_id"] == request["messages"][1]["tool_calls"][0]["id"]
 
     @both_ways
-    def test_tools_are_more_than_the_embedded_model_can_do(self, how: str):
+    def test_tools_are_more_than_a_model_in_this_process_can_do(self, monkeypatch: pytest.MonkeyPatch, how: str):
+        monkeypatch.setenv("PREFRAG_LLM_GGUF", "model.gguf")
         with pytest.raises(ValueError, match="cannot call tools: set reply_format to auto"):
             call(ChatModel(), how, tools=[SEARCH])
 

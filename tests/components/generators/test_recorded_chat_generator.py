@@ -182,6 +182,17 @@ class TestFacts:
 
         assert recorded(path, mode="replay").reply_limit == 4_000
 
+    def test_that_it_is_named_for_judging_is_among_them(self, path: Path):
+        model = ScriptedChatGenerator(["Paris"])
+        model.is_named_for_judging = True  # type: ignore[attr-defined]
+        RecordedChatGenerator(Recording(str(path), "record"), "judge", model).warm_up()
+        RecordedChatGenerator(Recording(str(path), "record"), "llm", ScriptedChatGenerator(["Paris"])).warm_up()
+
+        def replayed(name: str) -> RecordedChatGenerator:
+            return RecordedChatGenerator(Recording(str(path), "replay"), name)
+
+        assert (replayed("judge").is_named_for_judging, replayed("llm").is_named_for_judging) == (True, False)
+
     def test_of_another_model_end_a_replay_at_once(self, path: Path):
         path.touch()
 

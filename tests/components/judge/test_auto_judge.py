@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from prefrag.components.generators.chat_model import ChatModel
 from prefrag.components.judge.auto_judge import AutoJudge
 from prefrag.components.judge.model_judge import ModelJudge
 from tests.components.judge.judges import FixedTrees
@@ -35,6 +36,27 @@ def test_warms_up_only_what_judges(is_embedded: bool, warmed: list[str]):
     auto(is_embedded).warm_up()
 
     assert CALLS["warmed"] == warmed
+
+
+@pytest.mark.parametrize(
+    ("variable", "judges"),
+    [
+        (None, "trees"),
+        ("PREFRAG_LLM_GGUF", "trees"),
+        ("PREFRAG_JUDGE_GGUF", "model"),
+        ("PREFRAG_LLM_BASE_URL", "model"),
+    ],
+)
+def test_a_file_judges_only_where_it_is_named_for_the_judge(
+    monkeypatch: pytest.MonkeyPatch, variable: str | None, judges: str
+):
+    if variable is not None:
+        monkeypatch.setenv(variable, "http://localhost:9/v1")
+    monkeypatch.setattr(ChatModel, "warm_up", lambda self: CALLS.setdefault("warmed", []).append("model"))
+
+    AutoJudge(ModelJudge(ChatModel(role="judge")), FixedTrees(0.3)).warm_up()
+
+    assert CALLS["warmed"] == [judges]
 
 
 def test_a_judge_that_calls_no_model_of_its_own_is_refused_in_the_models_place():

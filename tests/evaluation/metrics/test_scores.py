@@ -15,6 +15,8 @@ from tests.components.samples import answer_step, document, observed_step, state
 
 OSLO = Question("1", "Where?", ("Oslo",), supporting_ids=("alpha", "beta"), dataset="musique")
 ANSWERS = {"acc", "acc_word", "em", "f1", "authors_acc", "authors_em", "authors_f1", "official_em", "official_f1"}
+CERTAIN = {"answered", "right_of_given", "guess_em"}
+WITHHELD = {"answered", "guess_em", "evidence_held", "evidence_gold"}
 FOUND = {"recall", "recall_all", "recall_capped", "precision", "recall_at_3", "recall_at_5", "recall_at_7"}
 
 
@@ -23,7 +25,7 @@ def result(answer: Any = "Oslo", *ids: str, **more: Any) -> dict[str, Any]:
 
 
 def test_a_right_answer_with_all_it_needs():
-    assert score(OSLO, result("Oslo", "alpha", "beta")) == dict.fromkeys(ANSWERS | FOUND, 1.0)
+    assert score(OSLO, result("Oslo", "alpha", "beta")) == dict.fromkeys(ANSWERS | CERTAIN | FOUND, 1.0)
 
 
 def test_scores_the_answer_without_its_citation_marks():
@@ -40,7 +42,7 @@ def test_scores_the_answer_without_its_citation_marks():
     ids=["nothing", "empty", "blank", "none"],
 )
 def test_a_run_without_an_answer_scores_nothing_in_everything(failed: dict[str, Any]):
-    assert score(OSLO, failed) == dict.fromkeys(ANSWERS | FOUND, 0.0)
+    assert score(OSLO, failed) == dict.fromkeys(ANSWERS | WITHHELD | FOUND, 0.0)
 
 
 def test_no_answer_is_not_the_answer_that_normalisation_makes_nothing_of():
@@ -59,7 +61,7 @@ def test_a_not_found_answer_is_wrong_even_when_its_words_contain_the_gold_answer
 
 
 def test_what_has_no_gold_has_no_score():
-    assert set(score(Question("1", "?", ("Oslo",), dataset="musique"), result())) == ANSWERS
+    assert set(score(Question("1", "?", ("Oslo",), dataset="musique"), result())) == ANSWERS | CERTAIN
     assert set(score(Question("1", "?", (), supporting_ids=("alpha",)), result())) == FOUND
 
 
@@ -69,7 +71,7 @@ def test_what_has_no_gold_has_no_score():
     st.lists(st.sampled_from("abc"), max_size=4),
     st.sampled_from(["", "hotpotqa", "2wikimultihopqa", "musique", "bioasq"]),
 )
-def test_every_score_is_between_0_and_1_and_a_failed_run_has_the_same_ones(
+def test_every_score_is_between_0_and_1_and_a_failed_run_has_the_same_ones_but_for_what_it_gave(
     answer: str, golds: list[str], ids: list[str], dataset: str
 ):
     question = Question("1", "?", tuple(golds), supporting_ids=("a",), dataset=dataset)
@@ -77,4 +79,11 @@ def test_every_score_is_between_0_and_1_and_a_failed_run_has_the_same_ones(
     scores = score(question, result(answer, *ids))
 
     assert all(0 <= value <= 1 for value in scores.values())
-    assert set(scores) == set(score(question, {}))
+    assert set(scores) - CERTAIN - WITHHELD == set(score(question, {})) - CERTAIN - WITHHELD
+
+
+def test_what_was_found_counts_where_no_answer_is_given_on_purpose():
+    scores = score(OSLO, result("", "alpha", not_found=True, answered=False))
+
+    assert scores["em"] == 0
+    assert scores["recall"] > 0

@@ -12,6 +12,8 @@ from prefrag.pipelines.loading import find, read_block
 from prefrag.pipelines.replacing import replace_parts
 from tests.evaluation.pipeline_under_test.lighthouse import SERVER, setup
 
+READER = "prefrag.components.reader.extractive_reader.ExtractiveReader"
+
 
 def own_model(folder: Path, kind: str, **parameters: Any) -> Path:
     """Write a pipeline that names a model of its own."""
@@ -38,7 +40,7 @@ def test_a_model_that_the_pipeline_names_itself_is_described_and_never_as_simula
     pipeline = own_model(tmp_path, "haystack.components.generators.chat.openai.OpenAIChatGenerator", model="large")
 
     assert setup(pipeline).config["llm"] == {"kind": "OpenAIChatGenerator", "model": "large"}
-    for llm in ("simulated", "embedded", "http://localhost:9/v1"):
+    for llm in ("simulated", "reader", "http://localhost:9/v1"):
         with pytest.raises(ValueError, match=r"a model of its own \(OpenAIChatGenerator\), which llm does not"):
             setup(pipeline, dev, corpus=corpus, llm=llm)
 
@@ -50,8 +52,12 @@ def test_whether_a_model_judges_is_described(corpus: Path, dev: Path, monkeypatc
 
     assert judged == dict.fromkeys(names, False) | {"prefrag": True, "mspr": True}
     assert setup("prefrag", **SERVER).config["judged"]
-    assert not setup("prefrag", llm="embedded").config["judged"], "the embedded model is not called"
+    assert not setup("prefrag", llm="reader").config["judged"], "the trees judge"
     monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", "http://localhost:8/v1")
+    assert setup("prefrag").config["judged"]
+    monkeypatch.delenv("PREFRAG_JUDGE_BASE_URL")
+    monkeypatch.setenv("PREFRAG_JUDGE_GGUF", "/models/judge.gguf")
+    assert setup("prefrag").config["llm"]["judge"] == {"kind": "embedded", "model": "judge.gguf"}
     assert setup("prefrag").config["judged"]
 
 
@@ -61,12 +67,15 @@ def test_variables_that_change_a_run_are_described(corpus: Path, dev: Path, monk
         "PREFRAG_LLM_CONTEXT": "4096",
         "PREFRAG_WEB": "off",
     }
+    monkeypatch.setenv("PREFRAG_LLM_BASE_URL", "http://localhost:9/v1")
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("PREFRAG_LLM_API_KEY", "secret")
 
     assert setup("prefrag").config["environment"] == variables
     ready = setup("prefrag", dev, corpus=corpus, llm="simulated")
+    assert ready.config["environment"] == {"PREFRAG_PAIR_CLASSIFIER": "mine"}, "others do not matter there"
+    ready = setup("prefrag", dev, corpus=corpus, llm="reader")
     assert ready.config["environment"] == {"PREFRAG_PAIR_CLASSIFIER": "mine"}, "others do not matter there"
 
 
@@ -78,7 +87,9 @@ def test_variables_that_the_yaml_reads_are_part_of_its_digest(monkeypatch: pytes
 
 
 def test_the_environments_model_is_described_without_what_is_secret(monkeypatch: pytest.MonkeyPatch):
-    assert setup().config["llm"] == {"kind": "embedded"}
+    assert setup().config["llm"] == setup(llm="reader").config["llm"]
+    monkeypatch.setenv("PREFRAG_LLM_GGUF", "/models/small.gguf")
+    assert setup().config["llm"] == {"kind": "embedded", "model": "small.gguf"}
     monkeypatch.setenv("PREFRAG_LLM_BASE_URL", "http://user:pass@localhost:9/v1")
     monkeypatch.setenv("PREFRAG_LLM_MODEL", "large")
     monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", "http://localhost:8/v1")
@@ -90,6 +101,33 @@ def test_the_environments_model_is_described_without_what_is_secret(monkeypatch:
         "model": "large",
         "judge": {"base_url": "http://localhost:8/v1", "model": "judge"},
     }
+
+
+def test_the_reader_is_described_by_its_files_and_its_threshold(tmp_path: Path):
+    (tmp_path / "card.json").write_text('{"threshold": 0.7, "dated_choice": 0.9}', encoding="utf-8")
+
+    def described(**settings: Any) -> Any:
+        reader = {"Reasoner.reader": {"type": f"{READER}", "init_parameters": {"model": str(tmp_path), **settings}}}
+        file = tmp_path.with_suffix(".yaml")
+        file.write_text(yaml.safe_dump(replace_parts(read_block(find("vanilla_local")), reader)), encoding="utf-8")
+        return setup(file, llm="reader").config["llm"]
+
+    before = described()
+    assert before == {"kind": "reader", "files": before["files"], "threshold": 0.7}
+    assert described(threshold=0.5) == {**before, "threshold": 0.5}
+    (tmp_path / "encoder.onnx").write_bytes(b"trained again")
+
+    assert described()["files"] != before["files"]
+
+
+def test_a_pipeline_without_a_reader_is_refused_where_one_is_set(tmp_path: Path):
+    file = tmp_path / "unread.yaml"
+    block = replace_parts(read_block(find("vanilla_local")), {"Reasoner.reader": None})
+    file.write_text(yaml.safe_dump(block), encoding="utf-8")
+
+    with pytest.raises(ValueError, match="has no reader: give its Reasoner one"):
+        setup(file, llm="reader")
+    assert setup(file).config["llm"] == {"kind": "reader"}
 
 
 def test_name_their_retriever(corpus: Path):

@@ -21,9 +21,9 @@ class TestSettings:
             ({"store": "elasticsearch"}, "with a corpus to put there"),
             ({"record": "a", "replay": "b"}, "either records or replays"),
             ({"replay": "b", "llm": "simulated"}, "A replay calls no model"),
-            ({"llm": "gpt"}, "llm is 'gpt': set it to simulated, embedded or the URL"),
+            ({"llm": "gpt"}, "llm is 'gpt': set it to simulated, reader, a GGUF file or the URL"),
             ({"llm": "ftp://x"}, "llm is 'ftp://x'"),
-            ({"llm": "embedded", "model": "m"}, "A model is named, but llm is embedded"),
+            ({"llm": "reader", "model": "m"}, "A model is named, but llm is reader"),
             ({"judge_error": 0.1}, "Only the simulated reader errs by rate"),
             ({"top_k": 0}, "top_k is 0"),
         ],
@@ -31,6 +31,10 @@ class TestSettings:
     def test_that_contradict_each_other_are_refused_in_words(self, settings: dict[str, Any], message: str):
         with pytest.raises(ValueError, match=message):
             Experiment(**settings)
+
+    def test_a_gguf_file_that_is_absent_is_refused(self):
+        with pytest.raises(FileNotFoundError, match=r"There is no GGUF file small\.gguf"):
+            Experiment(llm="small.gguf")
 
     @pytest.mark.parametrize("value", ["off", "ask"])
     def test_the_real_web_is_refused_where_it_is_closed(self, value: str, monkeypatch: pytest.MonkeyPatch):

@@ -46,6 +46,19 @@ class TestRecording:
         assert again.config["llm"] == first.config["llm"]
         assert again.config["replayed"] == str(kept)
 
+    def test_of_a_reader_is_replayed_by_reading_again_whatever_the_environment(
+        self, corpus: Path, dev: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        kept, settings = tmp_path / "kept.jsonl", {"corpus": corpus, "progress": False}
+        first = evaluation.run("prefrag", dev, llm="reader", record=kept, **settings)
+        monkeypatch.setenv("PREFRAG_LLM_BASE_URL", "http://localhost:9/v1")
+
+        again = evaluation.run("prefrag", dev, replay=kept, **settings)
+
+        assert again.config["llm"] == first.config["llm"]
+        assert again.predictions[0]["error"] is None
+        assert again.predictions[0]["result"]["guess"] == first.predictions[0]["result"]["guess"]
+
     def test_is_replayed_where_the_web_is_closed(self, scripted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         self.run(scripted, record=tmp_path / "kept.jsonl")
         monkeypatch.setenv("PREFRAG_WEB", "off")

@@ -118,7 +118,7 @@ class TestModel:
                 setup(llm="simulated", **files)  # type: ignore[arg-type]
 
     def test_a_seed_reaches_the_sampling_of_a_model(self):
-        models = blocks(setup(seed=7).block, "ChatModel")
+        models = blocks(setup(seed=7, **SERVER).block, "ChatModel")
 
         assert models
         assert all(model["generation_kwargs"]["seed"] == 7 for model in models)

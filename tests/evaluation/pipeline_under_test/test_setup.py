@@ -171,16 +171,34 @@ class TestModel:
         assert "PREFRAG_LLM_BASE_URL" not in os.environ
         assert ready.config["llm"] == {"kind": "server", "base_url": "http://localhost:9/v1", "model": "large"}
 
-    def test_embedded_is_embedded_whatever_the_environment(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_LLM_BASE_URL", "http://localhost:9/v1")
-        monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", "http://localhost:9/v1")
-        ready = setup(llm="embedded")
+    @pytest.fixture
+    def with_models(self, monkeypatch: pytest.MonkeyPatch):
+        for role in ("LLM", "JUDGE"):
+            monkeypatch.setenv(f"PREFRAG_{role}_BASE_URL", SERVER["llm"])
+            monkeypatch.setenv(f"PREFRAG_{role}_GGUF", "a")
+
+    @pytest.mark.usefixtures("with_models")
+    def test_a_reader_answers_without_any_model_whatever_the_environment(self, corpus: Path, dev: Path):
+        ended = evaluation.run("prefrag", dev, corpus=corpus, llm="reader", progress=False)
+
+        [prediction] = ended.predictions
+        assert ended.config["llm"]["kind"] == "reader"
+        assert (prediction["error"], ended.metrics["llm_calls"]) == (None, 0)
+        assert prediction["result"]["probability"] is not None
+        assert os.environ["PREFRAG_LLM_BASE_URL"] == SERVER["llm"]
+
+    @pytest.mark.usefixtures("with_models")
+    def test_a_gguf_file_is_the_model_whatever_the_environment(self, tmp_path: Path):
+        file = tmp_path / "small.gguf"
+        file.touch()
+        ready = setup(llm=str(file))
 
         with ready.environment():
-            assert "PREFRAG_LLM_BASE_URL" not in os.environ
-            assert "PREFRAG_JUDGE_BASE_URL" not in os.environ
-        assert os.environ["PREFRAG_LLM_BASE_URL"] == "http://localhost:9/v1"
-        assert ready.config["llm"] == {"kind": "embedded"}
+            assert {name for name in os.environ if name.endswith("_BASE_URL")} == set()
+            assert os.environ["PREFRAG_LLM_GGUF"] == str(file)
+            assert "PREFRAG_JUDGE_GGUF" not in os.environ
+        assert os.environ["PREFRAG_LLM_GGUF"] == "a"
+        assert ready.config["llm"] == {"kind": "embedded", "model": "small.gguf"}
 
 
 class TestPipelines:

@@ -42,12 +42,14 @@ def test_a_yaml_file_is_named_by_its_stem_and_a_retriever_is_no_method(tmp_path:
 def test_a_simulated_run_is_marked_and_a_model_is_named(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(1, 2))
     write_run(tmp_path / "b", predictions(1, 2), llm=SERVER)
+    write_run(tmp_path / "c", predictions(1, 2), llm={"kind": "reader", "files": "1f", "threshold": 0.6})
 
-    simulated, served = read_runs([tmp_path])
+    simulated, served, read = read_runs([tmp_path])
 
     assert (simulated.simulated, simulated.judge_error) == (True, 0.0)
     assert "simulated" in simulated.model
     assert (served.simulated, served.model, served.judge_error) == (False, "glm", None)
+    assert read.model == "reader, no language model, files 1f, threshold 0.6"
 
 
 def test_without_metrics_they_are_worked_out_and_the_run_is_marked(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from prefrag.training.reader.examples import Example
 def given(text: str, probability: float, gold: str = "Ann Low") -> Given:
     example = Example("q", "Who?", (), (gold,), (), "span", "made up")
     spans = Spans([], [], np.zeros((0, 1)))
-    return Given(ReadExample(example, None, spans, None, np.zeros(0), (0.0, 0.0)), text, None, probability)
+    return Given(ReadExample(example, None, spans, None, None, np.zeros(0), (0.0, 0.0)), text, None, probability)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,150 @@
+"""The answer to a question which of two things is earlier or later: their dates stand in the passages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from prefrag.components.reader.span_candidates import short_title
+from prefrag.components.text.title_mentions import comparable, title_key
+
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
+_MONTH = "|".join(_MONTHS)
+_DATE = re.compile(
+    rf"\b(?:(?P<day>\d{{1,2}})\s+(?P<month>{_MONTH})\s+|(?P<month2>{_MONTH})\s+(?P<day2>\d{{1,2}}),?\s+)?"
+    r"(?P<year>1[0-9]{3}|20[0-9]{2})\b",
+    re.IGNORECASE,
+)
+_BRACKET = re.compile(r"\([^()]*\)")
+_BORN = re.compile(r"\bborn\b", re.IGNORECASE)
+_DIED = re.compile(r"\b(?:died|death|passed away|killed)\b", re.IGNORECASE)
+_EARLIER = frozenset(("first", "earlier", "earliest", "older", "oldest", "before"))
+_LATER = frozenset(("later", "latest", "last", "recently", "recent", "younger", "youngest", "newer", "newest", "after"))
+_OF_ANOTHER = frozenset(
+    ("director", "directors", "whose", "composer", "performer", "author", "founder", "singer", "producer", "writer")
+)
+_BIRTHS = frozenset(("born", "older", "younger", "oldest", "youngest", "birth"))
+_DEATHS = frozenset(("died", "die", "death"))
+# A life stands in the first bracket of a passage, near its beginning.
+_BEGINNING = 400
+_NEAR = 60
+
+Passage = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class DatedChoice:
+    """The one of two things that a question asks for.
+
+    :param name: Its name.
+    :param place: The place of its passage.
+    :param dated: The place of the passage that states its date, or that of its director for example.
+    :param begin: Where the date stands in the text of that passage, in characters.
+    """
+
+    name: str
+    place: int
+    dated: int
+    begin: int
+
+
+@dataclass(frozen=True)
+class _Date:
+    years: float
+    begin: int
+
+
+@dataclass(frozen=True)
+class _Dates:
+    first: _Date | None
+    birth: _Date | None
+    death: _Date | None
+
+
+def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | None:
+    """Choose between the two things that a question offers, each the title of a passage, by their dates.
+
+    :param question: The question, in English.
+    :param passages: Title and text of each.
+    :returns: The choice; None where the question offers no two things, asks for something else, or a date is absent or
+        the same.
+    """
+    places = _find_offered(question, passages)
+    if places is None:
+        return None
+    names = [short_title(passages[place][0]) for place in places]
+    asked = {*comparable(question).split()} - {word for name in names for word in comparable(name).split()}
+    direction = bool(asked & _EARLIER) - bool(asked & _LATER)
+    dates = [_find_date(place, places, passages, asked) for place in places]
+    if not direction or dates[0] is None or dates[1] is None or dates[0][1].years == dates[1][1].years:
+        return None
+    first_is_earlier = dates[0][1].years < dates[1][1].years
+    chosen = 0 if first_is_earlier == (direction > 0) else 1
+    dated, date = dates[chosen] or (0, _Date(0, 0))
+    return DatedChoice(names[chosen], places[chosen], dated, date.begin)
+
+
+def _find_offered(question: str, passages: Sequence[Passage]) -> tuple[int, int] | None:
+    """Find the passages of the two things that stand on both sides of an "or"."""
+    places = {
+        key: place
+        for place, (title, _) in reversed(list(enumerate(passages)))
+        for key in (title_key(title), comparable(title))
+        if key
+    }
+    for match in re.finditer(r"\bor\b", question):
+        before, after = comparable(question[: match.start()]).split(), comparable(question[match.end() :]).split()
+        first = next((key for start in range(len(before)) if (key := " ".join(before[start:])) in places), None)
+        second = next((key for end in range(len(after), 0, -1) if (key := " ".join(after[:end])) in places), None)
+        if first and second and places[first] != places[second]:
+            return places[first], places[second]
+    return None
+
+
+def _find_date(
+    place: int, offered: tuple[int, int], passages: Sequence[Passage], asked: set[str]
+) -> tuple[int, _Date] | None:
+    """Find the date that counts: of the thing itself, or of the person of whom its passage tells."""
+    for other in _find_mentioned(place, offered, passages) if asked & _OF_ANOTHER else [place]:
+        dates = _read_dates(passages[other][1])
+        date = dates.death if asked & _DEATHS else dates.birth if asked & _BIRTHS else dates.first
+        if date is not None and (dates.birth is not None or not asked & _OF_ANOTHER):
+            return other, date
+    return None
+
+
+def _find_mentioned(place: int, offered: tuple[int, int], passages: Sequence[Passage]) -> Iterator[int]:
+    spoken = f" {comparable(passages[place][1])} "
+    for other, (title, _) in enumerate(passages):
+        if other not in offered and (key := title_key(title)) and f" {key} " in spoken:
+            yield other
+
+
+def _read_dates(text: str) -> _Dates:
+    found = [_read_date(match) for match in _DATE.finditer(text)]
+    life: list[_Date] = []
+    for bracket in _BRACKET.finditer(text[:_BEGINNING]):
+        life = [one for one in found if bracket.start() < one.begin < bracket.end()]
+        if life:
+            is_life = len(life) > 1 or _BORN.search(bracket[0])
+            life = life if is_life else []
+            break
+    birth = life[0] if life else _find_after(_BORN, text)
+    death = life[1] if len(life) > 1 else _find_after(_DIED, text)
+    return _Dates(found[0] if found else None, birth, death)
+
+
+def _find_after(cue: re.Pattern[str], text: str) -> _Date | None:
+    near = (_DATE.search(text, match.end(), match.end() + _NEAR) for match in cue.finditer(text))
+    return next((_read_date(date) for date in near if date is not None), None)
+
+
+def _read_date(match: re.Match[str]) -> _Date:
+    month, day = match["month"] or match["month2"], match["day"] or match["day2"]
+    # Without a month the middle of the year.
+    months = _MONTHS.index(month.lower()) + int(day) / 32 if month else 6
+    return _Date(int(match["year"]) + months / 12, match.start())

@@ -1,0 +1,83 @@
+"""Questions over two hops, and models that reply by the point of the grid."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from haystack.dataclasses import ChatMessage
+
+from prefrag.training.dataset import Dataset
+from prefrag.training.judge_dpo.candidates import GRID
+
+TOWNS = [a + b + c for a in ("Bel", "Cor", "Dun") for b in ("ba", "mo", "ri", "sa") for c in ("den", "lo", "wick")]
+Reply = Callable[[str, dict[str, Any]], str]
+
+
+def write_dataset(folder: Path, count: int = 8) -> Dataset:
+    """Write questions of which each needs a town and its river; two in three rivers are in the web alone."""
+    towns = TOWNS[:count]
+    questions = [
+        {
+            "id": f"q-{name}",
+            "question": f"How long is the river of {name}?",
+            "answers": ["many miles"],
+            "supporting_ids": [name, f"r-{name}"],
+        }
+        for name in towns
+    ]
+    corpus = []
+    for place, name in enumerate(towns):
+        river = name[::-1].title()
+        source = "local" if place % 3 else "web"
+        corpus += [
+            {"id": name, "title": name, "text": f"{name} is a town on the river {river}.", "source": "local"},
+            {"id": f"r-{name}", "title": river, "text": f"{river} is a river of many miles.", "source": source},
+        ]
+    corpus.append({"id": "w", "title": "Hill", "text": "A hill in the web.", "source": "web"})
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, records in (("questions", questions), ("corpus", corpus)):
+        lines = "".join(json.dumps(record) + "\n" for record in records)
+        (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+    return Dataset(folder / "questions.jsonl", folder / "corpus.jsonl")
+
+
+def reply(status: bool, analysis: str = "Compared.") -> str:
+    return json.dumps({"analysis": analysis, "status": str(status)})
+
+
+def by_point(prompt: str, parameters: dict[str, Any]) -> str:
+    """True at every other point of the grid, and each reply its own."""
+    place = GRID.index((parameters["temperature"], parameters["top_p"]))
+    return reply(place % 2 == 0, f"Reply {place}.")
+
+
+class Model:
+    """A model that keeps its calls.
+
+    :param reply: Gives the reply to a prompt and its parameters; one that starts with ``!`` is raised instead.
+    """
+
+    model_host = "localhost"
+
+    def __init__(self, reply: Reply = by_point, name: str = "small", thinking: bool | None = None):
+        self.reply = reply
+        self.model = name
+        self.calls: list[dict[str, Any]] = []
+        self.thinking = thinking
+        self._lock = threading.Lock()
+
+    def run(self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None) -> dict[str, Any]:
+        with self._lock:
+            self.calls.append({"messages": messages, **(generation_kwargs or {})})
+        text = self.reply(messages[-1].text or "", generation_kwargs or {})
+        if text.startswith("!"):
+            raise RuntimeError(text[1:])
+        return {"replies": [ChatMessage.from_assistant(text, meta={"finish_reason": "stop"})]}
+
+
+def read_lines(file: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]

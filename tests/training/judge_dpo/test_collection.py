@@ -1,0 +1,315 @@
+"""From training questions to pairs: runs of a pipeline, nine replies at each judged step, one file."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from prefrag.components.judge.model_judge import ModelJudge
+from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
+from prefrag.evaluation.pipeline_under_test.experiment import Experiment
+from prefrag.evaluation.pipeline_under_test.setup import Setup
+from prefrag.pipelines import ask
+from prefrag.service.cli.main import app
+from prefrag.training.judge_dpo.candidates import GRID
+from prefrag.training.judge_dpo.collection import HELD_OUT, PAIRS, REPORT, STEPS, Plan, collect
+from tests.training.judge_dpo.samples import Model, by_point, read_lines, reply, write_dataset
+
+PLAN = Plan(labels="gold", llm="simulated", held_out=0.0, most_true=50, most_false=50, top_k=(2, 2))
+
+
+def gather(folder: Path, plan: Plan = PLAN, count: int = 8, **settings: Any) -> dict[str, Any]:
+    settings.setdefault("small", Model())
+    return collect([write_dataset(folder / "data", count)], folder / "out", plan, **settings)
+
+
+def steps(folder: Path) -> list[dict[str, Any]]:
+    return [step for run in read_lines(folder / "out" / STEPS) for step in run["steps"]]
+
+
+def test_every_judged_step_gets_nine_replies_to_one_prompt_each_with_a_temperature_and_a_top_p(tmp_path: Path):
+    small = Model()
+
+    gather(tmp_path, small=small)
+
+    assert small.calls
+    by_prompt: dict[str, list[Any]] = {}
+    for call in small.calls:
+        by_prompt.setdefault(call["messages"][0].text, []).append((call["temperature"], call["top_p"]))
+    assert all(sorted(points) == sorted(GRID) for points in by_prompt.values())
+    assert len({call["seed"] for call in small.calls}) == len(small.calls)
+
+
+def test_the_prompt_is_the_one_that_is_served(tmp_path: Path):
+    gather(tmp_path)
+    dataset, served = write_dataset(tmp_path / "data"), Model()
+    setup = Setup("prefrag", Experiment(corpus=dataset.corpus, llm="simulated", prompts="product"), dataset.questions)
+    with setup.environment():
+        pipeline = setup.build()
+        judge = next(part for _, part in pipeline.walk() if isinstance(part, SourceSwitchJudge))
+        own = judge.judge.model_judge
+        judge.judge = ModelJudge(served, own.prompt, own.generation_kwargs)
+        for run in read_lines(tmp_path / "out" / STEPS):
+            ask(run["question"], pipeline, top_k=2)
+
+    sent = [[{"role": m.role.value, "content": m.text} for m in call["messages"]] for call in served.calls]
+    first = [run["steps"][0]["prompt"] for run in read_lines(tmp_path / "out" / STEPS) if run["steps"]]
+    assert first
+    assert all(prompt in sent for prompt in first)
+
+
+def test_the_first_step_is_not_judged(tmp_path: Path):
+    gather(tmp_path)
+
+    assert {step["step"] for step in steps(tmp_path)} <= {2, 3, 4}
+
+
+def test_a_pair_is_two_texts_of_the_small_model_with_different_verdicts(tmp_path: Path):
+    gather(tmp_path)
+
+    pairs = read_lines(tmp_path / "out" / PAIRS)
+    assert pairs
+    for pair in pairs:
+        [chosen], [rejected] = pair["chosen"], pair["rejected"]
+        texts = {one["text"]: one["status"] for one in pair["replies"]}
+        assert chosen["role"] == rejected["role"] == "assistant"
+        assert texts[chosen["content"]] == pair["status"]
+        assert texts[rejected["content"]] not in (pair["status"], None)
+        assert pair["canonical"] is None
+
+
+def test_a_pair_says_where_it_is_from(tmp_path: Path):
+    gather(tmp_path)
+
+    pair = read_lines(tmp_path / "out" / PAIRS)[0]
+    assert pair["question_id"].startswith("q-")
+    assert pair["step"] >= 2
+    assert pair["top_k"] == 2
+    assert pair["seed"] == PLAN.seed
+    assert pair["models"] == {"small": "small", "gold": "gold passages"}
+    assert len(pair["replies"]) == 9
+    points = {(one["temperature"], one["top_p"]): one["text"] for one in pair["replies"]}
+    assert points[tuple(pair["chosen_point"].values())] == pair["chosen"][0]["content"]
+    assert points[tuple(pair["rejected_point"].values())] == pair["rejected"][0]["content"]
+
+
+def test_a_step_whose_replies_all_agree_is_dropped_and_counted(tmp_path: Path):
+    report = gather(tmp_path, small=Model(lambda prompt, parameters: reply(True)))
+
+    verdicts = report["gold_verdicts"]
+    assert report["pairs"]["total"] == 0
+    assert report["dropped"] == {"no negative": verdicts["True"], "no positive": verdicts["False"]}
+
+
+def test_with_canonical_the_missing_reply_is_written_from_a_template_and_marked(tmp_path: Path):
+    report = gather(tmp_path, replace(PLAN, canonical=True), small=Model(lambda prompt, parameters: reply(True)))
+
+    pairs = read_lines(tmp_path / "out" / PAIRS)
+    assert report["dropped"] == {}
+    assert report["kept"]["canonical"] == len(pairs) > 0
+    for pair in pairs:
+        side = "rejected" if pair["status"] == "True" else "chosen"
+        assert pair["canonical"] == side
+        assert json.loads(pair[side][0]["content"])["status"] == "False"
+
+
+def test_a_reply_that_cannot_be_read_is_neither_preferred_nor_rejected(tmp_path: Path):
+    def some(prompt: str, parameters: dict[str, Any]) -> str:
+        return "Perhaps." if parameters["temperature"] == 0.5 else by_point(prompt, parameters)
+
+    report = gather(tmp_path, small=Model(some))
+
+    pairs = read_lines(tmp_path / "out" / PAIRS)
+    assert all("Perhaps." not in (pair["chosen"][0]["content"], pair["rejected"][0]["content"]) for pair in pairs)
+    assert report["replies_unreadable"] == report["replies"] / 3
+
+
+def test_the_path_goes_on_with_the_gold_verdict(tmp_path: Path):
+    always_true = gather(tmp_path / "a", small=Model(lambda prompt, parameters: reply(True)))
+    always_false = gather(tmp_path / "b", small=Model(lambda prompt, parameters: reply(False)))
+
+    assert always_true["judged_steps_by_iteration"] == always_false["judged_steps_by_iteration"]
+
+
+def test_a_stopped_collection_goes_on_and_ends_as_one_that_was_not(tmp_path: Path):
+    whole = gather(tmp_path / "whole")
+    gather(tmp_path, replace(PLAN, limit=3))
+    with (tmp_path / "out" / STEPS).open("ab") as file:
+        file.write(b'{"dataset": "data/questions", "id": "q-')
+    small = Model()
+
+    report = gather(tmp_path, small=small)
+
+    assert report == whole
+    assert (tmp_path / "out" / PAIRS).read_text() == (tmp_path / "whole" / "out" / PAIRS).read_text()
+    assert 0 < len(small.calls) < whole["replies"]
+
+
+def test_a_finished_collection_calls_no_model_again(tmp_path: Path):
+    gather(tmp_path)
+    small = Model()
+
+    gather(tmp_path, replace(PLAN, most_true=1, most_false=1), small=small)
+
+    assert small.calls == []
+    assert len(read_lines(tmp_path / "out" / PAIRS)) == 2
+
+
+def test_a_folder_with_other_settings_is_refused(tmp_path: Path):
+    gather(tmp_path)
+
+    with pytest.raises(ValueError, match="top_k was"):
+        gather(tmp_path, replace(PLAN, top_k=(3, 5)))
+
+
+def test_the_number_of_documents_is_drawn_for_each_question(tmp_path: Path):
+    gather(tmp_path, replace(PLAN, top_k=(2, 5)), count=20)
+
+    drawn = {run["top_k"] for run in read_lines(tmp_path / "out" / STEPS)}
+    assert drawn == {2, 3, 4, 5}
+
+
+def test_concurrency_changes_nothing_but_the_order_of_the_runs(tmp_path: Path):
+    one = gather(tmp_path / "a", concurrency=1)
+    many = gather(tmp_path / "b", concurrency=8)
+
+    assert one == many
+    assert (tmp_path / "a/out" / PAIRS).read_text() == (tmp_path / "b/out" / PAIRS).read_text()
+
+
+def test_a_text_that_two_questions_share_runs_once(tmp_path: Path):
+    dataset = write_dataset(tmp_path / "data", 3)
+    lines = dataset.questions.read_text().splitlines()
+    again = json.loads(lines[0]) | {"id": "again"}
+    dataset.questions.write_text("\n".join([*lines, json.dumps(again)]) + "\n")
+
+    report = collect([dataset], tmp_path / "out", PLAN, small=Model())
+
+    assert report["questions"] == 3
+    assert report["questions_repeated"] == 1
+
+
+def test_held_out_questions_are_in_no_pair_and_their_steps_are_balanced(tmp_path: Path):
+    gather(tmp_path, replace(PLAN, held_out=0.5), count=30)
+
+    held_out = read_lines(tmp_path / "out" / HELD_OUT)
+    pairs = read_lines(tmp_path / "out" / PAIRS)
+    counts = Counter(one["status"] for one in held_out)
+    assert counts["True"] == counts["False"] > 0
+    assert {one["question_id"] for one in held_out}.isdisjoint(one["question_id"] for one in pairs)
+    assert all("chosen" not in one for one in held_out)
+
+
+def test_a_model_that_fails_ends_the_collection_and_the_same_call_tries_again(tmp_path: Path):
+    with pytest.raises(ConnectionError, match="all failed"):
+        gather(tmp_path, small=Model(lambda prompt, parameters: "!no model there"))
+
+    assert gather(tmp_path)["questions_failed"] == 0
+
+
+def test_whether_the_model_thinks_is_kept_for_its_chat_template(tmp_path: Path):
+    gather(tmp_path, small=Model(thinking=False))
+
+    assert read_lines(tmp_path / "out" / PAIRS)[0]["chat_template_kwargs"] == {"enable_thinking": False}
+
+
+def test_a_pipeline_without_a_model_that_judges_is_refused(tmp_path: Path):
+    with pytest.raises(ValueError, match="calls no model"):
+        gather(tmp_path, replace(PLAN, pipeline="prefrag_classifier"))
+
+
+def test_labels_of_a_model_need_one(tmp_path: Path):
+    with pytest.raises(ValueError, match="need a stronger model"):
+        gather(tmp_path, replace(PLAN, labels="model"))
+
+
+class TestStrongerModel:
+    PLAN = replace(PLAN, labels="model")
+
+    def test_gets_the_same_prompt_and_its_verdict_is_gold(self, tmp_path: Path):
+        small, gold = Model(), Model(lambda prompt, parameters: reply(False, "Nothing is new."), "big")
+
+        report = gather(tmp_path, self.PLAN, small=small, gold=gold)
+
+        judged = [call for call in gold.calls if "Standard analysis" not in call["messages"][0].text]
+        assert {call["messages"][0].text for call in judged} == {call["messages"][0].text for call in small.calls}
+        assert {call["response_format"]["json_schema"]["name"] for call in judged} == {"verdict"}
+        assert set(report["gold_verdicts"]) == {"False"}
+        assert report["models"] == {"small": "small", "gold": "big"}
+
+    @pytest.mark.parametrize("choice", ['{"id": 3}', '{"id": "3"}', 'It is this one: {"id": 3}'])
+    def test_chooses_the_analysis_closest_to_its_own(self, tmp_path: Path, choice: str):
+        def big(prompt: str, parameters: dict[str, Any]) -> str:
+            return choice if "Standard analysis" in prompt else reply(True, "Something is new.")
+
+        gather(tmp_path, self.PLAN, gold=Model(big))
+
+        judged = steps(tmp_path)
+        assert {step["chosen_by"] for step in judged} == {"model"}
+        # The third of the candidates that say True is the fifth of all.
+        assert {step["chosen"] for step in judged} == {4}
+
+    def test_where_its_choice_cannot_be_read_shared_words_choose(self, tmp_path: Path):
+        def big(prompt: str, parameters: dict[str, Any]) -> str:
+            return '{"id": 99}' if "Standard analysis" in prompt else reply(True, "I prefer reply 4.")
+
+        report = gather(tmp_path, replace(self.PLAN, most_true=5), gold=Model(big))
+
+        judged = steps(tmp_path)
+        assert {(step["chosen"], step["chosen_by"]) for step in judged} == {(4, "nearness")}
+        assert report["agreement"]["of_gold_with_passages"] is not None
+
+    def test_a_step_without_its_verdict_is_dropped_and_keeps_its_passages(self, tmp_path: Path):
+        report = gather(tmp_path, self.PLAN, gold=Model(lambda prompt, parameters: "I cannot say."))
+
+        assert report["dropped"] == {"no gold verdict": report["judged_steps"]}
+
+
+def test_the_command_collects_and_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    class Embedded(Model):
+        server, is_named_for_judging = None, False
+
+        def __init__(self, role: str):
+            super().__init__()
+
+    monkeypatch.setattr("prefrag.training.judge_dpo.collection.ChatModel", Embedded)
+    dataset = write_dataset(tmp_path / "data")
+
+    ended = CliRunner().invoke(
+        app,
+        ["train", "judge-dpo", "data", "--dataset", f"{dataset.questions}:{dataset.corpus}", "--labels", "gold",
+         "--llm", "simulated", "--top-k", "2-3", "--output", str(tmp_path / "out"), "--held-out", "0"],
+    )  # fmt: skip
+
+    assert ended.exit_code == 0, ended.output
+    assert "judged steps" in ended.output
+    assert str(tmp_path / "out" / PAIRS) in ended.output
+    assert json.loads((tmp_path / "out" / REPORT).read_text())["questions"] == 8
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--labels", "nobody"], "set it to model or gold"),
+        (["--labels", "model"], "give --gold-llm and --gold-model"),
+        (["--labels", "gold", "--top-k", "many"], "such as 2-5"),
+        (["--labels", "gold", "--top-k", "5-2"], "such as 2-5"),
+    ],
+)
+def test_the_command_refuses_what_it_cannot_use(tmp_path: Path, options: list[str], message: str):
+    dataset = write_dataset(tmp_path / "data", 1)
+
+    ended = CliRunner().invoke(
+        app,
+        ["train", "judge-dpo", "data", "--dataset", f"{dataset.questions}:{dataset.corpus}", "--output",
+         str(tmp_path / "out"), *options],
+    )  # fmt: skip
+
+    assert ended.exit_code == 2
+    assert message in " ".join(ended.output.split())

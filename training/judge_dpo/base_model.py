@@ -1,0 +1,108 @@
+"""Load the model to train: a folder or a name of the Hugging Face hub, or a GGUF file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+# The weights that an optimiser step of the learning rate has to move, as a share.
+_LEAST_MOVED = 0.5
+_MOST_SAMPLED = 1_000_000
+
+
+def load_model(model: str, weights: str = "float32") -> Any:
+    """Load a causal language model.
+
+    :param model: A folder, a name of the hub, or a GGUF file, whose weights are written out.
+    :param weights: The type of the weights: ``float32`` or ``bfloat16``.
+    :returns: The model.
+    :raises ValueError: For another type.
+    :raises OSError: When there is no such model.
+    """
+    types = {"float32": torch.float32, "bfloat16": torch.bfloat16}
+    if weights not in types:
+        raise ValueError(f"weights is '{weights}': set it to {' or '.join(types)}.")
+    if not _is_gguf(model):
+        return AutoModelForCausalLM.from_pretrained(model, dtype=types[weights])
+    file = Path(model)
+    loaded = AutoModelForCausalLM.from_pretrained(file.parent, gguf_file=file.name, dtype=types[weights])
+    # The written-out weights are no longer quantised; while the settings say so, they can be neither saved nor trained.
+    loaded.config.quantization_config = None
+    del loaded.config.quantization_config
+    for name in ("is_quantized", "hf_quantizer", "quantization_method"):
+        if name in vars(loaded):
+            delattr(loaded, name)
+    tokens = _read_tokens(file)
+    loaded.config.eos_token_id = loaded.generation_config.eos_token_id = tokens["eos"]
+    loaded.config.pad_token_id = loaded.generation_config.pad_token_id = tokens["pad"]
+    return loaded
+
+
+def load_tokenizer(model: str) -> Any:
+    """Load the tokenizer of a model, with its own chat template.
+
+    :param model: A folder, a name of the hub, or a GGUF file.
+    :returns: The tokenizer.
+    :raises ValueError: When it has no chat template.
+    """
+    if _is_gguf(model):
+        file = Path(model)
+        tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
+        # Loaded from GGUF, its end of a turn is wrong, and it has no padding.
+        tokens = _read_tokens(file)
+        tokenizer.eos_token = tokenizer.convert_ids_to_tokens(tokens["eos"])
+        tokenizer.pad_token = tokenizer.convert_ids_to_tokens(tokens["pad"])
+    else:
+        tokenizer = AutoTokenizer.from_pretrained(model)
+        tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
+    if tokenizer.chat_template is None:
+        raise ValueError(f"{model} has no chat template: give a model that is tuned for instructions.")
+    return tokenizer
+
+
+def check_weights(model: Any, learning_rate: float) -> None:
+    """Refuse weights that are too coarse for the learning rate.
+
+    An optimiser of the Adam family moves a weight by about the learning rate; in bfloat16 most weights do not change
+    by so little: 0.3% of them do at 5e-7.
+
+    :param model: The model.
+    :param learning_rate: The learning rate.
+    :raises ValueError: When less than half of the weights to train would move.
+    """
+    coarse = [one.detach().flatten() for one in model.parameters() if one.requires_grad and one.dtype != torch.float32]
+    if not coarse:
+        return
+    sample = torch.cat([one[:: max(1, len(coarse) * one.numel() // _MOST_SAMPLED)] for one in coarse])
+    moved = ((sample.float() + learning_rate).to(sample.dtype) != sample).float().mean().item()
+    if moved < _LEAST_MOVED:
+        raise ValueError(
+            f"A step of the learning rate {learning_rate:g} would move {moved:.1%} of the weights, because they are "
+            f"{str(coarse[0].dtype).removeprefix('torch.')}: train float32 weights (the computation stays in "
+            "bfloat16), or a LoRA, whose own weights are float32."
+        )
+
+
+def _is_gguf(model: str) -> bool:
+    return model.endswith(".gguf")
+
+
+def _read_tokens(file: Path) -> dict[str, int]:
+    """Read which tokens end a turn and fill up, from the file's own fields."""
+    from gguf import GGUFReader
+
+    fields = GGUFReader(file).fields
+
+    def read(name: str) -> int | None:
+        field = fields.get(f"tokenizer.ggml.{name}_token_id")
+        return None if field is None else int(field.contents())
+
+    end = read("eos")
+    if end is None:
+        raise ValueError(f"{file} names no token that ends a turn: give the folder of the model instead.")
+    # A padding that is the end of a turn as well would never be learnt as such.
+    pads = [one for one in (read("padding"), read("unknown")) if one is not None and one != end]
+    return {"eos": end, "pad": pads[0] if pads else end}

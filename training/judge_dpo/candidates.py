@@ -1,0 +1,125 @@
+"""What is sampled at a judged step: nine replies of the small model, the gold verdict, and the preferred pair."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import product
+from typing import Any
+
+# Appendix C: each temperature with each top-p.
+GRID = tuple(product((0.1, 0.5, 0.9), (0.1, 0.5, 0.9)))
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A reply of the small model.
+
+    :param temperature: The temperature with which it was sampled.
+    :param top_p: The top-p with which it was sampled.
+    :param seed: The seed that was sent.
+    :param text: The reply, without thinking.
+    :param status: Its verdict; None where it was cut off or cannot be read.
+    :param analysis: Its analysis.
+    """
+
+    temperature: float
+    top_p: float
+    seed: int
+    text: str
+    status: bool | None
+    analysis: str = ""
+
+
+@dataclass(frozen=True)
+class Gold:
+    """The verdict to which candidates are compared.
+
+    :param status: The verdict.
+    :param references: The texts to which the preferred analysis comes closest: the stronger model's own analysis, or
+        the gold sentences.
+    """
+
+    status: bool
+    references: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class JudgedStep:
+    """A judged step of a run and what was sampled there.
+
+    :param step: The number of the step, counted from 1; the first is not judged.
+    :param prompt: The messages that were sent, as roles and contents.
+    :param candidates: The replies to them, one a point of the grid.
+    :param gold: The gold verdict; None where the stronger model gave none that can be read.
+    :param chosen: The place of the preferred candidate; None where no candidate has the gold verdict.
+    :param chosen_by: ``only`` where all with the gold verdict say the same, ``model``, or ``nearness`` of words.
+    :param rejected: The place of a candidate with the other verdict; None where there is none.
+    :param by_passages: The verdict by the gold passages, where they are known.
+    :param chat_template_kwargs: What the server gives to the chat template, beside the messages.
+    """
+
+    step: int
+    prompt: Sequence[Mapping[str, str]]
+    candidates: Sequence[Candidate]
+    gold: Gold | None
+    chosen: int | None = None
+    chosen_by: str = ""
+    rejected: int | None = None
+    by_passages: bool | None = None
+    chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the step as plain JSON values.
+
+        :returns: Its fields by name.
+        """
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> JudgedStep:
+        """Read a step that :meth:`to_dict` wrote.
+
+        :param data: Its fields by name.
+        :returns: The step.
+        """
+        gold = data["gold"]
+        return cls(
+            **{
+                **data,
+                "candidates": [Candidate(**one) for one in data["candidates"]],
+                "gold": None if gold is None else Gold(gold["status"], tuple(gold["references"])),
+            }
+        )
+
+
+def split_by_verdict(candidates: Sequence[Candidate], status: bool) -> tuple[list[int], list[int]]:
+    """Split candidates by their verdicts; those without one are in neither part.
+
+    :param candidates: The candidates.
+    :param status: The gold verdict.
+    :returns: The places of those with that verdict, and of those with the other.
+    """
+    right = [place for place, one in enumerate(candidates) if one.status is status]
+    wrong = [place for place, one in enumerate(candidates) if one.status is (not status)]
+    return right, wrong
+
+
+def draw_seed(*parts: object) -> int:
+    """Draw a seed that depends on nothing but its parts, so that a stopped collection goes on as it began.
+
+    :param parts: The seed of the collection and what names the draw.
+    :returns: A number that servers take as a seed.
+    """
+    return int(hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:7], 16)
+
+
+def draw(*parts: object) -> random.Random:
+    """Make a generator of random numbers; see :func:`draw_seed`.
+
+    :param parts: The seed of the collection and what names the draw.
+    :returns: The generator.
+    """
+    return random.Random(draw_seed(*parts))

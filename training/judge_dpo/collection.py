@@ -1,0 +1,384 @@
+"""Collect pairs for the judge's model: run a pipeline on training questions, sample at every judged step, balance."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from prefrag.components.generators.chat_model import ChatModel
+from prefrag.components.generators.model_call import ChatGenerator
+from prefrag.components.judge.model_judge import ModelJudge
+from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
+from prefrag.evaluation.datasets import load_questions, read_passages
+from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
+from prefrag.evaluation.pipeline_under_test.setup import Setup
+from prefrag.evaluation.question import Question
+from prefrag.evaluation.runs.run_folder import RunFolder
+from prefrag.pipelines.asking import RunFailed, ask_async, run_to_end
+from prefrag.training.dataset import Dataset
+from prefrag.training.judge_dpo.candidates import JudgedStep, draw
+from prefrag.training.judge_dpo.labels import GoldModel, GoldPassages, Labels, fold
+from prefrag.training.judge_dpo.pairs import (
+    Pair,
+    SampledStep,
+    balance,
+    balance_held_out,
+    describe,
+    drop_repeated,
+    make_pair,
+)
+from prefrag.training.judge_dpo.report import Collected, write_report
+from prefrag.training.judge_dpo.sampling_judge import EVENT, SamplingJudge
+
+PAIRS, HELD_OUT, STEPS, REPORT = "pairs.jsonl", "held_out.jsonl", "steps.jsonl", "report.json"
+# After the concurrent questions and this many more, a model that none of them reached counts as absent.
+_FURTHER_FAILED = 5
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How pairs are collected; the defaults are those of appendix C of PrefRAG.
+
+    :param pipeline: The pipeline that runs.
+    :param labels: ``model`` for gold verdicts of a stronger model, ``gold`` for those of the gold passages.
+    :param llm: The model of the runs, see :class:`Experiment`.
+    :param model: The model of that server.
+    :param prompts: ``product`` for the prompts that users get, ``paper`` for those of the papers.
+    :param top_k: The fewest and the most documents a retrieval, drawn for each question; None for the pipeline's.
+    :param limit: The most questions, drawn from all.
+    :param most_true: The most pairs whose gold verdict is True.
+    :param most_false: The most pairs whose gold verdict is False.
+    :param canonical: Whether to write a missing reply from a template.
+    :param held_out: The share of the questions, 0 to 1, whose steps are held out.
+    :param held_out_steps: The most held-out steps.
+    :param seed: The seed of all draws.
+    """
+
+    pipeline: str = "prefrag"
+    labels: str = "model"
+    llm: str | None = None
+    model: str | None = None
+    prompts: str = "product"
+    top_k: tuple[int, int] | None = None
+    limit: int | None = 15_000
+    most_true: int = 3_000
+    most_false: int = 1_000
+    canonical: bool = False
+    held_out: float = 0.05
+    held_out_steps: int = 400
+    seed: int = 7
+
+    def __post_init__(self) -> None:
+        if self.labels not in ("model", "gold"):
+            raise ValueError(f"labels is '{self.labels}': set it to model or gold.")
+        if self.top_k is not None and not 1 <= self.top_k[0] <= self.top_k[1]:
+            raise ValueError(f"top_k is {self.top_k}: give the fewest and the most documents, such as 2-5.")
+        if not 0 <= self.held_out < 1 or self.most_true < 1 or self.most_false < 1:
+            raise ValueError("held_out must be from 0 to below 1, and the most pairs of each verdict at least 1.")
+
+
+def collect(
+    datasets: Sequence[Dataset],
+    output: Path,
+    plan: Plan,
+    *,
+    small: ChatGenerator | None = None,
+    gold: ChatGenerator | None = None,
+    concurrency: int = 4,
+    deadline: float = 600.0,
+    on_progress: Callable[[str], None] = lambda line: None,
+) -> dict[str, Any]:
+    """Collect pairs; the same call goes on where an earlier one stopped.
+
+    :param datasets: Questions and their corpora.
+    :param output: The folder for ``pairs.jsonl``, ``held_out.jsonl``, ``report.json``, and ``steps.jsonl``, which holds
+        everything that was sampled.
+    :param plan: What is collected.
+    :param small: The model to train; None for the one that the pipeline's judge calls.
+    :param gold: The stronger model, for the labels ``model``.
+    :param concurrency: Questions, and calls of the small model, at the same time.
+    :param deadline: Seconds that the run of a question may take.
+    :param on_progress: Called with a line on the current work.
+    :returns: The report.
+    :raises FileNotFoundError: When a file is absent.
+    :raises ValueError: When a setting cannot be used, or the folder holds a collection with other settings.
+    :raises ConnectionError: When the first questions all fail.
+    """
+    if plan.labels == "model" and gold is None:
+        raise ValueError("The labels `model` need a stronger model: name its server, or label by gold passages.")
+    if not datasets:
+        raise ValueError("There is nothing to run: give at least one dataset.")
+    folder = RunFolder(output)
+    with folder.lock():
+        runs, failed, repeated, models = [], 0, 0, {}
+        for dataset in datasets:
+            questions, left_out = _read_questions(dataset, plan)
+            repeated += left_out
+            experiment = Experiment(
+                corpus=dataset.corpus, llm=plan.llm, model=plan.model, prompts=plan.prompts, seed=plan.seed
+            )
+            setup = Setup(plan.pipeline, experiment, dataset.questions)
+            with setup.environment():
+                pipeline = setup.build()
+                judge, labels = _sample_in(pipeline, plan, dataset, questions, small, gold, concurrency)
+                models = {"small": _name(judge.chat_generator), "gold": labels}
+                config = {"kind": "judge-dpo", **_settings(plan, datasets), "models": models}
+                folder.check(config)
+                folder.open(config)
+                collector = _Collector(output / STEPS, dataset.name, pipeline, plan, deadline, on_progress)
+                done = collector.read_done()
+                pending = [one for one in questions if one.id not in done]
+                run_to_end(partial(collector.run_all, pending, concurrency))
+                done = collector.read_done()
+            wanted = {one.id for one in questions}
+            failed += len(wanted - done.keys())
+            runs += [run for key, run in done.items() if key in wanted]
+        collected = _collect_pairs(runs, plan, failed, repeated)
+        _write_lines(output / PAIRS, (one.to_record(models, plan.seed) for one in collected.kept))
+        _write_lines(output / HELD_OUT, (describe(one, models, plan.seed) for one in collected.held_out))
+        report = {**write_report(collected), "models": models, "seed": plan.seed}
+        _replace(output / REPORT, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+    return report
+
+
+class _Collector:
+    """Runs the questions of a dataset and appends each finished run to the file of all steps.
+
+    :param file: The file.
+    :param dataset: The name of the dataset.
+    :param pipeline: The pipeline, with a sampling judge.
+    :param plan: What is collected.
+    :param deadline: Seconds that a run may take.
+    :param on_progress: Called with a line on the current work.
+    """
+
+    def __init__(
+        self,
+        file: Path,
+        dataset: str,
+        pipeline: Any,
+        plan: Plan,
+        deadline: float,
+        on_progress: Callable[[str], None],
+    ):
+        self.file = file
+        self.dataset = dataset
+        self.pipeline = pipeline
+        self.plan = plan
+        self.deadline = deadline
+        self.report = on_progress
+        self._failed = self._ended = 0
+
+    def read_done(self) -> dict[str, dict[str, Any]]:
+        """Read the finished runs of the dataset; an unfinished last line is cut off.
+
+        :returns: The runs by the ids of their questions.
+        :raises ValueError: When a line is broken.
+        """
+        if not self.file.is_file():
+            return {}
+        *lines, torn = self.file.read_bytes().split(b"\n")
+        if torn:
+            os.truncate(self.file, self.file.stat().st_size - len(torn))
+        done = {}
+        for number, line in enumerate(lines, start=1):
+            try:
+                run = json.loads(line)
+                if run["dataset"] == self.dataset:
+                    done[run["id"]] = run
+            except (ValueError, KeyError, TypeError) as error:
+                raise ValueError(
+                    f"{self.file}, line {number}, is no run ({error}): delete the line; its question is run again."
+                ) from error
+        return done
+
+    async def run_all(self, questions: Sequence[Question], concurrency: int) -> None:
+        """Run questions; the next one starts whenever one is done.
+
+        :param questions: The questions.
+        :param concurrency: Questions at the same time.
+        :raises ConnectionError: When the first questions all fail.
+        """
+        waiting = iter(questions)
+        stopped: list[Exception] = []
+
+        async def work() -> None:
+            for question in waiting:
+                if stopped:
+                    break
+                try:
+                    await self._run(question, len(questions))
+                    enough = self._ended == self._failed >= min(concurrency + _FURTHER_FAILED, len(questions))
+                    if enough:
+                        raise ConnectionError(
+                            f"The first {self._failed} questions all failed: repair what the last lines report, then "
+                            "run the same command again."
+                        )
+                except Exception as error:
+                    stopped.append(error)
+
+        async with asyncio.TaskGroup() as workers:
+            for _ in range(concurrency):
+                workers.create_task(work())
+        if stopped:
+            raise stopped[0]
+
+    async def _run(self, question: Question, total: int) -> None:
+        options: dict[str, Any] = {} if question.answer_type == "short" else {"answer_type": question.answer_type}
+        if self.plan.top_k is not None:
+            options["top_k"] = draw(self.plan.seed, question.id, "top_k").randint(*self.plan.top_k)
+        try:
+            result = await ask_async(self.pipeline, question.question, deadline=self.deadline, **options)
+        except RunFailed as error:
+            # Nothing of it is kept: the same command runs the question again.
+            self._failed += 1
+            self._ended += 1
+            self.report(f"{self.dataset}: question {question.id} failed: {error}")
+            return
+        self._ended += 1
+        judged = [event["judged"] for event in result["trace"] if event["kind"] == EVENT]
+        run = {
+            "dataset": self.dataset,
+            "id": question.id,
+            "question": question.question,
+            "top_k": options.get("top_k", self.pipeline.get_component("start").top_k),
+            "steps": judged,
+        }
+        with self.file.open("ab", buffering=0) as file:
+            file.write((json.dumps(run, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
+        self.report(f"{self.dataset}: {self._ended} of {total} questions, {len(judged)} judged steps in the last")
+
+
+def _read_questions(dataset: Dataset, plan: Plan) -> tuple[list[Question], int]:
+    """Draw the questions, each text once; those with gold passages where they label."""
+    if dataset.corpus is None:
+        raise ValueError(
+            f"{dataset.name} names an index: give QUESTIONS.jsonl:CORPUS.jsonl, which is split between sources."
+        )
+    read = [one for one in load_questions(dataset.questions) if one.supporting_ids or plan.labels == "model"]
+    if not read:
+        raise ValueError(f"{dataset.questions} has no question with gold passages: label by a model instead.")
+    by_text = {fold(one.question): one for one in reversed(read)}
+    questions = [one for one in read if by_text[fold(one.question)] is one]
+    draw(plan.seed, dataset.name).shuffle(questions)
+    return questions[: plan.limit], len(read) - len(questions)
+
+
+def _sample_in(
+    pipeline: Any,
+    plan: Plan,
+    dataset: Dataset,
+    questions: Sequence[Question],
+    small: ChatGenerator | None,
+    gold: ChatGenerator | None,
+    concurrency: int,
+) -> tuple[ModelJudge, str]:
+    """Put a sampling judge in the place of the pipeline's own.
+
+    :returns: The judge with the small model, and what gives the gold verdicts.
+    """
+    needed = {key for one in questions for key in one.supporting_ids}
+    held = {one.id: one for one in read_passages(dataset.corpus) if one.id in needed}  # type: ignore[arg-type]
+    if plan.labels == "gold" and (absent := needed - held.keys()):
+        raise ValueError(
+            f"{dataset.corpus} lacks {len(absent)} gold passages of {dataset.questions}: give their corpus."
+        )
+    passages = GoldPassages(questions, held)
+    found = None
+    for _, part in pipeline.walk():
+        if not isinstance(part, SourceSwitchJudge):
+            continue
+        own = part.judge if isinstance(part.judge, ModelJudge) else getattr(part.judge, "model_judge", None)
+        if not isinstance(own, ModelJudge):
+            raise ValueError(f"The judge of the pipeline '{plan.pipeline}' calls no model: choose prefrag or mspr.")
+        model = small or (ChatModel("judge") if plan.llm == SIMULATED else own.chat_generator)
+        found = ModelJudge(model, own.prompt, own.generation_kwargs)
+        labels: Labels = passages
+        if plan.labels == "model":
+            stronger = {"temperature": 0.1, "top_p": 0.9, "max_tokens": 1_024}
+            judge = ModelJudge(gold, own.prompt, stronger)  # type: ignore[arg-type]
+            judge.warm_up()
+            labels = GoldModel(judge)
+        part.judge = SamplingJudge(found, labels, passages, plan.seed, concurrency)
+        part.judge.warm_up()
+    if found is None:
+        raise ValueError(f"The pipeline '{plan.pipeline}' has no judge: choose prefrag or mspr.")
+    return found, "gold passages" if plan.labels == "gold" else _name(gold)
+
+
+def _collect_pairs(runs: Iterable[dict[str, Any]], plan: Plan, failed: int, repeated: int) -> Collected:
+    runs = list(runs)
+    sampled = [
+        SampledStep(run["dataset"], run["id"], run["question"], run["top_k"], JudgedStep.from_dict(step))
+        for run in runs
+        for step in run["steps"]
+    ]
+    # Runs end in any order; sorted, the same runs give the same file.
+    sampled.sort(key=lambda one: (one.dataset, one.question_id, one.judged.step))
+    steps = drop_repeated(sampled)
+    held_back = [one for one in steps if _is_held_out(one, plan)]
+    pairs, dropped = [], Counter[str]()
+    for one in steps:
+        if _is_held_out(one, plan):
+            continue
+        made = make_pair(one, plan.canonical)
+        if isinstance(made, Pair):
+            pairs.append(made)
+        else:
+            dropped[made] += 1
+    return Collected(
+        len(runs) + failed,
+        failed,
+        repeated,
+        steps,
+        len(sampled) - len(steps),
+        dropped,
+        pairs,
+        balance(pairs, plan.most_true, plan.most_false, plan.seed),
+        balance_held_out(held_back, plan.held_out_steps, plan.seed),
+    )
+
+
+def _is_held_out(sampled: SampledStep, plan: Plan) -> bool:
+    return draw(plan.seed, "held out", fold(sampled.question)).random() < plan.held_out
+
+
+def _settings(plan: Plan, datasets: Sequence[Dataset]) -> dict[str, Any]:
+    # How many pairs are kept of what was sampled may change from call to call; what is sampled may not.
+    return {
+        "pipeline": plan.pipeline,
+        "labels": plan.labels,
+        "prompts": plan.prompts,
+        "top_k": None if plan.top_k is None else list(plan.top_k),
+        "limit": plan.limit,
+        "seed": plan.seed,
+        "datasets": [one.name for one in datasets],
+    }
+
+
+def _name(generator: Any) -> str:
+    """Name a model as its server does, one in this process by its file."""
+    if isinstance(generator, ChatModel):
+        if (server := generator.server) is not None:
+            return server.model
+        variable = "PREFRAG_JUDGE_GGUF" if generator.is_named_for_judging else "PREFRAG_LLM_GGUF"
+        return Path(os.environ.get(variable, "")).name
+    named = getattr(generator, "model", None) or getattr(generator, "model_path", None)
+    return str(named) if named else type(generator).__name__
+
+
+def _write_lines(file: Path, records: Iterable[dict[str, Any]]) -> None:
+    _replace(file, "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records))
+
+
+def _replace(file: Path, text: str) -> None:
+    part = file.with_name(f".{file.name}.part")
+    part.write_text(text, encoding="utf-8", errors="replace")
+    part.replace(file)

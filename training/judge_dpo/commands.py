@@ -1,0 +1,228 @@
+"""`prefrag train judge-dpo`: collect pairs for the judge's model, and train it on them."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+# Everything heavy is imported where it is used, so that help comes at once.
+GOLD_KEY = "PREFRAG_GOLD_API_KEY"
+
+
+def data(
+    dataset: Annotated[
+        list[str],
+        typer.Option(metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions and their corpus; may be given again."),
+    ],
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="For pairs.jsonl and its report; resumed if begun.")],
+    labels: Annotated[
+        str, typer.Option(metavar="model|gold", help="Gold verdicts of a stronger model, or of the gold passages.")
+    ] = "model",
+    gold_llm: Annotated[
+        str | None, typer.Option(metavar="URL", help=f"The stronger model's server; its key is in {GOLD_KEY}.")
+    ] = None,
+    gold_model: Annotated[str | None, typer.Option(help="The stronger model's name on its server.")] = None,
+    pipeline: Annotated[
+        str, typer.Option(metavar="NAME|FILE.yaml", help="A pipeline with a model as judge.")
+    ] = "prefrag",
+    llm: Annotated[
+        str | None,
+        typer.Option(
+            metavar="embedded|simulated|URL",
+            help="The model of the runs; by default the one of PREFRAG_LLM_BASE_URL. With `simulated` the runs need no "
+            "model, and the one to train is that of the judge's variables.",
+        ),
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The model's name on its server; by default PREFRAG_LLM_MODEL.")
+    ] = None,
+    prompts: Annotated[
+        str, typer.Option(metavar="product|paper", help="The prompts that users get, or those of the papers.")
+    ] = "product",
+    top_k: Annotated[
+        str | None,
+        typer.Option(metavar="N-M", help="Documents per retrieval, drawn for each question; the authors draw 2-5."),
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, help="The most questions, drawn from all of a dataset.")] = 15_000,
+    most_true: Annotated[int, typer.Option(min=1, help="The most pairs whose gold verdict is True.")] = 3_000,
+    most_false: Annotated[int, typer.Option(min=1, help="The most pairs whose gold verdict is False.")] = 1_000,
+    canonical: Annotated[
+        bool, typer.Option("--canonical", help="Write a reply that is missing from a template, and mark it.")
+    ] = False,
+    held_out: Annotated[
+        float, typer.Option(min=0, max=0.9, help="The share of the questions that is held out to measure on.")
+    ] = 0.05,
+    held_out_steps: Annotated[int, typer.Option(min=0, help="The most held-out steps.")] = 400,
+    concurrency: Annotated[int, typer.Option(min=1, help="Questions, and calls to the judge, at a time.")] = 4,
+    deadline: Annotated[float, typer.Option(min=1, help="Seconds that the run of a question may take.")] = 600.0,
+    seed: Annotated[int, typer.Option(help="The seed of all draws.")] = 7,
+) -> None:
+    """Collect pairs of replies from runs over training questions; a second call continues the first."""
+    from prefrag.training.dataset import Dataset
+    from prefrag.training.judge_dpo.collection import PAIRS, Plan, collect
+    from prefrag.training.judge_dpo.report import print_report
+
+    plan = Plan(
+        pipeline=pipeline,
+        labels=labels,
+        llm=llm,
+        model=model,
+        prompts=prompts,
+        top_k=None if top_k is None else _read_range(top_k),
+        limit=limit,
+        most_true=most_true,
+        most_false=most_false,
+        canonical=canonical,
+        held_out=held_out,
+        held_out_steps=held_out_steps,
+        seed=seed,
+    )
+    report = collect(
+        [Dataset.parse(each) for each in dataset],
+        output,
+        plan,
+        gold=_make_gold_model(gold_llm, gold_model) if labels == "model" else None,
+        concurrency=concurrency,
+        deadline=deadline,
+        on_progress=lambda line: typer.echo(line, err=True),
+    )
+    typer.echo(print_report(report))
+    typer.echo(f"The pairs: {output / PAIRS}")
+    if report["questions_failed"]:
+        typer.echo(f"{report['questions_failed']} questions failed: the same command runs them again.", err=True)
+
+
+def _make_gold_model(url: str | None, model: str | None) -> Any:
+    if url is None or model is None:
+        raise ValueError(
+            "The labels `model` need a stronger model: give --gold-llm and --gold-model, or --labels gold for those of "
+            "the gold passages."
+        )
+    from haystack.components.generators.chat import OpenAIChatGenerator
+    from haystack.utils import Secret
+
+    # A local server takes any key.
+    key = Secret.from_token(os.environ.get(GOLD_KEY, "").strip() or "none")
+    return OpenAIChatGenerator(api_key=key, model=model, api_base_url=url, timeout=120.0, max_retries=4)
+
+
+def _read_range(text: str) -> tuple[int, int]:
+    first, _, last = text.partition("-")
+    if not first.isdecimal() or not (last or first).isdecimal():
+        raise ValueError(f"--top-k is '{text}': give the fewest and the most documents, such as 2-5.")
+    return int(first), int(last or first)
+
+
+def fit(
+    pairs: Annotated[Path, typer.Option("--data", metavar="FOLDER", help="The output of `judge-dpo data`.")],
+    model: Annotated[
+        str, typer.Option(metavar="FOLDER|NAME|FILE.gguf", help="The model that the replies were sampled from.")
+    ],
+    output: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="For the model or adapter, checkpoints, log and card; resumed.")
+    ],
+    lora: Annotated[bool, typer.Option("--lora", help="Train a LoRA instead of all weights.")] = False,
+    lora_rank: Annotated[int, typer.Option(min=1, help="The rank of the LoRA.")] = 16,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="By default the paper's 5e-7; 5e-6 for a LoRA.", show_default=False)
+    ] = None,
+    beta: Annotated[float, typer.Option(help="How far the model may go from where it began.")] = 0.1,
+    batch: Annotated[int, typer.Option(min=1, help="Pairs per step, on all devices together.")] = 8,
+    per_device: Annotated[int, typer.Option(min=1, help="Pairs that a device holds at a time.")] = 1,
+    epochs: Annotated[float, typer.Option(help="How often each pair is seen.")] = 1.0,
+    max_steps: Annotated[int | None, typer.Option(min=1, help="The most steps.")] = None,
+    max_length: Annotated[
+        int | None, typer.Option(min=1, help="The most tokens of a pair; a longer one is an error.")
+    ] = None,
+    weights: Annotated[
+        str, typer.Option(metavar="float32|bfloat16", help="The type of the weights; it computes in bfloat16.")
+    ] = "float32",
+    precompute_reference: Annotated[
+        bool, typer.Option("--precompute-reference", help="Compute the reference first, to need less memory.")
+    ] = False,
+    save_steps: Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")] = 100,
+    log_steps: Annotated[int, typer.Option(min=1, help="Steps between two lines of the log.")] = 10,
+    reply_tokens: Annotated[
+        int, typer.Option(min=0, help="The most tokens of a verdict when held-out steps are measured; 0 for none.")
+    ] = 512,
+    seed: Annotated[int, typer.Option(help="The seed.")] = 7,
+) -> None:
+    """Train the judge's model on pairs; started again, it goes on from its last checkpoint."""
+    _require_packages()
+    from prefrag.training.judge_dpo.fit import ADAPTER, MODEL, FitSettings
+    from prefrag.training.judge_dpo.fit import fit as train
+
+    settings = FitSettings(
+        model=model,
+        lora=lora,
+        lora_rank=lora_rank,
+        learning_rate=learning_rate,
+        beta=beta,
+        batch=batch,
+        per_device=per_device,
+        epochs=epochs,
+        max_steps=max_steps,
+        max_length=max_length,
+        weights=weights,
+        precompute_reference=precompute_reference,
+        save_steps=save_steps,
+        log_steps=log_steps,
+        reply_tokens=reply_tokens,
+        seed=seed,
+    )
+    facts = train(pairs, output, settings, on_progress=lambda line: typer.echo(line, err=True))
+    for name in ("before", "after"):
+        if facts[name] is not None:
+            typer.echo(f"{name}: {_in_words(facts[name])}")
+    typer.echo(
+        f"Trained {facts['steps']} steps: {output / (ADAPTER if lora else MODEL)}; its card is {output / 'card.md'}"
+    )
+
+
+def measure(
+    pairs: Annotated[Path, typer.Option("--data", metavar="FOLDER", help="The output of `judge-dpo data`.")],
+    model: Annotated[str, typer.Option(metavar="FOLDER|NAME|FILE.gguf", help="The model.")],
+    adapter: Annotated[Path | None, typer.Option(metavar="FOLDER", help="A LoRA over it.")] = None,
+    reply_tokens: Annotated[int, typer.Option(min=0, help="The most tokens of a verdict; 0 writes none.")] = 512,
+) -> None:
+    """Measure a model on the held-out steps; after a training on several GPUs, which measures nothing itself."""
+    _require_packages()
+    import torch
+
+    from prefrag.training.judge_dpo.base_model import load_model, load_tokenizer
+    from prefrag.training.judge_dpo.collection import HELD_OUT
+    from prefrag.training.judge_dpo.fit import read_rows
+    from prefrag.training.judge_dpo.measure import measure as measure_model
+
+    loaded = load_model(model)
+    if adapter is not None:
+        from peft import PeftModel
+
+        loaded = PeftModel.from_pretrained(loaded, adapter)
+    if torch.accelerator.is_available():
+        loaded.to(torch.accelerator.current_accelerator())
+    measured = measure_model(loaded, load_tokenizer(model), read_rows(pairs / HELD_OUT), reply_tokens)
+    typer.echo(_in_words(measured))
+
+
+def _require_packages() -> None:
+    missing = [name for name in ("torch", "transformers", "trl", "peft", "datasets") if find_spec(name) is None]
+    if missing:
+        raise ImportError(
+            f"Training needs {', '.join(missing)}: install the extra `train` (pip install 'prefrag[train]')."
+        )
+
+
+def _in_words(measured: dict[str, Any]) -> str:
+    shares = {
+        "accuracy": "right verdicts",
+        "unreadable": "unreadable",
+        "says_true": "says True",
+        "likelihood_accuracy": "right by likelihood",
+    }
+    parts = [f"{words} {measured[name]:.1%}" for name, words in shares.items() if measured.get(name) is not None]
+    return f"{measured['steps']} held-out steps: {', '.join(parts)}"

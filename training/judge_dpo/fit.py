@@ -1,0 +1,297 @@
+"""Train the judge's model on pairs by direct preference optimisation (section 3.5 and equation 4 of PrefRAG)."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from datasets import Dataset
+from transformers.trainer_utils import get_last_checkpoint
+from trl import DPOConfig, DPOTrainer
+
+from prefrag.training.judge_dpo.base_model import check_weights, load_model, load_tokenizer
+from prefrag.training.judge_dpo.card import write_card
+from prefrag.training.judge_dpo.collection import HELD_OUT, PAIRS
+from prefrag.training.judge_dpo.gguf_adapter import UnknownArchitecture, write_gguf_adapter
+from prefrag.training.judge_dpo.measure import measure, tokenize_prompt
+
+CHECKPOINTS, MODEL, ADAPTER, GGUF_ADAPTER, LOG = "checkpoints", "model", "adapter", "adapter.gguf", "tensorboard"
+_BEFORE = "before.json"
+# The paper's, for all weights; a LoRA's own weights begin at zero and need larger steps.
+LEARNING_RATE, LORA_LEARNING_RATE = 5e-7, 5e-6
+
+
+@dataclass(frozen=True)
+class FitSettings:
+    """How the model is trained; the defaults are those of section 3.5 of PrefRAG.
+
+    :param model: A folder, a name of the Hugging Face hub, or a GGUF file.
+    :param lora: Whether to train a LoRA in place of all weights.
+    :param lora_rank: The rank of the LoRA; its alpha is twice that.
+    :param learning_rate: The learning rate; None for 5e-7, and for 5e-6 with a LoRA.
+    :param beta: How far the model may go from where it began.
+    :param batch: Pairs a step, on all devices together.
+    :param per_device: Pairs that a device holds at a time.
+    :param epochs: How often each pair is seen.
+    :param max_steps: The most steps; None for all.
+    :param max_length: The most tokens of prompt and reply; a longer pair is an error, none is cut or dropped.
+    :param weights: The type of the weights, ``float32`` or ``bfloat16``; the computation is in bfloat16 either way.
+    :param precompute_reference: Whether to compute the log probabilities of the reference first, so that it does not
+        stay in memory.
+    :param save_steps: Steps between two checkpoints.
+    :param log_steps: Steps between two lines of the log.
+    :param reply_tokens: The most tokens of a verdict when the held-out steps are measured; 0 writes none.
+    :param seed: The seed.
+    """
+
+    model: str
+    lora: bool = False
+    lora_rank: int = 16
+    learning_rate: float | None = None
+    beta: float = 0.1
+    batch: int = 8
+    per_device: int = 1
+    epochs: float = 1.0
+    max_steps: int | None = None
+    max_length: int | None = None
+    weights: str = "float32"
+    precompute_reference: bool = False
+    save_steps: int = 100
+    log_steps: int = 10
+    reply_tokens: int = 512
+    seed: int = 7
+
+    @property
+    def rate(self) -> float:
+        """The learning rate."""
+        return self.learning_rate or (LORA_LEARNING_RATE if self.lora else LEARNING_RATE)
+
+
+def fit(
+    data: Path, output: Path, settings: FitSettings, on_progress: Callable[[str], None] = lambda line: None
+) -> dict[str, Any]:
+    """Train a model; the same call goes on from the last checkpoint.
+
+    :param data: The folder of a collection, with ``pairs.jsonl`` and, to measure, ``held_out.jsonl``.
+    :param output: The folder to write: ``model`` or ``adapter`` (and ``adapter.gguf``), checkpoints, log and card.
+    :param settings: How the model is trained.
+    :param on_progress: Called with a line on the current work.
+    :returns: The facts of the card.
+    :raises FileNotFoundError: When there are no pairs.
+    :raises ValueError: When a setting cannot be used, a pair is too long, or its prompt is not the one that is served.
+    """
+    started = time.monotonic()
+    rows = read_rows(data / PAIRS)
+    held_out = read_rows(data / HELD_OUT) if (data / HELD_OUT).is_file() else []
+    output.mkdir(parents=True, exist_ok=True)
+    # Made before the model is loaded: with ZeRO-3 its weights are divided between the devices as they are read.
+    arguments = _make_arguments(output, settings)
+    tokenizer = load_tokenizer(settings.model)
+    model = load_model(settings.model, settings.weights)
+    longest = check_lengths(rows, tokenizer, model.config, settings.max_length)
+    alone = arguments.world_size == 1
+    before = None
+    if alone and held_out:
+        before = _measure_before(output, model, tokenizer, held_out, settings, on_progress)
+    trainer = _make_trainer(model, tokenizer, arguments, rows, settings)
+    check_prepared(trainer.train_dataset, rows, tokenizer)
+    on_progress(f"{len(rows)} pairs of up to {longest} tokens")
+    last = get_last_checkpoint(arguments.output_dir) if Path(arguments.output_dir).is_dir() else None
+    if last is not None:
+        on_progress(f"Goes on from {last}")
+    trained = trainer.train(resume_from_checkpoint=last)
+    written = output / (ADAPTER if settings.lora else MODEL)
+    trainer.save_model(str(written))
+    tokenizer.save_pretrained(written)
+    facts: dict[str, Any] = {
+        **asdict(settings),
+        "learning_rate": settings.rate,
+        "pairs": len(rows),
+        "canonical": sum(one.get("canonical") is not None for one in rows),
+        "longest_tokens": longest,
+        "steps": trainer.state.global_step,
+        "loss": round(trained.training_loss, 4),
+        "last_log": next((one for one in reversed(trainer.state.log_history) if "rewards/accuracies" in one), None),
+        "devices": arguments.world_size,
+        "sampled_from": (rows[0].get("models") or {}).get("small"),
+        "gold": (rows[0].get("models") or {}).get("gold"),
+        "before": before,
+        "after": None,
+    }
+    if alone and held_out:
+        on_progress("Measuring after the training")
+        facts["after"] = measure(trainer.model, tokenizer, held_out, settings.reply_tokens)
+    if trainer.is_world_process_zero():
+        if settings.lora:
+            facts["gguf"] = _write_gguf(written, model, output / GGUF_ADAPTER, on_progress)
+        facts["seconds"] = round(time.monotonic() - started)
+        write_card(output, facts)
+    return facts
+
+
+def read_rows(file: Path) -> list[dict[str, Any]]:
+    """Read pairs or held-out steps.
+
+    :param file: The file.
+    :returns: Its lines.
+    :raises FileNotFoundError: When there is none.
+    :raises ValueError: When it holds nothing.
+    """
+    if not file.is_file():
+        raise FileNotFoundError(f"There is no file {file}: make it with `prefrag train judge-dpo data`.")
+    rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    if not rows and file.name == PAIRS:
+        raise ValueError(f"{file} holds no pair: collect more questions, or write missing replies with --canonical.")
+    return rows
+
+
+def check_lengths(rows: Sequence[dict[str, Any]], tokenizer: Any, config: Any, max_length: int | None) -> int:
+    """Refuse pairs that do not fit whole, because trl cuts or drops those without an error.
+
+    :param rows: The pairs.
+    :param tokenizer: The tokenizer.
+    :param config: The settings of the model.
+    :param max_length: The most tokens; None for the model's window.
+    :returns: The tokens of the longest pair.
+    :raises ValueError: When a pair is longer, or its prompt with a reply does not begin with the served prompt.
+    """
+    window = getattr(config, "max_position_embeddings", None)
+    most = min(one for one in (max_length, window) if one is not None) if max_length or window else None
+    lengths = []
+    for row in rows:
+        prompt = tokenize_prompt(tokenizer, row)
+        template = row.get("chat_template_kwargs") or {}
+        for side in ("chosen", "rejected"):
+            whole = tokenizer.apply_chat_template([*row["prompt"], *row[side]], return_dict=False, **template)
+            if list(whole[: len(prompt)]) != prompt:
+                raise ValueError(
+                    "The chat template writes the prompt differently before a reply that is known, so the model would "
+                    "be trained on another prompt than it is served: for a model that thinks, collect the pairs with "
+                    "PREFRAG_LLM_THINKING=off."
+                )
+            lengths.append(len(whole))
+    too_long = sum(length > most for length in lengths) if most is not None else 0
+    if too_long:
+        raise ValueError(
+            f"{too_long} of {len(lengths)} replies with their prompts are longer than {most} tokens, up to "
+            f"{max(lengths)}; none is cut or dropped: raise --max-length up to the model's window ({window}), or "
+            "collect with fewer documents (--top-k) or a smaller PREFRAG_LLM_CONTEXT."
+        )
+    return max(lengths)
+
+
+def check_prepared(prepared: Any, rows: Sequence[dict[str, Any]], tokenizer: Any) -> None:
+    """Check that the trainer has every pair, with the prompt that is served, token for token.
+
+    :param prepared: The dataset of the trainer.
+    :param rows: The pairs.
+    :param tokenizer: The tokenizer.
+    :raises ValueError: When a pair is missing or has another prompt.
+    """
+    if len(prepared) != len(rows):
+        raise ValueError(f"The trainer kept {len(prepared)} of {len(rows)} pairs: none may be dropped.")
+    for row, ids in zip(rows, prepared["prompt_ids"], strict=True):
+        if list(ids) != tokenize_prompt(tokenizer, row):
+            raise ValueError("The trainer changed a prompt: it would train on another one than is served.")
+
+
+def _make_arguments(output: Path, settings: FitSettings) -> DPOConfig:
+    world = int(os.environ.get("WORLD_SIZE", "1"))
+    if settings.batch % (settings.per_device * world):
+        raise ValueError(
+            f"A batch of {settings.batch} cannot be divided into {world} devices with {settings.per_device} pairs "
+            "each: change --batch or --per-device."
+        )
+    os.environ["TENSORBOARD_LOGGING_DIR"] = str(output / LOG)
+    return DPOConfig(
+        output_dir=str(output / CHECKPOINTS),
+        beta=settings.beta,
+        loss_type=["sigmoid"],
+        learning_rate=settings.rate,
+        num_train_epochs=settings.epochs,
+        max_steps=settings.max_steps or -1,
+        per_device_train_batch_size=settings.per_device,
+        gradient_accumulation_steps=settings.batch // (settings.per_device * world),
+        lr_scheduler_type="linear",
+        warmup_steps=0,
+        weight_decay=0.0,
+        max_grad_norm=1.0,
+        # None cuts and drops nothing; check_lengths has refused what does not fit.
+        max_length=None,
+        bf16=True,
+        gradient_checkpointing=True,
+        precompute_ref_log_probs=settings.precompute_reference,
+        logging_steps=settings.log_steps,
+        save_steps=settings.save_steps,
+        save_total_limit=2,
+        report_to=["tensorboard"],
+        use_cpu=not torch.accelerator.is_available(),
+        seed=settings.seed,
+    )
+
+
+def _make_trainer(
+    model: Any, tokenizer: Any, arguments: DPOConfig, rows: Sequence[dict[str, Any]], settings: FitSettings
+) -> DPOTrainer:
+    needed = ("prompt", "chosen", "rejected", "chat_template_kwargs")
+    dataset = Dataset.from_list([{name: row[name] for name in needed if name in row} for row in rows])
+    lora = reference = None
+    if settings.lora:
+        from peft import LoraConfig
+
+        lora = LoraConfig(
+            r=settings.lora_rank,
+            lora_alpha=2 * settings.lora_rank,
+            lora_dropout=0.0,
+            target_modules="all-linear",
+            task_type="CAUSAL_LM",
+        )
+    elif not settings.precompute_reference:
+        # Loaded as the model was: trl would read it again from where its settings say that it lies.
+        reference = load_model(settings.model, settings.weights)
+    trainer = DPOTrainer(
+        model=model,
+        ref_model=reference,
+        args=arguments,
+        train_dataset=dataset,
+        processing_class=tokenizer,
+        peft_config=lora,
+    )
+    # DeepSpeed keeps float32 weights of its own beside those in bfloat16.
+    if not trainer.is_deepspeed_enabled:
+        check_weights(trainer.model, settings.rate)
+    return trainer
+
+
+def _measure_before(
+    output: Path,
+    model: Any,
+    tokenizer: Any,
+    held_out: Sequence[dict[str, Any]],
+    settings: FitSettings,
+    on_progress: Callable[[str], None],
+) -> dict[str, Any]:
+    """Measure the model once, also where the training is continued."""
+    file = output / _BEFORE
+    if not file.is_file():
+        on_progress(f"Measuring on {len(held_out)} held-out steps")
+        if torch.accelerator.is_available():
+            model.to(torch.accelerator.current_accelerator())
+        measured = measure(model, tokenizer, held_out, settings.reply_tokens)
+        file.write_text(json.dumps(measured), encoding="utf-8")
+    return dict(json.loads(file.read_text(encoding="utf-8")))
+
+
+def _write_gguf(adapter: Path, model: Any, file: Path, on_progress: Callable[[str], None]) -> str | None:
+    try:
+        write_gguf_adapter(adapter, model.config, file)
+    except (UnknownArchitecture, ImportError) as error:
+        on_progress(f"No GGUF adapter: {error}")
+        return None
+    return file.name

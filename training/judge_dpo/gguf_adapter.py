@@ -1,0 +1,86 @@
+"""Write a LoRA adapter as a GGUF file, which llama.cpp puts over a model, quantised or not."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from prefrag.components.errors import BadInput
+
+# The names of the parts of a layer in llama.cpp.
+_PARTS = {
+    "self_attn.q_proj": "attn_q",
+    "self_attn.k_proj": "attn_k",
+    "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output",
+    "mlp.gate_proj": "ffn_gate",
+    "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down",
+}
+_TENSOR = re.compile(r"\.layers\.(?P<layer>\d+)\.(?P<part>\w+\.\w+)\.lora_(?P<half>[AB])\.(?:default\.)?weight$")
+# The architectures whose layers are named so; those of llama.cpp's family llama turn the rows of queries and keys.
+_ARCHITECTURES = {"llama": True, "mistral": True, "qwen2": False, "qwen3": False}
+
+
+class UnknownArchitecture(BadInput):
+    """Report a model whose adapter cannot be written here."""
+
+
+def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
+    """Write an adapter of PEFT as a GGUF file.
+
+    The adapter stays apart from the model: written back into weights of 4 bits, what was learnt is rounded away.
+
+    :param adapter: The folder of the adapter.
+    :param config: The settings of the model that it is for, as transformers has them.
+    :param output: The file to write.
+    :raises UnknownArchitecture: When the model is of a kind that is not known here, or the adapter changes a part that
+        is not.
+    """
+    import gguf
+    from safetensors.numpy import load_file
+
+    if config.model_type not in _ARCHITECTURES:
+        raise UnknownArchitecture(
+            f"An adapter for a model of the type {config.model_type} is not written here: use convert_lora_to_gguf.py "
+            f"of llama.cpp on {adapter}."
+        )
+    is_turned = _ARCHITECTURES[config.model_type]
+    settings = json.loads((adapter / "adapter_config.json").read_text(encoding="utf-8"))
+    if settings.get("use_rslora") or settings.get("use_dora") or settings.get("alpha_pattern"):
+        raise UnknownArchitecture(f"{adapter} is no plain LoRA: use convert_lora_to_gguf.py of llama.cpp.")
+    writer = gguf.GGUFWriter(output, "llama" if is_turned else config.model_type)
+    writer.add_string("general.type", "adapter")
+    writer.add_string("adapter.type", "lora")
+    writer.add_float32("adapter.lora.alpha", float(settings["lora_alpha"]))
+    for name, tensor in load_file(adapter / "adapter_model.safetensors").items():
+        match = _TENSOR.search(name)
+        if match is None or match["part"] not in _PARTS:
+            raise UnknownArchitecture(f"{adapter} changes {name}: use convert_lora_to_gguf.py of llama.cpp.")
+        if is_turned and match["half"] == "B" and match["part"] in ("self_attn.q_proj", "self_attn.k_proj"):
+            is_query = match["part"] == "self_attn.q_proj"
+            tensor = _turn_rows(tensor, config.num_attention_heads if is_query else config.num_key_value_heads)
+        half = match["half"].lower()
+        writer.add_tensor(
+            f"blk.{match['layer']}.{_PARTS[match['part']]}.weight.lora_{half}",
+            np.ascontiguousarray(tensor, dtype=np.float32),
+        )
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+def _turn_rows(tensor: Any, heads: int) -> Any:
+    """Order the rows of queries or keys as llama.cpp rotates them: pairs side by side in place of halves.
+
+    :param tensor: The rows.
+    :param heads: The number of heads.
+    :returns: The rows in the other order.
+    """
+    rows = tensor.shape[0]
+    return tensor.reshape(heads, 2, rows // heads // 2, *tensor.shape[1:]).swapaxes(1, 2).reshape(tensor.shape)

@@ -1,0 +1,178 @@
+"""The gold verdict of a judged step, and the analysis closest to it: by gold passages, or by a stronger model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from haystack import Document
+
+from prefrag.components.generators.json_reply import object_schema, read_object, response_format
+from prefrag.components.generators.model_call import Prepared
+from prefrag.components.judge.model_judge import ModelJudge, read_judgement
+from prefrag.components.prompts.quotation import quote_text
+from prefrag.components.state.state import State
+from prefrag.evaluation.metrics.answers import overlap
+from prefrag.evaluation.question import Question
+from prefrag.training.judge_dpo.candidates import Gold
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'(])")
+CLOSEST_PROMPT = "closest_analysis"
+
+
+class Labels(Protocol):
+    """Give the gold verdict of a step and choose among the analyses that share it."""
+
+    async def label(self, call: Prepared, state: State) -> Gold | None:
+        """Give the gold verdict.
+
+        :param call: The call of the small model.
+        :param state: The state after the search that is judged.
+        :returns: The verdict; None when it cannot be had.
+        :raises RunError: When a model fails.
+        """
+
+    async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
+        """Choose the analysis that comes closest to the gold one.
+
+        :param gold: The gold verdict.
+        :param analyses: The analyses.
+        :param state: The state after the search that is judged.
+        :returns: The place of the analysis, and by what it was chosen.
+        :raises RunError: When a model fails.
+        """
+
+
+class GoldPassages:
+    """Label by gold passages: True where a search found one that had not been shown."""
+
+    def __init__(self, questions: Iterable[Question], passages: Mapping[str, Document]):
+        """Keep the gold passages of each question.
+
+        :param questions: The questions; those without gold passages get no label.
+        :param passages: The gold passages by their ids.
+        """
+        self._gold = {fold(one.question): one.supporting_ids for one in questions if one.supporting_ids}
+        self._passages = passages
+
+    def status(self, state: State) -> bool | None:
+        """Give the verdict alone.
+
+        :param state: The state after the search that is judged.
+        :returns: The verdict; None where the question has no gold passages.
+        """
+        missing = self._missing(state)
+        return None if missing is None else any(one.id in missing for one in state.step.searches[-1].documents)
+
+    async def label(self, call: Prepared, state: State) -> Gold | None:
+        """Give the verdict with the sentences of the gold passages that were found, or of those still missing.
+
+        :param call: The call of the small model.
+        :param state: The state after the search that is judged.
+        :returns: The verdict; None where the question has no gold passages.
+        """
+        missing = self._missing(state)
+        if missing is None:
+            return None
+        found = [one.id for one in state.step.searches[-1].documents if one.id in missing]
+        passages = [self._passages[key] for key in found or missing if key in self._passages]
+        sentences = [
+            f"{one.meta.get('title') or ''} {sentence}".strip()
+            for one in passages
+            for sentence in _SENTENCE_END.split(one.content or "")
+        ]
+        # Where nothing is missing any more, the question is all that an analysis can come close to.
+        return Gold(bool(found), tuple(sentences) or (state.question,))
+
+    async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
+        """Choose by the words that an analysis shares with one gold sentence.
+
+        :param gold: The gold verdict.
+        :param analyses: The analyses.
+        :param state: The state after the search that is judged.
+        :returns: The place of the analysis, and ``nearness``.
+        """
+        return find_nearest(gold.references, analyses), "nearness"
+
+    def _missing(self, state: State) -> list[str] | None:
+        gold = self._gold.get(fold(state.question))
+        if gold is None:
+            return None
+        shown = {one.id for one in state.observed}
+        return [key for key in dict.fromkeys(gold) if key not in shown]
+
+
+class GoldModel:
+    """Label by a stronger model, which gets the same prompt (appendix C, tables 20 to 23 of PrefRAG)."""
+
+    def __init__(self, judge: ModelJudge):
+        """Keep the judge.
+
+        :param judge: The judge with the stronger model.
+        """
+        self._judge = judge
+
+    async def label(self, call: Prepared, state: State) -> Gold | None:
+        """Have the stronger model judge.
+
+        :param call: The call of the small model.
+        :param state: The state after the search that is judged.
+        :returns: The verdict with its analysis; None when it cannot be read twice.
+        :raises RunError: When the model fails.
+        """
+        own = self._judge.call
+        parameters = {**own.generation_kwargs, "response_format": call.generation_kwargs["response_format"]}
+        verdict, _, _ = await own.send_until_read_async(replace(call, generation_kwargs=parameters), read_judgement)
+        return None if verdict is None else Gold(verdict.status, (verdict.analysis,))
+
+    async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
+        """Have the stronger model choose (table 22); by shared words where its choice cannot be read twice.
+
+        :param gold: The gold verdict.
+        :param analyses: The analyses.
+        :param state: The state after the search that is judged.
+        :returns: The place of the analysis, and ``model`` or ``nearness``.
+        :raises RunError: When the model fails.
+        """
+        schema = object_schema(id={"type": "integer", "minimum": 1, "maximum": len(analyses)})
+
+        def values(observations: object) -> dict[str, object]:
+            return {
+                "standard": quote_text(gold.references[0]),
+                "analyses": [" ".join(analysis.split()) for analysis in analyses],
+            }
+
+        call = self._judge.call.prepare(
+            state, CLOSEST_PROMPT, [], values, response_format=response_format("choice", schema)
+        )
+
+        def read(text: str) -> int | None:
+            number = str((read_object(text, "id") or {}).get("id", "")).strip()
+            return int(number) - 1 if number.isdecimal() and 1 <= int(number) <= len(analyses) else None
+
+        place, _, _ = await self._judge.call.send_until_read_async(call, read)
+        if place is None:
+            return find_nearest(gold.references, analyses), "nearness"
+        return place, "model"
+
+
+def find_nearest(references: Sequence[str], analyses: Sequence[str]) -> int:
+    """Find the analysis that shares most words with one of the references (F1).
+
+    :param references: The references.
+    :param analyses: The analyses.
+    :returns: The place of the first of the nearest.
+    """
+    nearness = [max(overlap(analysis, reference)[0] for reference in references) for analysis in analyses]
+    return nearness.index(max(nearness))
+
+
+def fold(question: str) -> str:
+    """Fold a question, so that it is found by its text.
+
+    :param question: The question.
+    :returns: Its words in lower case.
+    """
+    return " ".join(question.lower().split())

@@ -1,0 +1,120 @@
+"""Measure how often a model judges rightly on held-out steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from prefrag.components.judge.model_judge import read_judgement
+from prefrag.training.judge_dpo.pairs import canonical_reply
+
+
+def measure(
+    model: Any, tokenizer: Any, steps: Sequence[dict[str, Any]], reply_tokens: int = 512, batch: int = 8
+) -> dict[str, Any]:
+    """Measure a model on balanced steps, in two ways.
+
+    ``accuracy`` is that of the verdicts that it writes, at temperature 0 and without a schema; one that cannot be read,
+    or was cut off, counts as wrong. ``likelihood_accuracy`` is that of the template of a verdict which it finds more
+    probable, and ``likelihood_auc`` how well their difference sorts the steps.
+
+    :param model: The model.
+    :param tokenizer: Its tokenizer.
+    :param steps: Lines of the held-out file.
+    :param reply_tokens: The most tokens of a verdict; 0 writes none.
+    :param batch: Steps that are judged together.
+    :returns: The number of steps, and shares from 0 to 1.
+    """
+    was_training = model.training
+    model.eval()
+    try:
+        scores, verdicts = [], []
+        for one in steps:
+            true, false = (_log_probability(model, tokenizer, one, canonical_reply(each)) for each in (True, False))
+            scores.append(true - false)
+        for begin in range(0, len(steps) if reply_tokens else 0, batch):
+            verdicts += _write_verdicts(model, tokenizer, steps[begin : begin + batch], reply_tokens)
+    finally:
+        model.train(was_training)
+    gold = [one["status"] == "True" for one in steps]
+    measured: dict[str, Any] = {
+        "steps": len(steps),
+        "likelihood_accuracy": _share([(score > 0) == right for score, right in zip(scores, gold, strict=True)]),
+        "likelihood_auc": _auc(scores, gold),
+    }
+    if reply_tokens:
+        measured |= {
+            "accuracy": _share([verdict is right for verdict, right in zip(verdicts, gold, strict=True)]),
+            "says_true": _share([verdict is True for verdict in verdicts]),
+            "unreadable": _share([verdict is None for verdict in verdicts]),
+        }
+    return measured
+
+
+@torch.no_grad()
+def _write_verdicts(
+    model: Any, tokenizer: Any, steps: Sequence[dict[str, Any]], reply_tokens: int
+) -> list[bool | None]:
+    prompts = [tokenize_prompt(tokenizer, one) for one in steps]
+    longest = max(map(len, prompts))
+    # Padded on the left, so that every reply begins at the same place.
+    ids = torch.tensor([[tokenizer.pad_token_id] * (longest - len(one)) + one for one in prompts])
+    mask = torch.tensor([[0] * (longest - len(one)) + [1] * len(one) for one in prompts])
+    with torch.autocast(model.device.type, dtype=torch.bfloat16):
+        written = model.generate(
+            input_ids=ids.to(model.device),
+            attention_mask=mask.to(model.device),
+            max_new_tokens=reply_tokens,
+            do_sample=False,
+            temperature=None,
+            top_p=None,
+            top_k=None,
+            eos_token_id=tokenizer.eos_token_id,
+            pad_token_id=tokenizer.pad_token_id,
+        )[:, longest:]
+    verdicts = []
+    for one in written.tolist():
+        is_whole = tokenizer.eos_token_id in one
+        verdict = read_judgement(tokenizer.decode(one, skip_special_tokens=True)) if is_whole else None
+        verdicts.append(None if verdict is None else verdict.status)
+    return verdicts
+
+
+@torch.no_grad()
+def _log_probability(model: Any, tokenizer: Any, step: dict[str, Any], reply: str) -> float:
+    prompt = tokenize_prompt(tokenizer, step)
+    completion = tokenizer(reply, add_special_tokens=False)["input_ids"]
+    ids = torch.tensor([prompt + completion], device=model.device)
+    with torch.autocast(model.device.type, dtype=torch.bfloat16):
+        logits = model(input_ids=ids, logits_to_keep=len(completion) + 1).logits[0, :-1]
+    chosen = torch.log_softmax(logits.float(), dim=-1).gather(1, ids[0, len(prompt) :, None])
+    return float(chosen.sum())
+
+
+def tokenize_prompt(tokenizer: Any, row: dict[str, Any]) -> list[int]:
+    """Write a prompt in tokens, as the server of the model does.
+
+    :param tokenizer: The tokenizer.
+    :param row: A line of the pairs or of the held-out steps.
+    :returns: The tokens, up to where the reply begins.
+    """
+    ids = tokenizer.apply_chat_template(
+        row["prompt"], add_generation_prompt=True, return_dict=False, **(row.get("chat_template_kwargs") or {})
+    )
+    return list(ids)
+
+
+def _auc(scores: Sequence[float], gold: Sequence[bool]) -> float | None:
+    """Compute the share of the pairs of a True and a False step that the scores put in order."""
+    true = [score for score, right in zip(scores, gold, strict=True) if right]
+    false = [score for score, right in zip(scores, gold, strict=True) if not right]
+    if not true or not false:
+        return None
+    won = sum((one > other) + 0.5 * (one == other) for one in true for other in false)
+    return round(won / (len(true) * len(false)), 4)
+
+
+def _share(values: Sequence[bool]) -> float | None:
+    return round(sum(values) / len(values), 4) if values else None

@@ -1,0 +1,202 @@
+"""Pairs of a preferred and a rejected reply, in the conversational preference format of TRL."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from prefrag.training.judge_dpo.candidates import Candidate, JudgedStep, draw
+
+NO_GOLD, UNREADABLE, NO_POSITIVE, NO_NEGATIVE = "no gold verdict", "no readable reply", "no positive", "no negative"
+_TEMPLATE = {
+    True: "The new passages state a detail that was missing and that helps to answer the question.",
+    False: "The new passages are off the topic or repeat what is known: they state nothing new that helps.",
+}
+
+
+@dataclass(frozen=True)
+class SampledStep:
+    """A judged step and the run that it is of.
+
+    :param dataset: The name of the dataset.
+    :param question_id: The question's id in it.
+    :param question: The question.
+    :param top_k: Documents a retrieval.
+    :param judged: What was sampled.
+    """
+
+    dataset: str
+    question_id: str
+    question: str
+    top_k: int
+    judged: JudgedStep
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A step with both replies.
+
+    :param sampled: The step.
+    :param chosen: The reply with the gold verdict.
+    :param rejected: The reply with the other.
+    :param status: The gold verdict.
+    :param canonical: ``chosen`` or ``rejected`` where that reply is written from a template; else None.
+    """
+
+    sampled: SampledStep
+    chosen: str
+    rejected: str
+    status: bool
+    canonical: str | None = None
+
+    def to_record(self, models: Mapping[str, str], seed: int) -> dict[str, Any]:
+        """Write the pair as a line of the dataset.
+
+        :param models: The small model and what gave the gold verdicts.
+        :param seed: The seed of the collection.
+        :returns: TRL's ``prompt``, ``chosen`` and ``rejected``, and where they are from.
+        """
+        return {**describe(self.sampled, models, seed), "canonical": self.canonical,
+                "chosen": [{"role": "assistant", "content": self.chosen}],
+                "rejected": [{"role": "assistant", "content": self.rejected}]}  # fmt: skip
+
+
+def describe(sampled: SampledStep, models: Mapping[str, str], seed: int) -> dict[str, Any]:
+    """Write a step as a line of a dataset, without its pair.
+
+    :param sampled: The step, which has a gold verdict.
+    :param models: The small model and what gave the gold verdicts.
+    :param seed: The seed of the collection.
+    :returns: The prompt, the replies, and where they are from.
+    """
+    judged = sampled.judged
+    template = {"chat_template_kwargs": dict(judged.chat_template_kwargs)} if judged.chat_template_kwargs else {}
+    return {
+        "prompt": list(judged.prompt),
+        **template,
+        "status": str(judged.gold is not None and judged.gold.status),
+        "dataset": sampled.dataset,
+        "question_id": sampled.question_id,
+        "question": sampled.question,
+        "step": judged.step,
+        "top_k": sampled.top_k,
+        "chosen_point": _point(judged.candidates, judged.chosen),
+        "chosen_by": judged.chosen_by,
+        "rejected_point": _point(judged.candidates, judged.rejected),
+        "replies": [
+            {"temperature": one.temperature, "top_p": one.top_p, "seed": one.seed, "text": one.text,
+             "status": None if one.status is None else str(one.status)}
+            for one in judged.candidates
+        ],
+        "gold_references": list(judged.gold.references) if judged.gold is not None else [],
+        "models": dict(models),
+        "seed": seed,
+    }  # fmt: skip
+
+
+def make_pair(sampled: SampledStep, canonical: bool) -> Pair | str:
+    """Make the pair of a step; both replies are the small model's own texts, unless one is missing.
+
+    :param sampled: The step.
+    :param canonical: Whether to write a missing reply from a template.
+    :returns: The pair, or why there is none.
+    """
+    judged = sampled.judged
+    if judged.gold is None:
+        return NO_GOLD
+    chosen = None if judged.chosen is None else judged.candidates[judged.chosen].text
+    rejected = None if judged.rejected is None else judged.candidates[judged.rejected].text
+    status = judged.gold.status
+    if chosen is not None and rejected is not None:
+        return Pair(sampled, chosen, rejected, status)
+    if chosen is None and rejected is None:
+        return UNREADABLE
+    if not canonical:
+        return NO_POSITIVE if chosen is None else NO_NEGATIVE
+    if chosen is None:
+        return Pair(sampled, canonical_reply(status), str(rejected), status, "chosen")
+    return Pair(sampled, chosen, canonical_reply(not status), status, "rejected")
+
+
+def canonical_reply(status: bool) -> str:
+    """Write a reply from the template of its verdict.
+
+    :param status: The verdict.
+    :returns: The reply, as the prompt requests it.
+    """
+    return json.dumps({"analysis": _TEMPLATE[status], "status": str(status)})
+
+
+def drop_repeated(steps: Iterable[SampledStep]) -> list[SampledStep]:
+    """Keep each step of a question once, and each prompt once.
+
+    :param steps: The steps.
+    :returns: The first of each.
+    """
+    kept: list[SampledStep] = []
+    seen: set[Any] = set()
+    for one in steps:
+        keys = {(one.dataset, one.question_id, one.judged.step), json.dumps(list(one.judged.prompt))}
+        if seen.isdisjoint(keys):
+            kept.append(one)
+        seen |= keys
+    return kept
+
+
+def balance(pairs: Sequence[Pair], most_true: int, most_false: int, seed: int) -> list[Pair]:
+    """Sample pairs by their gold verdicts, and within a verdict evenly from all iterations (appendix C).
+
+    Where one verdict is too rare, the other is cut in proportion.
+
+    :param pairs: The pairs.
+    :param most_true: The most pairs with the verdict True.
+    :param most_false: The most pairs with the verdict False.
+    :param seed: The seed of the draws.
+    :returns: The sample, in a drawn order.
+    """
+    wanted = {True: most_true, False: most_false}
+    held = Counter(one.status for one in pairs)
+    share = min([1.0, *(held[status] / most for status, most in wanted.items() if most)])
+    sample: list[Pair] = []
+    for status, most in wanted.items():
+        own = [one for one in pairs if one.status is status]
+        sample += _draw_evenly(own, round(share * most), seed)
+    draw(seed, "order").shuffle(sample)
+    return sample
+
+
+def _draw_evenly(pairs: Sequence[Pair], count: int, seed: int) -> list[Pair]:
+    by_step: dict[int, list[Pair]] = {}
+    for one in pairs:
+        by_step.setdefault(one.sampled.judged.step, []).append(one)
+    for step, own in by_step.items():
+        draw(seed, "iteration", step).shuffle(own)
+    drawn: list[Pair] = []
+    # In turns, because later iterations are rare and would hardly be drawn.
+    while len(drawn) < count and any(by_step.values()):
+        for step in sorted(by_step):
+            if by_step[step] and len(drawn) < count:
+                drawn.append(by_step[step].pop())
+    return drawn
+
+
+def balance_held_out(steps: Sequence[SampledStep], most: int, seed: int) -> list[SampledStep]:
+    """Draw as many held-out steps with the verdict True as with False, whether they make pairs or not.
+
+    :param steps: The steps of held-out questions that have a gold verdict.
+    :param most: The most steps.
+    :param seed: The seed of the draws.
+    :returns: The steps.
+    """
+    # A pair with equal replies stands for a step, so that one draw serves both.
+    stand_ins = [Pair(one, "", "", one.judged.gold.status) for one in steps if one.judged.gold is not None]
+    return [one.sampled for one in balance(stand_ins, most // 2, most // 2, seed)]
+
+
+def _point(candidates: Sequence[Candidate], place: int | None) -> dict[str, float] | None:
+    if place is None:
+        return None
+    return {"temperature": candidates[place].temperature, "top_p": candidates[place].top_p}

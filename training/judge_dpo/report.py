@@ -1,0 +1,149 @@
+"""The report of a collection: what was sampled, what agrees with the gold verdicts, what was dropped and why."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from prefrag.training.judge_dpo.candidates import GRID, split_by_verdict
+from prefrag.training.judge_dpo.pairs import Pair, SampledStep
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What a collection holds.
+
+    :param questions: The questions that ran.
+    :param failed: Those whose run broke off, which a further call tries again.
+    :param repeated_questions: Questions left out because another has the same text.
+    :param steps: The judged steps, each once.
+    :param repeated_steps: Steps left out because another has the same prompt.
+    :param dropped: The number of steps without a pair, by the reason.
+    :param pairs: The steps with a pair, before they are balanced.
+    :param kept: The pairs of the dataset.
+    :param held_out: The held-out steps, balanced.
+    """
+
+    questions: int
+    failed: int
+    repeated_questions: int
+    steps: Sequence[SampledStep]
+    repeated_steps: int
+    dropped: Mapping[str, int]
+    pairs: Sequence[Pair]
+    kept: Sequence[Pair]
+    held_out: Sequence[SampledStep]
+
+
+def write_report(collected: Collected) -> dict[str, Any]:
+    """Count what a collection holds.
+
+    :param collected: The collection.
+    :returns: The counts, and agreements from 0 to 1, None where there is nothing to compare.
+    """
+    labelled = [one for one in collected.steps if one.judged.gold is not None]
+    by_passages = [
+        one.judged.by_passages == one.judged.gold.status
+        for one in labelled
+        if one.judged.gold is not None and one.judged.by_passages is not None
+    ]
+    return {
+        "questions": collected.questions,
+        "questions_failed": collected.failed,
+        "questions_repeated": collected.repeated_questions,
+        "judged_steps": len(collected.steps),
+        "judged_steps_by_iteration": _count(one.judged.step for one in collected.steps),
+        "steps_repeated": collected.repeated_steps,
+        "gold_verdicts": _count(one.judged.gold.status for one in labelled if one.judged.gold is not None),
+        "replies": sum(len(one.judged.candidates) for one in collected.steps),
+        "replies_unreadable": sum(reply.status is None for one in collected.steps for reply in one.judged.candidates),
+        "agreement": {
+            "of_readable_replies": _agreement(labelled),
+            "of_majorities": _mean([right for one in labelled if (right := _majority_agrees(one)) is not None]),
+            "by_point": [
+                {"temperature": point[0], "top_p": point[1], "agreement": _agreement(labelled, point)} for point in GRID
+            ],
+            "of_gold_with_passages": _mean(by_passages),
+        },
+        "dropped": dict(collected.dropped),
+        "pairs": _count_pairs(collected.pairs),
+        "kept": _count_pairs(collected.kept),
+        "chosen_by": _count(pair.sampled.judged.chosen_by or "template" for pair in collected.kept),
+        "held_out": len(collected.held_out),
+    }  # fmt: skip
+
+
+def print_report(report: Mapping[str, Any]) -> str:
+    """Write the report for people.
+
+    :param report: The report.
+    :returns: Its lines.
+    """
+    agreement, kept = report["agreement"], report["kept"]
+    steps = ", ".join(f"step {step}: {count}" for step, count in report["judged_steps_by_iteration"].items())
+    lines = [
+        f"{report['questions']} questions ({report['questions_failed']} failed), {report['judged_steps']} judged steps"
+        + (f" ({steps})" if steps else "")
+        + f", gold verdicts {_as_words(report['gold_verdicts'])}",
+        f"{report['replies']} replies, {report['replies_unreadable']} cannot be read; "
+        f"{_percent(agreement['of_readable_replies'])} of the others agree with gold, "
+        f"{_percent(agreement['of_majorities'])} of the majorities",
+        f"dropped: {_as_words(report['dropped'])}; pairs: {report['pairs']['total']}, of these kept {kept['total']} "
+        f"({_as_words(kept['by_status'])}; by iteration {_as_words(kept['by_iteration'])}; "
+        f"{kept['canonical']} with a reply from a template)",
+        f"held out: {report['held_out']} steps, half of them True",
+    ]
+    if agreement["of_gold_with_passages"] is not None:
+        lines.insert(
+            2, f"gold verdicts that agree with the gold passages: {_percent(agreement['of_gold_with_passages'])}"
+        )
+    return "\n".join(lines)
+
+
+def _count_pairs(pairs: Sequence[Pair]) -> dict[str, Any]:
+    return {
+        "total": len(pairs),
+        "by_status": _count(one.status for one in pairs),
+        "by_iteration": _count(one.sampled.judged.step for one in pairs),
+        "canonical": sum(one.canonical is not None for one in pairs),
+    }
+
+
+def _agreement(steps: Sequence[SampledStep], point: tuple[float, float] | None = None) -> float | None:
+    """Measure how many readable replies have the gold verdict, all of them or those of one point of the grid."""
+    return _mean(
+        [
+            reply.status is one.judged.gold.status
+            for one in steps
+            for reply in one.judged.candidates
+            if one.judged.gold is not None
+            and reply.status is not None
+            and point in (None, (reply.temperature, reply.top_p))
+        ]
+    )
+
+
+def _majority_agrees(sampled: SampledStep) -> bool | None:
+    gold = sampled.judged.gold
+    if gold is None:
+        return None
+    right, wrong = split_by_verdict(sampled.judged.candidates, gold.status)
+    return None if len(right) == len(wrong) else len(right) > len(wrong)
+
+
+def _count(values: Any) -> dict[str, int]:
+    return {str(value): count for value, count in sorted(Counter(values).items(), key=lambda one: str(one[0]))}
+
+
+def _mean(values: Sequence[bool]) -> float | None:
+    return round(sum(values) / len(values), 4) if values else None
+
+
+def _percent(share: float | None) -> str:
+    return "none" if share is None else f"{share:.1%}"
+
+
+def _as_words(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items()) or "none"

@@ -1,0 +1,135 @@
+"""The judge that samples what the judge's model is trained on, while the pipeline runs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from haystack import default_to_dict
+
+from prefrag.components.generators.model_call import Prepared, is_cut_off
+from prefrag.components.judge.model_judge import ModelJudge, read_judgement
+from prefrag.components.state.state import State, Verdict
+from prefrag.training.judge_dpo.candidates import (
+    GRID,
+    Candidate,
+    Gold,
+    JudgedStep,
+    draw,
+    draw_seed,
+    split_by_verdict,
+)
+from prefrag.training.judge_dpo.labels import GoldPassages, Labels
+
+EVENT = "candidates"
+
+
+class SamplingJudge:
+    """Sample nine replies to the prompt of a :class:`ModelJudge`, and go on with the gold verdict (appendix C).
+
+    What was sampled is an event of the run's trace. Without a gold verdict the passages are kept, so that doubt sends
+    nothing out.
+    """
+
+    def __init__(
+        self,
+        judge: ModelJudge,
+        labels: Labels,
+        passages: GoldPassages | None = None,
+        seed: int = 7,
+        parallel_calls: int = 4,
+    ):
+        """Set up the judge.
+
+        :param judge: The judge with the small model.
+        :param labels: Gives the gold verdicts.
+        :param passages: The gold passages, to compare the verdicts with.
+        :param seed: The seed of all draws.
+        :param parallel_calls: Calls of the small model at the same time.
+        """
+        self.judge_of_model = judge
+        self.labels = labels
+        self.passages = passages
+        self.seed = seed
+        self.parallel_calls = parallel_calls
+        self._turns = asyncio.Semaphore(parallel_calls)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the judge as a block of a pipeline's YAML; it is only used where a pipeline collects training data.
+
+        :returns: Its class and the judge with the small model.
+        """
+        return default_to_dict(self, judge=self.judge_of_model.to_dict())
+
+    def warm_up(self) -> None:
+        """Load or connect the small model."""
+        self.judge_of_model.warm_up()
+
+    def judge(self, state: State) -> tuple[Verdict, State]:
+        """Refuse: training data is collected on an event loop.
+
+        :param state: The state after a search that found something.
+        :raises NotImplementedError: Always.
+        """
+        raise NotImplementedError("Training data is collected on an event loop: call judge_async.")
+
+    async def judge_async(self, state: State) -> tuple[Verdict, State]:
+        """Sample and judge.
+
+        :param state: The state after a search that found something.
+        :returns: The gold verdict, and the state with the candidates in its trace.
+        :raises RunError: When a model fails.
+        """
+        call = self.judge_of_model.prepare(state)
+        where = (self.seed, state.question, len(state.steps))
+        candidates = await asyncio.gather(
+            *(self._sample(call, temperature, top_p, draw_seed(*where, place))
+              for place, (temperature, top_p) in enumerate(GRID))
+        )  # fmt: skip
+        gold = await self.labels.label(call, state)
+        judged = JudgedStep(
+            len(state.steps),
+            [{"role": one.role.value, "content": one.text or ""} for one in call.messages],
+            candidates,
+            gold,
+            by_passages=None if self.passages is None else self.passages.status(state),
+            chat_template_kwargs=self._template_settings(),
+        )
+        if gold is not None:
+            judged = await self._choose(judged, candidates, gold, state)
+        state = call.state.with_event(EVENT, judged=judged.to_dict())
+        if gold is None:
+            return Verdict(True, "gold", parsed=False), state
+        return Verdict(gold.status, "gold", gold.references[0]), state
+
+    async def _sample(self, call: Prepared, temperature: float, top_p: float, seed: int) -> Candidate:
+        parameters = {**call.generation_kwargs, "temperature": temperature, "top_p": top_p, "seed": seed}
+        async with self._turns:
+            message, _ = await self.judge_of_model.call.send_for_message_async(
+                replace(call, generation_kwargs=parameters)
+            )
+        text = message.text or ""
+        verdict = None if is_cut_off(message) else read_judgement(text)
+        if verdict is None:
+            return Candidate(temperature, top_p, seed, text, None)
+        return Candidate(temperature, top_p, seed, text, verdict.status, verdict.analysis)
+
+    async def _choose(
+        self, judged: JudgedStep, candidates: Sequence[Candidate], gold: Gold, state: State
+    ) -> JudgedStep:
+        """Choose the preferred candidate, the closest to gold, and draw one of the others (section 3.4)."""
+        right, wrong = split_by_verdict(candidates, gold.status)
+        chosen, chosen_by = (right[0], "only") if right else (None, "")
+        if len({candidates[place].analysis for place in right}) > 1:
+            place, chosen_by = await self.labels.choose(gold, [candidates[one].analysis for one in right], state)
+            chosen = right[place]
+        rejected = draw(self.seed, state.question, judged.step, "rejected").choice(wrong) if wrong else None
+        return replace(judged, chosen=chosen, chosen_by=chosen_by, rejected=rejected)
+
+    def _template_settings(self) -> dict[str, Any]:
+        # As ChatModel sends them to a server; the embedded model gets none.
+        generator = self.judge_of_model.chat_generator
+        thinking = None if self.judge_of_model.call.is_embedded else getattr(generator, "thinking", None)
+        return {} if thinking is None else {"enable_thinking": thinking}
