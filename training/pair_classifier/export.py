@@ -70,7 +70,7 @@ def largest_difference(folder: Path, examples: Sequence[PairExample], document_t
     from haystack import Document
 
     torch_scorer, onnx_scorer = (
-        TransformerPairScorer(str(folder), backend, device="cpu", document_tokens=document_tokens)  # type: ignore[arg-type]
+        TransformerPairScorer(str(folder), backend, device="cpu", document_tokens=document_tokens)
         for backend in ("torch", "onnx")
     )
     # One by one, because BigBird with sparse attention reads a padded batch in another way.
