@@ -9,7 +9,8 @@ simulated reader, a perfect judge, top-5 of 50 candidates behind the title ranke
 bootstrap samples of questions. The trees are trained on the train questions of all datasets and on files at home, so
 the shipped file is the result of seed 7; `--elsewhere` also trains them once without each dataset. `--model` calls
 instead the language model that the environment names (PREFRAG_JUDGE_BASE_URL, PREFRAG_LLM_BASE_URL, PREFRAG_LLM_GGUF)
-on this many steps of the judged runs of each dataset, with the prompt of the pipelines, and the trees on the same steps.
+on this many steps of the judged runs of each dataset, with the prompt of the pipelines, and the trees on the same
+steps.
 """
 
 import argparse

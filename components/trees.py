@@ -29,7 +29,9 @@ class BoostedTrees:
     def __init__(self, booster: Any):
         self._booster = booster
         #: The least and the greatest value of each feature in the training; empty where the file does not hold them.
-        self.ranges: dict[str, tuple[float, float]] = json.loads(booster.attr(RANGES) or "{}")
+        self.ranges: dict[str, tuple[float, float]] = {
+            name: (least, most) for name, (least, most) in json.loads(booster.attr(RANGES) or "{}").items()
+        }
 
     def probabilities(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
         """Classify rows of features; several threads may do so at once.

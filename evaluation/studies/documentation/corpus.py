@@ -66,7 +66,7 @@ def gather(folder: Path) -> list[str]:
 def _read(source: str) -> str | None:
     if source.startswith(_PYPI):
         try:
-            return str(metadata(source.removeprefix(_PYPI)).get_payload() or "") or None
+            return str(metadata(source.removeprefix(_PYPI)).json.get("description") or "") or None
         except PackageNotFoundError:
             return None
     path = Path(source)

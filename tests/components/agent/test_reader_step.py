@@ -21,8 +21,7 @@ def test_an_answer_is_given_from_the_threshold_on_and_cites_its_document():
 
     assert (step.action, step.label, step.withheld, step.probability) == (Action.ANSWER, Label.CORRECT, False, 0.6)
     assert read_citations(step.answer, known_marks(OBSERVED)) == ("1969", ["1"])
-    assert step.evidence is not None
-    assert step.evidence.sentence == "The Aurora was built in 1969."
+    assert step.evidence[0].sentence == "The Aurora was built in 1969."
 
 
 def test_below_it_what_is_open_is_searched_for():

@@ -107,6 +107,16 @@ class TestNoAnswer:
         assert result_lines(**NOT_ANSWERED) == ["Not answered."]
 
 
+@pytest.mark.parametrize(("given", "style"), [(True, "\x1b[1m"), (False, "\x1b[2m")])
+def test_a_guess_is_dim_among_the_steps_too(given: bool, style: str):
+    used = printer(force_terminal=True, color_system="standard")
+
+    used.print_event(Event("read", 1, {"text": "1974", "probability": 0.5, "threshold": 0.6, "given": given}))
+
+    assert isinstance(used.console.file, io.StringIO)
+    assert f"{style}Read: 1974" in used.console.file.getvalue()
+
+
 def test_that_there_is_no_model_is_one_line_of_notice():
     used = printer(soft_wrap=True)
 
