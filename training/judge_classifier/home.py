@@ -19,6 +19,8 @@ from prefrag.components.text.term_statistics import words
 from prefrag.training.judge_classifier.remembered_terms import RememberedTerms
 from prefrag.training.judge_classifier.steps import JudgedStep, make_source
 
+Titles = Literal["own", "file", "none"]
+TITLES: tuple[Titles, ...] = ("own", "file", "none")
 _FEWEST_PASSAGES = 10
 _FEWEST_ARTICLES = 4
 # Of the articles at home some are there in part, as a file is that does not say everything.
@@ -94,7 +96,7 @@ def _article(title: str, asked: Sequence[tuple[str, str]]) -> Article:
 
 
 def home_steps(
-    articles: Sequence[Article], seed: int, *, titles: Literal["own", "file", "none"] = "own", top_k: int = 5
+    articles: Sequence[Article], seed: int, *, titles: Titles = "own", top_k: int = 5
 ) -> Iterator[JudgedStep]:
     """Run questions of two parts over the passages of some articles, and yield the steps.
 

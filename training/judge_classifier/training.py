@@ -9,6 +9,7 @@ import random
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from prefrag.components.trees import RANGES, BoostedTrees
 from prefrag.training.compute_once import compute_once
 from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
 from prefrag.training.judge_classifier.card import write_card
-from prefrag.training.judge_classifier.home import home_steps, read_articles
+from prefrag.training.judge_classifier.home import TITLES, home_steps, read_articles
 from prefrag.training.judge_classifier.results import HeldBack, JudgeTraining
 from prefrag.training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources
 from prefrag.training.tree_training import TreeTraining, leave_out
@@ -85,11 +86,11 @@ def train_judge(
     training = TreeTraining(datasets, output, on_progress)
     work = training.output.with_name(f"{training.output.stem}-training")
     runs: dict[str, Callable[[], Iterable[TrainingStep]]] = {
-        dataset.name: lambda dataset=dataset: training_steps(dataset, seed) for dataset in datasets
+        dataset.name: partial(training_steps, dataset, seed) for dataset in datasets
     }
     files = {dataset.name: (dataset.questions, dataset.corpus) for dataset in datasets}
     if home is not None:
-        runs[HOME] = lambda: home_training_steps(home, seed)
+        runs[HOME] = partial(home_training_steps, home, seed)
         files[HOME] = (home, None)
     steps: list[TrainingStep] = []
     questions = 0
@@ -97,7 +98,7 @@ def train_judge(
     for number, (name, run) in enumerate(runs.items(), start=1):
         training.report(f"Running the questions of {name} ({number} of {len(runs)})")
         kept = work / f"{_fingerprint(name, seed, files[name])}.json"
-        own = [_read_step(record) for record in compute_once(kept, lambda run=run: [_write_step(one) for one in run()])]
+        own = [_read_step(record) for record in compute_once(kept, partial(_write_steps, run))]
         training.report(f"{name}: {len(own)} steps")
         ids = sorted({one.step.question_id for one in own})
         random.Random(seed).shuffle(ids)
@@ -131,7 +132,7 @@ def home_training_steps(file: Path, seed: int) -> Iterator[TrainingStep]:
     :raises ValueError: When the file cannot be read, or has too few articles.
     """
     articles = read_articles(file)
-    for number, titles in enumerate(("own", "file", "none")):
+    for number, titles in enumerate(TITLES):
         for step in home_steps(articles, seed + number, titles=titles):
             yield TrainingStep(HOME, step, measures=titles == "own" and step.step > 0)
 
@@ -223,6 +224,10 @@ def _fingerprint(name: str, seed: int, files: Iterable[Path | None]) -> str:
     for file in files:
         parts.append(hashlib.sha256(file.read_bytes()).hexdigest() if file is not None else None)
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def _write_steps(run: Callable[[], Iterable[TrainingStep]]) -> list[dict[str, Any]]:
+    return [_write_step(one) for one in run()]
 
 
 def _write_step(one: TrainingStep) -> dict[str, Any]:
