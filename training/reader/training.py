@@ -9,7 +9,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -36,9 +36,9 @@ from prefrag.training.reader.answers import (
     fit_sure,
     fit_yes_no,
     given_and_right,
+    measure_shares,
     part_of,
     read_example,
-    share_of_dated_choices,
 )
 from prefrag.training.reader.card import write_card
 from prefrag.training.reader.examples import (
@@ -159,7 +159,7 @@ def train_reader(
             "reading_kept_back": len(natural),
             "steps": steps,
             "threshold": threshold,
-            "dated_choice": round(share_of_dated_choices(asked), 3),
+            **{name: round(share, 3) for name, share in asdict(measure_shares(answers)).items()},
             "held_back": held_back,
             "seconds": round(result.seconds),
         },
