@@ -222,3 +222,35 @@ def render(generator: EmbeddedChatGenerator, messages: list[dict[str, str]]) -> 
 
     prompt = post("/apply-template", {"messages": messages})["prompt"]
     return {"prompt": prompt, "tokens": post("/tokenize", {"content": prompt, "parse_special": True})["tokens"]}
+
+
+@pytest.mark.parametrize(("file", "devices"), [("one_gpu.yaml", 1), ("eight_gpus.yaml", 8)])
+def test_accelerate_reads_the_settings_of_one_and_of_eight_gpus(file: str, devices: int):
+    from accelerate.commands.config.config_args import load_config_from_file
+
+    import prefrag.training.judge_dpo
+
+    settings = load_config_from_file(str(Path(prefrag.training.judge_dpo.__file__).parent / file))
+
+    assert settings.num_processes == devices
+    assert settings.mixed_precision == "bf16"
+    if devices > 1:
+        assert settings.deepspeed_config["zero_stage"] == 3
+
+
+def test_a_batch_that_the_devices_cannot_divide_is_refused(folder: Path, tiny: str, monkeypatch: pytest.MonkeyPatch):
+    from prefrag.training.judge_dpo.fit import FitSettings, fit
+
+    monkeypatch.setenv("WORLD_SIZE", "3")
+
+    with pytest.raises(ValueError, match="A batch of 8 cannot be divided into 3 devices"):
+        fit(write_pairs(folder / "three"), folder / "three-out", FitSettings(tiny))
+
+
+def test_an_adapter_of_an_unknown_kind_of_model_is_left_to_llama_cpp(folder: Path):
+    from transformers import PretrainedConfig
+
+    from prefrag.training.judge_dpo.gguf_adapter import UnknownArchitecture, write_gguf_adapter
+
+    with pytest.raises(UnknownArchitecture, match="convert_lora_to_gguf.py"):
+        write_gguf_adapter(folder, PretrainedConfig(model_type="glm4"), folder / "x.gguf")
