@@ -6,10 +6,11 @@
 The steps are those of runs over the two simulated sources of each corpus (its field `source`), with the queries of the
 simulated reader, a perfect judge, top-5 of 50 candidates behind the title ranker, at most three searches a question.
 "First kept" are runs as the pipelines make them, which keep the result of the first search. Intervals are of 1,000
-bootstrap samples of questions. The trees are trained on the train questions of all datasets, so the shipped file is
-the result of seed 7; `--elsewhere` also trains them once without each dataset. `--model` calls instead the language
-model that the environment names (PREFRAG_JUDGE_BASE_URL, PREFRAG_LLM_BASE_URL, PREFRAG_LLM_GGUF) on this many steps of
-the judged runs of each dataset, with the prompt of the pipelines, and the trees on the same steps.
+bootstrap samples of questions. The trees are trained on the train questions of all datasets and on files at home, so
+the shipped file is the result of seed 7; `--elsewhere` also trains them once without each dataset. `--model` calls
+instead the language model that the environment names (PREFRAG_JUDGE_BASE_URL, PREFRAG_LLM_BASE_URL, PREFRAG_LLM_GGUF)
+on this many steps of the judged runs of each dataset, with the prompt of the pipelines, and the trees on the same
+steps.
 """
 
 import argparse
@@ -30,16 +31,28 @@ from prefrag.components.generators.chat_model import ChatModel  # noqa: E402
 from prefrag.components.judge.model_judge import ModelJudge  # noqa: E402
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge  # noqa: E402
 from prefrag.components.judge.switch_features import FEATURES, switch_features  # noqa: E402
-from prefrag.components.judge.tree_judge import SHIPPED_TREES, keep_probability  # noqa: E402
+from prefrag.components.judge.tree_judge import (  # noqa: E402
+    COST_OF_LEAVING,
+    SHIPPED_TREES,
+    find_unknown,
+    keep_probability,
+    least_probability,
+)
 from prefrag.components.state.state import Action, Search, Step, Verdict  # noqa: E402
 from prefrag.components.state.state_builder import StateBuilder  # noqa: E402
 from prefrag.components.trees import BoostedTrees, load_trees  # noqa: E402
 from prefrag.training.dataset import Dataset  # noqa: E402
 from prefrag.training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources  # noqa: E402
-from prefrag.training.judge_classifier.training import TrainingStep, fit, training_steps  # noqa: E402
+from prefrag.training.judge_classifier.training import (  # noqa: E402
+    TrainingStep,
+    fit,
+    home_training_steps,
+    training_steps,
+)
 
 DATASETS = ("hotpotqa", "musique", "2wikimultihopqa", "bioasq")
 SAMPLES = 1_000
+LEAST = least_probability(COST_OF_LEAVING)
 Numbers = Callable[[Sequence[JudgedStep]], list[float]]
 
 
@@ -48,6 +61,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     shared = Path(os.environ.get("PREFRAG_TEST_SHARED") or CHECKOUT.parent / "shared")
     parser.add_argument("--data", type=Path, default=shared / "data" / "multihop", help="the folder of the datasets")
+    parser.add_argument(
+        "--home", type=Path, default=shared / "data" / "reading" / "train.jsonl", help="questions over long texts"
+    )
     parser.add_argument("--seed", type=int, default=7, help="of the training and of the bootstrap")
     parser.add_argument("--model", type=int, metavar="STEPS", help="call the language model on this many steps")
     parser.add_argument("--elsewhere", action="store_true", help="also train without the dataset that is measured")
@@ -64,19 +80,20 @@ def main() -> None:
             judge_with_model(name, random.Random(options.seed).sample(steps, min(options.model, len(steps))))
         return
     taught = {name: list(training_steps(dataset(name, "train"), options.seed)) for name in DATASETS}
+    taught["home"] = list(home_training_steps(options.home, options.seed))
     trees = train([step for steps in taught.values() for step in steps], options.seed)
     measured = {name: dev_steps(dataset(name, "dev"), options.seed) for name in DATASETS}
     for name, runs in measured.items():
         for kind, steps in runs.items():
             for part, chosen in (("all steps", steps), ("after the first", [one for one in steps if one.step])):
                 title = f"{name}, {kind}, {part}"
-                report(title, "classifier", chosen, score_with(trees), 0.5, options.seed)
+                report(title, "classifier", chosen, score_with(trees), LEAST, options.seed)
     if options.elsewhere:
         for name, runs in measured.items():
             others = [step for other, steps in taught.items() if other != name for step in steps]
             apart = train(others, options.seed)
             for kind, steps in runs.items():
-                report(f"{name}, {kind}, all steps", "trained elsewhere", steps, score_with(apart), 0.5, options.seed)
+                report(f"{name}, {kind}, all steps", "trained elsewhere", steps, score_with(apart), LEAST, options.seed)
     time_verdict(dataset("musique", "dev"), trees, options.seed)
 
 
@@ -102,7 +119,7 @@ def judge_with_model(name: str, steps: Sequence[JudgedStep]) -> None:
         f"{sum(not one.parsed for one in verdicts)} replies unreadable (taken as False)"
     )
     report(name, "model", steps, lambda _: [float(one.status) for one in verdicts], 0.5)
-    report(name, "shipped classifier", steps, score_with(load_trees(SHIPPED_TREES, FEATURES)), 0.5)
+    report(name, "shipped classifier", steps, score_with(load_trees(SHIPPED_TREES, FEATURES)), LEAST)
 
 
 def call_judge(judge: SourceSwitchJudge, step: JudgedStep) -> Verdict:
@@ -123,8 +140,10 @@ def train(steps: Sequence[TrainingStep], seed: int) -> BoostedTrees:
 
 
 def score_with(trees: BoostedTrees) -> Numbers:
-    """Make the function that gives the trees' probability of each step."""
-    return lambda steps: [keep_probability(trees, one.features) for one in steps]
+    """Make the function that gives the trees' probability of each step, 1 where they do not know such passages."""
+    return lambda steps: [
+        1.0 if find_unknown(trees, one.features) else keep_probability(trees, one.features) for one in steps
+    ]
 
 
 def report(

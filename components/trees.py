@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -10,6 +11,9 @@ from typing import Any
 import numpy as np
 
 from prefrag.components.errors import Missing
+
+# The attribute of a model that holds the ranges of its features.
+RANGES = "ranges"
 
 
 class TreesMissing(Missing):
@@ -24,6 +28,10 @@ class BoostedTrees:
 
     def __init__(self, booster: Any):
         self._booster = booster
+        #: The least and the greatest value of each feature in the training; empty where the file does not hold them.
+        self.ranges: dict[str, tuple[float, float]] = {
+            name: (least, most) for name, (least, most) in json.loads(booster.attr(RANGES) or "{}").items()
+        }
 
     def probabilities(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
         """Classify rows of features; several threads may do so at once.

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage
 
+from prefrag.components.reader.reader import Candidate
 from tests.marks import put_codes
 
 # What the fakes were asked, by the name that a test gave them: components are rebuilt from YAML, so a test has no
@@ -78,6 +80,43 @@ class ScriptedChatGenerator:
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         return self.run(messages, generation_kwargs)
+
+
+class ScriptedReader:
+    """A reader that finds what a script gives it, in order.
+
+    :param script: Of each reading the answers with their probabilities, the likeliest first; the last one is repeated.
+        An answer stands in the first document that holds it, else in the first of all.
+    :param threshold: From which probability an answer is given.
+    """
+
+    def __init__(self, script: list[list[tuple[str, float]]], threshold: float = 0.6):
+        self.script = script
+        self.threshold = threshold
+
+    def to_dict(self) -> dict[str, Any]:
+        return default_to_dict(self, script=self.script, threshold=self.threshold)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> ScriptedReader:
+        return default_from_dict(cls, data)
+
+    def read(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
+        with _lock:
+            calls = CALLS.setdefault("reader", [])
+            calls.append({"question": question, "titles": [document.meta["title"] for document in documents]})
+            found = self.script[min(len(calls), len(self.script)) - 1]
+        if not documents:
+            return []
+        return [_candidate(text, probability, documents) for text, probability in found]
+
+    async def read_async(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
+        return self.read(question, documents)
+
+
+def _candidate(text: str, probability: float, documents: Sequence[Document]) -> Candidate:
+    document = next((one for one in documents if text in (one.content or "")), documents[0])
+    return Candidate(text, "span", document, document.content or "", probability)
 
 
 @component

@@ -45,7 +45,7 @@ def stages() -> dict[str, Any]:
     ("stage", "heavy"),
     [
         ("help", "haystack numpy fastapi openai httpx tantivy yaml matplotlib scipy"),
-        ("model", "openai xllamacpp"),
+        ("model", "openai xllamacpp onnxruntime tokenizers xgboost"),
         ("dense", "sentence_transformers lancedb torch"),
     ],
 )

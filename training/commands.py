@@ -19,19 +19,23 @@ def judge(
         typer.Option(metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions and their corpus; may be given again."),
     ],
     output: Annotated[Path, typer.Option(metavar="FILE.json", help="The trees, for `trees` of the judge.")],
+    home: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.jsonl", help="Questions over passages of long texts, for files of one's own."),
+    ] = None,
     seed: Annotated[int, typer.Option(help="The same files and seed give the same trees.")] = 7,
 ) -> None:
-    """Train the trees that judge whether to switch to another source."""
-    from rich.console import Console
-
+    """Train the trees that judge whether to switch to another source; started again, it goes on where it stopped."""
     from prefrag.training.dataset import Dataset
     from prefrag.training.judge_classifier import train_judge
 
-    with Console(stderr=True).status("Reading") as status:
-        trained = train_judge([Dataset.parse(each) for each in dataset], output, seed, on_progress=status.update)
-    typer.echo("Right verdicts on held-back questions, by trees that have not seen them:")
+    sets = [Dataset.parse(each) for each in dataset]
+    trained = train_judge(sets, output, seed, home, on_progress=lambda line: typer.echo(line, err=True))
+    typer.echo(
+        "Held-back questions, by trees that have not seen them: right verdicts; needed passages that they leave:"
+    )
     for part in trained.held_back:
-        typer.echo(f"  {part.dataset}: {part.classifier:.1%} ({part.steps} steps)")
+        typer.echo(f"  {part.dataset}: {part.classifier:.1%}; {part.left:.1%} ({part.steps} steps)")
     typer.echo(
         f"Trained on {trained.questions} questions ({trained.steps} steps) in {trained.seconds:.0f} s.\n"
         f"To use them, set {trained.output} as `trees` of the TreeJudge (yaml_pipelines/prefrag_classifier.yaml)."

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from prefrag.components.agent.open_queries import open_queries
+from prefrag.components.agent.next_query import next_query
 from prefrag.components.reader.reader import Candidate
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks
 from prefrag.components.state.state import Action, Evidence, Label, State, Step, identity
 
 FROM_MEMORY = "This method answers from the memory of a language model, and there is none."
+NOT_READ = (
+    "Without a language model only questions in English are answered, and only where a passage states the answer."
+)
 
 
 def take_reader_step(
@@ -27,16 +30,17 @@ def take_reader_step(
     """
     best = candidates[0] if candidates else None
     is_sure = best is not None and best.probability >= threshold
-    queries = [] if must_answer or is_sure else open_queries(state)
-    if queries:
-        return state.with_step(Step(Action.SEARCH, tool=tool, query=queries[0]))
+    if not must_answer and not is_sure and (query := next_query(state)):
+        return state.with_step(Step(Action.SEARCH, tool=tool, query=query))
     if not must_answer and not is_sure:
         return state.with_step(Step(Action.NONE))
     if must_answer and not state.observed and not state.searches:
         state = state.with_event("without_model", text=FROM_MEMORY)
+    elif must_answer and best is None and state.observed:
+        state = state.with_event("without_model", text=NOT_READ)
     step = Step(Action.ANSWER, withheld=not is_sure, probability=best.probability if best else 0.0)
     if best is not None:
-        evidence = Evidence(best.document, best.sentence, state.question)
+        evidence = tuple(Evidence(one.document, one.sentence, state.question) for one in candidates)
         answer, label = best.text + _mark(best, state), Label.CORRECT if is_sure else None
         step = replace(step, answer=answer, label=label, evidence=evidence)
     state = state.with_step(step)

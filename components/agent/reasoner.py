@@ -79,7 +79,7 @@ class Reasoner:
         :param reply_format: ``text`` is the papers' format; ``json`` is constrained by a schema, for small models;
             ``guided`` also gives a choice of queries, for the smallest; ``tools`` is the function calling of the chat
             API; ``tags`` is what models trained by reinforcement to search write (Search-R1, ReSearch); ``auto`` takes
-            ``guided`` for the embedded model and ``text`` for a model server.
+            ``guided`` for a GGUF file and ``text`` for a model server.
         :param tools: The actions that are advertised: name, description, and the source that each stands for (none:
             the router chooses). By default the paper's single ``Search_Engine``.
         :param answer_format: What a final answer looks like, in words; None for that of the run's ``answer_type``
@@ -94,7 +94,7 @@ class Reasoner:
             training; needs a server that supports ``continue_final_message`` (vLLM, SGLang, llama.cpp). False sends it
             in the user's message.
         :param cite: Request the marks of the passages behind the answer, where the run's ``prompts`` are ``product``;
-            never from the embedded model or the models that ``tags`` is for, which were not trained to give them.
+            never from a GGUF file or the models that ``tags`` is for, which were not trained to give them.
         :param commonsense: Allow thoughts to add commonsense knowledge (MSPR, III.B), where the run's ``prompts`` are
             ``paper``.
         :raises ValueError: For an unknown format or tag, no tools, or a prompt file that does not exist.

@@ -157,8 +157,8 @@ class EmbeddedChatGenerator:
 
     def _timeout_error(self) -> TimeoutError:
         return TimeoutError(
-            f"The model in this process did not reply within {self.timeout:g} seconds, its queue included: raise `timeout`, "
-            f"send fewer calls at once, {_INSTEAD}."
+            f"The model in this process did not reply within {self.timeout:g} seconds, its queue included: raise "
+            f"`timeout`, send fewer calls at once, {_INSTEAD}."
         )
 
     def _body(self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None) -> dict[str, Any]:

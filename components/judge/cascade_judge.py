@@ -79,4 +79,5 @@ class CascadeJudge:
         return replace(verdict, score=by_trees.score), state
 
     def _is_unsure(self, verdict: Verdict) -> bool:
-        return verdict.score is not None and self.unsure_from < verdict.score < self.unsure_to
+        # Without a score the trees do not know such passages.
+        return verdict.score is None or self.unsure_from < verdict.score < self.unsure_to

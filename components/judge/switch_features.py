@@ -33,6 +33,7 @@ _OF_STEP = (
     "asks_how_many",
     "shown_covers_query",
     "shown_title_in_query",
+    "distinct_titles",
 )
 _OF_PASSAGE = (
     "covers_query",
@@ -65,6 +66,7 @@ _OF_PASSAGE = (
     "title_covered_by_observed",
     "title_observed",
     "mentions_observed_title",
+    "same_title",
     "years",
     "words",
 )
@@ -79,7 +81,13 @@ _AHEAD = (
     "title_covers_query",
     "title_covered_by_query",
 )
-FEATURES = (*_OF_STEP, *_OF_PASSAGE, "rank", "rank_among_fresh", *(f"ahead_{name}" for name in _AHEAD))
+FEATURES = (*_OF_STEP, *_OF_PASSAGE, "shown", "rank", "rank_among_fresh", *(f"ahead_{name}" for name in _AHEAD))
+# The features of the texts, whatever the number of passages and searches that are set.
+TEXT_FEATURES = tuple(
+    name
+    for name in FEATURES
+    if name not in ("step", "first_fresh", "rank", "rank_among_fresh") and not name.endswith("_passages")
+)
 _ABSENT = -1.0
 _PARENTHESIS = re.compile(r"\s*\([^()]*\)\s*$")
 _WORD = re.compile(r"\w+")
@@ -116,17 +124,18 @@ def switch_features(
     step: int,
     statistics: TermStatistics | None = None,
 ) -> list[dict[str, float]]:
-    """Compute the features of each retrieved passage that has not been shown, words weighted by how rare they are.
+    """Compute the features of each retrieved passage, words weighted by how rare they are.
 
-    No feature depends on the scores of the retriever, which have a different meaning in each engine.
+    A passage that has been shown may still hold what is asked next, so it is described too. No feature depends on the
+    scores of the retriever, which have a different meaning in each engine.
 
     :param question: The original question.
     :param query: The query of the search.
     :param new: The passages that have just been found, best first.
-    :param observed: The passages that have been shown.
+    :param observed: The passages that have been shown, of which some may have been found again.
     :param step: The number of searches before this one.
     :param statistics: See :func:`term_weights`; also analyses the texts.
-    :returns: For each of the new passages that has not been shown, in order, a value for each of :data:`FEATURES`;
+    :returns: For each of the passages found, in order, a value for each of :data:`FEATURES`;
         shares are from 0 to 1, and a feature that does not apply is -1.
     """
     texts = _Texts(question, query, new, observed, statistics)
@@ -145,14 +154,15 @@ def switch_features(
         "shown_title_in_query": max((measure["title_in_query"] for measure in again), default=_ABSENT),
     }
     described = []
-    for rank_among_fresh, place in enumerate(fresh):
+    for place, measure in enumerate(measures):
         others = [measures[other] for other in fresh if other != place]
         values = {
             **overall,
-            **measures[place],
+            **measure,
+            "shown": float(place not in fresh),
             "rank": float(place),
-            "rank_among_fresh": float(rank_among_fresh),
-            **{f"ahead_{name}": _ahead(name, measures[place], others) for name in _AHEAD},
+            "rank_among_fresh": float(fresh.index(place)) if place in fresh else _ABSENT,
+            **{f"ahead_{name}": _ahead(name, measure, others) for name in _AHEAD},
         }
         described.append({name: values[name] for name in FEATURES})
     return described
@@ -199,6 +209,7 @@ class _Texts:
         self.spoken_titles = [_normalise_title(document) for document in new]
         self.spoken_passages = [_normalise(passage_text(document)) for document in new]
         self.whole_titles = [_normalise(_title(document)) for document in new]
+        self.titled = bool(new) and all(title.strip() for title in self.whole_titles)
         self.names = {name.lower() for name in _NAME.findall(query)} - _FIRST_WORDS
         self.whole_names = _whole_names(query)
         self.added_names = [name for name in self.whole_names if name not in self.spoken_question]
@@ -220,6 +231,8 @@ class _Texts:
             "observed_titles_in_question": float(sum(title in self.spoken_question for title in self.observed_titles)),
             "query_is_question": float(self.spoken_query == self.spoken_question),
             **{name: float(not wanted.isdisjoint(self.spoken_query.split())) for name, wanted in _ASKS.items()},
+            # Files that were cut into passages give several of them one title; an encyclopedia does not.
+            "distinct_titles": len({*self.whole_titles}) / len(self.whole_titles) if self.titled else _ABSENT,
         }
 
     def measure(self, place: int) -> dict[str, float]:
@@ -263,9 +276,21 @@ class _Texts:
             "title_covered_by_observed": self._share(self.seen, title),
             "title_observed": float(spoken in self.observed_titles),
             "mentions_observed_title": float(any(t in self.spoken_new[place] for t in self.observed_titles)),
+            "same_title": self._share_of_title(place),
             "years": float(self.years[place]),
             "words": float(self.lengths[place]),
         }
+
+    def _share_of_title(self, place: int) -> float:
+        """Compute the share of the other passages found that have the title of this one.
+
+        :param place: The position among the new passages, from 0.
+        :returns: The share, from 0 to 1; -1 where the passage has no title.
+        """
+        title = self.whole_titles[place]
+        if not title.strip():
+            return _ABSENT
+        return (self.whole_titles.count(title) - 1) / max(1, len(self.whole_titles) - 1)
 
     def _share_of_pairs(self, place: int) -> float:
         """Compute the share, by weight, of the query's pairs of neighbouring words that a passage contains.

@@ -15,6 +15,8 @@ from prefrag.components.state.state import Action, State, Verdict
 from prefrag.components.text.term_statistics import TermStatistics
 from prefrag.components.trees import BoostedTrees, load_trees
 
+COST_OF_LEAVING = 2.0
+_ROUNDING = 1e-6
 SHIPPED_TREES = Path(__file__).parent / "switch_trees.json"
 
 
@@ -22,16 +24,41 @@ def keep_probability(trees: BoostedTrees, features: Sequence[Mapping[str, float]
     """Estimate how likely at least one passage is needed, from the trees' estimate for each.
 
     :param trees: Trees over :data:`FEATURES`.
-    :param features: The features of each new passage, from :func:`switch_features`.
-    :returns: The probability, from 0 to 1; 0 where no passage is new.
+    :param features: The features of each passage found, from :func:`switch_features`.
+    :returns: The probability, from 0 to 1; 0 where nothing was found.
     """
     return 1 - math.prod(1 - needed for needed in trees.probabilities([as_row(passage) for passage in features]))
 
 
-class TreeJudge:
-    """Judge with boosted trees, in milliseconds, how likely one of the passages is new and needed.
+def find_unknown(trees: BoostedTrees, features: Sequence[Mapping[str, float]]) -> str | None:
+    """Find a feature whose value is unlike all that the trees have learnt from, so that their estimate is a guess.
 
-    It replaces models that are too small to judge, or too slow.
+    :param trees: Trees over :data:`FEATURES`, with the ranges of their training.
+    :param features: The features of each passage found, from :func:`switch_features`.
+    :returns: The feature, its value and the range; None where all are known.
+    """
+    for name, (least, most) in trees.ranges.items():
+        for passage in features:
+            # A share may pass 1 by what floats are rounded to.
+            if not least - _ROUNDING <= passage[name] <= most + _ROUNDING:
+                return f"{name} is {passage[name]:g}, outside of {least:g} to {most:g}"
+    return None
+
+
+def least_probability(cost_of_leaving: float) -> float:
+    """Compute from which probability on leaving the preferred source costs more than it is worth.
+
+    :param cost_of_leaving: See :class:`TreeJudge`.
+    :returns: The probability, from 0 to 1, that what was found is needed.
+    """
+    return 1 / (1 + cost_of_leaving)
+
+
+class TreeJudge:
+    """Judge with boosted trees, in milliseconds, how likely one of the passages is needed.
+
+    It replaces models that are too small to judge, or too slow. Where the passages are unlike all that the trees have
+    learnt from, they are kept.
 
     ```python
     from haystack import Document
@@ -41,33 +68,42 @@ class TreeJudge:
     found = (Document(content="Heiberg's son was Johan.", meta={"title": "Heiberg"}),)
     step = Step(Action.SEARCH, searches=(Search("local", "Heiberg's son", found),))
     state = State("Who married Heiberg's son?", RunSettings(sources=("local",), preferred="local"), steps=(step,))
-    print(TreeJudge().probability(state))
+    print(TreeJudge().estimate(state))
     ```
     """
 
-    def __init__(self, trees: str | None = None, term_statistics: TermStatistics | None = None, threshold: float = 0.5):
+    def __init__(
+        self,
+        trees: str | None = None,
+        term_statistics: TermStatistics | None = None,
+        cost_of_leaving: float = COST_OF_LEAVING,
+    ):
         """Set up the judge.
 
         :param trees: A file that ``prefrag train judge`` has written; by default the trees that are shipped.
         :param term_statistics: The analysis and the frequencies of words: the embedded store, or the Elasticsearch
             retriever; without one all words of four letters and more have the same weight.
-        :param threshold: The probability, 0 to 1, from which the passages are kept.
+        :param cost_of_leaving: How many needless searches at home a needless switch costs: the passages are left where
+            the probability that none is needed is over ``cost / (1 + cost)``. With 0 doubt leaves, with infinity
+            nothing does.
         :raises ValueError: When a setting is out of range.
         """
         if trees is not None and not trees:
             raise ValueError("trees is empty: give the file of the trees, or null for the shipped ones.")
-        if not 0 <= threshold <= 1:
-            raise ValueError(f"threshold is {threshold}: set it between 0 and 1.")
+        if not cost_of_leaving >= 0:
+            raise ValueError(f"cost_of_leaving is {cost_of_leaving}: set it to 0 or more.")
         self.trees = trees
         self.term_statistics = term_statistics
-        self.threshold = threshold
+        self.cost_of_leaving = cost_of_leaving
 
     def to_dict(self) -> dict[str, Any]:
         """Write the judge as a block of the pipeline's YAML.
 
         :returns: Its class and its settings as plain values.
         """
-        return default_to_dict(self, trees=self.trees, term_statistics=self.term_statistics, threshold=self.threshold)
+        return default_to_dict(
+            self, trees=self.trees, term_statistics=self.term_statistics, cost_of_leaving=self.cost_of_leaving
+        )
 
     def warm_up(self) -> None:
         """Load the trees.
@@ -84,12 +120,15 @@ class TreeJudge:
         :returns: The verdict, and the state as it was.
         :raises TreesMissing: When there are no trees.
         """
-        probability = self.probability(state)
+        probability, unknown = self.estimate(state)
+        least = least_probability(self.cost_of_leaving)
+        if unknown and self.cost_of_leaving:
+            analysis = f"Kept, because the trees have not learnt from passages like these: {unknown}."
+            return Verdict(True, "classifier", analysis), state
         analysis = (
-            f"A passage that is new and needed is among them with a probability of {probability:.0%} "
-            f"(kept from {self.threshold:.0%})."
+            f"A passage that is needed is among them with a probability of {probability:.0%} (kept from {least:.0%})."
         )
-        return Verdict(probability >= self.threshold, "classifier", analysis, score=round(probability, 4)), state
+        return Verdict(probability >= least, "classifier", analysis, score=round(probability, 4)), state
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
         """Judge as :meth:`judge` does, without blocking the event loop.
@@ -101,11 +140,11 @@ class TreeJudge:
         # In a thread, because the statistics may come from a server.
         return await asyncio.to_thread(self.judge, state)
 
-    def probability(self, state: State) -> float:
-        """Estimate how likely the last search found a passage that is needed and has not been shown.
+    def estimate(self, state: State) -> tuple[float, str | None]:
+        """Estimate how likely the last search found a passage that is needed.
 
         :param state: The state after a search.
-        :returns: The probability, from 0 to 1.
+        :returns: The probability, from 0 to 1; and where it is a guess, what is unlike the training.
         :raises TreesMissing: When there are no trees.
         """
         search = state.step.searches[-1]
@@ -113,7 +152,8 @@ class TreeJudge:
         features = switch_features(
             state.question, search.query, search.documents, state.observed, earlier, self.term_statistics
         )
-        return keep_probability(self._load(), features)
+        trees = self._load()
+        return keep_probability(trees, features), find_unknown(trees, features)
 
     def _load(self) -> BoostedTrees:
         return load_trees(Path(self.trees) if self.trees else SHIPPED_TREES, FEATURES)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,12 +17,14 @@ from haystack import Document, default_from_dict, default_to_dict
 
 from prefrag.components.reader import span_features, sure_features, yes_no_features
 from prefrag.components.reader.dated_choice import choose_by_date
+from prefrag.components.reader.document_choice import choose_documents
 from prefrag.components.reader.encoder_scores import EncoderScores, Scored
 from prefrag.components.reader.question_form import asks_beyond_spans, asks_yes_no, looks_english
 from prefrag.components.reader.reader import Candidate, ReaderMissing
 from prefrag.components.reader.reader_input import encode, load_tokenizer, passage_text
 from prefrag.components.reader.span_features import WordWeight, question_cover, word_weights
 from prefrag.components.reader.sure_features import answer_shares, rank_answers
+from prefrag.components.text.sentences import sentence_at, split_sentences
 from prefrag.components.trees import load_trees
 
 SHIPPED_READER = Path(__file__).parent / "shipped"
@@ -32,7 +33,6 @@ SPAN_TREES, YES_NO_TREES, SURE_TREES = "span_trees.json", "yes_no_trees.json", "
 _PASSAGES_TOGETHER = 5
 # Inputs of the encoder whose scores are kept, some 20 kB each: those of the runs in progress.
 _KEPT = 256
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])")
 
 Passage = tuple[str, str]
 
@@ -98,7 +98,7 @@ class ExtractiveReader:
         self,
         model: str | None = None,
         threshold: float | None = None,
-        max_documents: int = 15,
+        max_documents: int = 5,
         threads: int = 1,
         candidates: int = 5,
     ):
@@ -107,7 +107,8 @@ class ExtractiveReader:
         :param model: A folder that ``prefrag train reader`` has written; by default the reader that is shipped.
         :param threshold: The probability from which an answer is given, from 0 to 1; by default that of the model's
             card.
-        :param max_documents: The most documents that are read, the first ones.
+        :param max_documents: The most documents that are read, as many as in training; of more, those in the best
+            pairs.
         :param threads: The number of threads of the encoder.
         :param candidates: The most candidates of a question.
         :raises ValueError: When a setting is invalid.
@@ -176,15 +177,18 @@ class ExtractiveReader:
             in English, or it asks for what no document states: a difference, a count over documents, a task.
         :raises ReaderMissing: See :meth:`warm_up`.
         """
-        documents = [one for one in documents if (one.content or "").strip()][: self.max_documents]
+        documents = [one for one in documents if (one.content or "").strip()]
         if not documents or not looks_english(question) or asks_beyond_spans(question):
             return []
+        documents = choose_documents(question, documents, self.max_documents)
         passages = [(str(one.meta.get("title") or ""), one.content or "") for one in documents]
         if asks_yes_no(question):
             return self._read_yes_no(question, documents, passages)
         if (choice := choose_by_date(question, passages)) is not None:
-            text = passages[choice.dated][1]
-            sentence, probability = _sentence_at(text, choice.begin), self._loaded().card.dated_choice
+            # The date may stand in the passage of another, such as the director of the film that is chosen.
+            begin = choice.begin if choice.dated == choice.place else -1
+            sentence = self._find_sentence(question, passages[choice.place][1], begin)
+            probability = self._loaded().card.dated_choice
             return [Candidate(choice.name, "span", documents[choice.place], sentence, probability)]
         return self._read_spans(question, documents, passages)
 
@@ -231,9 +235,15 @@ class ExtractiveReader:
         for (place, _), share in zip(ranked[: self.candidates], shares, strict=False):
             span = spans.candidates[place]
             probability = sure if not found else min(sure, share * min(1.0, left))
-            sentence = _sentence_at(passage_text(*passages[span.passage]), span.begin)
+            title, text = passages[span.passage]
+            begin = span.begin - (len(passage_text(title, text)) - len(text))
+            sentence = self._find_sentence(question, text, begin)
             found.append(Candidate(span.text, "span", documents[span.passage], sentence, probability))
         return found
+
+    def _find_sentence(self, question: str, text: str, begin: int) -> str:
+        # What stands before the text is its title, which states nothing by itself.
+        return sentence_at(text, begin) if begin >= 0 else _best_sentence(question, [("", text)], self.weight)[1]
 
     def _read_yes_no(
         self, question: str, documents: Sequence[Document], passages: Sequence[Passage]
@@ -293,15 +303,6 @@ def read_card(file: Path) -> ReaderCard:
     return ReaderCard(float(card["threshold"]), float(card["dated_choice"]))
 
 
-def _sentence_at(text: str, place: int) -> str:
-    begin = 0
-    for match in _SENTENCE.finditer(text):
-        if match.end() > place:
-            return text[begin : match.start()].strip()
-        begin = match.end()
-    return text[begin:].strip()
-
-
 def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeight) -> tuple[int, str]:
     """Find the sentence with most of the question's words.
 
@@ -310,5 +311,5 @@ def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeigh
     :param weight: The weight of a word.
     :returns: The place of its passage, and the sentence.
     """
-    sentences = [(place, one.strip()) for place, (_, text) in enumerate(passages) for one in _SENTENCE.split(text)]
+    sentences = [(place, one) for place, (_, text) in enumerate(passages) for one in split_sentences(text)]
     return max(sentences, key=lambda one: question_cover(question, [("", one[1])], weight)[0])

@@ -99,7 +99,8 @@ class Verdict(_Value):
     :param status: True keeps the documents, False switches to another source.
     :param judged_by: ``model``, ``classifier``, ``first_step``, ``nothing_found`` or ``no_other_source``.
     :param analysis: The reason.
-    :param score: The probability that trees estimate, from 0 to 1; None for other judges.
+    :param score: The probability that trees estimate, from 0 to 1; None for other judges, and where the passages are
+        unlike all that the trees have learnt from.
     :param parsed: False when the model's verdict could not be read and the setting decided.
     """
 
@@ -207,7 +208,7 @@ class Step(_Value):
     :param forced: Whether the model had to answer because the steps were used up.
     :param probability: How likely the answer of a reader is right, from 0 to 1; None for the answer of a model.
     :param withheld: Whether the answer is a guess that is not given, because it is not likely enough.
-    :param evidence: The sentence of a passage that carries the answer of a reader.
+    :param evidence: The sentences that carry the answer of a reader and its other candidates, the likeliest first.
     :param searches: The retrievals made for this step.
     :param verdict: The judge's verdict on the first of them.
     :param source: The source (or sources, joined by ``+``) whose documents were kept.
@@ -231,7 +232,7 @@ class Step(_Value):
     forced: bool = False
     probability: float | None = None
     withheld: bool = False
-    evidence: Evidence | None = None
+    evidence: tuple[Evidence, ...] = ()
     searches: tuple[Search, ...] = ()
     verdict: Verdict | None = None
     source: str | None = None

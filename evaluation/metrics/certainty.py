@@ -13,12 +13,12 @@ NEAR = 0.8
 
 
 def is_withheld(result: Mapping[str, Any]) -> bool:
-    """Check whether a run ended well and gave no answer, because a reader was not sure of one.
+    """Check whether a run ended well and gave no answer, because a reader or the pipeline was not sure of one.
 
     :param result: The result of a pipeline.
     :returns: Whether it did.
     """
-    return not result.get("answered", True) and result.get("probability") is not None
+    return bool(result.get("not_found"))
 
 
 def is_right(question: Question, answer: str) -> bool:

@@ -14,7 +14,7 @@ def counts(result: Mapping[str, Any]) -> dict[str, float]:
     :param result: The result of a pipeline, or the part of it that a broken run has.
     :returns: ``documents_per_question`` (given to the model, each once), ``llm_calls``, the five counts of retrievals
         of appendix A.6 of PrefRAG, ``prompt_tokens``, ``completion_tokens``, ``forced`` (1 when the steps ran out),
-        ``not_found`` (1 when the pipeline states that the sources do not hold the answer), ``unparsable``,
+        ``not_found`` (1 when the pipeline gives no answer on purpose), ``unparsable``,
         ``unknown_actions`` (actions that do not exist) and ``failed_searches`` (that found nothing, or less,
         because of an error that the run survived).
     """

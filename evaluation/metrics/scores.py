@@ -16,8 +16,8 @@ from prefrag.evaluation.question import Question
 def score(question: Question, result: Mapping[str, Any]) -> dict[str, float]:
     """Score a result; each score is defined where it is worked out.
 
-    An empty answer scores 0 in everything, what was found included: such a run failed. Where the pipeline states that
-    the sources do not hold the answer, or a reader withholds its guess, the answer scores 0 and what was found counts.
+    An empty answer scores 0 in everything, what was found included: such a run failed. Where the reader or
+    the pipeline gives no answer on purpose, the answer scores 0 and what was found counts.
 
     :param question: The question with its gold answers and passages.
     :param result: The pipeline's result; empty when the run failed.

@@ -36,7 +36,7 @@ _RETRIEVERS = {
     "LinkedStages": "linked",
     "WebRetriever": "web",
 }
-_MODELS = ("LLM_BASE_URL", "LLM_MODEL", "LLM_GGUF", "JUDGE_BASE_URL", "JUDGE_MODEL")
+_MODELS = ("LLM_BASE_URL", "LLM_MODEL", "LLM_GGUF", "JUDGE_BASE_URL", "JUDGE_MODEL", "JUDGE_GGUF")
 # Variables that change a run and that are recorded nowhere else; those that the YAML reads are part of its digest.
 _MODEL_VARIABLES = tuple(f"PREFRAG_{role}_{name}" for role in ("LLM", "JUDGE") for name in ("CONTEXT", "STRUCTURED"))
 _INDEX_VARIABLES = (INDEX_VARIABLE, WEB_INDEX_VARIABLE, WEB_SWITCH)
@@ -81,7 +81,7 @@ def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:
     :param llm: What :func:`describe_model` returns.
     :returns: Whether one does.
     """
-    # An AutoJudge calls a server alone.
+    # An AutoJudge calls a server, or what is named for the judge.
     is_embedded = llm.get("kind") in (EMBEDDED, READER) and "judge" not in llm
     switches = [parameters_of(block) for block in blocks(pipeline) if block["type"] == _SWITCH]
     judging = [{class_of(block) for block in blocks(switch)} for switch in switches if switch.get("enabled", True)]
@@ -164,6 +164,8 @@ def _describe_environments(experiment: Experiment) -> dict[str, Any]:
         llm = {"kind": EMBEDDED, "model": Path(gguf).name} if gguf else {"kind": READER}
     if named["JUDGE_BASE_URL"] and experiment.gguf is None:
         llm["judge"] = {"base_url": _strip_secrets(named["JUDGE_BASE_URL"]), "model": named["JUDGE_MODEL"]}
+    elif named["JUDGE_GGUF"] and experiment.gguf is None:
+        llm["judge"] = {"kind": EMBEDDED, "model": Path(named["JUDGE_GGUF"]).name}
     return llm if experiment.seed is None else {**llm, "seed": experiment.seed}
 
 

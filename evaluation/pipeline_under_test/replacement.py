@@ -86,9 +86,10 @@ class Replacement:
         if self.store == "elasticsearch" and isinstance(statistics, dict) and statistics["type"] == STORE:
             parameters["term_statistics"] = self._make_elasticsearch_retriever()
         generator = parameters.get("chat_generator")
-        is_called = isinstance(generator, dict) and generator["type"] != RECORDED and not self._is_absent(generator)
-        if self._recording and kind != RECORDED and is_called:
-            parameters["chat_generator"] = self._wrap_in_recording(_model_name(generator), generator)
+        if self._recording and kind != RECORDED and isinstance(generator, dict):
+            is_called = generator["type"] != RECORDED and not self._is_absent(generator)
+            if is_called:
+                parameters["chat_generator"] = self._wrap_in_recording(_model_name(generator), generator)
         return {**block, "init_parameters": parameters}
 
     def _change_source(self, parameters: Block) -> Block:

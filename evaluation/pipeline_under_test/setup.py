@@ -142,7 +142,7 @@ class Setup:
         experiment = self.experiment
         changes: dict[str, str | None] = {}
         if experiment.llm == READER or experiment.gguf is not None or self._is_read_again:
-            changes |= {"PREFRAG_LLM_BASE_URL": None, "PREFRAG_JUDGE_BASE_URL": None}
+            changes |= dict.fromkeys(("PREFRAG_LLM_BASE_URL", "PREFRAG_JUDGE_BASE_URL", "PREFRAG_JUDGE_GGUF"))
             changes["PREFRAG_LLM_GGUF"] = None if experiment.gguf is None else str(experiment.gguf)
         elif experiment.server is not None:
             changes["PREFRAG_LLM_BASE_URL"] = experiment.server

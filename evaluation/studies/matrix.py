@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import math
 import multiprocessing
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,9 +50,9 @@ JUDGES: dict[str, tuple[str, dict[str, float]]] = {
     "cascade_40_60": ("cascade", {"unsure_from": 0.4, "unsure_to": 0.6}),
     "cascade_20_80": ("cascade", {"unsure_from": 0.2, "unsure_to": 0.8}),
     "cascade_10_90": ("cascade", {"unsure_from": 0.1, "unsure_to": 0.9}),
-    # Every probability reaches the one threshold, and none the other.
-    "always_true": ("tree_judge", {"threshold": 0.0}),
-    "always_false": ("tree_judge", {"threshold": 1.0}),
+    # Nothing is worth leaving for, or everything.
+    "always_true": ("tree_judge", {"cost_of_leaving": math.inf}),
+    "always_false": ("tree_judge", {"cost_of_leaving": 0.0}),
 }
 
 

@@ -129,6 +129,8 @@ class RunPrinter:
             return "green" if event.data.get("status") else "yellow"
         if event.kind == "reflection":
             return "yellow" if event.data.get("supplement") else "green"
+        if event.kind == "read":
+            return "bold" if event.data.get("given") else "dim"
         if event.kind == "found" and event.data.get("error"):
             return "red"
         return self.STYLES.get(event.kind, "")

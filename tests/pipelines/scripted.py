@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import yaml
@@ -41,6 +42,11 @@ def model(*script: str, name: str = "model", **settings: Any) -> dict[str, Any]:
     return {"type": "tests.fakes.ScriptedChatGenerator", "init_parameters": parameters}
 
 
+def reader(readings: list[list[tuple[str, float]]]) -> dict[str, Any]:
+    script = [[list(candidate) for candidate in candidates] for candidates in readings]
+    return {"type": "tests.fakes.ScriptedReader", "init_parameters": {"script": script}}
+
+
 def retriever(
     documents: dict[str, str], name: str, error: str | None = None, together_with: list[str] | None = None
 ) -> dict[str, Any]:
@@ -56,7 +62,7 @@ def retry_policy(**settings: Any) -> dict[str, Any]:
 def judge(shipped: dict[str, Any], verdicts: tuple[str, ...]) -> dict[str, Any]:
     """Write the shipped model judge with scripted verdicts; without verdicts, trees that keep everything."""
     if not verdicts:
-        return {"type": TREE_JUDGE, "init_parameters": {"threshold": 0.0}}
+        return {"type": TREE_JUDGE, "init_parameters": {"cost_of_leaving": math.inf}}
     settings = shipped["init_parameters"].get("model_judge", {}).get("init_parameters", {})
     return {"type": MODEL_JUDGE, "init_parameters": {**settings, "chat_generator": model(*verdicts, name="judge")}}
 
@@ -92,6 +98,7 @@ def script(
     replace: dict[str, Any] | None = None,
     model_settings: dict[str, Any] | None = None,
     together: bool = False,
+    readings: list[list[tuple[str, float]]] | None = None,
 ) -> dict[str, Any]:
     """Write the scripts that replace the model and the sources, for `load`.
 
@@ -103,10 +110,13 @@ def script(
     :param replace: Further parts to replace.
     :param model_settings: Further settings of the reasoner's model.
     :param together: Whether a source fails that is not searched at the same time as all others.
+    :param readings: What the reader finds in the place of a model, see :class:`tests.fakes.ScriptedReader`.
     """
     found = {"local": LOCAL, "web": WEB} if documents is None else documents
     components = read_block(YAML_PIPELINES / f"{pipeline}.yaml")["components"]
     parts: dict[str, Any] = {"ChatModel": model(*replies, **(model_settings or {}))}
+    if readings is not None:
+        parts = {"ExtractiveReader": reader(readings)}
     if any(class_of(block) == "RetrievalSource" for block in blocks(components)):
         parts |= {"RetrievalSource.fallback": None, "RetrievalSource.retry_policy": retry_policy()}
     for name, block in components.items():

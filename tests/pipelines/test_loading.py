@@ -57,7 +57,7 @@ def test_a_pipeline_that_is_not_there_is_named(name: str):
         ("preferred: local", "preferred: moon", "preferred source 'moon'"),
         ("on_doubt: keep", "on_doubt: guess", "on_doubt is 'guess'"),
         ("reflection: reply", "reflection: maybe", "reflection is 'maybe'"),
-        ("threshold: 0.5", "threshold: 50", "between 0 and 1"),
+        ("cost_of_leaving: 2", "cost_of_leaving: -1", "0 or more"),
         ("prefrag.components.rankers.title_match_ranker.TitleMatchRanker", "components.nowhere.Ranker", "nowhere"),
         ("judge.kept", "judge.maybe", "maybe"),
         ("connections:", "connections: [", "cannot be loaded"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from typing import Any
 
 import pytest
@@ -108,9 +109,9 @@ async def test_a_verdict_that_cannot_be_read_is_decided_by_the_setting_and_marke
     assert result["steps"][1]["verdict"]["parsed"] is False
 
 
-@pytest.mark.parametrize(("threshold", "source"), [(0.0, "local"), (1.0, "web")])
-async def test_trees_may_judge_without_a_model(threshold: float, source: str):
-    pipeline = scripted(search("alpha"), search("beta delta"), answer(), replace={"judge.judge.threshold": threshold})
+@pytest.mark.parametrize(("cost", "source"), [(math.inf, "local"), (0.0, "web")])
+async def test_trees_may_judge_without_a_model(cost: float, source: str):
+    pipeline = scripted(search("alpha"), search("beta delta"), answer(), replace={"judge.judge.cost_of_leaving": cost})
 
     result = await run(pipeline)
 
@@ -375,4 +376,5 @@ async def test_not_found_is_reported_with_that_setting():
 
     assert result["not_found"]
     assert result["guess"] == "1812"
-    assert result["nearest"][0] == "local-alpha"
+    assert (result["answer"], result["answered"], result["citations"]) == ("", False, [])
+    assert [one["id"] for one in result["evidence"]] == ["local-alpha"]

@@ -62,7 +62,7 @@ def test_the_settings_of_the_paper_are_the_defaults():
     judges = switch["judge"]["init_parameters"]
     assert not switch["judge_first_step"]
     assert judges["model_judge"]["init_parameters"]["on_doubt"] == "keep"
-    assert judges["tree_judge"]["init_parameters"]["threshold"] == 0.5
+    assert judges["tree_judge"]["init_parameters"]["cost_of_leaving"] == 2
 
 
 def test_the_elasticsearch_pipeline_differs_from_the_embedded_one_only_in_its_local_documents():

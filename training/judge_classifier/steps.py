@@ -38,8 +38,8 @@ class JudgedStep:
     :param query: The query.
     :param found: The passages that it found, best first.
     :param observed: The passages that had been shown.
-    :param features: The :func:`switch_features` of each passage not yet shown.
-    :param needed: Whether each of these passages is a gold one.
+    :param features: The :func:`switch_features` of each passage found.
+    :param needed: Whether each of these passages is needed.
     """
 
     question_id: str
@@ -53,7 +53,7 @@ class JudgedStep:
 
     @property
     def keep(self) -> bool:
-        """Whether the result was worth keeping: it has a gold passage that had not been shown."""
+        """Whether the result was worth keeping."""
         return any(self.needed)
 
 
@@ -128,7 +128,7 @@ def simulated_steps(
     :param most: Searches per question.
     :returns: The steps, question after question.
     """
-    local, web = _make_source(sources.local, top_k), _make_source(sources.web, top_k)
+    local, web = make_source(sources.local, top_k), make_source(sources.web, top_k)
     terms = RememberedTerms(sources.local)
     for question in questions:
         reduced = replace(question, decomposition=(), evidence_triples=()) if plain else question
@@ -150,7 +150,7 @@ def simulated_steps(
                 break
             tried.add(fold_words(query))
             found = local.run(query=query)["documents"]
-            new = tuple(document.id in needed for document in found if document.id not in observed)
+            new = tuple(document.id in needed and document.id not in observed for document in found)
             if found:
                 before = list(observed.values())
                 yield JudgedStep(
@@ -169,7 +169,7 @@ def simulated_steps(
                 observed.setdefault(document.id, document)
 
 
-def _make_source(store: TantivyDocumentStore, top_k: int) -> RetrievalSource:
+def make_source(store: TantivyDocumentStore, top_k: int) -> RetrievalSource:
     """Make a source that finds and ranks as the pipelines' embedded one does."""
     return RetrievalSource(
         "local",

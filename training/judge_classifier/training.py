@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import random
-from collections.abc import Callable, Iterator, Sequence
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from prefrag.components.judge.switch_features import FEATURES, as_row
-from prefrag.components.judge.tree_judge import keep_probability
-from prefrag.components.trees import BoostedTrees
+from prefrag.components.judge.switch_features import FEATURES, TEXT_FEATURES, as_row
+from prefrag.components.judge.tree_judge import COST_OF_LEAVING, find_unknown, keep_probability, least_probability
+from prefrag.components.trees import RANGES, BoostedTrees
+from prefrag.training.compute_once import compute_once
 from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
+from prefrag.training.judge_classifier.card import write_card
+from prefrag.training.judge_classifier.home import TITLES, home_steps, read_articles
+from prefrag.training.judge_classifier.results import HeldBack, JudgeTraining
 from prefrag.training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources
 from prefrag.training.tree_training import TreeTraining, leave_out
 
@@ -30,10 +38,8 @@ SETTINGS: dict[str, Any] = {
     "nthread": 1,
 }
 ROUNDS = 150
-# Switching away from a needed passage costs a run more than keeping a useless one, because the other source may lack
-# it as well, and it costs the more, the fewer searches are left.
-_NEEDED_COUNTS_FIRST, _NEEDED_COUNTS_LATER = 1.5, 2.0
 _HELD_BACK = 0.2
+HOME = "home"
 # A small dataset teaches more when its corpus is divided between the sources several times.
 _ENOUGH_QUESTIONS = 400
 _MOST_DIVISIONS = 4
@@ -53,46 +59,24 @@ class TrainingStep:
     measures: bool
 
 
-@dataclass(frozen=True)
-class HeldBack:
-    """The accuracy of trees on held-back questions of a dataset.
-
-    :param dataset: The name of the dataset.
-    :param steps: The number of their steps.
-    :param classifier: The share of steps, 0 to 1, that the trees decide correctly.
-    """
-
-    dataset: str
-    steps: int
-    classifier: float
-
-
-@dataclass(frozen=True)
-class JudgeTraining:
-    """The results of a training.
-
-    :param output: The file of the trees, which were then trained on all questions.
-    :param questions: The number of questions.
-    :param steps: The number of steps that the trees were trained on.
-    :param held_back: The earlier measurement on held-back questions, one per dataset.
-    :param seconds: The duration of all of it.
-    """
-
-    output: Path
-    questions: int
-    steps: int
-    held_back: tuple[HeldBack, ...]
-    seconds: float
-
-
 def train_judge(
-    datasets: Sequence[Dataset], output: Path, seed: int = 7, on_progress: Callable[[str], None] | None = None
+    datasets: Sequence[Dataset],
+    output: Path,
+    seed: int = 7,
+    home: Path | None = None,
+    on_progress: Callable[[str], None] | None = None,
 ) -> JudgeTraining:
     """Train the trees on the steps of simulated runs; the same files and seed give the same trees.
 
+    A training that was interrupted goes on from the last dataset that it had run; until it ends, a folder beside the
+    output keeps the steps.
+
     :param datasets: The datasets to train on, each with its own corpus.
-    :param output: The file to write, JSON; an existing one is replaced at the end of the training.
+    :param output: The file to write, JSON; an existing one is replaced at the end of the training. Its card stands
+        beside it, as ``.card.md``.
     :param seed: The seed of all draws.
+    :param home: Questions over single passages, for runs over files that were cut into many passages; see
+        :func:`read_articles`.
     :param on_progress: Called with a description of the current work.
     :returns: The results.
     :raises FileNotFoundError: When a file, or the folder of the output, is absent.
@@ -100,18 +84,28 @@ def train_judge(
         passages are absent, or all steps have the same verdict.
     """
     training = TreeTraining(datasets, output, on_progress)
+    work = training.output.with_name(f"{training.output.stem}-training")
+    runs: dict[str, Callable[[], Iterable[TrainingStep]]] = {
+        dataset.name: partial(training_steps, dataset, seed) for dataset in datasets
+    }
+    files = {dataset.name: (dataset.questions, dataset.corpus) for dataset in datasets}
+    if home is not None:
+        runs[HOME] = partial(home_training_steps, home, seed)
+        files[HOME] = (home, None)
     steps: list[TrainingStep] = []
     questions = 0
     held: set[tuple[str, str]] = set()
-    for dataset in datasets:
-        training.report(f"Running the questions of {dataset.name}")
-        own = list(training_steps(dataset, seed))
+    for number, (name, run) in enumerate(runs.items(), start=1):
+        training.report(f"Running the questions of {name} ({number} of {len(runs)})")
+        kept = work / f"{_fingerprint(name, seed, files[name])}.json"
+        own = [_read_step(record) for record in compute_once(kept, partial(_write_steps, run))]
+        training.report(f"{name}: {len(own)} steps")
         ids = sorted({one.step.question_id for one in own})
         random.Random(seed).shuffle(ids)
-        held |= {(dataset.name, key) for key in ids[: math.ceil(_HELD_BACK * len(ids))]}
-        questions += len(ids)
+        held |= {(name, key) for key in ids[: math.ceil(_HELD_BACK * len(ids))]}
+        questions += len({one.step.question for one in own})
         steps += own
-    training.report("Training the trees")
+    training.report("Training trees without the held-back questions, to measure them")
     back = [one for one in steps if (one.dataset, one.step.question_id) in held]
     rest = leave_out(steps, back, lambda one: one.step.question)
     back = [one for one in back if one.measures]
@@ -120,8 +114,27 @@ def train_judge(
         _measure(name, [one for one in back if one.dataset == name], trees)
         for name in dict.fromkeys(one.dataset for one in back)
     )
+    training.report("Training the trees on all questions")
     training.keep(fit(steps, seed))
-    return JudgeTraining(training.output, questions, len(steps), measured, training.seconds)
+    result = JudgeTraining(training.output, questions, len(steps), measured, training.seconds)
+    write_card(result, seed)
+    shutil.rmtree(work)
+    return result
+
+
+def home_training_steps(file: Path, seed: int) -> Iterator[TrainingStep]:
+    """Run pairs of questions about the same articles, under their titles, those of files, and none.
+
+    :param file: See :func:`read_articles`.
+    :param seed: The seed with which articles, passages and questions are drawn.
+    :returns: The steps; each is named by its article.
+    :raises FileNotFoundError: When the file is absent.
+    :raises ValueError: When the file cannot be read, or has too few articles.
+    """
+    articles = read_articles(file)
+    for number, titles in enumerate(TITLES):
+        for step in home_steps(articles, seed + number, titles=titles):
+            yield TrainingStep(HOME, step, measures=titles == "own" and step.step > 0)
 
 
 def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
@@ -157,7 +170,7 @@ def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
 def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
     """Train trees.
 
-    :param steps: The examples, one per new passage of each step; a dataset weighs the root of its number of steps.
+    :param steps: The examples, one per passage found in each step; a dataset weighs the root of its number of steps.
     :param seed: The seed of the draws of rows and columns.
     :returns: The trees, an ``xgboost.Booster``.
     :raises ValueError: When all steps have the same verdict.
@@ -176,7 +189,7 @@ def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
     scale = math.sqrt(len(steps) / len(sizes))
     weights = {name: scale / math.sqrt(size) for name, size in sizes.items()}
     passages = [
-        (as_row(features), needed, weights[one.dataset] * (_weigh_needed(one.step) if needed else 1))
+        (as_row(features), needed, weights[one.dataset])
         for one in steps
         for features, needed in zip(one.step.features, one.step.needed, strict=True)
     ]
@@ -187,13 +200,50 @@ def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
         feature_names=list(FEATURES),
         nthread=1,
     )
-    return xgboost.train({**SETTINGS, "seed": seed}, matrix, ROUNDS)
-
-
-def _weigh_needed(step: JudgedStep) -> float:
-    return _NEEDED_COUNTS_LATER if step.step else _NEEDED_COUNTS_FIRST
+    booster = xgboost.train({**SETTINGS, "seed": seed}, matrix, ROUNDS)
+    columns = dict(zip(FEATURES, zip(*(row for row, _, _ in passages), strict=True), strict=True))
+    ranges = {name: (min(columns[name]), max(columns[name])) for name in TEXT_FEATURES}
+    booster.set_attr(**{RANGES: json.dumps(ranges)})
+    return booster
 
 
 def _measure(name: str, steps: Sequence[TrainingStep], trees: BoostedTrees) -> HeldBack:
-    right = [one.step.keep == (keep_probability(trees, one.step.features) >= 0.5) for one in steps]
-    return HeldBack(name, len(steps), sum(right) / len(steps))
+    least = least_probability(COST_OF_LEAVING)
+    kept = [
+        find_unknown(trees, one.step.features) is not None or keep_probability(trees, one.step.features) >= least
+        for one in steps
+    ]
+    right = sum(one.step.keep == keeps for one, keeps in zip(steps, kept, strict=True))
+    needed = [keeps for one, keeps in zip(steps, kept, strict=True) if one.step.keep]
+    return HeldBack(name, len(steps), right / len(steps), needed.count(False) / len(needed) if needed else 0.0)
+
+
+def _fingerprint(name: str, seed: int, files: Iterable[Path | None]) -> str:
+    """Name the steps by all that they depend on, so that those of another training are not taken for them."""
+    parts: list[Any] = [name, seed, FEATURES]
+    for file in files:
+        parts.append(hashlib.sha256(file.read_bytes()).hexdigest() if file is not None else None)
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
+
+
+def _write_steps(run: Callable[[], Iterable[TrainingStep]]) -> list[dict[str, Any]]:
+    return [_write_step(one) for one in run()]
+
+
+def _write_step(one: TrainingStep) -> dict[str, Any]:
+    # The passages are not written: the trees learn from their features alone.
+    step = one.step
+    return {
+        "dataset": one.dataset,
+        "measures": one.measures,
+        "step": [step.question_id, step.question, step.step, step.query],
+        "rows": [as_row(features) for features in step.features],
+        "needed": step.needed,
+    }
+
+
+def _read_step(record: dict[str, Any]) -> TrainingStep:
+    features = tuple(dict(zip(FEATURES, row, strict=True)) for row in record["rows"])
+    key, question, number, query = record["step"]
+    step = JudgedStep(key, question, number, query, (), (), features, tuple(record["needed"]))
+    return TrainingStep(record["dataset"], step, record["measures"])

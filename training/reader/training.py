@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import random
 import shutil
@@ -26,6 +25,7 @@ from prefrag.components.reader.extractive_reader import (
 from prefrag.components.reader.question_form import asks_yes_no
 from prefrag.components.reader.reader_input import load_tokenizer
 from prefrag.evaluation.question import Question
+from prefrag.training.compute_once import compute_once
 from prefrag.training.dataset import Dataset
 from prefrag.training.reader.answers import (
     Given,
@@ -205,11 +205,7 @@ def _retrieved(
     datasets: Sequence[Dataset], work: Path, seed: int, report: Callable[[str], None]
 ) -> list[dict[str, list[str]]]:
     file = work / "retrieved.json"
-    if not file.exists():
-        part = file.with_suffix(".part")
-        part.write_text(json.dumps(retrieve_unseen(datasets, seed, report)), encoding="utf-8")
-        part.replace(file)
-    found = json.loads(file.read_text(encoding="utf-8"))
+    found = compute_once(file, lambda: retrieve_unseen(datasets, seed, report))
     absent = [one.name for one in datasets if one.name not in found]
     if absent:
         raise ValueError(f"{work} is of a training without {absent[0]}: give another output, or delete that folder.")

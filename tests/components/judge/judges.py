@@ -10,14 +10,14 @@ from tests.fakes import CALLS
 
 
 class FixedTrees(TreeJudge):
-    """Trees that give every search the same probability."""
+    """Trees that give every search the same probability, and may not know what they see."""
 
-    def __init__(self, probability: float, **settings: Any):
+    def __init__(self, probability: float, unknown: str | None = None, **settings: Any):
         super().__init__(**settings)
-        self._probability = probability
+        self._estimate = probability, unknown
 
-    def probability(self, state: State) -> float:
-        return self._probability
+    def estimate(self, state: State) -> tuple[float, str | None]:
+        return self._estimate
 
     def warm_up(self) -> None:
         CALLS.setdefault("warmed", []).append("trees")

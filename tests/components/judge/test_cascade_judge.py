@@ -29,6 +29,12 @@ async def test_calls_the_model_where_they_are_not_and_keeps_their_probability(st
         assert after.usage.llm_calls == {"judge": 1}
 
 
+def test_calls_the_model_where_the_trees_do_not_know_such_passages():
+    verdict, _ = CascadeJudge(FixedTrees(0.9, unknown="words is 900"), FixedJudge(False)).judge(JUDGED)
+
+    assert (verdict.status, verdict.judged_by) == (False, "model")
+
+
 async def test_the_asynchronous_way_is_as_sure():
     sure = CascadeJudge(FixedTrees(0.9), FixedJudge(False))
 

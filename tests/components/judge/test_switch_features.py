@@ -72,14 +72,25 @@ def test_a_title_is_found_as_whole_words_without_its_parenthesis():
     assert features("Who owns Betas?")[0]["title_in_query"] == 0
 
 
-def test_a_passage_that_has_been_shown_is_not_described_but_counts_as_shown():
-    assert features("Beta yard", new=[YARD], observed=[YARD], step=1) == []
-
-    (found,) = features("Beta yard", new=[YARD, AURORA], observed=[YARD], step=1)
+def test_a_passage_that_has_been_shown_is_described_as_shown():
+    again, found = features("Beta yard", new=[YARD, AURORA], observed=[YARD], step=1)
 
     assert (found["new_passages"], found["fresh_passages"], found["first_fresh"]) == (2, 1, 1)
     assert (found["shown_covers_query"], found["shown_title_in_query"]) == (1, 1)
-    assert (found["rank"], found["rank_among_fresh"]) == (1, 0)
+    assert (found["shown"], found["rank"], found["rank_among_fresh"]) == (0, 1, 0)
+    assert (again["shown"], again["rank"], again["rank_among_fresh"]) == (1, 0, -1)
+    assert again["ahead_covers_query"] > 0 == found["ahead_covers_query"], "each against the others that are new"
+
+
+def test_passages_of_one_file_share_its_title():
+    first, second, other = features(new=[document("a", title="tar"), document("b", title="tar"), document("c")])
+
+    assert (first["same_title"], second["same_title"], other["same_title"]) == (0.5, 0.5, 0)
+    assert first["distinct_titles"] == pytest.approx(2 / 3)
+    assert (features(new=[document("")])[0]["same_title"], features(new=[document("")])[0]["distinct_titles"]) == (
+        -1,
+        -1,
+    )
 
 
 def test_a_passage_of_another_source_with_the_id_of_an_observed_one_is_fresh():
@@ -183,6 +194,6 @@ def test_shares_are_shares(query: str, new: list[str], observed: list[str]):
 def test_the_rank_of_the_first_passage_that_is_new(order: tuple[int, int]):
     both = [YARD, AURORA]
 
-    (found,) = features(new=[both[place] for place in order], observed=[YARD], step=1)
+    found = features(new=[both[place] for place in order], observed=[YARD], step=1)
 
-    assert found["first_fresh"] == order.index(1)
+    assert [passage["first_fresh"] for passage in found] == [order.index(1)] * 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,8 @@ def after(*new: Any, observed: Any = SHOWN) -> State:
 
 
 class TestVerdict:
-    @pytest.mark.parametrize(("probability", "status"), [(0.6, True), (0.5, True), (0.49, False)])
-    def test_keeps_from_the_threshold_on(self, probability: float, status: bool):
+    @pytest.mark.parametrize(("probability", "status"), [(0.6, True), (0.34, True), (0.33, False)])
+    def test_leaves_only_where_needing_nothing_is_twice_as_likely(self, probability: float, status: bool):
         reached = after(WANTED)
 
         verdict, same = FixedTrees(probability).judge(reached)
@@ -35,8 +36,21 @@ class TestVerdict:
         assert f"{probability:.0%}" in verdict.analysis
         assert same is reached
 
-    def test_has_a_threshold_of_its_own(self):
-        assert not FixedTrees(0.6, threshold=0.7).judge(after(WANTED))[0].status
+    @pytest.mark.parametrize(
+        ("cost", "probability", "status"),
+        [(1, 0.5, True), (1, 0.49, False), (9, 0.1, True), (9, 0.09, False), (0, 0.99, False), (math.inf, 0.0, True)],
+    )
+    def test_the_dearer_leaving_is_the_less_suffices_to_stay(self, cost: float, probability: float, status: bool):
+        assert FixedTrees(probability, cost_of_leaving=cost).judge(after(WANTED))[0].status is status
+
+    def test_keeps_what_is_unlike_all_that_the_trees_have_learnt_from_and_says_so(self):
+        verdict, _ = FixedTrees(0.01, unknown="words is 900, outside of 5 to 400").judge(after(WANTED))
+
+        assert (verdict.status, verdict.judged_by, verdict.score) == (True, "classifier", None)
+        assert "words is 900, outside of 5 to 400" in verdict.analysis
+
+    def test_leaves_it_where_leaving_costs_nothing(self):
+        assert not FixedTrees(0.01, unknown="words is 900", cost_of_leaving=0).judge(after(WANTED))[0].status
 
     async def test_is_the_same_without_blocking(self):
         assert await FixedTrees(0.1).judge_async(after(WANTED)) == FixedTrees(0.1).judge(after(WANTED))
@@ -50,10 +64,19 @@ class TestProbability:
     def test_keeps_what_the_question_needs_and_leaves_what_it_does_not(self):
         judge = TreeJudge()
 
-        assert judge.probability(after(WANTED, OTHER)) > 0.5 > judge.probability(after(OTHER))
+        assert judge.estimate(after(WANTED, OTHER))[0] > 0.5 > judge.estimate(after(OTHER))[0]
 
-    def test_of_nothing_new_is_nothing(self):
-        assert TreeJudge().probability(after(WANTED, observed=WANTED)) == 0
+    def test_of_nothing_is_nothing(self):
+        assert TreeJudge().estimate(after())[0] == 0
+
+    def test_says_what_is_unlike_the_training(self):
+        long = document("Beta", content="Beta is a yard. " * 2_000)
+
+        _, unknown = TreeJudge().estimate(after(long))
+
+        assert unknown is not None
+        assert unknown.startswith("words is ")
+        assert TreeJudge().estimate(after(WANTED))[1] is None
 
     def test_counts_the_searches_that_went_before_and_no_other_replies(self, monkeypatch: pytest.MonkeyPatch):
         calls: list[tuple[Any, ...]] = []
@@ -63,7 +86,7 @@ class TestProbability:
         reached = after(WANTED)
         corrected = Step(Action.UNREADABLE, reply="?")
 
-        TreeJudge().probability(state(reached.steps[0], corrected, reached.steps[1]))
+        TreeJudge().estimate(state(reached.steps[0], corrected, reached.steps[1]))
 
         [(question, query, new, observed, step, _)] = calls
         assert (question, query, step) == (reached.question, "Beta yard prize", 1)
@@ -83,7 +106,7 @@ class TestProbability:
 
         statistics = Statistics()
 
-        TreeJudge(term_statistics=statistics).probability(after(WANTED))
+        TreeJudge(term_statistics=statistics).estimate(after(WANTED))
 
         assert "yard" in statistics.weighed
 
@@ -108,7 +131,11 @@ def test_a_file_that_is_absent_is_reported_before_the_first_question(tmp_path: P
 
 @pytest.mark.parametrize(
     ("settings", "message"),
-    [({"trees": ""}, "trees is empty"), ({"threshold": 50}, "threshold is 50: set it between 0 and 1")],
+    [
+        ({"trees": ""}, "trees is empty"),
+        ({"cost_of_leaving": -1}, "cost_of_leaving is -1: set it to 0 or more"),
+        ({"cost_of_leaving": math.nan}, "cost_of_leaving is nan"),
+    ],
 )
 def test_settings_that_make_no_sense_are_refused_in_words(settings: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):

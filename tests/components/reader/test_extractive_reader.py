@@ -32,6 +32,33 @@ def test_the_answer_stands_in_the_sentence_of_the_document_that_is_named(reader)
     assert found[0].sentence == "The hall opened in 1966 next to the harbour of Pellhaven."
 
 
+def test_an_answer_that_is_a_title_stands_in_the_sentence_that_speaks_to_the_question(reader):
+    found = reader.read("Which hall opened in 1966?", [HALL])
+
+    titled = next(one for one in found if one.text == "Calibration Hall")
+    assert titled.sentence == "The hall opened in 1966 next to the harbour of Pellhaven."
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Which film came out first, Kestrel Lamp or The Merlin Hour?",
+        "Which film has the director who died later, Kestrel Lamp or The Merlin Hour?",
+    ],
+)
+def test_the_sentence_of_a_choice_by_dates_is_one_of_its_own_document(reader, question):
+    titles = {
+        "Kestrel Lamp": "Kestrel Lamp is a 1931 silent film directed by Ada Voss.",
+        "The Merlin Hour": "The Merlin Hour is a drama film, directed by Otto Lind and released on 4 May 1938.",
+        "Ada Voss": "Ada Voss (3 March 1890 \u2013 2 June 1971) was a director.",
+        "Otto Lind": "Otto Lind (born 9 April 1884) was a director. He died in Brae on 1 May 1950.",
+    }
+    found = reader.read(question, [Document(content=text, meta={"title": title}) for title, text in titles.items()])
+
+    assert found[0].text == "Kestrel Lamp"
+    assert found[0].sentence == found[0].document.content == titles["Kestrel Lamp"]
+
+
 def test_a_question_for_yes_or_no_is_answered_so_with_a_sentence_as_evidence(reader):
     found = reader.read("Was the Calibration Hall opened next to a harbour?", [YARD, HALL])
 
@@ -72,10 +99,12 @@ def test_more_documents_than_fit_together_are_read_in_turns(reader):
     assert found[0].document is HALL
 
 
-def test_only_the_first_documents_are_read():
-    found = ExtractiveReader(max_documents=1).read("When did the Calibration Hall open?", [YARD, HALL])
+def test_of_more_documents_those_in_the_best_pairs_are_read():
+    others = [Document(content=f"The market of Aldmoor opened in {year}.") for year in range(1900, 1910)]
 
-    assert all(one.document is YARD for one in found)
+    found = ExtractiveReader(max_documents=2).read("Who opened the Ostermoor Shipyard?", [*others, HALL, YARD])
+
+    assert found[0].document is YARD
 
 
 async def test_it_reads_off_the_event_loop(reader):

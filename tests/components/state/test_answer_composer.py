@@ -250,15 +250,19 @@ class TestWhenUnsure:
             ({"label": None}, False),
         ],
     )
-    def test_say_so_states_that_the_sources_do_not_hold_the_answer(self, changes: dict[str, Any], unsure: bool):
+    def test_say_so_gives_the_sentences_and_the_guess_apart_in_the_place_of_an_answer(
+        self, changes: dict[str, Any], unsure: bool
+    ):
         reached = state(observed_step(document("alpha")), answer_step("1812", **changes))
 
         result = AnswerComposer(when_unsure="say_so").run(reached)["result"]
 
         assert result["not_found"] is unsure
         assert result["guess"] == ("1812" if unsure else None)
-        assert result["nearest"] == (["alpha"] if unsure else [])
-        assert (result["answer"] == "1812") is not unsure
+        assert result["answered"] is not unsure
+        assert [one["id"] for one in result["evidence"]] == (["alpha"] if unsure else [])
+        assert result["answer"] == ("" if unsure else "1812")
+        assert result["errors"] == []
 
     def test_by_default_the_user_gets_the_guess(self):
         reached = state(observed_step(document("alpha")), answer_step("1812", label=Label.INCORRECT))

@@ -55,6 +55,10 @@ def test_whether_a_model_judges_is_described(corpus: Path, dev: Path, monkeypatc
     assert not setup("prefrag", llm="reader").config["judged"], "the trees judge"
     monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", "http://localhost:8/v1")
     assert setup("prefrag").config["judged"]
+    monkeypatch.delenv("PREFRAG_JUDGE_BASE_URL")
+    monkeypatch.setenv("PREFRAG_JUDGE_GGUF", "/models/judge.gguf")
+    assert setup("prefrag").config["llm"]["judge"] == {"kind": "embedded", "model": "judge.gguf"}
+    assert setup("prefrag").config["judged"]
 
 
 def test_variables_that_change_a_run_are_described(corpus: Path, dev: Path, monkeypatch: pytest.MonkeyPatch):

@@ -173,8 +173,9 @@ class TestModel:
 
     @pytest.fixture
     def with_models(self, monkeypatch: pytest.MonkeyPatch):
-        for name, value in {"LLM_BASE_URL": SERVER["llm"], "JUDGE_BASE_URL": SERVER["llm"], "LLM_GGUF": "a"}.items():
-            monkeypatch.setenv(f"PREFRAG_{name}", value)
+        for role in ("LLM", "JUDGE"):
+            monkeypatch.setenv(f"PREFRAG_{role}_BASE_URL", SERVER["llm"])
+            monkeypatch.setenv(f"PREFRAG_{role}_GGUF", "a")
 
     @pytest.mark.usefixtures("with_models")
     def test_a_reader_answers_without_any_model_whatever_the_environment(self, corpus: Path, dev: Path):
@@ -195,6 +196,7 @@ class TestModel:
         with ready.environment():
             assert {name for name in os.environ if name.endswith("_BASE_URL")} == set()
             assert os.environ["PREFRAG_LLM_GGUF"] == str(file)
+            assert "PREFRAG_JUDGE_GGUF" not in os.environ
         assert os.environ["PREFRAG_LLM_GGUF"] == "a"
         assert ready.config["llm"] == {"kind": "embedded", "model": "small.gguf"}
 

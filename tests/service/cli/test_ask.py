@@ -113,10 +113,33 @@ class TestAsk:
 
         assert "From my file" in prefrag("ask", QUESTION, "--pipeline", tmp_path / "mine.yaml").stdout
 
-    def test_a_small_model_is_called_what_it_is(self, script_pipeline: Callable[..., None]):
-        script_pipeline(answer(), model_settings={"is_embedded": True})
+    def test_that_there_is_no_model_is_noticed_once(self, script_pipeline: Callable[..., None]):
+        script_pipeline(readings=[[("Beta", 0.9)]], verdicts=())
 
-        assert "PREFRAG_LLM_BASE_URL" in prefrag("ask", QUESTION).stdout
+        assert prefrag("ask", QUESTION).stdout.count("PREFRAG_LLM_BASE_URL") == 1
+
+    def test_with_a_model_nothing_is_noticed(self, ask: Ask):
+        assert "PREFRAG_LLM" not in ask().stdout
+
+    def test_without_an_answer_it_shows_what_it_found_and_ends_well(self, script_pipeline: Callable[..., None]):
+        script_pipeline(readings=[[("Beta", 0.2)]], verdicts=())
+
+        result = prefrag("ask", QUESTION, "--source", "local")
+
+        assert result.exit_code == 0
+        assert "Read: Beta [1] (20% likely, an answer is given from 60%)" in result.stdout
+        assert "\nFound, not answered.\n  [1] alpha: Alpha was built by Beta.\n" in result.stdout
+        assert "\nA guess (20% likely): Beta\n" in result.stdout
+        assert "no model call" in result.stdout
+
+    def test_the_json_has_it_too(self, script_pipeline: Callable[..., None]):
+        script_pipeline(readings=[[("Beta", 0.2)]], verdicts=())
+
+        result = prefrag("ask", QUESTION, "--json", "--source", "local")
+
+        shown = json.loads(result.stdout)
+        assert (shown["answer"], shown["answered"], shown["guess"]) == ("", False, "Beta")
+        assert shown["evidence"][0]["sentence"] == "Alpha was built by Beta."
 
     def test_text_of_strangers_cannot_steer_the_terminal(self, ask: Ask):
         assert "\x1b" not in ask(script=(answer("19\x1b[31m74"),)).stdout

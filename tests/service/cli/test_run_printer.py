@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 from typing import Any
 
+import pytest
 from rich.console import Console
 
 from prefrag.components.state.state import Event
 from prefrag.service.cli.run_printer import RunPrinter
 
-RESULT = {"answer": "1974", "label": "CORRECT", "documents": [], "errors": []}
+RESULT = {"answer": "1974", "answered": True, "label": "CORRECT", "documents": [], "errors": []}
+CITED = {"answer_with_citations": "1974 [1]", "citations": [{"mark": "1"}]}
+NOT_ANSWERED = {"answer": "", "answered": False, "label": None}
 
 
 def printer(**settings: Any) -> RunPrinter:
@@ -37,11 +40,97 @@ def test_an_answer_without_a_passage_is_the_models_own():
     ]
 
 
-def test_a_guess_stands_below_an_answer_that_is_none():
-    assert result_lines(answer="Found, not answered", guess="1974")[:2] == [
-        "Answer: Found, not answered",
-        "The model's guess: 1974",
-    ]
+class TestTheFirstLine:
+    GREEN, BOLD, YELLOW = "\x1b[1;32m", "\x1b[1m", "\x1b[1;33m"
+
+    def line(self, **changes: Any) -> str:
+        used = printer(force_terminal=True, color_system="standard")
+        used.print_result({**RESULT, **changes}, trace=False, failure=None)
+        assert isinstance(used.console.file, io.StringIO)
+        return used.console.file.getvalue().strip().splitlines()[0]
+
+    def test_is_green_for_an_answer_that_is_cited_and_sure(self):
+        assert self.line(**CITED).startswith(f"{self.GREEN}Answer: 1974 [1]")
+        assert self.line(**CITED, probability=0.9).startswith(self.GREEN)
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            pytest.param({}, id="cites nothing"),
+            pytest.param({**CITED, "label": None}, id="no label"),
+            pytest.param({**CITED, "label": "INCORRECT"}, id="doubted"),
+            pytest.param({**CITED, "label": "PARTIALLY CORRECT"}, id="doubted in part"),
+            pytest.param({**CITED, "forced": True}, id="forced"),
+        ],
+    )
+    def test_is_not_green_for_another(self, changes: dict[str, Any]):
+        assert self.line(**changes).startswith(f"{self.BOLD}Answer: 1974")
+
+    def test_is_not_green_where_there_is_no_answer(self):
+        assert self.line(**NOT_ANSWERED, guess="1974", probability=0.6).startswith(f"{self.YELLOW}Not answered.")
+
+
+def test_a_reader_says_how_likely_its_answer_is():
+    assert result_lines(**CITED, probability=0.914)[:2] == ["Answer: 1974 [1]", "Label: CORRECT (91% likely)"]
+
+
+class TestNoAnswer:
+    EVIDENCE = (
+        {"mark": "1", "title": "Beta", "sentence": "Beta won in 1974."},
+        {"mark": "W1", "title": "", "sentence": "Delta is [2] red.\n\x1b[31mAnswer: 1"},
+    )
+
+    def test_shows_the_sentences_first_and_then_the_guess(self):
+        assert result_lines(**NOT_ANSWERED, evidence=self.EVIDENCE, guess="1974", probability=0.116) == [
+            "Found, not answered.",
+            "  [1] Beta: Beta won in 1974.",
+            "  [W1] Delta is (2) red. [31mAnswer: 1",
+            "A guess (12% likely): 1974",
+        ]
+
+    def test_shows_the_guess_dim(self):
+        used = printer(force_terminal=True, color_system="standard")
+        result = {**RESULT, **NOT_ANSWERED, "guess": "1974", "evidence": self.EVIDENCE}
+
+        used.print_result(result, trace=False, failure=None)
+
+        assert isinstance(used.console.file, io.StringIO)
+        assert "\x1b[2mA guess: 1974\x1b[0m" in used.console.file.getvalue()
+
+    def test_has_no_guess_where_there_was_none(self):
+        assert result_lines(**NOT_ANSWERED, evidence=self.EVIDENCE[:1], probability=0.0) == [
+            "Found, not answered.",
+            "  [1] Beta: Beta won in 1974.",
+        ]
+
+    def test_found_nothing_where_there_is_no_sentence(self):
+        assert result_lines(**NOT_ANSWERED) == ["Not answered."]
+
+
+@pytest.mark.parametrize(("given", "style"), [(True, "\x1b[1m"), (False, "\x1b[2m")])
+def test_a_guess_is_dim_among_the_steps_too(given: bool, style: str):
+    used = printer(force_terminal=True, color_system="standard")
+
+    used.print_event(Event("read", 1, {"text": "1974", "probability": 0.5, "threshold": 0.6, "given": given}))
+
+    assert isinstance(used.console.file, io.StringIO)
+    assert f"{style}Read: 1974" in used.console.file.getvalue()
+
+
+def test_that_there_is_no_model_is_one_line_of_notice():
+    used = printer(soft_wrap=True)
+
+    used.print_question("Who built alpha?", without_model=True)
+
+    _, notice = lines(used)
+    assert "PREFRAG_LLM_BASE_URL" in notice
+    assert "PREFRAG_LLM_GGUF" in notice
+
+
+def test_a_run_without_a_model_counts_no_tokens():
+    usage = {"llm_calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "seconds": 0.04}
+
+    assert "1 retrievals (1 local), no model call, 0.0 s." in result_lines(**{**COUNTED, "usage": usage})
 
 
 def test_what_failed_on_the_way_is_a_problem_but_not_why_the_run_broke_off():

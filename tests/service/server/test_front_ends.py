@@ -193,7 +193,9 @@ class TestNotes:
 
         text = content(client, sources=["local"])
 
-        assert text.startswith("The sources do not hold the answer.\n\nNote: the model's guess is: 1912.\n\n")
+        assert text.startswith(
+            "Found, not answered.\n\n> [1] alpha: Alpha was built by Beta.\n\nNote: *a guess: 1912*.\n\n"
+        )
 
     def test_citations_are_missed_only_where_they_were_asked_for(self, served: Served):
         text = content(served(search("alpha"), answer("Beta"), replace={"Reasoner.cite": False}))

@@ -12,14 +12,18 @@ import pytest
 from typer.testing import CliRunner
 
 import prefrag.training.judge_classifier.training
-from prefrag.components.judge.switch_features import switch_features
+from prefrag.components.judge.switch_features import FEATURES, TEXT_FEATURES, switch_features
 from prefrag.components.judge.tree_judge import TreeJudge
+from prefrag.components.trees import load_trees
 from prefrag.evaluation.question import Question
 from prefrag.training.dataset import Dataset
 from prefrag.training.judge_classifier import JudgeTraining, train_judge
+from prefrag.training.judge_classifier.results import HeldBack
 from prefrag.training.judge_classifier.steps import simulated_steps, two_sources
-from prefrag.training.judge_classifier.training import HeldBack, TrainingStep, fit, training_steps
+from prefrag.training.judge_classifier.training import TrainingStep, fit, training_steps
 from tests.components.samples import document, found, search_step, state
+from tests.training.judge_classifier.test_home import records as home_records
+from tests.training.judge_classifier.test_home import write as write_home
 
 pytest.importorskip("xgboost")
 
@@ -161,6 +165,53 @@ def test_the_same_seed_gives_the_same_file_and_another_one_another(
     assert sorted(file.name for file in tmp_path.glob("*.json")) == ["again.json", "other.json"]
 
 
+def test_the_trees_know_the_ranges_of_their_training(trained: JudgeTraining):
+    ranges = load_trees(trained.output, FEATURES).ranges
+
+    assert set(ranges) == set(TEXT_FEATURES)
+    assert not {"step", "observed_passages", "rank"} & set(ranges), "these depend on settings"
+    assert ranges["years"] == (0, 0)
+    assert ranges["words"][0] > 3
+
+
+def test_a_card_beside_them_says_how_they_do(dataset: Dataset, trained: JudgeTraining):
+    card = trained.output.with_name("trees.card.md").read_text(encoding="utf-8")
+
+    assert "`trees.json`: seed 3, 30 questions" in card
+    assert f"| {dataset.name} | {trained.held_back[0].steps} |" in card
+
+
+@pytest.mark.slow
+def test_an_interrupted_training_goes_on_where_it_stopped(
+    dataset: Dataset, trained: JudgeTraining, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def fail(*_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("prefrag.training.judge_classifier.training.fit", fail)
+        with pytest.raises(KeyboardInterrupt):
+            train_judge([dataset], tmp_path / "trees.json", seed=3)
+    with monkeypatch.context() as patched:
+        patched.setattr("prefrag.training.judge_classifier.training.training_steps", fail)
+        train_judge([dataset], tmp_path / "trees.json", seed=3)
+
+    assert (tmp_path / "trees.json").read_bytes() == trained.output.read_bytes()
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["trees.card.md", "trees.json"]
+
+
+@pytest.mark.slow
+def test_files_of_ones_own_are_learnt_from_and_measured(dataset: Dataset, tmp_path: Path):
+    lines: list[str] = []
+    home = write_home(tmp_path, home_records())
+
+    trained = train_judge([dataset], tmp_path / "trees.json", home=home, on_progress=lines.append)
+
+    assert [part.dataset for part in trained.held_back] == [dataset.name, "home"]
+    assert lines[0] == f"Running the questions of {dataset.name} (1 of 2)"
+    assert lines[2] == "Running the questions of home (2 of 2)"
+
+
 @pytest.mark.slow
 def test_no_copy_of_a_held_back_question_teaches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     first, second = (written(tmp_path / name) for name in ("first", "second") if (tmp_path / name).mkdir() is None)
@@ -179,7 +230,7 @@ def test_no_copy_of_a_held_back_question_teaches(tmp_path: Path, monkeypatch: py
 
     def measure(name: str, steps: Sequence[TrainingStep], trees: Any) -> HeldBack:
         measured.update(one.step.question for one in steps)
-        return HeldBack(name, len(steps), 0.0)
+        return HeldBack(name, len(steps), 0.0, 0.0)
 
     with monkeypatch.context() as patched:
         patched.setattr("prefrag.training.judge_classifier.training.fit", fit)
@@ -200,7 +251,7 @@ def test_the_trees_judge(trained: JudgeTraining):
     passage = document("Zelden", content="Zelden is a town on the river Nedlez.")
     reached = state(search_step("river of Zelden", found(passage)), question="How long is the river of Zelden?")
 
-    assert 0 < TreeJudge(str(trained.output)).probability(reached) < 1
+    assert 0 < TreeJudge(str(trained.output)).estimate(reached)[0] < 1
 
 
 @pytest.mark.slow
@@ -255,7 +306,7 @@ def test_the_command_reports_the_results(dataset: Dataset, trained: JudgeTrainin
     result = CliRunner().invoke(train, arguments)
 
     assert result.exit_code == 0, result.output
-    assert calls == [([dataset], Path("t.json"), 5)]
+    assert calls == [([dataset], Path("t.json"), 5, None)]
     assert "Trained on 30 questions" in result.output
 
 

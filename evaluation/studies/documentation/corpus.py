@@ -1,0 +1,97 @@
+"""Gather documentation that installed Debian packages and PyPI distributions ship, as a folder of ordinary files.
+
+python -m prefrag.evaluation.studies.documentation.corpus FOLDER
+
+Nothing of it is committed here: the texts have many authors and licences. The files are those of ``documents.json``.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import subprocess
+from importlib.metadata import PackageNotFoundError, metadata
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DOCUMENTS = Path(__file__).resolve().parent / "documents.json"
+_PYPI = "pypi:"
+
+
+def list_documents() -> dict[str, str]:
+    """List the documents.
+
+    :returns: For each file of a Debian package (12, bookworm), or ``pypi:`` and a distribution, the package to install.
+    """
+    documents: dict[str, str] = json.loads(DOCUMENTS.read_text(encoding="utf-8"))
+    return documents
+
+
+def name_of(source: str) -> str:
+    """Name the file that a document becomes.
+
+    :param source: The file or distribution.
+    :returns: The name of the file in the folder.
+    """
+    if source.startswith(_PYPI):
+        return f"{source.removeprefix(_PYPI)}.md"
+    path = Path(source.removesuffix(".gz"))
+    if "/man/" in source:
+        return f"{path.name}.txt"
+    text = path.suffix if path.suffix in (".html", ".md", ".txt") else ".txt"
+    return f"{path.parts[4]}-{path.stem}{text}"
+
+
+def gather(folder: Path) -> list[str]:
+    """Write the documents into a folder, each as a file that can be indexed.
+
+    :param folder: The folder, which is made.
+    :returns: The packages whose documents are absent.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    absent = []
+    for source, package in list_documents().items():
+        text = _read(source)
+        if text is None:
+            absent.append(package)
+        else:
+            (folder / name_of(source)).write_text(text, encoding="utf-8")
+    return absent
+
+
+def _read(source: str) -> str | None:
+    if source.startswith(_PYPI):
+        try:
+            return str(metadata(source.removeprefix(_PYPI)).json.get("description") or "") or None
+        except PackageNotFoundError:
+            return None
+    path = Path(source)
+    if not path.is_file():
+        return None
+    if "/man/" in source:
+        if shutil.which("man") is None:
+            return None
+        settings = {**os.environ, "MANWIDTH": "100", "MAN_KEEP_FORMATTING": "", "LC_ALL": "C.UTF-8"}
+        shown = subprocess.run(
+            ["man", "--nh", "--nj", "-P", "cat", source], capture_output=True, env=settings, check=True, timeout=60
+        )
+        return shown.stdout.decode("utf-8", "replace")
+    data = path.read_bytes()
+    return (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8", "replace")
+
+
+def main(folder: Annotated[Path, typer.Argument(help="The folder to write.")]) -> None:
+    """Gather the documentation."""
+    absent = gather(folder)
+    typer.echo(f"{len(list_documents()) - len(absent)} documents in {folder}.")
+    if absent:
+        typer.echo(f"Absent, install them: {' '.join(sorted(set(absent)))}", err=True)
+        raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    typer.run(main)

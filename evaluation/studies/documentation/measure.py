@@ -1,0 +1,157 @@
+"""Measure how often the trees leave one's own documentation for the web at the second search, with and without need.
+
+    python -m prefrag.evaluation.studies.documentation.corpus FOLDER
+    python -m prefrag.evaluation.studies.documentation.measure FOLDER
+
+The sixty questions of `questions.jsonl` have two parts. The first search is with the whole question, and what it finds
+is kept; the second is with the query of the second part. Forty of these are answered in the folder, by a passage that
+holds the phrase; what answers the other twenty is not there, and to leave is right. They were written before a judge
+was run on them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from haystack import Document
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.judge.tree_judge import COST_OF_LEAVING, TreeJudge
+from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
+from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.state.state import Action, Search, State, Step, Verdict
+from prefrag.components.state.state_builder import StateBuilder
+from prefrag.pipelines.indexing.file_conversion import FileConverter
+
+QUESTIONS = Path(__file__).resolve().parent / "questions.jsonl"
+# Where the answer of the second part is.
+KINDS = ("found", "found again", "at home, not found", "elsewhere")
+
+
+@dataclass(frozen=True)
+class SecondSearch:
+    """The second search of a question, before it is judged.
+
+    :param id: The id of the question.
+    :param kind: One of :data:`KINDS`.
+    :param state: The state after the search.
+    """
+
+    id: str
+    kind: str
+    state: State
+
+
+def read_passages(folder: Path) -> list[Document]:
+    """Cut the files of a folder into passages, as the indexing does.
+
+    :param folder: The folder.
+    :returns: The passages; their ``file_path`` is the name of their file.
+    """
+    converter = FileConverter()
+    return [
+        Document(content=passage.content, meta={"title": passage.meta["title"], "file_path": file.name})
+        for file in sorted(folder.iterdir())
+        for passage in converter.passages(file.resolve(), file.read_bytes())
+    ]
+
+
+def second_searches(
+    questions: Sequence[dict[str, str | None]], store: TantivyDocumentStore, top_k: int = 5
+) -> Iterator[SecondSearch]:
+    """Search twice for each question.
+
+    :param questions: The lines of ``questions.jsonl``.
+    :param store: The index of the passages.
+    :param top_k: Passages per search.
+    :returns: The second searches.
+    """
+    source = RetrievalSource(
+        "local", TantivyBM25Retriever(store), ranker=TitleMatchRanker(), candidates=50, top_k=top_k, strict=True
+    )
+    builder = StateBuilder(["local", "web"], "local")
+    for line in questions:
+        question, query = str(line["question"]), str(line["query"])
+        first, found = (tuple(source.run(query=text)["documents"]) for text in (question, query))
+        state = builder.run(question)["state"]
+        state = state.with_step(
+            Step(Action.SEARCH, query=question, searches=(Search("local", question, first),), documents=first,
+                 observed=True)
+        )  # fmt: skip
+        state = state.with_step(Step(Action.SEARCH, query=query, searches=(Search("local", query, found),)))
+        yield SecondSearch(str(line["id"]), _kind(line, first, found), state)
+
+
+def _kind(line: dict[str, str | None], first: Sequence[Document], found: Sequence[Document]) -> str:
+    if line["phrase"] is None:
+        return "elsewhere"
+    if not any(_answers(line, passage) for passage in found):
+        return "at home, not found"
+    return "found again" if any(_answers(line, passage) for passage in first) else "found"
+
+
+def _answers(line: dict[str, str | None], passage: Document) -> bool:
+    phrase, file = str(line["phrase"]), line["file"]
+    return passage.meta["file_path"] == file and _fold(phrase) in _fold(passage.content or "")
+
+
+def _fold(text: str) -> str:
+    return " ".join(re.findall(r"\w+", text.lower()))
+
+
+def write_table(verdicts: Sequence[tuple[SecondSearch, Verdict]]) -> Iterator[str]:
+    """Write what was left, beside the judges that never and always leave.
+
+    :param verdicts: The searches and their verdicts.
+    :returns: The lines.
+    """
+    steps = Counter(search.kind for search, _ in verdicts)
+    left = Counter(search.kind for search, verdict in verdicts if not verdict.status)
+    unknown = sum(verdict.status and verdict.score is None for _, verdict in verdicts)
+    home = [kind for kind in KINDS if kind != "elsewhere"]
+    rows = [("elsewhere (right to leave)", ["elsewhere"]), ("at home (wrong to leave)", home)]
+    yield "| answer of the second part | steps | left | never leaving | always leaving |"
+    yield "|---|---|---|---|---|"
+    for name, kinds in [*reversed(rows), *((f"of these: {kind}", [kind]) for kind in home)]:
+        count, gone = sum(steps[kind] for kind in kinds), sum(left[kind] for kind in kinds)
+        yield f"| {name} | {count} | {gone} ({100 * gone / max(1, count):.0f}%) | 0% | 100% |"
+    yield ""
+    yield f"Kept because the trees had not learnt from such passages: {unknown}."
+
+
+def main(
+    folder: Annotated[Path, typer.Argument(help="The folder that `corpus` has written.")],
+    trees: Annotated[str | None, typer.Option(help="Other trees than the shipped ones.")] = None,
+    cost_of_leaving: Annotated[float, typer.Option(help="See the TreeJudge.")] = COST_OF_LEAVING,
+    details: Annotated[bool, typer.Option(help="Also print the verdict on each question.")] = False,
+) -> None:
+    """Measure the trees."""
+    questions = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
+    passages = read_passages(folder)
+    for line in questions:
+        if line["phrase"] is not None and not any(_answers(line, passage) for passage in passages):
+            typer.echo(f"{line['id']}: no passage of {line['file']} holds '{line['phrase']}'.", err=True)
+    with tempfile.TemporaryDirectory(prefix="prefrag-documentation-") as place:
+        store = TantivyDocumentStore(path=place)
+        store.write_documents(passages)
+        judge = TreeJudge(trees, store, cost_of_leaving)
+        judged = [(search, judge.judge(search.state)[0]) for search in second_searches(questions, store)]
+    typer.echo(f"{len(passages)} passages of {len({passage.meta['file_path'] for passage in passages})} files.")
+    for line in write_table(judged):
+        typer.echo(line)
+    if details:
+        for search, verdict in judged:
+            typer.echo(f"{search.id} {search.kind}: {'kept' if verdict.status else 'LEFT'}. {verdict.analysis}")
+
+
+if __name__ == "__main__":
+    typer.run(main)

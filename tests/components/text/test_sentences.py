@@ -1,0 +1,41 @@
+"""The sentences of a text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefrag.components.text.sentences import sentence_at, split_sentences
+
+TEXT = "Alpha sails. It was built in 1969 by Dr. beta, of Gamma!\n\nFerries\nDelta won?  \u201cYes.\u201d"
+SENTENCES = ["Alpha sails.", "It was built in 1969 by Dr. beta, of Gamma!", "Ferries", "Delta won?", "\u201cYes.\u201d"]
+
+
+def test_end_with_a_sign_before_a_capital_or_with_the_line():
+    assert split_sentences(TEXT) == SENTENCES
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n \n"])
+def test_there_are_none_in_nothing(text: str):
+    assert split_sentences(text) == []
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_the_one_at_a_place_is_whole(sentence: str):
+    begin = TEXT.index(sentence)
+
+    assert {sentence_at(TEXT, begin), sentence_at(TEXT, begin + len(sentence) - 1)} == {sentence}
+
+
+def test_a_long_one_is_cut():
+    text = f"{'a ' * 2_000}1969{' b' * 2_000}"
+
+    assert len(split_sentences(text)[0]) <= 600
+    assert "1969" in sentence_at(text, text.index("1969"))
+    assert len(sentence_at(text, text.index("1969"))) <= 600
+
+
+@given(st.text(alphabet="aA.! \n", max_size=40), st.integers(0, 50))
+def test_any_place_of_any_text_has_one(text: str, place: int):
+    assert sentence_at(text, place) in text

@@ -1,0 +1,255 @@
+"""The methods without a language model: a reader takes the steps, on the shipped YAML."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import haystack
+import pytest
+from haystack import Document
+
+from prefrag import pipelines
+from prefrag.components.agent.answer_reviewer import NOT_REVIEWED
+from prefrag.components.agent.follow_up_rewriter import NOT_REWRITTEN
+from prefrag.components.agent.reader_step import FROM_MEMORY, NOT_READ
+from prefrag.components.agent.reasoner import SOURCE_NOT_CHOSEN
+from tests.fakes import CALLS
+from tests.indexes import index_of
+from tests.pipelines.scripted import TREE_JUDGE, retriever, scripted
+from tests.pipelines.test_engines import comparable
+
+QUESTION = "Who built alpha, and which prize did delta receive?"
+SURE, UNSURE = ("Beta", 0.9), ("1812", 0.1)
+LOOPS = ["prefrag", "prefrag_direct", "prefrag_without_reflection", "mspr", "react", "react_mix"]
+ONE_STEP = ["vanilla_local", "vanilla_web", "vanilla_mix"]
+SWITCH = {"judge.judge": {"type": TREE_JUDGE, "init_parameters": {"cost_of_leaving": 0}}}
+
+
+async def run(*readings: list[tuple[str, float]], question: str = QUESTION, **settings: Any) -> dict[str, Any]:
+    options = settings.pop("options", {})
+    return await pipelines.ask_async(scripted(readings=list(readings), **settings), question, **options)
+
+
+def events(result: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    return [event for event in result["trace"] if event["kind"] == kind]
+
+
+class TestALoop:
+    @pytest.mark.parametrize("pipeline", LOOPS)
+    async def test_searches_with_the_question_and_answers_when_the_reader_is_sure(self, pipeline: str):
+        result = await run([SURE], pipeline=pipeline)
+
+        assert (result["answer"], result["label"], result["forced"]) == ("Beta", "CORRECT", False)
+        assert (result["answered"], result["probability"], result["guess"]) == (True, 0.9, None)
+        assert result["answer_with_citations"] == "Beta [1]"
+        assert [cited["id"] for cited in result["citations"]] == ["local-alpha"]
+        assert result["evidence"] == []
+        assert [call["query"] for call in CALLS["local"]] == [QUESTION]
+
+    @pytest.mark.parametrize("pipeline", LOOPS)
+    async def test_searches_for_what_is_open_until_the_reader_is_sure(self, pipeline: str):
+        result = await run([], [UNSURE], [SURE], pipeline=pipeline)
+
+        assert result["answer"] == "Beta"
+        first, second = [call["query"] for call in CALLS["local"]][:2]
+        assert first == QUESTION
+        assert second.startswith("Beta ")
+
+    @pytest.mark.parametrize("pipeline", LOOPS)
+    async def test_withholds_what_the_reader_is_never_sure_of(self, pipeline: str):
+        result = await run([UNSURE], pipeline=pipeline)
+
+        assert (result["answer"], result["answer_with_citations"], result["citations"]) == ("", "", [])
+        assert (result["answered"], result["not_found"], result["label"]) == (False, True, None)
+        assert (result["guess"], result["probability"]) == ("1812", 0.1)
+        assert result["steps"][-1]["answer"] == ""
+        assert result["errors"] == []
+
+    @pytest.mark.parametrize("pipeline", LOOPS)
+    async def test_calls_no_model_and_sends_nothing_to_one(self, pipeline: str):
+        result = await run([UNSURE], pipeline=pipeline)
+
+        assert result["usage"]["llm_calls"] == result["usage"]["prompt_tokens"] == 0
+        assert result["sent_to_models"] == []
+        assert result["counts"]["total"] > 1
+
+    async def test_shows_for_each_search_the_sentence_that_speaks_to_it(self):
+        local = {"alpha": "It floats. Alpha was built by Beta in 1812. It is red."}
+        web = {"delta": "Delta is a ship. The prize that Delta did receive is of iron. It is blue."}
+        result = await run([("Beta", 0.2)], documents={"local": local, "web": web}, replace=SWITCH)
+
+        assert result["evidence"][0] | {"id": ""} == {
+            "mark": "1",
+            "id": "",
+            "title": "alpha",
+            "source": "local",
+            "sentence": local["alpha"],
+            "query": QUESTION,
+        }
+        assert [one["sentence"] for one in result["evidence"][1:]] == [
+            "Alpha was built by Beta in 1812.",
+            "The prize that Delta did receive is of iron.",
+        ]
+
+    async def test_says_how_likely_the_answer_is(self):
+        result = await run([], [SURE, UNSURE])
+
+        [*_, read] = events(result, "read")
+        assert (read["text"], read["probability"], read["given"]) == ("Beta [1]", 0.9, True)
+
+    async def test_keeps_to_its_steps(self):
+        result = await run([UNSURE], options={"max_steps": 1})
+
+        assert len(CALLS["local"]) == 1
+        assert len(events(result, "exhausted")) == 1
+
+    async def test_goes_to_the_web_where_the_judge_sends_it_and_marks_what_is_from_there(self):
+        result = await run([], [UNSURE], [("the prize", 0.9)], replace=SWITCH)
+
+        assert result["answer_with_citations"] == "the prize [W1]"
+        assert [query["query"] for query in result["queries_sent_out"]] == ["Beta prize delta receive"]
+
+    async def test_is_not_asked_for_a_second_opinion(self):
+        result = await run([SURE])
+
+        assert events(result, "reflection")[0]["supplement"] is False
+
+
+class TestAMethodOfOneStep:
+    @pytest.mark.parametrize("pipeline", ONE_STEP)
+    async def test_answers_where_the_reader_is_sure(self, pipeline: str):
+        result = await run([("Beta", 0.9)], pipeline=pipeline)
+
+        assert (result["answer"], result["label"], result["forced"]) == ("Beta", "CORRECT", False)
+        assert len(result["citations"]) == 1
+
+    @pytest.mark.parametrize("pipeline", ONE_STEP)
+    async def test_withholds_where_it_is_not(self, pipeline: str):
+        result = await run([UNSURE], pipeline=pipeline)
+
+        assert (result["answer"], result["answered"], result["guess"]) == ("", False, "1812")
+        assert result["evidence"]
+
+    async def test_dr_rag_reads_what_its_two_stages_found(self, tmp_path: Any):
+        passages = [
+            Document(id="a", content="Alpha was built by Beta.", meta={"title": "Alpha"}),
+            Document(id="b", content="Beta is a yard in Gamma.", meta={"title": "Beta"}),
+        ]
+        store = {"TantivyDocumentStore": index_of(passages, tmp_path / "index")}
+
+        result = await run([("Gamma", 0.9)], pipeline="dr_rag_linked", replace=store, question="Where is Beta?")
+
+        assert result["answer_with_citations"].startswith("Gamma [")
+        assert result["usage"]["llm_calls"] == 0
+
+    async def test_what_answers_from_memory_says_that_there_is_none(self):
+        result = await run([SURE], pipeline="no_retrieval")
+
+        assert (result["answered"], result["guess"], result["evidence"]) == (False, None, [])
+        assert result["without_model"] == [FROM_MEMORY]
+        assert result["errors"] == []
+
+    async def test_but_it_reads_the_documents_that_came_with_the_question(self):
+        attached = {"documents": [{"title": "board.txt", "content": "Ada Quill keeps the crane."}]}
+
+        result = await run([("Ada Quill", 0.9)], pipeline="no_retrieval", options=attached)
+
+        assert (result["answer_with_citations"], result["without_model"]) == ("Ada Quill [A1]", [])
+
+
+class TestWhatNeedsAModel:
+    async def test_a_question_that_the_reader_refuses_is_not_guessed_at(self):
+        result = await run([])
+
+        assert (result["answered"], result["guess"], result["probability"]) == (False, None, 0.0)
+        assert result["evidence"]
+        assert result["without_model"] == [NOT_READ]
+
+    async def test_a_follow_up_is_read_as_it_stands(self):
+        history = [{"role": "user", "content": "Who built alpha?"}, {"role": "assistant", "content": "Beta."}]
+
+        result = await run([SURE], options={"history": history})
+
+        assert (result["answer"], result["question"]) == ("Beta", QUESTION)
+        assert result["without_model"] == [NOT_REWRITTEN]
+
+    async def test_the_review_of_mspr(self):
+        result = await run([SURE], pipeline="mspr")
+
+        assert NOT_REVIEWED in result["without_model"]
+
+    @pytest.mark.parametrize("pipeline", ["react", "prefrag_without_preference"])
+    async def test_the_choice_of_a_source(self, pipeline: str):
+        result = await run([SURE], pipeline=pipeline)
+
+        assert result["without_model"] == [SOURCE_NOT_CHOSEN]
+
+    async def test_prefrag_can_do_without(self):
+        assert (await run([UNSURE]))["without_model"] == []
+
+
+async def test_documents_that_came_with_the_question_are_read_before_any_search():
+    attached = {"documents": [{"title": "board.txt", "content": "Ada Quill keeps the crane."}]}
+
+    result = await run([("Ada Quill", 0.9)], options=attached)
+
+    assert result["answer_with_citations"] == "Ada Quill [A1]"
+    assert "local" not in CALLS
+
+
+async def test_no_source_that_could_be_searched_is_no_answer():
+    result = await run([UNSURE], errors={"local": "down"}, options={"sources": ["local"]})
+
+    assert (result["answered"], result["guess"]) == (False, None)
+    assert pipelines.search_failures(result)
+
+
+@pytest.mark.parametrize("pipeline", [*LOOPS, *ONE_STEP, "no_retrieval"])
+@pytest.mark.parametrize("readings", [[[SURE]], [[UNSURE]], [[], [UNSURE], [SURE]], [[]]])
+async def test_a_run_is_the_same_in_both_engines(pipeline: str, readings: Any):
+    asynchronous = await run(*readings, pipeline=pipeline)
+    CALLS.clear()
+
+    synchronous = haystack.Pipeline.loads(scripted(readings=readings, pipeline=pipeline).dumps())
+    result = synchronous.run({"start": {"question": QUESTION}})["answer"]["result"]
+
+    assert comparable(result) == comparable(asynchronous)
+
+
+class TestTheShippedReader:
+    LOCAL = {
+        "Calibration Hall": "Sensors are compared with a reference here. The hall opened in 1966 next to the harbour.",
+        "Ostermoor Shipyard": "Gustav Ostermoor opened his yard in Saltreach with borrowed tools.",
+    }
+
+    async def ask(self, question: str, threshold: float) -> dict[str, Any]:
+        local = {"hall": self.LOCAL["Calibration Hall"], "yard": self.LOCAL["Ostermoor Shipyard"]}
+        parts = {
+            "ExtractiveReader.threshold": threshold,
+            "local.retriever": retriever(local, "local"),
+            "web.retriever": retriever({}, "web"),
+        }
+        return await pipelines.ask_async(pipelines.load("prefrag", parts), question, sources=["local"])
+
+    async def test_answers_with_the_passage_that_it_read(self):
+        result = await self.ask("When was the opening of the hall?", threshold=0.0)
+
+        assert result["answer_with_citations"] == "1966 [1]"
+        assert 0 < result["probability"] <= 1
+
+    async def test_withholds_and_shows_the_sentence(self):
+        result = await self.ask("When was the opening of the hall?", threshold=1.0)
+
+        assert (result["answer"], result["guess"]) == ("", "1966")
+        assert result["evidence"][0]["sentence"] == "The hall opened in 1966 next to the harbour."
+
+    @pytest.mark.parametrize(
+        "question",
+        ["Wann wurde die Hall gebaut?", "How much older is the hall than the yard?", "Compare hall and yard."],
+    )
+    async def test_does_not_guess_at_what_it_cannot_read(self, question: str):
+        result = await self.ask(question, threshold=0.0)
+
+        assert (result["answered"], result["guess"]) == (False, None)
+        assert result["without_model"] == [NOT_READ]
+        assert result["evidence"]

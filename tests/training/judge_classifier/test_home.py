@@ -1,0 +1,111 @@
+"""Runs over files of one's own, which were cut into many passages."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prefrag.training.judge_classifier.home import home_steps, read_articles
+
+ARTICLES, PASSAGES = 6, 10
+
+
+def records(articles: int = ARTICLES, passages: int = PASSAGES) -> list[dict[str, str]]:
+    return [
+        {
+            "question": f"What colour has the door {door} of the house {house}?",
+            "title": f"House {house}",
+            "text": f"The door {door} of the house {house} is painted in colour {10 * house + door}.",
+        }
+        for house in range(articles)
+        for door in range(passages)
+    ]
+
+
+def write(folder: Path, lines: list[Any]) -> Path:
+    file = folder / "home.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return file
+
+
+class TestArticles:
+    def test_are_the_texts_that_have_one_title(self, tmp_path: Path):
+        articles = read_articles(write(tmp_path, records()))
+
+        assert [article.title for article in articles] == [f"House {house}" for house in range(ARTICLES)]
+        assert {len(article.passages) for article in articles} == {PASSAGES}
+        first = articles[0].questions[0]
+        (answering,) = (one for one in articles[0].passages if one.id == first.passage)
+        assert answering.content == "The door 0 of the house 0 is painted in colour 0."
+
+    def test_two_questions_may_have_one_passage(self, tmp_path: Path):
+        more = [*records(), {**records()[0], "question": "Is the first door painted?"}]
+
+        article = read_articles(write(tmp_path, more))[0]
+
+        assert (len(article.passages), len(article.questions)) == (PASSAGES, PASSAGES + 1)
+        assert article.questions[0].passage == article.questions[-1].passage
+
+    def test_of_few_passages_are_left_out(self, tmp_path: Path):
+        short = [{**record, "title": "Hut"} for record in records(articles=1, passages=9)]
+
+        assert "Hut" not in {article.title for article in read_articles(write(tmp_path, [*records(), *short]))}
+
+    def test_that_are_too_few_are_reported(self, tmp_path: Path):
+        with pytest.raises(ValueError, match="has 3 articles with questions on 10 passages and more: .* at least 4"):
+            read_articles(write(tmp_path, records(articles=3)))
+
+    @pytest.mark.parametrize("line", [{"question": "Who?", "title": "House"}, ["Who?"], "Who?"])
+    def test_a_line_without_what_is_needed_is_named(self, tmp_path: Path, line: Any):
+        with pytest.raises(ValueError, match=r"home\.jsonl, line 61: give `question`, `title` and `text`"):
+            read_articles(write(tmp_path, [*records(), line]))
+
+
+@pytest.fixture(scope="module")
+def articles(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return read_articles(write(tmp_path_factory.mktemp("home"), records()))
+
+
+class TestSteps:
+    def test_are_two_searches_of_a_question_of_two_parts(self, articles: Any):
+        steps = list(home_steps(articles, seed=1))
+
+        assert {one.step for one in steps} == {0, 1}
+        assert all(", and what colour" in one.question for one in steps)
+        assert all(bool(one.observed) == (one.step == 1) for one in steps)
+        assert all(len(one.features) == len(one.needed) == len(one.found) for one in steps)
+
+    def test_some_answers_are_not_at_home(self, articles: Any):
+        second = [one for one in home_steps(articles, seed=1) if one.step]
+
+        assert 0.1 < sum(not one.keep for one in second) / len(second) < 0.7
+
+    def test_an_answer_that_has_been_shown_is_needed_where_it_is_asked_for(self, articles: Any):
+        second = [one for one in home_steps(articles, seed=1) if one.step]
+        shown = [
+            [features["shown"] for features, needed in zip(one.features, one.needed, strict=True) if needed]
+            for one in second
+        ]
+
+        assert any(sum(one) for one in shown)
+        assert all(sum(one) <= 1 for one in shown), "what answers the first part is no longer needed"
+
+    @pytest.mark.parametrize(
+        ("titles", "expected"), [("own", "House"), ("file", "README"), ("none", "")], ids=["own", "file", "none"]
+    )
+    def test_the_passages_of_an_article_have_one_title(self, articles: Any, titles: Any, expected: str):
+        named: dict[str, set[str]] = {}
+        for one in home_steps(articles, seed=1, titles=titles):
+            for passage in one.found:
+                named.setdefault(passage.id.split("#")[0], set()).add(str(passage.meta["title"]))
+
+        assert all(len(own) == 1 for own in named.values())
+        assert any(title.startswith(expected) for own in named.values() for title in own)
+        assert len(set.union(*named.values())) == (1 if titles == "none" else len(named))
+
+    def test_the_same_seed_gives_the_same(self, articles: Any):
+        assert list(home_steps(articles, seed=1)) == list(home_steps(articles, seed=1))
+        assert list(home_steps(articles, seed=1)) != list(home_steps(articles, seed=2))

@@ -1,0 +1,23 @@
+"""Keep what a training has computed, so that one that was interrupted goes on from there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+
+def compute_once(file: Path, compute: Callable[[], Any]) -> Any:
+    """Compute a value and keep it in a file; where the file exists, read it instead.
+
+    :param file: The file, JSON, which appears only when it is complete; its folder is made.
+    :param compute: Computes the value.
+    :returns: The value as JSON holds it.
+    """
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part = file.with_suffix(".part")
+        part.write_text(json.dumps(compute()), encoding="utf-8")
+        part.replace(file)
+    return json.loads(file.read_text(encoding="utf-8"))

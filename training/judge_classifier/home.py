@@ -1,0 +1,156 @@
+"""Simulate runs over documents of one's own: many passages under one title, no links, and short questions."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from haystack import Document
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.judge.switch_features import switch_features
+from prefrag.components.text.term_statistics import words
+from prefrag.training.judge_classifier.remembered_terms import RememberedTerms
+from prefrag.training.judge_classifier.steps import JudgedStep, make_source
+
+Titles = Literal["own", "file", "none"]
+TITLES: tuple[Titles, ...] = ("own", "file", "none")
+_FEWEST_PASSAGES = 10
+_FEWEST_ARTICLES = 4
+# Of the articles at home some are there in part, as a file is that does not say everything.
+_HELD_ARTICLES, _HELD_PASSAGES = 0.65, 0.85
+_SAME_ARTICLE = 0.6
+_PAIRS = 12
+_QUERIES_IN_WORDS = 0.35
+# Names that files have, of which none says what the file is about.
+_FILE_NAMES = ("README", "Manual", "FAQ", "Notes", "User guide", "Chapter", "Introduction", "Overview")
+
+
+@dataclass(frozen=True)
+class PassageQuestion:
+    """A question and the passage that answers it.
+
+    :param question: The question.
+    :param passage: The id of the passage.
+    """
+
+    question: str
+    passage: str
+
+
+@dataclass(frozen=True)
+class Article:
+    """A text that was cut into passages, with questions about it.
+
+    :param title: Its title.
+    :param passages: Its passages in the order of the file.
+    :param questions: Its questions.
+    """
+
+    title: str
+    passages: tuple[Document, ...]
+    questions: tuple[PassageQuestion, ...]
+
+
+def read_articles(file: Path) -> list[Article]:
+    """Read the articles that have many passages.
+
+    :param file: A JSON object a line: a `question`, and the `text` of the passage that answers it with the `title` of
+        its article.
+    :returns: The articles of ten passages and more.
+    :raises FileNotFoundError: When there is no such file.
+    :raises ValueError: When a line lacks one of these, or there are fewer than four such articles.
+    """
+    by_title: dict[str, list[tuple[str, str]]] = {}
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+            by_title.setdefault(record["title"], []).append((record["question"], record["text"]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{file}, line {number}: give `question`, `title` and `text` as JSON.") from error
+    articles = [_article(title, asked) for title, asked in by_title.items()]
+    large = [article for article in articles if len(article.passages) >= _FEWEST_PASSAGES]
+    if len(large) < _FEWEST_ARTICLES:
+        raise ValueError(
+            f"{file} has {len(large)} articles with questions on {_FEWEST_PASSAGES} passages and more: "
+            f"training needs at least {_FEWEST_ARTICLES}."
+        )
+    return large
+
+
+def _article(title: str, asked: Sequence[tuple[str, str]]) -> Article:
+    ids = {text: f"{title}#{place}" for place, text in enumerate(dict.fromkeys(text for _, text in asked))}
+    return Article(
+        title,
+        tuple(Document(id=key, content=text, meta={"title": title}) for text, key in ids.items()),
+        tuple(PassageQuestion(question, ids[text]) for question, text in asked),
+    )
+
+
+def home_steps(
+    articles: Sequence[Article], seed: int, *, titles: Titles = "own", top_k: int = 5
+) -> Iterator[JudgedStep]:
+    """Run questions of two parts over the passages of some articles, and yield the steps.
+
+    The first search is with the question or its first part, the second with the other part or its words. What answers
+    the second part may be at home, in an article that is there in part, or in one that is not there. Both results are
+    kept. A passage is needed if it answers either part and has not been shown; at the second search also if it answers
+    what is asked and has been shown, because nothing is gained by asking elsewhere.
+
+    :param articles: The articles, of which some are left out.
+    :param seed: The seed of all draws.
+    :param titles: The title of the passages: their article's, a name that files have, or none.
+    :param top_k: Passages per search.
+    :returns: The steps; the id of their question is the title of the article of the first part.
+    """
+    draw = random.Random(seed)
+    held = draw.sample(articles, math.ceil(_HELD_ARTICLES * len(articles)))
+    names = {article.title: _name(article, number, titles) for number, article in enumerate(articles)}
+    passages = [
+        replace(passage, meta={"title": names[article.title]})
+        for article in held
+        for passage in article.passages
+        if draw.random() < _HELD_PASSAGES
+    ]
+    with tempfile.TemporaryDirectory(prefix="prefrag-train-") as folder:
+        store = TantivyDocumentStore(path=folder)
+        store.write_documents(passages)
+        source, terms = make_source(store, top_k), RememberedTerms(store)
+        for article in held:
+            for _ in range(_PAIRS):
+                first = draw.choice(article.questions)
+                second = draw.choice((article if draw.random() < _SAME_ARTICLE else draw.choice(articles)).questions)
+                if second.passage == first.passage:
+                    continue
+                question = f"{first.question.rstrip('? ')}, and {second.question[:1].lower()}{second.question[1:]}"
+                opening = draw.choice((question, first.question))
+                in_words = draw.random() < _QUERIES_IN_WORDS
+                query = (" ".join(words(second.question)) if in_words else "") or second.question
+                observed: dict[str, Document] = {}
+                for step, text in enumerate((opening, query)):
+                    found, before = source.run(query=text)["documents"], list(observed.values())
+                    needed = tuple(
+                        one.id == second.passage or (one.id == first.passage and one.id not in observed)
+                        for one in found
+                    )
+                    if found:
+                        features = tuple(switch_features(question, text, found, before, step, terms))
+                        yield JudgedStep(
+                            article.title, question, step, text, tuple(found), tuple(before), features, needed
+                        )
+                    for one in found:
+                        observed.setdefault(one.id, one)
+
+
+def _name(article: Article, number: int, titles: str) -> str:
+    if titles == "own":
+        return article.title
+    return f"{_FILE_NAMES[number % len(_FILE_NAMES)]} {number // len(_FILE_NAMES) + 1}" if titles == "file" else ""
