@@ -270,8 +270,9 @@ def _train_encoders(
     :returns: The number of steps of each phase.
     """
     # Imported here, because only this part needs PyTorch.
+    from prefrag.training.phase import Phase
     from prefrag.training.reader.encoder import mean_of, pretrained
-    from prefrag.training.reader.encoder_training import Phase, train_phase
+    from prefrag.training.reader.encoder_training import train_encoder
     from prefrag.training.reader.export import export_encoder
 
     tokenizer = load_tokenizer(output / TOKENIZER)
@@ -279,16 +280,17 @@ def _train_encoders(
     steps: dict[str, int] = {}
     shared = minutes * 2 / 3 if learnt else 0.0
     if learnt:
-        phase = Phase("reading", 2.0, 2.5e-4, shared, batch_tokens=2100, warm_up=100, moves_positions=True)
+        phase = Phase("reading", 2.0, 2.5e-4, shared, batch_tokens=2100, warm_up=100)
         examples = reading_examples(learnt, random.Random(seed))
-        steps["reading"] = train_phase(reader, tokenizer, examples, 384, phase, seed, work / "reading.pt", on_progress)
+        file = work / "reading.pt"
+        steps["reading"] = train_encoder(reader, tokenizer, examples, 384, phase, seed, file, on_progress, True)
     trained = []
     for half in range(HALVES):
         copy = mean_of([reader])
         phase = Phase(f"half {half}", 1.6, 1.2e-4, (minutes - shared) / HALVES, batch_tokens=2600, warm_up=15)
         examples = _half_examples(data, learnt, half, seed)
         file = work / f"half-{half}.pt"
-        steps[phase.name] = train_phase(copy, tokenizer, examples, 512, phase, seed + half, file, on_progress)
+        steps[phase.name] = train_encoder(copy, tokenizer, examples, 512, phase, seed + half, file, on_progress)
         folder = work / f"half-{half}"
         folder.mkdir(exist_ok=True)
         shutil.copyfile(output / TOKENIZER, folder / TOKENIZER)
