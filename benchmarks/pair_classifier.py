@@ -16,7 +16,6 @@ import statistics
 import sys
 import tempfile
 import time
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +32,8 @@ from prefrag.components.pair_classifier.transformer_pair_scorer import (  # noqa
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 WORDS = [a + b + c for a in LETTERS for b in LETTERS for c in LETTERS]
+# With 60 of the question, 256 a pair.
+DOCUMENT_TOKENS = 96
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 
 
@@ -49,6 +50,8 @@ def main() -> None:
     from transformers import BertConfig, BigBirdConfig
     from transformers.utils import logging
 
+    from prefrag.training.pair_classifier.export import export_onnx
+
     logging.disable_progress_bar()
 
     mini = BertConfig(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536)
@@ -57,15 +60,23 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         small, large = Path(name) / "mini", Path(name) / "bigbird"
         save(small, mini)
-        measure("MiniLM-L6, PyTorch fp32", TransformerPairScorer(str(small), device="cpu"), options.runs)
+        measure(
+            "MiniLM-L6, PyTorch fp32",
+            TransformerPairScorer(str(small), device="cpu", document_tokens=DOCUMENT_TOKENS),
+            options.runs,
+        )
         export_onnx(small, small / "model.onnx")
-        exported = {"backend": "onnx", "device": "cpu"}
+        exported: dict[str, Any] = {"backend": "onnx", "device": "cpu", "document_tokens": DOCUMENT_TOKENS}
         measure("MiniLM-L6, ONNX fp32", TransformerPairScorer(str(small), **exported), options.runs)
         quantise(small / "model.onnx", small / "model_int8.onnx")
         quantised = TransformerPairScorer(str(small), **exported, onnx_file="model_int8.onnx")
         measure("MiniLM-L6, ONNX int8", quantised, options.runs)
         save(large, BigBirdConfig())
-        measure("BigBird base, PyTorch fp32", TransformerPairScorer(str(large), device="cpu"), options.runs)
+        measure(
+            "BigBird base, PyTorch fp32",
+            TransformerPairScorer(str(large), device="cpu", document_tokens=DOCUMENT_TOKENS),
+            options.runs,
+        )
 
 
 def nine_pairs() -> list[Pair]:
@@ -84,7 +95,9 @@ def measure(name: str, scorer: TransformerPairScorer, runs: int) -> None:
     question, pairs = " ".join(random.Random(8).choices(WORDS, k=80)), nine_pairs()
     scorer.warm_up()
     texts = [(pair[0].content or "", pair[1].content or "") for pair in pairs]
-    tokens = encode_pairs(scorer._tokenizer, [question] * len(pairs), texts)["input_ids"].shape[1]
+    tokens = encode_pairs(scorer._tokenizer, [question] * len(pairs), texts, document_tokens=DOCUMENT_TOKENS)[
+        "input_ids"
+    ].shape[1]
     wall, work = [], []
     for _ in range(runs + 2):
         started, worked = time.perf_counter(), time.process_time()
@@ -123,44 +136,6 @@ def save(folder: Path, config: Any) -> None:
     PreTrainedTokenizerFast(
         tokenizer_object=words, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]"
     ).save_pretrained(folder)
-
-
-def export_onnx(folder: Path, file: Path) -> None:
-    """Export a classifier for ``backend: onnx``.
-
-    :param folder: The folder of the model, as ``transformers`` saves it.
-    :param file: The ONNX file to write.
-    """
-    import torch
-    from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
-    model = AutoModelForSequenceClassification.from_pretrained(folder, attn_implementation="eager").eval()
-    example = dict(AutoTokenizer.from_pretrained(folder)(["a b"] * 2, ["c d"] * 2, return_tensors="pt"))
-    names = list(example)
-
-    class Logits(torch.nn.Module):
-        """The model with its inputs by position and its logits alone."""
-
-        def __init__(self) -> None:
-            super().__init__()
-            self.model = model
-
-        def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
-            return self.model(**dict(zip(names, inputs, strict=True))).logits
-
-    with warnings.catch_warnings():
-        # The older exporter, which needs no package besides onnx, warns of its age.
-        warnings.simplefilter("ignore")
-        torch.onnx.export(
-            Logits(),
-            tuple(example.values()),
-            str(file),
-            input_names=names,
-            output_names=["logits"],
-            dynamic_axes={**{name: {0: "pairs", 1: "tokens"} for name in names}, "logits": {0: "pairs"}},
-            dynamo=False,
-            opset_version=17,
-        )
 
 
 def quantise(file: Path, quantised: Path) -> None:

@@ -97,9 +97,7 @@ def pairs(
     )
     trained = train_transformer(sets, output, settings, on_progress=lambda line: typer.echo(line, err=True))
     for name, one in trained.counts.items():
-        typer.echo(
-            f"{name}: {one['both']} positive pairs, {one['one']} with one needed document, {one['none']} with none"
-        )
+        typer.echo(f"{name}: {one['both']} positive pairs, {one['one']} with one needed, {one['none']} without")
     for what, part in (("drawn as learnt", trained.held_back), ("candidates as served", trained.served)):
         typer.echo(
             f"Held-back questions, {what}: precision {part.precision:.1%}, recall {part.recall:.1%} "
@@ -107,8 +105,8 @@ def pairs(
         )
     typer.echo(
         f"Trained in {trained.seconds:.0f} s: {trained.output}\nTo use it, set it as `model` of a "
-        f"TransformerPairScorer, and {trained.threshold:.3f} as `threshold` (yaml_pipelines/dr_rag_cfs.yaml). Its folder "
-        "`training` may be deleted."
+        f"TransformerPairScorer, and {trained.threshold:.3f} as `threshold` (yaml_pipelines/dr_rag_cfs.yaml). Its "
+        "folder `training` may be deleted."
     )
 
 

@@ -274,7 +274,12 @@ class ChatModel:
             if base_url:
                 self._chosen = self._server(base_url)
             elif file := self._variable("GGUF"):
-                self._chosen = EmbeddedChatGenerator(file, context_window=self.context_window, timeout=self.timeout)
+                self._chosen = EmbeddedChatGenerator(
+                    file,
+                    adapter_path=self._variable("ADAPTER") or None,
+                    context_window=self.context_window,
+                    timeout=self.timeout,
+                )
             else:
                 raise ModelMissing(
                     "There is no language model: set PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL to use a model server, "

@@ -73,7 +73,7 @@ def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | 
     :returns: The choice; None where the question offers no two things, asks for something else, or a date is absent or
         the same.
     """
-    places = _find_offered(question, passages)
+    places = find_offered(question, passages)
     if places is None:
         return None
     names = [short_title(passages[place][0]) for place in places]
@@ -88,8 +88,13 @@ def choose_by_date(question: str, passages: Sequence[Passage]) -> DatedChoice | 
     return DatedChoice(names[chosen], places[chosen], dated, date.begin)
 
 
-def _find_offered(question: str, passages: Sequence[Passage]) -> tuple[int, int] | None:
-    """Find the passages of the two things that stand on both sides of an "or"."""
+def find_offered(question: str, passages: Sequence[Passage]) -> tuple[int, int] | None:
+    """Find the passages of the two things that a question offers, on both sides of an "or".
+
+    :param question: The question.
+    :param passages: Title and text of each.
+    :returns: The places of the two passages with their titles; None where there are no two.
+    """
     places = {
         key: place
         for place, (title, _) in reversed(list(enumerate(passages)))

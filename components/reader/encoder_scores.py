@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -17,6 +18,8 @@ Values = np.ndarray[Any, Any]
 LEAST = -25.0
 _LONGEST_SPAN = 16
 _STARTS = 24
+# Two sentences, or a title and its text; initials and short forms of names end in fewer small letters.
+_CROSSES = re.compile(r"[^\W\d_A-Z]{3}[.!?]\s+[A-Z\"\u201c]")
 _EDGES = " ,.;:()\"'\u2019\u201c\u201d"
 
 
@@ -103,7 +106,7 @@ class EncoderScores:
             whole = self.texts[passage][self._begin[start] : self._end[end]]
             text = whole.strip(_EDGES)
             begin = self._begin[start] + len(whole) - len(whole.lstrip(_EDGES))
-            if text and len(spans) < most:
+            if text and len(spans) < most and not _CROSSES.search(text):
                 place = (passage, begin, begin + len(text))
                 spans.setdefault(place, SpanCandidate(passage, text, "read", begin, begin + len(text)))
         return list(spans.values())

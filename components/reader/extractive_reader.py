@@ -16,10 +16,10 @@ import numpy as np
 from haystack import Document, default_from_dict, default_to_dict
 
 from prefrag.components.reader import span_features, sure_features, yes_no_features
-from prefrag.components.reader.dated_choice import choose_by_date
+from prefrag.components.reader.dated_choice import choose_by_date, find_offered
 from prefrag.components.reader.document_choice import choose_documents
 from prefrag.components.reader.encoder_scores import EncoderScores, Scored
-from prefrag.components.reader.question_form import asks_beyond_spans, asks_yes_no, looks_english
+from prefrag.components.reader.question_form import asks_beyond_spans, asks_to_compare, asks_yes_no, looks_english
 from prefrag.components.reader.reader import Candidate, ReaderMissing
 from prefrag.components.reader.reader_input import encode, load_tokenizer, passage_text
 from prefrag.components.reader.span_features import WordWeight, question_cover, word_weights
@@ -43,11 +43,15 @@ class ReaderCard:
 
     :param threshold: The probability from which an answer is given.
     :param dated_choice: The share of choices between two dates that are right.
+    :param other_choice: The share of other choices between two things that are right, at most which one is sure.
+    :param comparison: The same of yes and no on a comparison in something else than countries.
     """
 
     # A reader in training has no card yet, and is asked for candidates alone.
     threshold: float = 1.0
     dated_choice: float = 1.0
+    other_choice: float = 1.0
+    comparison: float = 1.0
 
 
 class _Parts:
@@ -228,6 +232,8 @@ class ExtractiveReader:
         covers = question_cover(question, passages, self.weight)
         row = sure_features.sure_features(question, spans, ranked, scores, covers)
         [sure] = self._trees(SURE_TREES, sure_features.FEATURES).probabilities(row)
+        if find_offered(question, passages) is not None:
+            sure = min(sure, self._loaded().card.other_choice)
         shares = answer_shares([score for _, score in ranked])
         # The others share what is left as the scores have it, none of them more than the first.
         left = (1 - sure) / max(1e-9, 1 - shares[0])
@@ -251,6 +257,10 @@ class ExtractiveReader:
         # Of yes and no the trees know more than the encoder, which is right less often than "always yes".
         row = yes_no_features.yes_no_features(question, passages, self.weight)
         [yes] = self._trees(YES_NO_TREES, yes_no_features.FEATURES).probabilities(row)
+        if asks_to_compare(question):
+            # What was learnt of countries says nothing of shipyards.
+            limit = self._loaded().card.comparison
+            yes = min(max(yes, 1 - limit), limit)
         place, sentence = _best_sentence(question, passages, self.weight)
         document = documents[place]
         both = [Candidate("yes", "yes", document, sentence, yes), Candidate("no", "no", document, sentence, 1 - yes)]

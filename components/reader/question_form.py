@@ -34,6 +34,8 @@ _ENGLISH_WORDS = (
     "all and any at be been both could did does during for from had has have is its many much not of or should than "
     "that the their there these they this those to used was were with would"
 )
+_COMPARES = re.compile(r"\b(?:same|both|than|share|shared|common)\b", re.I)
+_COUNTRIES = re.compile(r"\b(?:countr(?:y|ies)|national\w*)\b", re.I)
 _ENGLISH = frozenset(_ENGLISH_WORDS.split()) | _ENGLISH_ASKS
 # The words by which the European languages nearest to English, and some others in Latin letters, ask.
 _WORDS_THAT_ASK_ELSEWHERE = (
@@ -86,6 +88,15 @@ def asks_yes_no(question: str) -> bool:
     """
     first = comparable(question).partition(" ")[0]
     return first in _FIRST_VERBS and " or " not in question.lower() and _POLITE.match(question) is None
+
+
+def asks_to_compare(question: str) -> bool:
+    """Find whether a question for yes or no compares two things in something else than their countries.
+
+    :param question: The question, in English.
+    :returns: Whether it has a word of comparisons, and none of countries and nationalities.
+    """
+    return _COMPARES.search(question) is not None and _COUNTRIES.search(question) is None
 
 
 def asks_beyond_spans(question: str) -> bool:

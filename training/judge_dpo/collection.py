@@ -236,7 +236,7 @@ class _Collector:
             options["top_k"] = draw(self.plan.seed, question.id, "top_k").randint(*self.plan.top_k)
         try:
             result = await ask_async(self.pipeline, question.question, deadline=self.deadline, **options)
-        except RunFailed as error:
+        except (RunFailed, ValueError) as error:
             # Nothing of it is kept: the same command runs the question again.
             self._failed += 1
             self._ended += 1

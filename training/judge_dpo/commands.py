@@ -85,7 +85,7 @@ def data(
         [Dataset.parse(each) for each in dataset],
         output,
         plan,
-        gold=_make_gold_model(gold_llm, gold_model) if labels == "model" else None,
+        gold=make_gold_model(gold_llm, gold_model) if labels == "model" else None,
         concurrency=concurrency,
         deadline=deadline,
         on_progress=lambda line: typer.echo(line, err=True),
@@ -96,7 +96,14 @@ def data(
         typer.echo(f"{report['questions_failed']} questions failed: the same command runs them again.", err=True)
 
 
-def _make_gold_model(url: str | None, model: str | None) -> Any:
+def make_gold_model(url: str | None, model: str | None) -> Any:
+    """Make the stronger model.
+
+    :param url: Its server.
+    :param model: Its name there.
+    :returns: A chat generator.
+    :raises ValueError: When one of them is missing.
+    """
     if url is None or model is None:
         raise ValueError(
             "The labels `model` need a stronger model: give --gold-llm and --gold-model, or --labels gold for those of "

@@ -108,7 +108,6 @@ def fit(
     trained = trainer.train(resume_from_checkpoint=last)
     written = output / (ADAPTER if settings.lora else MODEL)
     trainer.save_model(str(written))
-    tokenizer.save_pretrained(written)
     facts: dict[str, Any] = {
         **asdict(settings),
         "learning_rate": settings.rate,
@@ -128,6 +127,7 @@ def fit(
         on_progress("Measuring after the training")
         facts["after"] = measure(trainer.model, tokenizer, held_out, settings.reply_tokens)
     if trainer.is_world_process_zero():
+        tokenizer.save_pretrained(written)
         if settings.lora:
             facts["gguf"] = _write_gguf(written, model, output / GGUF_ADAPTER, on_progress)
         facts["seconds"] = round(time.monotonic() - started)

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from haystack import Document
 
-from prefrag.components.generators.json_reply import object_schema, read_object, response_format
+from prefrag.components.generators.json_reply import read_object
 from prefrag.components.generators.model_call import Prepared
 from prefrag.components.judge.model_judge import ModelJudge, read_judgement
 from prefrag.components.prompts.quotation import quote_text
@@ -123,8 +123,10 @@ class GoldModel:
         :raises RunError: When the model fails.
         """
         own = self._judge.call
-        parameters = {**own.generation_kwargs, "response_format": call.generation_kwargs["response_format"]}
-        verdict, _, _ = await own.send_until_read_async(replace(call, generation_kwargs=parameters), read_judgement)
+        # Without the schema, which not every server takes; the prompt says how to reply.
+        verdict, _, _ = await own.send_until_read_async(
+            replace(call, generation_kwargs=own.generation_kwargs), read_judgement
+        )
         return None if verdict is None else Gold(verdict.status, (verdict.analysis,))
 
     async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
@@ -136,7 +138,6 @@ class GoldModel:
         :returns: The place of the analysis, and ``model`` or ``nearness``.
         :raises RunError: When the model fails.
         """
-        schema = object_schema(id={"type": "integer", "minimum": 1, "maximum": len(analyses)})
 
         def values(observations: object) -> dict[str, object]:
             return {
@@ -144,9 +145,7 @@ class GoldModel:
                 "analyses": [" ".join(analysis.split()) for analysis in analyses],
             }
 
-        call = self._judge.call.prepare(
-            state, CLOSEST_PROMPT, [], values, response_format=response_format("choice", schema)
-        )
+        call = self._judge.call.prepare(state, CLOSEST_PROMPT, [], values)
 
         def read(text: str) -> int | None:
             number = str((read_object(text, "id") or {}).get("id", "")).strip()

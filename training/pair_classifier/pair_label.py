@@ -9,6 +9,9 @@ import numpy as np
 
 from prefrag.training.pair_classifier.pool import Pool
 
+# About the number of pairs that the paper draws for each dataset.
+DRAWN = 2300
+
 Values = np.ndarray[Any, np.dtype[Any]]
 
 
@@ -17,10 +20,10 @@ def label_pairs(gathered: Sequence[Pool]) -> tuple[Values, Values]:
 
     The paper draws one negative to one positive. Here every pair teaches, and the weights balance them: in each dataset
     the positive pairs weigh as much as the negative ones, of these the pairs with one needed document as much as those
-    with none, and all datasets weigh the same. So 0.5 is the threshold of a prior of one half.
+    with none, and together as much as :data:`DRAWN` pairs. So 0.5 is the threshold of a prior of one half.
 
     :param gathered: The candidates of the questions.
-    :returns: For each pair 1 where both documents are needed and 0 elsewhere, and its weight; the mean weight is 1.
+    :returns: For each pair 1 where both documents are needed and 0 elsewhere, and its weight.
     """
     needed = np.array(
         [sum(one.id in pool.gold for one in pair) for pool in gathered for pair in pool.pairs], dtype=np.intp
@@ -30,5 +33,5 @@ def label_pairs(gathered: Sequence[Pool]) -> tuple[Values, Values]:
     for name in np.unique(dataset):
         for count, share in ((0, 0.25), (1, 0.25), (2, 0.5)):
             group = (dataset == name) & (needed == count)
-            weights[group] = share / max(1, group.sum())
-    return (needed == 2).astype(np.float64), weights / weights.mean()
+            weights[group] = DRAWN * share / max(1, group.sum())
+    return (needed == 2).astype(np.float64), weights

@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from prefrag.components.reader import span_features, sure_features, yes_no_features
-from prefrag.components.reader.dated_choice import choose_by_date
+from prefrag.components.reader.dated_choice import choose_by_date, find_offered
 from prefrag.components.reader.encoder_scores import EncoderScores
-from prefrag.components.reader.question_form import asks_yes_no
+from prefrag.components.reader.question_form import asks_to_compare, asks_yes_no
 from prefrag.components.reader.span_features import Spans, WordWeight, question_cover
 from prefrag.components.reader.sure_features import rank_answers
 from prefrag.evaluation.metrics.answers import acc_word, em, f1
@@ -211,26 +211,62 @@ def _yes_or_no(one: ReadExample) -> str | None:
     return answer if answer in ("yes", "no") else None
 
 
-def share_of_dated_choices(examples: Iterable[ReadExample]) -> float:
-    """Measure how often a choice between two dates is right; nothing of it is learnt.
+@dataclass(frozen=True)
+class Shares:
+    """How often the answers to questions of three forms are right, of which too little can be learnt for more.
 
-    :param examples: The examples.
-    :returns: The share, with one right and one wrong choice added, so that it is never certain.
+    :param dated_choice: Of choices between two dates.
+    :param other_choice: Of other choices between two things.
+    :param comparison: Of yes and no on comparisons in something else than countries.
     """
-    right = [em(one.choice, one.example.answers) for one in examples if one.choice is not None]
-    return (sum(right) + 1) / (len(right) + 2)
+
+    dated_choice: float = 1.0
+    other_choice: float = 1.0
+    comparison: float = 1.0
 
 
-def give(
-    examples: Iterable[ReadExample], spans: Any, yes_no: Any, sure: Any = None, dated_choice: float = 0.0
-) -> list[Given]:
+def measure_shares(answers: Iterable[Given]) -> Shares:
+    """Measure how often the answers to such questions are right.
+
+    :param answers: Answers by trees that have not seen their questions.
+    :returns: The shares, with one right and one wrong answer added to each, so that none is certain.
+    """
+    right: dict[str, list[bool]] = {name: [True, False] for name in ("dated_choice", "other_choice", "comparison")}
+    for one in answers:
+        if (form := _form_of(one.read)) is not None:
+            right[form].append(one.is_right)
+    return Shares(**{name: sum(values) / len(values) for name, values in right.items()})
+
+
+def _form_of(read: ReadExample) -> str | None:
+    if read.choice is not None:
+        return "dated_choice"
+    if read.yes_no is not None:
+        return "comparison" if asks_to_compare(read.example.question) else None
+    return "other_choice" if find_offered(read.example.question, read.example.passages) is not None else None
+
+
+def limit_probability(answer: Given, shares: Shares) -> Given:
+    """Limit the probability of an answer by the share of its form.
+
+    :param answer: The answer.
+    :param shares: See :func:`measure_shares`.
+    :returns: The answer with the probability that the reader gives it.
+    """
+    form = _form_of(answer.read)
+    if form is None:
+        return answer
+    share = getattr(shares, form)
+    return replace(answer, probability=share if form == "dated_choice" else min(answer.probability, share))
+
+
+def give(examples: Iterable[ReadExample], spans: Any, yes_no: Any, sure: Any = None) -> list[Given]:
     """Answer questions.
 
     :param examples: The examples.
     :param spans: The trees that rank spans.
     :param yes_no: The trees that choose between yes and no.
     :param sure: The trees that estimate the probability of a span; None gives 0.
-    :param dated_choice: The share of choices between two dates that are right, see :func:`share_of_dated_choices`.
     :returns: An answer for each example; an empty one where there is no candidate.
     """
     answers = []
@@ -240,7 +276,7 @@ def give(
             answers.append(Given(one, "yes" if yes > 0.5 else "no", None, max(yes, 1 - yes)))
             continue
         if one.choice is not None:
-            answers.append(Given(one, one.choice, None, dated_choice))
+            answers.append(Given(one, one.choice, None, 1.0))
             continue
         if not len(one.right):
             answers.append(Given(one, "", None, 0.0))
@@ -268,14 +304,13 @@ def cross_fit(
     def others(examples: Iterable[ReadExample], part: int) -> list[ReadExample]:
         return [one for one in examples if part_of(family_of(one.example), folds, seed) != part]
 
-    dated_choice = share_of_dated_choices(asked)
     answers: list[Given | None] = [None] * len(asked)
     for part in range(folds):
         known = others([*asked, *further], part)
         spans, yes_no = fit_spans(known, seed), fit_yes_no(known, seed)
         places = [place for place, one in enumerate(asked) if part_of(family_of(one.example), folds, seed) == part]
         own = [asked[place] for place in places]
-        for place, given in zip(places, give(own, spans, yes_no, dated_choice=dated_choice), strict=True):
+        for place, given in zip(places, give(own, spans, yes_no), strict=True):
             answers[place] = given
     unsure = [one for one in answers if one is not None]
     parts = [part_of(family_of(one.read.example), folds, seed + 1) for one in unsure]
@@ -288,7 +323,8 @@ def cross_fit(
         if one.features is not None:
             probability = float(trees[part].inplace_predict(one.features)[0])
         estimated.append(Given(one.read, one.text, one.features, probability))
-    return estimated
+    shares = measure_shares(estimated)
+    return [limit_probability(one, shares) for one in estimated]
 
 
 def given_and_right(answers: Sequence[Given], threshold: float) -> tuple[float, float]:
@@ -303,7 +339,7 @@ def given_and_right(answers: Sequence[Given], threshold: float) -> tuple[float, 
 
 
 def choose_threshold(answers: Sequence[Given], right: float) -> float:
-    """Choose the lowest threshold with which enough of the answers given are right, on the mean over the datasets.
+    """Choose the lowest threshold from which enough of the answers given are right on each dataset.
 
     :param answers: Answers by trees that have not seen their questions.
     :param right: The share that has to be right, from 0 to 1.
@@ -316,8 +352,7 @@ def choose_threshold(answers: Sequence[Given], right: float) -> float:
     def share(threshold: float) -> float:
         measured = [given_and_right(own, threshold) for own in by_origin.values()]
         # The share of a handful of answers says nothing.
-        shares = [one_right for given, one_right in measured if given >= _FEWEST_GIVEN]
-        return float(np.mean(shares)) if shares else 0.0
+        return min((one_right for given, one_right in measured if given >= _FEWEST_GIVEN), default=0.0)
 
     fitting = [step / 100 for step in range(1, 100) if share(step / 100) >= right]
     return fitting[0] if fitting else 1.0

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-CARD = "card.json"
+from prefrag.training import card
 
 
 def write_card(folder: Path, facts: dict[str, Any]) -> None:
@@ -15,8 +14,6 @@ def write_card(folder: Path, facts: dict[str, Any]) -> None:
     :param folder: The folder of the reader.
     :param facts: The facts of the training.
     """
-    facts = {**facts, "bytes": {file.name: file.stat().st_size for file in sorted(folder.iterdir()) if file.is_file()}}
-    (folder / CARD).write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     lines = [
         "# A reader of `prefrag train reader`",
         "",
@@ -31,4 +28,4 @@ def write_card(folder: Path, facts: dict[str, Any]) -> None:
         "",
         f"An answer is given from a probability of {facts['threshold']:.3f} on.",
     ]
-    (folder / "card.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    card.write_card(folder, facts, lines)

@@ -9,7 +9,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -36,9 +36,9 @@ from prefrag.training.reader.answers import (
     fit_sure,
     fit_yes_no,
     given_and_right,
+    measure_shares,
     part_of,
     read_example,
-    share_of_dated_choices,
 )
 from prefrag.training.reader.card import write_card
 from prefrag.training.reader.examples import (
@@ -159,7 +159,7 @@ def train_reader(
             "reading_kept_back": len(natural),
             "steps": steps,
             "threshold": threshold,
-            "dated_choice": round(share_of_dated_choices(asked), 3),
+            **{name: round(share, 3) for name, share in asdict(measure_shares(answers)).items()},
             "held_back": held_back,
             "seconds": round(result.seconds),
         },
@@ -270,8 +270,9 @@ def _train_encoders(
     :returns: The number of steps of each phase.
     """
     # Imported here, because only this part needs PyTorch.
+    from prefrag.training.phase import Phase
     from prefrag.training.reader.encoder import mean_of, pretrained
-    from prefrag.training.reader.encoder_training import Phase, train_phase
+    from prefrag.training.reader.encoder_training import train_encoder
     from prefrag.training.reader.export import export_encoder
 
     tokenizer = load_tokenizer(output / TOKENIZER)
@@ -279,16 +280,17 @@ def _train_encoders(
     steps: dict[str, int] = {}
     shared = minutes * 2 / 3 if learnt else 0.0
     if learnt:
-        phase = Phase("reading", 2.0, 2.5e-4, shared, batch_tokens=2100, warm_up=100, moves_positions=True)
+        phase = Phase("reading", 2.0, 2.5e-4, shared, batch_tokens=2100, warm_up=100)
         examples = reading_examples(learnt, random.Random(seed))
-        steps["reading"] = train_phase(reader, tokenizer, examples, 384, phase, seed, work / "reading.pt", on_progress)
+        file = work / "reading.pt"
+        steps["reading"] = train_encoder(reader, tokenizer, examples, 384, phase, seed, file, on_progress, True)
     trained = []
     for half in range(HALVES):
         copy = mean_of([reader])
         phase = Phase(f"half {half}", 1.6, 1.2e-4, (minutes - shared) / HALVES, batch_tokens=2600, warm_up=15)
         examples = _half_examples(data, learnt, half, seed)
         file = work / f"half-{half}.pt"
-        steps[phase.name] = train_phase(copy, tokenizer, examples, 512, phase, seed + half, file, on_progress)
+        steps[phase.name] = train_encoder(copy, tokenizer, examples, 512, phase, seed + half, file, on_progress)
         folder = work / f"half-{half}"
         folder.mkdir(exist_ok=True)
         shutil.copyfile(output / TOKENIZER, folder / TOKENIZER)

@@ -12,7 +12,7 @@ from tests.components.samples import state
 
 QUESTION = "In which town was the designer of the Petrel lamp born?"
 LAMP = Document(content="It shines. The Petrel lamp was designed by Mona Reeve.", meta={"title": "Petrel lamp"})
-SHOP = Document(content="Lamps are sold in Saltreach.", meta={"title": "Lamp shop"})
+SHOP = Document(content="They sell lamps in Saltreach.", meta={"title": "Lamp shop"})
 MARKET = Document(content="The market is in Aldmoor.", meta={"title": "Market"})
 DESIGNER = Document(content="Mona Reeve studied with Ivo Kern.", meta={"title": "Mona Reeve"})
 

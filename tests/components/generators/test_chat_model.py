@@ -148,10 +148,12 @@ class TestChoice:
 
         monkeypatch.setattr(chat_model, "EmbeddedChatGenerator", Embedded)
         monkeypatch.setenv("PREFRAG_LLM_GGUF", "m.gguf")
+        monkeypatch.setenv("PREFRAG_LLM_ADAPTER", "a.gguf")
         model = ChatModel(generation_kwargs={"seed": 1}, timeout=9, context_window=99, structured_output="off")
         assert model.run(QUESTION, {"response_format": FORMAT})["replies"][0].text == "Paris"
         assert seen == {
             "model_path": "m.gguf",
+            "adapter_path": "a.gguf",
             "context_window": 99,
             "timeout": 9,
             "seed": 1,

@@ -255,3 +255,17 @@ def test_serialises():
     data = TransformerPairScorer("models/pairs", backend="onnx", device="cpu", document_tokens=500).to_dict()
     assert json.loads(json.dumps(data)) == data
     assert TransformerPairScorer.from_dict(data).to_dict() == data
+
+
+def test_documents_are_read_whole_where_the_model_has_room(folder: Path):
+    found = tokens(folder, "who was johan", "his son " * 60, "a poet " * 50)
+
+    assert len(found) == 1 + 3 + 1 + 120 + 1 + 100 + 1
+
+
+def test_of_two_documents_that_do_not_fit_the_longer_is_cut(folder: Path):
+    found = tokens(folder, "who was johan", "son " * 400, "poet " * 20)
+
+    assert (len(found), found.count("poet")) == (256, 20)
+    both = tokens(folder, "who was johan", "son " * 400, "poet " * 400)
+    assert both.count("son") == both.count("poet") == 124

@@ -20,7 +20,7 @@ OSLO = Question("1", "Where was the yard?", ("Oslo",), supporting_ids=("alpha", 
 def withheld(guess: str = "Bergen", sentence: str = "The yard was in Oslo.", id: str = "alpha") -> dict[str, Any]:
     """Compose the result of a run whose reader withheld its guess."""
     found = document(id)
-    step = replace(answer_step(guess), withheld=True, probability=0.2, evidence=Evidence(found, sentence, "yard"))
+    step = replace(answer_step(guess), withheld=True, probability=0.2, evidence=(Evidence(found, sentence, "yard"),))
     return compose(state(observed_step(found), step))
 
 

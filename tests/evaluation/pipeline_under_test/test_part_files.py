@@ -65,7 +65,7 @@ def test_what_is_shipped_is_digested_and_names_of_models_are_not(
     assert set(before) == {"shipped prompts", "shipped trees"}
     trees = tmp_path / "trees.json"
     trees.write_text("{}")
-    monkeypatch.setattr(prefrag.evaluation.pipeline_under_test.part_files, "PAIR_TREES", trees)
+    monkeypatch.setattr(prefrag.evaluation.pipeline_under_test.part_files, "PAIR_TREES", {"pair": trees})
 
     assert part_files(block())["shipped trees"] != before["shipped trees"]
 

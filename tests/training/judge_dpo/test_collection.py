@@ -19,6 +19,8 @@ from prefrag.pipelines import ask
 from prefrag.service.cli.main import app
 from prefrag.training.judge_dpo.candidates import GRID
 from prefrag.training.judge_dpo.collection import HELD_OUT, PAIRS, REPORT, STEPS, Plan, collect
+from prefrag.training.judge_dpo.commands import GOLD_KEY, make_gold_model
+from tests.components.generators.fake_model_server import FakeModelServer, completion
 from tests.training.judge_dpo.samples import Model, by_point, read_lines, reply, write_dataset
 
 PLAN = Plan(labels="gold", llm="simulated", held_out=0.0, most_true=50, most_false=50, top_k=(2, 2))
@@ -239,7 +241,7 @@ class TestStrongerModel:
 
         judged = [call for call in gold.calls if "Standard analysis" not in call["messages"][0].text]
         assert {call["messages"][0].text for call in judged} == {call["messages"][0].text for call in small.calls}
-        assert {call["response_format"]["json_schema"]["name"] for call in judged} == {"verdict"}
+        assert all("response_format" not in call for call in gold.calls)
         assert set(report["gold_verdicts"]) == {"False"}
         assert report["models"] == {"small": "small", "gold": "big"}
 
@@ -313,3 +315,24 @@ def test_the_command_refuses_what_it_cannot_use(tmp_path: Path, options: list[st
 
     assert ended.exit_code == 2
     assert message in " ".join(ended.output.split())
+
+
+def test_the_stronger_model_is_called_on_its_server_with_its_own_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    running = FakeModelServer()
+    running.answers = [(200, completion(reply(True, "Something is new.")))]
+    monkeypatch.setenv(GOLD_KEY, "sk-gold")
+    dataset = write_dataset(tmp_path / "data", 1)
+
+    report = collect(
+        [dataset],
+        tmp_path / "out",
+        replace(PLAN, labels="model"),
+        small=Model(),
+        gold=make_gold_model(running.url, "big"),
+    )
+    running.close()
+
+    assert report["models"]["gold"] == "big"
+    assert {one["authorization"] for one in running.requests} == {"Bearer sk-gold"}
+    assert {one["model"] for one in running.requests} == {"big"}
+    assert {one["temperature"] for one in running.requests} == {0.1}

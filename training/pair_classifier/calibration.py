@@ -1,0 +1,109 @@
+"""Choose the threshold of a pair classifier, and show how far its scores are probabilities."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Values = np.ndarray[Any, np.dtype[Any]]
+_BINS = 10
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What a threshold gives on pairs.
+
+    :param pairs: The number of pairs.
+    :param prior: The share of positive pairs among them, 0 to 1.
+    :param accuracy: The share of right verdicts.
+    :param precision: The share of needed pairs among those with a positive verdict; 0 without any.
+    :param recall: The share of needed pairs with a positive verdict; 0 without any.
+    :param calibration_error: The mean distance between the score and the share of positive pairs, over ten parts of the
+        scale, each by its number of pairs.
+    """
+
+    pairs: int
+    prior: float
+    accuracy: float
+    precision: float
+    recall: float
+    calibration_error: float
+
+
+def choose_threshold(scores: Values, truth: Values) -> float:
+    """Choose the score with the largest share of right verdicts, where both labels weigh the same.
+
+    :param scores: The scores of pairs.
+    :param truth: Whether each is positive, of both kinds at least one.
+    :returns: The threshold; between the scores around it, so that it is no accident of one of them.
+    """
+    order = np.argsort(scores)
+    ordered, positive = scores[order], truth[order].astype(float)
+    # The share of right verdicts with a threshold before each score, in order, and after the last.
+    below = np.concatenate([[0.0], np.cumsum(1 - positive)]) / (1 - positive).sum()
+    above = 1 - np.concatenate([[0.0], np.cumsum(positive)]) / positive.sum()
+    right = below + above
+    # No threshold lies between two equal scores.
+    right[1:-1][ordered[1:] == ordered[:-1]] = -1
+    edges = np.concatenate([[0.0], ordered, [1.0]])
+    place = int(np.argmax(right))
+    return float(np.clip((edges[place] + edges[place + 1]) / 2, 0.01, 0.99))
+
+
+def measure(scores: Values, truth: Values, threshold: float) -> Quality:
+    """Measure a threshold.
+
+    :param scores: The scores of pairs.
+    :param truth: Whether each is positive.
+    :param threshold: The score from which the verdict is positive.
+    :returns: What it gives.
+    """
+    verdicts = scores >= threshold
+    right = (verdicts & truth).sum()
+    error = sum(abs(scores[own].mean() - truth[own].mean()) * own.mean() for own in _parts(scores))
+    return Quality(
+        pairs=len(scores),
+        prior=float(truth.mean()) if len(truth) else 0.0,
+        accuracy=float((verdicts == truth).mean()) if len(truth) else 0.0,
+        precision=float(right / max(1, verdicts.sum())),
+        recall=float(right / max(1, truth.sum())),
+        calibration_error=float(error),
+    )
+
+
+def plot_calibration(scores: Values, truth: Values, threshold: float, file: Path) -> bool:
+    """Plot the share of positive pairs over the score.
+
+    :param scores: The scores of pairs.
+    :param truth: Whether each is positive.
+    :param threshold: The score to mark.
+    :param file: The picture to write.
+    :returns: Whether it was written: it needs matplotlib (the extra ``evaluation``).
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        return False
+    figure = Figure(figsize=(5, 4), layout="constrained")
+    axes = figure.subplots()
+    parts = list(_parts(scores))
+    axes.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle="--", label="a probability")
+    axes.plot(
+        [scores[own].mean() for own in parts], [truth[own].mean() for own in parts], marker="o", label="held-back pairs"
+    )
+    axes.axvline(threshold, color="tab:red", linewidth=1, label=f"threshold {threshold:.2f}")
+    axes.set_xlabel("score")
+    axes.set_ylabel("share of positive pairs")
+    axes.set_title(f"{len(scores)} pairs, {truth.mean():.0%} positive")
+    axes.legend()
+    figure.savefig(file, dpi=120)
+    return True
+
+
+def _parts(scores: Values) -> list[Values]:
+    """Divide the scale into parts of the same width, and leave out those without pairs."""
+    part = np.minimum((scores * _BINS).astype(int), _BINS - 1)
+    return [part == number for number in range(_BINS) if (part == number).any()]

@@ -1,0 +1,178 @@
+"""Draw the pairs that a transformer learns from: one positive to one negative (DR-RAG, equation 2, appendix A.1)."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Literal
+
+from haystack import Document
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.text.term_statistics import passage_text
+from prefrag.evaluation.question import Question
+from prefrag.training.pair_classifier.pool import two_stage_candidates
+
+# About the number of the paper, for each dataset.
+MOST = 2300
+# The documents that the candidates are retrieved for, as `dr_rag_cfs` has them.
+_K = 6
+# So much smaller is the number of held-back pairs, but not below the second number.
+_FEWER, _FEWEST = 5, 200
+
+Negatives = Literal["mixed", "hard"]
+
+
+@dataclass(frozen=True)
+class PairExample:
+    """A question and two documents, the one of the first stage first.
+
+    :param dataset: The name of the question's dataset.
+    :param question: The question.
+    :param first: The text of the first document, with its title.
+    :param second: The text of the second document.
+    :param needed: How many of the two are needed; with 2 the pair is positive.
+    """
+
+    dataset: str
+    question: str
+    first: str
+    second: str
+    needed: int
+
+
+@dataclass(frozen=True)
+class DatasetPairs:
+    """The pairs of one dataset.
+
+    :param learnt: The pairs to learn from, one positive to one negative.
+    :param held_back: Pairs of held-back questions, drawn in the same way.
+    :param served: All pairs that the classifier would be given for the held-back questions.
+    """
+
+    learnt: list[PairExample]
+    held_back: list[PairExample]
+    served: list[PairExample]
+
+
+def dataset_pairs(
+    dataset: str,
+    questions: Sequence[Question],
+    store: TantivyDocumentStore,
+    is_held_back: Callable[[str], bool],
+    most: int,
+    negatives: Negatives,
+    seed: int,
+) -> DatasetPairs:
+    """Draw the pairs of a dataset.
+
+    :param dataset: Its name.
+    :param questions: Its questions, with gold passages.
+    :param store: The index of its corpus.
+    :param is_held_back: Whether a question is kept for measuring.
+    :param most: The most pairs to learn from.
+    :param negatives: See :func:`draw_pairs`.
+    :param seed: The seed of the draws.
+    :returns: The pairs.
+    """
+    draw = random.Random(f"{seed}-{dataset}")
+    corpus = list(store.iterate_documents())
+    parts: dict[bool, list[PairExample]] = {}
+    served: list[PairExample] = []
+    for held in (False, True):
+        candidates: list[tuple[Question, list[Document], list[Document]]] = []
+        for question in questions:
+            if is_held_back(question.question) != held:
+                continue
+            gold = set(question.supporting_ids)
+            documents, lists = two_stage_candidates(question.question, store, _K)
+            found = {one.id: one for one in (*documents, *(one for each in lists for one in each))}
+            if held:
+                served += [
+                    _example(dataset, question, first, second)
+                    for first, each in zip(documents, lists, strict=True)
+                    for second in each
+                    if second.id != first.id
+                ]
+            near = [one for key, one in found.items() if key not in gold]
+            candidates.append((question, store.documents_by_id(sorted(gold)), near))
+        wanted = max(most // _FEWER, min(most, _FEWEST)) if held else most
+        parts[held] = draw_pairs(dataset, candidates, corpus, wanted, negatives, draw)
+    return DatasetPairs(parts[False], parts[True], served)
+
+
+def draw_pairs(
+    dataset: str,
+    candidates: Iterable[tuple[Question, Sequence[Document], Sequence[Document]]],
+    corpus: Sequence[Document],
+    most: int,
+    negatives: Negatives,
+    draw: random.Random,
+) -> list[PairExample]:
+    """Draw as many negative as positive pairs: half with one needed document, half with none.
+
+    Positive are two needed documents, in either order, since either may be found first.
+
+    :param dataset: The name of the dataset.
+    :param candidates: For each question its needed documents, and others that are retrieved for it.
+    :param corpus: All documents.
+    :param most: The most pairs.
+    :param negatives: Where documents that are not needed come from: ``hard`` draws those that are retrieved for the
+        question; ``mixed`` draws every second one from the whole corpus, as the paper's table 10 has near and unrelated
+        ones.
+    :param draw: The source of the draws.
+    :returns: The pairs, shuffled; fewer positives than wished for where there are no more.
+    """
+    given = [(question, list(needed), list(near)) for question, needed, near in candidates]
+    positive = [
+        _example(dataset, question, first, second)
+        for question, needed, _ in given
+        for first, second in permutations(needed, 2)
+    ]
+    positive = draw.sample(positive, min(len(positive), most // 2))
+    useful = [one for one in given if one[1] and one[2]]
+    negative: set[PairExample] = set()
+    # Each round draws one pair, and a pair that is drawn again does not count.
+    for number in range(10 * len(positive)):
+        if len(negative) >= len(positive) or not useful:
+            break
+        question, needed, near = draw.choice(useful)
+        others = [_draw_other(needed, near, corpus, negatives, draw) for _ in range(2)]
+        pair = [draw.choice(needed), others[1]] if number % 2 else others
+        if pair[0].id != pair[1].id:
+            draw.shuffle(pair)
+            negative.add(_example(dataset, question, *pair))
+    drawn = [*positive, *sorted(negative, key=lambda one: (one.question, one.first, one.second))]
+    draw.shuffle(drawn)
+    return drawn
+
+
+def _draw_other(
+    needed: Sequence[Document],
+    near: Sequence[Document],
+    corpus: Sequence[Document],
+    negatives: Negatives,
+    draw: random.Random,
+) -> Document:
+    if negatives == "hard" or draw.random() < 0.5:
+        return draw.choice(near)
+    known = {one.id for one in needed}
+    return next(one for one in iter(lambda: draw.choice(corpus), None) if one.id not in known)
+
+
+def count_kinds(examples: Iterable[PairExample]) -> dict[str, int]:
+    """Count pairs by how many of their documents are needed.
+
+    :param examples: The pairs.
+    :returns: The number with ``both``, ``one`` and ``none``.
+    """
+    counted = Counter(one.needed for one in examples)
+    return {"both": counted[2], "one": counted[1], "none": counted[0]}
+
+
+def _example(dataset: str, question: Question, first: Document, second: Document) -> PairExample:
+    needed = sum(one.id in question.supporting_ids for one in (first, second))
+    return PairExample(dataset, question.question, passage_text(first), passage_text(second), needed)

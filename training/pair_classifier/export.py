@@ -1,0 +1,82 @@
+"""Write a transformer that classifies pairs as ONNX."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+
+from prefrag.components.pair_classifier.transformer_pair_scorer import TransformerPairScorer
+from prefrag.training.pair_classifier.examples import PairExample
+
+ONNX_FILE = "model.onnx"
+_OPSET = 17
+
+
+def export_onnx(folder: Path, file: Path) -> None:
+    """Export a classifier for ``backend: onnx``.
+
+    BigBird is exported with full attention: the blocks of the sparse one would be fixed to the length of one example.
+
+    :param folder: The folder of the model, as ``transformers`` saves it.
+    :param file: The ONNX file to write.
+    """
+    config = AutoConfig.from_pretrained(folder)
+    if config.model_type == "big_bird":
+        config.attention_type = "original_full"
+    model = AutoModelForSequenceClassification.from_pretrained(
+        folder, config=config, attn_implementation="eager"
+    ).eval()
+    example = dict(AutoTokenizer.from_pretrained(folder)(["a b"] * 2, ["c d"] * 2, return_tensors="pt"))
+    names = list(example)
+
+    class Logits(torch.nn.Module):
+        """The model with its inputs by position and its logits alone."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = model
+
+        def forward(self, *inputs: torch.Tensor) -> torch.Tensor:
+            logits: torch.Tensor = self.model(**dict(zip(names, inputs, strict=True))).logits
+            return logits
+
+    with warnings.catch_warnings():
+        # The older exporter, which needs no package besides onnx, warns of its age.
+        warnings.simplefilter("ignore")
+        torch.onnx.export(
+            Logits(),
+            tuple(example.values()),
+            str(file),
+            input_names=names,
+            output_names=["logits"],
+            dynamic_axes={**{name: {0: "pairs", 1: "tokens"} for name in names}, "logits": {0: "pairs"}},
+            dynamo=False,
+            opset_version=_OPSET,
+        )
+
+
+def largest_difference(folder: Path, examples: Sequence[PairExample], document_tokens: int | None) -> float:
+    """Compare the scores of the exported model with those of the model itself.
+
+    :param folder: The folder with both.
+    :param examples: The pairs to score.
+    :param document_tokens: The most tokens of a document.
+    :returns: The largest difference between two scores.
+    """
+    from haystack import Document
+
+    torch_scorer, onnx_scorer = (
+        TransformerPairScorer(str(folder), backend, device="cpu", document_tokens=document_tokens)
+        for backend in ("torch", "onnx")
+    )
+    # One by one, because BigBird with sparse attention reads a padded batch in another way.
+    differences = []
+    for one in examples:
+        pair = Document(content=one.first), Document(content=one.second)
+        [first], [second] = (scorer.score(one.question, [pair]) for scorer in (torch_scorer, onnx_scorer))
+        differences.append(abs(first - second))
+    return max(differences, default=0.0)

@@ -1,0 +1,355 @@
+"""Train the transformer of the :class:`TransformerPairScorer`: BigBird as in the paper, or a smaller one."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+
+from prefrag.components.pair_classifier.transformer_pair_scorer import encode_pairs, fewest_tokens
+from prefrag.evaluation.simulated_reader.gold import fold_words
+from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
+from prefrag.training.pair_classifier.calibration import Quality, choose_threshold, measure, plot_calibration
+from prefrag.training.pair_classifier.examples import (
+    DatasetPairs,
+    Negatives,
+    PairExample,
+    count_kinds,
+    dataset_pairs,
+)
+from prefrag.training.pair_classifier.export import ONNX_FILE, export_onnx, largest_difference
+from prefrag.training.pair_classifier.transformer_card import write_pair_card
+from prefrag.training.phase import Phase, train_phase
+
+# The pretrained models of the paper (table 6), and a small one that installs from a package.
+BASES = {
+    "bigbird": "google/bigbird-roberta-base",
+    "bigbird-large": "google/bigbird-roberta-large",
+    "longformer": "allenai/longformer-base-4096",
+}
+MINILM = "minilm"
+QUESTION_TOKENS = 60
+# One question in six is kept from the training, for the threshold.
+_HELD_BACK = 6
+# So many candidates of the held-back questions of a dataset are measured as they are served.
+_SERVED = 250
+# Tokenizers without a limit name a larger number.
+_LONGEST = 4096
+_CHECKED = 16
+
+
+@dataclass(frozen=True)
+class TransformerSettings:
+    """How a transformer is trained.
+
+    :param base: ``bigbird``, ``bigbird-large``, ``longformer``, ``minilm``, or the folder or hub name of another
+        pretrained encoder.
+    :param negatives: See :func:`draw_pairs`.
+    :param most: The most pairs of a dataset.
+    :param epochs: How often each pair is seen.
+    :param rate: The highest learning rate; the paper gives none.
+    :param minutes: The most minutes.
+    :param batch_tokens: About how many tokens a step has.
+    :param document_tokens: The most tokens of a document; None reads whole documents, as far as the model can.
+    :param seed: The seed of all draws.
+    """
+
+    base: str = "bigbird"
+    negatives: Negatives = "mixed"
+    most: int = 2300
+    epochs: float = 3.0
+    rate: float = 2e-5
+    minutes: float = 600
+    batch_tokens: int = 6400
+    document_tokens: int | None = None
+    seed: int = 7
+
+
+@dataclass(frozen=True)
+class TransformerTraining:
+    """The results of a training.
+
+    :param output: The folder of the model.
+    :param counts: For each dataset the numbers of pairs to learn from, by how many of both documents are needed.
+    :param threshold: The score from which a pair is positive.
+    :param held_back: What the threshold gives on held-back pairs, one positive to one negative.
+    :param served: The same on the candidates of held-back questions as they are served, with few positive ones.
+    :param seconds: The duration of all of it.
+    """
+
+    output: Path
+    counts: dict[str, dict[str, int]]
+    threshold: float
+    held_back: Quality
+    served: Quality
+    seconds: float
+
+
+def train_transformer(
+    datasets: Sequence[Dataset],
+    output: Path,
+    settings: TransformerSettings,
+    on_progress: Callable[[str], None] = lambda line: None,
+) -> TransformerTraining:
+    """Train a transformer; one that was interrupted goes on from its last checkpoint.
+
+    :param datasets: Questions with gold passages, and their corpora.
+    :param output: The folder to write; its folder ``training`` holds the pairs and the checkpoint.
+    :param settings: How to train.
+    :param on_progress: Called with a line on the current work.
+    :returns: The results.
+    :raises FileNotFoundError: When a file or the pretrained model is absent.
+    :raises ValueError: When there is no dataset, a file cannot be read, there is nothing to learn from, or the output
+        holds a training with other settings.
+    """
+    started = time.monotonic()
+    if not datasets:
+        raise ValueError("There is nothing to train on: give at least one dataset.")
+    work = output / "training"
+    work.mkdir(parents=True, exist_ok=True)
+    _keep_settings(work / "settings.json", datasets, settings)
+    pairs = _read_pairs(datasets, work / "pairs.json", settings, on_progress)
+    learnt = [one for each in pairs.values() for one in each.learnt]
+    held_back = [one for each in pairs.values() for one in each.held_back]
+    served = [one for each in pairs.values() for one in each.served]
+    if len({one.needed == 2 for one in learnt}) < 2 or len({one.needed == 2 for one in held_back}) < 2:
+        raise ValueError(
+            f"There are {len(learnt)} pairs to learn from and {len(held_back)} held back, and one of both lacks "
+            "positive or negative ones: give questions with two gold passages or more (`supporting_ids`)."
+        )
+    classifier = Classifier.load(settings, learnt, on_progress)
+    phase = Phase("pairs", settings.epochs, settings.rate, settings.minutes, settings.batch_tokens)
+    steps = classifier.train(learnt, phase, settings.seed, work / "pairs.pt", on_progress)
+    on_progress("Measuring on held-back questions")
+    scores = classifier.scores(held_back)
+    truth = np.array([one.needed == 2 for one in held_back])
+    threshold = choose_threshold(scores, truth)
+    quality = measure(scores, truth, threshold)
+    served_quality = measure(
+        classifier.scores(served), np.array([one.needed == 2 for one in served], dtype=bool), threshold
+    )
+    on_progress("Writing the model")
+    classifier.save(output)
+    plotted = plot_calibration(scores, truth, threshold, output / "calibration.png")
+    export_onnx(output, output / ONNX_FILE)
+    difference = largest_difference(output, held_back[:_CHECKED], settings.document_tokens)
+    counts = {name: count_kinds(each.learnt) for name, each in pairs.items()}
+    result = TransformerTraining(output, counts, threshold, quality, served_quality, time.monotonic() - started)
+    write_pair_card(
+        output,
+        {
+            **asdict(settings),
+            "attention": classifier.attention,
+            "tokens": {"question_tokens": QUESTION_TOKENS, "document_tokens": settings.document_tokens},
+            "counts": counts,
+            "counts_held_back": {name: count_kinds(each.held_back) for name, each in pairs.items()},
+            "steps": steps,
+            "threshold": threshold,
+            "held_back": asdict(quality),
+            "served": asdict(served_quality),
+            "onnx_difference": difference,
+            "calibration": plotted,
+            "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
+            "device": str(classifier.device),
+            "seconds": round(result.seconds),
+        },
+    )
+    return result
+
+
+class Classifier:
+    """A transformer under training, with its tokenizer.
+
+    :param model: A classifier of sequences with two labels.
+    :param tokenizer: Its tokenizer.
+    :param document_tokens: The most tokens of a document.
+    :param device: Where it runs.
+    """
+
+    def __init__(self, model: Any, tokenizer: Any, document_tokens: int | None, device: torch.device):
+        self.model = model.to(device)
+        self.tokenizer = tokenizer
+        self.device = device
+        self._document_tokens = document_tokens
+        self._fewest = fewest_tokens(model.config)
+        self.attention = getattr(model.config, "attention_type", None) or model.config._attn_implementation
+        # BigBird's sparse attention mixes types of numbers under autocast on a CPU, and fails.
+        self._autocast = not (device.type == "cpu" and self._fewest)
+
+    @classmethod
+    def load(
+        cls, settings: TransformerSettings, examples: Sequence[PairExample], on_progress: Callable[[str], None]
+    ) -> Classifier:
+        """Load a pretrained model, and choose the attention of BigBird by the length of the pairs.
+
+        :param settings: How to train.
+        :param examples: The pairs to learn from.
+        :param on_progress: Called with a line on what was chosen.
+        :returns: The model with a head that knows nothing yet.
+        """
+        base = find_base(settings.base)
+        config = AutoConfig.from_pretrained(base, num_labels=2)
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        if device.type == "cpu":
+            # Drawing the masks takes half of the time there.
+            for name in ("hidden_dropout_prob", "attention_probs_dropout_prob"):
+                setattr(config, name, 0.0)
+        tokenizer = AutoTokenizer.from_pretrained(base)
+        # A tokenizer may know of no limit; RoBERTa's positions begin after that of the padding.
+        begins = (config.pad_token_id or 0) + 1 if config.model_type in ("roberta", "longformer") else 0
+        tokenizer.model_max_length = min(tokenizer.model_max_length, config.max_position_embeddings - begins, _LONGEST)
+        if fewest := fewest_tokens(config):
+            longest = max(len(_encode(tokenizer, one, settings.document_tokens)["input_ids"]) for one in examples)
+            if longest < fewest:
+                config.attention_type = "original_full"
+                on_progress(
+                    f"The longest pair has {longest} tokens, and BigBird's sparse attention needs {fewest}: "
+                    "the attention is full, in training and in serving"
+                )
+            else:
+                on_progress(
+                    f"The longest pair has {longest} tokens: every batch is padded to {fewest} or more, because with "
+                    "fewer BigBird's sparse attention would silently turn into full attention"
+                )
+        torch.manual_seed(settings.seed)
+        model = AutoModelForSequenceClassification.from_pretrained(base, config=config, dtype=torch.float32)
+        if device.type == "cpu" and config.model_type in ("bert", "roberta"):
+            # On a CPU the fused attention is slow backwards: without it a step takes two thirds of the time.
+            model.set_attn_implementation("eager")
+        return cls(model, tokenizer, settings.document_tokens, device)
+
+    def train(
+        self,
+        examples: Sequence[PairExample],
+        phase: Phase,
+        seed: int,
+        checkpoint: Path,
+        on_progress: Callable[[str], None],
+    ) -> int:
+        """Train on pairs.
+
+        :param examples: The pairs.
+        :param phase: The settings.
+        :param seed: The seed of the order.
+        :param checkpoint: See :func:`train_phase`.
+        :param on_progress: Called with a line now and then.
+        :returns: The number of steps.
+        """
+        encoded = [_encode(self.tokenizer, one, self._document_tokens) for one in examples]
+        lengths = [max(len(one["input_ids"]), self._fewest) for one in encoded]
+
+        def loss(batch: list[int], step: int) -> Tensor:
+            labels = torch.tensor([int(examples[number].needed == 2) for number in batch], device=self.device)
+            return nn.functional.cross_entropy(self._logits([encoded[number] for number in batch]), labels)
+
+        return train_phase(self.model, lengths, loss, phase, seed, checkpoint, on_progress)
+
+    def scores(self, examples: Sequence[PairExample]) -> np.ndarray[Any, np.dtype[Any]]:
+        """Score pairs.
+
+        :param examples: The pairs.
+        :returns: For each the probability that both documents are needed.
+        """
+        encoded = [_encode(self.tokenizer, one, self._document_tokens) for one in examples]
+        order = sorted(range(len(encoded)), key=lambda number: len(encoded[number]["input_ids"]))
+        found = np.zeros(len(encoded))
+        self.model.eval()
+        with torch.inference_mode():
+            for start in range(0, len(order), 16):
+                batch = order[start : start + 16]
+                logits = self._logits([encoded[number] for number in batch])
+                found[batch] = logits.softmax(-1)[:, 1].cpu().numpy()
+        return found
+
+    def save(self, folder: Path) -> None:
+        """Save the model as safetensors, with its tokenizer.
+
+        :param folder: The folder.
+        """
+        self.model.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+    def _logits(self, batch: Sequence[dict[str, list[int]]]) -> Tensor:
+        size = max(self._fewest, *(len(one["input_ids"]) for one in batch))
+        padding = {"input_ids": self.model.config.pad_token_id or 0}
+        inputs = {
+            name: torch.tensor(
+                [one[name] + [padding.get(name, 0)] * (size - len(one[name])) for one in batch], device=self.device
+            )
+            for name in batch[0]
+        }
+        with torch.autocast(self.device.type, torch.bfloat16, enabled=self._autocast):
+            logits: Tensor = self.model(**inputs).logits
+        return logits.float()
+
+
+def find_base(name: str) -> str:
+    """Find a pretrained model.
+
+    :param name: See :class:`TransformerSettings`.
+    :returns: Its folder or its name on the hub.
+    :raises FileNotFoundError: When the package of the small one is not installed.
+    """
+    if name == MINILM:
+        from prefrag.training.reader.training import find_encoder
+
+        return str(find_encoder())
+    return BASES.get(name, name)
+
+
+def _encode(tokenizer: Any, example: PairExample, document_tokens: int | None) -> dict[str, list[int]]:
+    encoded = encode_pairs(
+        tokenizer,
+        [example.question],
+        [(example.first, example.second)],
+        question_tokens=QUESTION_TOKENS,
+        document_tokens=document_tokens,
+    )
+    return {name: array[0].tolist() for name, array in encoded.items()}
+
+
+def _is_held_back(question: str) -> bool:
+    return int(hashlib.sha256(repr(fold_words(question)).encode()).hexdigest(), 16) % _HELD_BACK == 0
+
+
+def _keep_settings(file: Path, datasets: Sequence[Dataset], settings: TransformerSettings) -> None:
+    """Refuse to go on with a training of other settings; another limit of minutes is allowed."""
+    current = {**asdict(settings), "datasets": [one.name for one in datasets]}
+    current.pop("minutes")
+    if file.exists() and (before := json.loads(file.read_text(encoding="utf-8"))) != current:
+        changed = ", ".join(name for name in current if before.get(name) != current[name])
+        raise ValueError(f"{file.parent} holds a training with another {changed}: name another output, or delete it.")
+    file.write_text(json.dumps(current), encoding="utf-8")
+
+
+def _read_pairs(
+    datasets: Sequence[Dataset], file: Path, settings: TransformerSettings, on_progress: Callable[[str], None]
+) -> dict[str, DatasetPairs]:
+    if not file.exists():
+        found: dict[str, DatasetPairs] = {}
+        for dataset in datasets:
+            on_progress(f"Retrieving for {dataset.name}")
+            with dataset.open_index(at_least=FEWEST_QUESTIONS) as (questions, store):
+                name, most = dataset.name, settings.most
+                drawn = dataset_pairs(name, questions, store, _is_held_back, most, settings.negatives, settings.seed)
+                found[name] = dataclasses.replace(drawn, served=drawn.served[:: max(1, len(drawn.served) // _SERVED)])
+            on_progress(f"{dataset.name}: pairs {count_kinds(drawn.learnt)}, held back {count_kinds(drawn.held_back)}")
+        part = file.with_suffix(".part")
+        part.write_text(json.dumps({name: asdict(each) for name, each in found.items()}), encoding="utf-8")
+        part.replace(file)
+    kept = json.loads(file.read_text(encoding="utf-8"))
+    return {
+        name: DatasetPairs(*([PairExample(**one) for one in each[part]] for part in ("learnt", "held_back", "served")))
+        for name, each in kept.items()
+    }

@@ -1,0 +1,136 @@
+"""Train a network by steps, with checkpoints from which it goes on."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Phase:
+    """How a part of the training goes.
+
+    :param name: Its name, in the log and of its checkpoint.
+    :param epochs: How often each example is seen.
+    :param rate: The highest learning rate.
+    :param minutes: The most minutes; the rate falls to zero by then at the latest.
+    :param batch_tokens: About how many tokens a step has.
+    :param warm_up: Over how many steps the rate rises.
+    """
+
+    name: str
+    epochs: float
+    rate: float
+    minutes: float
+    batch_tokens: int = 3200
+    warm_up: int = 60
+
+
+def train_phase(
+    model: nn.Module,
+    lengths: Sequence[int],
+    loss_of: Callable[[list[int], int], Tensor],
+    phase: Phase,
+    seed: int,
+    checkpoint: Path,
+    on_progress: Callable[[str], None] = print,
+    checkpoint_seconds: float = 300,
+) -> int:
+    """Train for one phase; where its checkpoint exists, go on from there.
+
+    :param model: The network, which is changed.
+    :param lengths: The tokens of each example.
+    :param loss_of: Gives the loss of a batch, from the places of its examples and the number of the step.
+    :param phase: The settings.
+    :param seed: The seed of the order.
+    :param checkpoint: The file that is written now and then, and at the end.
+    :param on_progress: Called with a line now and then.
+    :param checkpoint_seconds: How often the checkpoint is written.
+    :returns: The number of steps.
+    """
+    kept = torch.load(checkpoint, weights_only=True) if checkpoint.exists() else None
+    if kept is not None:
+        model.load_state_dict(kept["model"])
+        if kept["done"]:
+            return int(kept["step"])
+    on_progress(f"{phase.name}: {len(lengths)} examples, {sum(lengths)} tokens")
+    optimizer = torch.optim.AdamW(model.parameters(), lr=phase.rate, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
+    batches = _batches(lengths, phase, seed)
+    first, before, started = 0, 0.0, time.monotonic()
+    if kept is not None:
+        optimizer.load_state_dict(kept["optimizer"])
+        first, before = kept["step"], kept["seconds"]
+        on_progress(f"{phase.name}: goes on from step {first}")
+    model.train()
+    losses: list[float] = []
+    read, processor, saved, step = 0, time.process_time(), started, first
+    for step in range(first, len(batches)):
+        seconds = before + time.monotonic() - started
+        progress = max(step / len(batches), seconds / (60 * phase.minutes))
+        if progress >= 1:
+            break
+        for group in optimizer.param_groups:
+            group["lr"] = phase.rate * min(1.0, (step + 1) / phase.warm_up) * max(0.01, 1 - progress)
+        loss = loss_of(batches[step], step)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        losses.append(loss.item())
+        read += sum(lengths[number] for number in batches[step])
+        if step % 25 == 24:
+            per_second = read / max(1e-9, time.process_time() - processor)
+            on_progress(
+                f"{phase.name}: step {step + 1} of {len(batches)}, {100 * progress:.0f}%, loss "
+                f"{sum(losses[-25:]) / len(losses[-25:]):.3f}, {seconds:.0f} s, {per_second:.0f} tokens/cpu-s"
+            )
+        if time.monotonic() - saved > checkpoint_seconds:
+            saved = time.monotonic()
+            _save(checkpoint, model, optimizer, step + 1, before + saved - started, False)
+    _save(checkpoint, model, optimizer, step + 1, before + time.monotonic() - started, True)
+    return step + 1
+
+
+def _batches(lengths: Sequence[int], phase: Phase, seed: int) -> list[list[int]]:
+    """Draw batches of examples of like length.
+
+    :param lengths: The tokens of each example.
+    :param phase: The settings.
+    :param seed: The seed of the order.
+    :returns: The places of the examples of each step.
+    """
+    draw = random.Random(seed)
+    order: list[int] = []
+    total = round(phase.epochs * len(lengths))
+    while len(order) < total:
+        epoch = list(range(len(lengths)))
+        draw.shuffle(epoch)
+        order += epoch[: total - len(order)]
+    batches: list[list[int]] = []
+    for begin in range(0, len(order), 256):
+        near: list[list[int]] = [[]]
+        for number in sorted(order[begin : begin + 256], key=lambda number: lengths[number]):
+            if near[-1] and lengths[number] * (len(near[-1]) + 1) > phase.batch_tokens:
+                near.append([])
+            near[-1].append(number)
+        draw.shuffle(near)
+        batches += near
+    return batches
+
+
+def _save(
+    file: Path, model: nn.Module, optimizer: torch.optim.Optimizer, step: int, seconds: float, done: bool
+) -> None:
+    kept: dict[str, Any] = {"model": model.state_dict(), "step": step, "seconds": seconds, "done": done}
+    if not done:
+        kept["optimizer"] = optimizer.state_dict()
+    part = file.with_suffix(".part")
+    torch.save(kept, part)
+    part.replace(file)
