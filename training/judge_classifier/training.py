@@ -103,7 +103,7 @@ def train_judge(
         kept = work / f"{_fingerprint(name, seed, files[name])}.json"
         own = [_read_step(record) for record in compute_once(kept, partial(_write_steps, run))]
         training.report(f"{name}: {len(own)} steps")
-        ids = sorted({one.step.question_id for one in own})
+        ids = sorted({one.step.question_id for one in own if one.measures})
         random.Random(seed).shuffle(ids)
         held |= {(name, key) for key in ids[: math.ceil(_HELD_BACK * len(ids))]}
         questions += len({one.step.question for one in own})
