@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -12,14 +11,12 @@ from typing import Any
 import numpy as np
 
 from prefrag.components.reader.reader_input import ReaderInput
-from prefrag.components.reader.span_candidates import SpanCandidate
+from prefrag.components.reader.span_candidates import SENTENCE_BORDER, SpanCandidate
 
 Values = np.ndarray[Any, Any]
 LEAST = -25.0
 _LONGEST_SPAN = 16
 _STARTS = 24
-# Two sentences, or a title and its text; initials and short forms of names end in fewer small letters.
-_CROSSES = re.compile(r"[^\W\d_A-Z]{3}[.!?]\s+[A-Z\"\u201c]")
 _EDGES = " ,.;:()\"'\u2019\u201c\u201d"
 
 
@@ -106,7 +103,7 @@ class EncoderScores:
             whole = self.texts[passage][self._begin[start] : self._end[end]]
             text = whole.strip(_EDGES)
             begin = self._begin[start] + len(whole) - len(whole.lstrip(_EDGES))
-            if text and len(spans) < most and not _CROSSES.search(text):
+            if text and len(spans) < most and not SENTENCE_BORDER.search(text):
                 place = (passage, begin, begin + len(text))
                 spans.setdefault(place, SpanCandidate(passage, text, "read", begin, begin + len(text)))
         return list(spans.values())

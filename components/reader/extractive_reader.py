@@ -7,7 +7,7 @@ import json
 import os
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -310,7 +310,7 @@ def read_card(file: Path) -> ReaderCard:
     if not file.is_file():
         return ReaderCard()
     card = json.loads(file.read_text(encoding="utf-8"))
-    return ReaderCard(float(card["threshold"]), float(card["dated_choice"]))
+    return ReaderCard(**{one.name: float(card[one.name]) for one in fields(ReaderCard)})
 
 
 def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeight) -> tuple[int, str]:

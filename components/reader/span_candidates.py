@@ -48,6 +48,8 @@ _PATTERNS = (
     ),
 )
 _FULL_TITLE = re.compile(r"\s*\(.*?\)\s*$")
+# Two sentences, or a title and its text; initials and short forms of names end in fewer small letters.
+SENTENCE_BORDER = re.compile(r"[^\W\d_A-Z]{3}[.!?]\s+[A-Z\"\u201c]")
 _STRIPPED = " .,;:'\u2019\u2018-"
 _JOINING_WORDS = (
     "a an the of in on at to for by from with and or is are was were be been did do it its this that these those "
@@ -103,6 +105,8 @@ def span_candidates(passage: int, title: str, text: str) -> list[SpanCandidate]:
         for match in pattern.finditer(text):
             begin, end = match.span(match.re.groups)
             whole = text[begin:end]
+            if (border := SENTENCE_BORDER.search(whole)) is not None:
+                whole = whole[: border.start() + 3]
             span = whole.strip(_STRIPPED)
             begin += len(whole) - len(whole.lstrip(_STRIPPED))
             if span.endswith(("'s", "\u2019s")):

@@ -133,3 +133,12 @@ def test_a_setting_under_one_is_refused(setting):
 def test_an_empty_model_is_refused():
     with pytest.raises(ValueError, match="model is empty"):
         ExtractiveReader(model="")
+
+
+def test_a_comparison_in_something_else_than_countries_is_no_surer_than_such_were_right_in_training():
+    documents = [document("The Dunlin was designed by Ann Low."), document("The Merlin was designed by Ann Low.")]
+    reader = ExtractiveReader()
+
+    [best, *_] = reader.read("Were the Dunlin and the Merlin designed by the same person?", documents)
+
+    assert best.probability < reader.threshold

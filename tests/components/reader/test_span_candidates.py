@@ -46,3 +46,11 @@ def test_no_place_is_named_twice():
 
 def test_a_passage_without_text_has_no_candidates():
     assert span_candidates(0, "", "") == []
+
+
+def test_no_span_goes_on_into_the_next_sentence():
+    found = [one.text for one in span_candidates(0, "", "It was drawn by Mikkel Thorsby. The Walrus met J. M. Barrie in St. Paul.")]
+
+    assert "Mikkel Thorsby" in found
+    assert "J. M. Barrie" in found
+    assert not [text for text in found if "Thorsby. " in text]
