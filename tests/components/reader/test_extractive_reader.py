@@ -136,7 +136,7 @@ def test_an_empty_model_is_refused():
 
 
 def test_a_comparison_in_something_else_than_countries_is_no_surer_than_such_were_right_in_training():
-    documents = [document("The Dunlin was designed by Ann Low."), document("The Merlin was designed by Ann Low.")]
+    documents = [Document(content=f"The {name} was designed by Ann Low.") for name in ("Dunlin", "Merlin")]
     reader = ExtractiveReader()
 
     [best, *_] = reader.read("Were the Dunlin and the Merlin designed by the same person?", documents)

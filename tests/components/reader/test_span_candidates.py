@@ -49,7 +49,9 @@ def test_a_passage_without_text_has_no_candidates():
 
 
 def test_no_span_goes_on_into_the_next_sentence():
-    found = [one.text for one in span_candidates(0, "", "It was drawn by Mikkel Thorsby. The Walrus met J. M. Barrie in St. Paul.")]
+    found = [
+        one.text for one in span_candidates(0, "", "It was drawn by Mikkel Thorsby. The Walrus knew J. M. Barrie.")
+    ]
 
     assert "Mikkel Thorsby" in found
     assert "J. M. Barrie" in found
