@@ -39,7 +39,7 @@ test-haystack3: .venv-haystack3/.dev  ## run the tests on the newest Haystack 3
 	@.venv-haystack3/bin/pytest -q -n auto --dist worksteal -m "not slow"
 
 test-train: .venv-train/.dev  ## run the tests of the trainings that need PyTorch
-	@HF_HUB_OFFLINE=1 .venv-train/bin/pytest -q tests/training/reader tests/training/judge_dpo/test_fit.py
+	@HF_HUB_OFFLINE=1 .venv-train/bin/pytest -q tests/training/reader tests/training/judge_dpo tests/training/pair_classifier
 
 lint: $(VENV)/.dev  ## check style and types
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
