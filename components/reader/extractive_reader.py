@@ -306,11 +306,15 @@ def read_card(file: Path) -> ReaderCard:
 
     :param file: The file of its card.
     :returns: The card; that of a reader in training where there is no file.
+    :raises ReaderMissing: When the file is something else.
     """
     if not file.is_file():
         return ReaderCard()
-    card = json.loads(file.read_text(encoding="utf-8"))
-    return ReaderCard(**{one.name: float(card[one.name]) for one in fields(ReaderCard)})
+    try:
+        card = json.loads(file.read_text(encoding="utf-8"))
+        return ReaderCard(**{one.name: float(card[one.name]) for one in fields(ReaderCard)})
+    except (ValueError, KeyError, TypeError) as error:
+        raise ReaderMissing(f"{file} is not the card of a reader: train one anew (prefrag train reader).") from error
 
 
 def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeight) -> tuple[int, str]:

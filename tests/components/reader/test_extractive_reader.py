@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from haystack import Document
 
-from prefrag.components.reader.extractive_reader import ExtractiveReader
+from prefrag.components.reader.extractive_reader import ExtractiveReader, read_card
 from prefrag.components.reader.reader import ReaderMissing
 from tests.components.serialisation import rebuilt
 
@@ -142,3 +144,11 @@ def test_a_comparison_in_something_else_than_countries_is_no_surer_than_such_wer
     [best, *_] = reader.read("Were the Dunlin and the Merlin designed by the same person?", documents)
 
     assert best.probability < reader.threshold
+
+
+@pytest.mark.parametrize("card", ["", "[]", '{"threshold": 0.5}', '{"threshold": "high"}'])
+def test_a_card_that_is_none_is_refused_with_what_to_do(tmp_path: Path, card: str):
+    (tmp_path / "card.json").write_text(card, encoding="utf-8")
+
+    with pytest.raises(ReaderMissing, match=r"prefrag train reader"):
+        read_card(tmp_path / "card.json")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +105,8 @@ def test_the_environments_model_is_described_without_what_is_secret(monkeypatch:
 
 
 def test_the_reader_is_described_by_its_files_and_its_threshold(tmp_path: Path):
-    (tmp_path / "card.json").write_text('{"threshold": 0.7, "dated_choice": 0.9}', encoding="utf-8")
+    card = {"threshold": 0.7, "dated_choice": 0.9, "other_choice": 0.5, "comparison": 0.5}
+    (tmp_path / "card.json").write_text(json.dumps(card), encoding="utf-8")
 
     def described(**settings: Any) -> Any:
         reader = {"Reasoner.reader": {"type": f"{READER}", "init_parameters": {"model": str(tmp_path), **settings}}}
