@@ -61,4 +61,4 @@ def _is_unread(event: Mapping[str, Any]) -> bool:
         return bool(event.get("caller"))
     if kind == "rewritten":
         return event.get("question") is None
-    return kind in ("verdict", "review") and event.get("parsed") is False
+    return kind in ("verdict", "review", "evaluated", "strips") and event.get("parsed") is False
