@@ -87,9 +87,11 @@ def _write_evaluated(data: Mapping[str, Any]) -> str:
 def _write_strips(data: Mapping[str, Any]) -> str:
     strips = [one for one in data.get("strips") or () if isinstance(one, Mapping)]
     kept = sum(bool(one.get("kept")) for one in strips)
+    judged_by = str(data.get("judged_by") or "")
+    how = f" ({_JUDGED_BY.get(judged_by, judged_by)})" if judged_by else ""
     unread = "" if data.get("parsed", True) else ", because their scores could not be read"
     shown = _join_titles([_write_score(one) + ("" if one.get("kept") else " (dropped)") for one in strips])
-    return f"Refined {data.get('source')}: {kept} of {len(strips)} strips kept{unread}. Scores: {shown}"
+    return f"Refined {data.get('source')}: {kept} of {len(strips)} strips kept{how}{unread}. Scores: {shown}"
 
 
 def _write_score(scored: Mapping[str, Any]) -> str:
