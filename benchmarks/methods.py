@@ -198,7 +198,7 @@ _CRAG = Rule(
         "documents and strips of a search are scored once each, those of the web as strips alone (4.4, 4.5)": (
             lambda result: 1 <= calls(result, "judge") <= 2 + result["counts"]["total_web"]
         ),
-        "at most five strips a search (B.3)": lambda result: all(
+        "at most five strips a search (CRAG, B.2)": lambda result: all(
             sum(strip["kept"] for strip in event["strips"]) <= 5
             for event in result["trace"]
             if event["kind"] == "strips"

@@ -109,7 +109,7 @@ class MethodsScript:
         if '"question"' in prompt:
             return json.dumps({"question": question})
         if '{"query": "' in prompt:
-            return json.dumps({"query": f"keywords of {token}"})
+            return json.dumps({"query": f"keywords of {question}"})
         if numbers := _NUMBERED.findall(prompt):
             return json.dumps(dict.fromkeys(numbers, self.RELEVANCE[kind]))
         tools = _TOOLS.search(prompt)
