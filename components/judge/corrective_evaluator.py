@@ -233,7 +233,7 @@ class CorrectiveEvaluator:
     ) -> Generator[_Work, Any, tuple[tuple[Document, ...], State]]:
         """Cut passages into strips, score these, and keep the best (section 4.4, decompose-then-recompose).
 
-        A strip without a score is kept. Where all would go the best one stays.
+        A strip without a score is kept, and so is the best of the others.
 
         :param state: The state after the search.
         :param found: The passages.
@@ -272,14 +272,14 @@ class CorrectiveEvaluator:
         """Choose the strips to keep.
 
         :param strips: The strips.
-        :returns: The numbers of those without a score, and of the best that reach the threshold; at least one.
+        :returns: The numbers of those without a score, of the best one, and of the next best that reach the threshold.
         """
         assert self.strips is not None
-        scored = [(strip.score, -number) for number, strip in enumerate(strips) if strip.score is not None]
-        best = [(score, -place) for score, place in sorted(scored, reverse=True)[: self.strips]]
         kept = {number for number, strip in enumerate(strips) if strip.score is None}
-        kept.update(number for score, number in best if score >= self.strip_threshold)
-        return kept or {number for _, number in best[:1]}
+        # Of two that are as good the earlier one comes first.
+        best = sorted((-strip.score, number) for number, strip in enumerate(strips) if strip.score is not None)
+        reaching = [number for score, number in best[: self.strips] if -score >= self.strip_threshold]
+        return {*kept, *(reaching or [number for _, number in best[:1]])}
 
     def _write_query(self, state: State) -> Generator[_Work, Any, tuple[str, State]]:
         """Rewrite the question into keywords for a search engine (section 4.5).

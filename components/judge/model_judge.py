@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from haystack import Document, default_to_dict
 
 from prefrag.components.generators.json_reply import object_schema, read_object, read_verdict, response_format
-from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, reply_limit
 from prefrag.components.judge.judge import Relevance
 from prefrag.components.prompts.quotation import passages
 from prefrag.components.prompts.render_prompt import prompt_path
@@ -19,6 +19,8 @@ OnDoubt = Literal["keep", "end", "switch"]
 _SCHEMA = object_schema(analysis={"type": "string"}, status={"enum": ["True", "False"]})
 # The model scores from 0 to this, in whole numbers, which models write more steadily than signs and fractions.
 _BEST_SCORE = 10
+# The number of a passage and its score, with all signs around them.
+_TOKENS_OF_SCORE = 12
 
 
 class ModelJudge:
@@ -171,8 +173,14 @@ class ModelJudge:
             return [scores.get(marks[identity(document)]) for document in found]
 
         schema = object_schema(**{number: {"enum": list(range(_BEST_SCORE + 1))} for number in marks.values()})
+        needed = _TOKENS_OF_SCORE * len(marks)
         call = self.call.prepare(
-            state, self.relevance_prompt, [found], values, response_format=response_format("relevance", schema)
+            state,
+            self.relevance_prompt,
+            [found],
+            values,
+            response_format=response_format("relevance", schema),
+            max_tokens=max(needed, reply_limit(self.call.generation_kwargs) or needed),
         )
         return call, read
 

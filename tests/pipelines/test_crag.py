@@ -10,7 +10,9 @@ import pytest
 
 from prefrag import pipelines
 from prefrag.components.judge.corrective_evaluator import NOT_REWRITTEN
-from prefrag.components.state.state import Event
+from prefrag.components.judge.judge import Relevance
+from prefrag.components.judge.tree_judge import TreeJudge
+from prefrag.components.state.state import Event, State
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS
@@ -36,6 +38,10 @@ def scores(*values: Any) -> str:
 async def run(*replies: str, options: dict[str, Any] | None = None, **settings: Any) -> dict[str, Any]:
     settings.setdefault("documents", {"local": LOCAL, "web": WEB})
     return await pipelines.ask_async(scripted(*replies, pipeline="crag", **settings), QUESTION, **(options or {}))
+
+
+async def _reply(relevance: Relevance, state: State) -> tuple[Relevance, State]:
+    return relevance, state
 
 
 def events(result: dict[str, Any], kind: str) -> list[dict[str, Any]]:
@@ -107,6 +113,16 @@ class TestCorrect:
         result = await run(scores(10, 0), scores(1, 2, 0), "gold")
 
         assert [strip["kept"] for strip in events(result, "strips")[0]["strips"]] == [False, True, False, False]
+
+    async def test_the_best_one_stays_beside_one_without_a_score(self, monkeypatch: pytest.MonkeyPatch):
+        found = Relevance((None, -0.9, -0.8), "classifier"), Relevance((1.0, -1.0), "classifier")
+        script = list(found)
+        monkeypatch.setattr(TreeJudge, "score_async", lambda self, state, passages: _reply(script.pop(), state))
+        judge = {"CorrectiveEvaluator.judge": {"type": TREE_JUDGE, "init_parameters": {}}}
+
+        result = await run("gold", replace=judge)
+
+        assert [strip["kept"] for strip in events(result, "strips")[0]["strips"]] == [True, False, True, False]
 
     async def test_without_refinement_passages_are_shown_whole(self):
         result = await run(scores(10, 0), "gold", replace={"CorrectiveEvaluator.strips": None})
@@ -220,7 +236,7 @@ class TestDoubt:
     async def test_strips_whose_scores_cannot_be_read_are_kept(self):
         result = await run(scores(9, 0), *READ_TWICE, "gold")
 
-        assert [strip["kept"] for strip in events(result, "strips")[0]["strips"]] == [True, True, True, False]
+        assert [strip["kept"] for strip in events(result, "strips")[0]["strips"]] == [True] * 4
         assert result["documents"][0]["content"] == ALPHA
 
     async def test_may_end_the_run(self):

@@ -191,6 +191,14 @@ class TestScores:
         schema = call["generation_kwargs"]["response_format"]["json_schema"]["schema"]
         assert schema["required"] == ["1", "2"]
 
+    def test_a_reply_has_room_for_the_scores_of_many(self):
+        many = [document(f"d{number}") for number in range(80)]
+
+        judge("{}").score(JUDGED, many)
+        judge("{}", generation_kwargs={"max_tokens": 2_000}).score(JUDGED, many)
+
+        assert [call["generation_kwargs"]["max_tokens"] for call in CALLS["judge"][::2]] == [960, 2_000]
+
     def test_an_object_around_them_or_words_before_them_do_not_matter(self):
         assert self.scored('The scores: \n{"scores": {"1": 0, "2": 5}}')[0].scores == (-1.0, 0.0)
 
