@@ -25,6 +25,7 @@ from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
 from prefrag.pipelines.blocks import Block, blocks, class_of, is_block, parameters_of
 
 _READER = "prefrag.components.reader.extractive_reader.ExtractiveReader"
+_CRITIC = "prefrag.components.agent.passage_critic.PassageCritic"
 _SWITCH = "prefrag.components.judge.source_switch_judge.SourceSwitchJudge"
 # The names of the retrievers of a preferred source.
 _RETRIEVERS = {
@@ -81,6 +82,8 @@ def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:
     :param llm: What :func:`describe_model` returns.
     :returns: Whether one does.
     """
+    if llm.get("kind") != READER and any(block["type"] == _CRITIC for block in blocks(pipeline)):
+        return True
     # An AutoJudge calls a server, or what is named for the judge.
     is_embedded = llm.get("kind") in (EMBEDDED, READER) and "judge" not in llm
     switches = [parameters_of(block) for block in blocks(pipeline) if block["type"] == _SWITCH]

@@ -38,6 +38,10 @@ class SimulatedReader:
     A passage has been shown where its whole text stands below its title: the live web, or passages cut in parts, never
     show one.
 
+    It answers from one passage as from any number: rightly where that one is enough. Its critique is true: a gold
+    passage is relevant and supports the answer fully where it is enough, else partially; another does not. A wrong one,
+    which ``judge_error`` draws for each passage, takes gold for another, and another for one that is enough.
+
     It searches until nothing is missing or the prompt's limit ("at most N times") is reached, and answers then, as the
     papers' agents do; a prompt without a limit is searched for until there is nothing left to ask. Where actions name
     sources, each query goes to the first one offered and, when that brought nothing missing, to the next. It gives no
@@ -73,7 +77,7 @@ class SimulatedReader:
 
         :param questions: The file of the questions, or several.
         :param corpus: The file of the passages, or several, for all sources together.
-        :param judge_error: The chance, 0 to 1, that a verdict on new passages is the wrong one.
+        :param judge_error: The chance, 0 to 1, that a verdict on new passages, or the critique of one, is the wrong one.
         :param reflection_error: The chance, 0 to 1, that the label of an answer is the wrong one.
         :param distraction: The chance, 0 to 1, that one irrelevant passage shown spoils a right answer: with so many of
             them it stays right with the chance (1 - distraction) to the power of their number.
@@ -176,6 +180,10 @@ class SimulatedReader:
                 reply = replies.review(self._label(gold, shown, call.answer))
             case "question":
                 reply = replies.question(call.question)
+            case "retrieval":
+                reply = replies.retrieval()
+            case "critique":
+                reply = replies.critique(self._answer(gold, shown), self._worth(call, gold, shown))
             case "summary":
                 reply = replies.summary(_write_summary(gold, shown))
             case _:
@@ -210,6 +218,12 @@ class SimulatedReader:
         if draw(self.seed, gold.question.id, *situation) < self.reflection_error:
             right = not right
         return Label.CORRECT if right else Label.INCORRECT
+
+    def _worth(self, call: Call, gold: GoldQuestion, shown: Shown) -> int:
+        worth = 2 if gold.is_enough(shown) else 1 if shown.gold else 0
+        if draw(self.seed, gold.question.id, "critique", read_titles(call.text), sorted(shown.gold)) < self.judge_error:
+            return 0 if worth else 2
+        return worth
 
     def _verdict(self, call: Call, gold: GoldQuestion, shown: Shown) -> bool:
         status = bool(gold.find_shown(call.new).gold.keys() - shown.gold.keys())

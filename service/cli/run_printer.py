@@ -27,6 +27,7 @@ class RunPrinter:
         "search": "cyan",
         "found": "dim",
         "observation": "dim",
+        "critique": "dim",
         "answer": "bold",
         "unreadable": "yellow",
         "cut_off": "yellow",
