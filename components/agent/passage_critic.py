@@ -109,7 +109,8 @@ class PassageCritic:
             decision that cannot be read twice searches, but never a run's external source.
         :param weights: The weights of the critiques that differ from 1.0 for ``relevance`` and ``support`` and 0.5 for
             ``usefulness``.
-        :param concurrency: The passages that are criticised at the same time in the asynchronous engine.
+        :param concurrency: The passages that are criticised at the same time in the asynchronous engine; one where the
+            model is in this process.
         :param prompt: A prompt file for the answer from a passage.
         :param retrieval_prompt: A prompt file for the decision to retrieve.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
@@ -168,7 +169,8 @@ class PassageCritic:
         if not state.steps:
             call = self._prepare_decision(state)
             return self._decide(*await self._call.send_until_read_async(call, read_decision))
-        limit = asyncio.Semaphore(self.concurrency)
+        # A model in this process takes one call at a time, and the others' deadlines would run while they wait.
+        limit = asyncio.Semaphore(1 if self._call.is_embedded else self.concurrency)
         failures: list[RunError] = []
 
         async def criticise(document: Document) -> tuple[Critique | None, State]:

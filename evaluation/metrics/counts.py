@@ -49,7 +49,8 @@ def count_unparsable(result: Mapping[str, Any]) -> int:
 
     :param result: See :func:`counts`.
     :returns: Their number: those of the reasoner from the steps (the trace leaves out the one that ends the loop),
-        those of the judge, the reviewer, the reflector, the critic and the rewriter of follow-up questions from the trace.
+        those of the judge, the reviewer, the reflector, the critic and the rewriter of follow-up questions from the
+        trace.
     """
     replies = sum(step.get("action") == "unreadable" for step in result.get("steps") or ())
     return replies + sum(_is_unread(event) for event in result.get("trace") or ())

@@ -77,7 +77,7 @@ class SimulatedReader:
 
         :param questions: The file of the questions, or several.
         :param corpus: The file of the passages, or several, for all sources together.
-        :param judge_error: The chance, 0 to 1, that a verdict on new passages, or the critique of one, is the wrong one.
+        :param judge_error: The chance, 0 to 1, that a verdict on new passages, or the critique of one, is wrong.
         :param reflection_error: The chance, 0 to 1, that the label of an answer is the wrong one.
         :param distraction: The chance, 0 to 1, that one irrelevant passage shown spoils a right answer: with so many of
             them it stays right with the chance (1 - distraction) to the power of their number.

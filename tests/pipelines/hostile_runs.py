@@ -16,6 +16,7 @@ from haystack.dataclasses import ChatMessage, ToolCall
 from markdown_it import MarkdownIt
 
 from prefrag import pipelines
+from prefrag.components.generators.json_reply import repair
 from prefrag.components.state.state import Event
 from prefrag.service.server.chat_text import write_content, write_step
 from prefrag.service.server.public_result import Installation
@@ -118,7 +119,7 @@ def run_hostile(way: str, source: str, model: str, passages: Sequence[Passage]) 
     if any(token in prompt for prompt in prompts for token in CONTROL_TOKENS):
         reached.add("prompt")
     if model == "believes":
-        own = [str(one.text) for one in passages]
+        own = [repair(str(one.text)) for one in passages]
         cited = {citation["mark"] for citation in result["citations"]}
         found = [each for each in result["documents"] if each["mark"] in cited]
         if any(each["source"] != source or each["content"] not in own for each in found):

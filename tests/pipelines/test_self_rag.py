@@ -63,16 +63,6 @@ async def test_the_trace_and_its_words_have_each_critique_with_its_score():
     ]
 
 
-async def test_both_engines_give_the_same():
-    replies = ("Hm.", POOR, critique("1974"))
-    together = await run(*replies)
-    CALLS.clear()
-    one_by_one = pipelines.ask(scripted(*replies, pipeline="self_rag", documents={"local": LOCAL}), QUESTION)
-
-    for key in ("answer_with_citations", "label", "documents", "steps"):
-        assert together[key] == one_by_one[key]
-
-
 class TestTheDecisionToRetrieve:
     async def test_is_left_out_by_default(self):
         result = await run(critique())

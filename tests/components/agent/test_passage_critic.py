@@ -352,6 +352,7 @@ class SlowChatGenerator:
     def __init__(self, together: int):
         self.together = together
         self.running = self.most = 0
+        self.is_embedded = False
 
     @component.output_types(replies=list[ChatMessage])
     def run(self, messages: list[ChatMessage], generation_kwargs: Any = None) -> dict[str, Any]:
@@ -378,6 +379,14 @@ class TestTheAsynchronousWay:
         await PassageCritic(model, concurrency=together).run_async(FOUND)
 
         assert model.most == together
+
+    async def test_sends_a_model_in_this_process_one_call_at_a_time(self):
+        model = SlowChatGenerator(1)
+        model.is_embedded = True
+
+        await PassageCritic(model, concurrency=3).run_async(FOUND)
+
+        assert model.most == 1
 
     async def test_gives_the_same_in_whatever_order_the_replies_come(self):
         part = PassageCritic(SlowChatGenerator(3), concurrency=3)
