@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from haystack import Document, component
@@ -25,7 +26,17 @@ from prefrag.components.prompts.quotation import passages
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks, read_citations
 from prefrag.components.state.evidence import rank_sentences
-from prefrag.components.state.state import Action, Evidence, Label, RunError, State, Step, identity
+from prefrag.components.state.state import (
+    Action,
+    Evidence,
+    Label,
+    RunError,
+    State,
+    Step,
+    Usage,
+    identity,
+    sum_traffic,
+)
 
 Retrieval = Literal["always", "adaptive"]
 Support = Literal["fully", "partially", "none"]
@@ -175,7 +186,7 @@ class PassageCritic:
 
         async def criticise(document: Document) -> tuple[Critique | None, State]:
             async with limit:
-                forked = state.fork()
+                forked = replace(state, usage=Usage(), events=())
                 if failures:
                     # The model is down: what has not been sent yet would fail as well.
                     return None, forked
@@ -188,7 +199,7 @@ class PassageCritic:
                 return critique, forked
 
         results = await asyncio.gather(*map(criticise, state.observed))
-        state = state.join(forked for _, forked in results)
+        state = _join(state, *(forked for _, forked in results))
         if failures:
             raise RunError(str(failures[0]), state) from failures[0]
         return {"answered": self._answer(state, [critique for critique, _ in results])}
@@ -282,6 +293,22 @@ class PassageCritic:
         state = state.with_step(step)
         text = cite_plainly(step.answer, known_marks(state))
         return state.with_event("answer", text=text, label=label.value, forced=False)
+
+
+def _join(*states: State) -> State:
+    """Add up what calls beside each other have counted and recorded.
+
+    :param states: The state before the calls, and what each of them has added to it, in the order of their events.
+    :returns: The first state with the calls, tokens and events of all.
+    """
+    usages = [state.usage for state in states]
+    usage = Usage(
+        sum((Counter(usage.llm_calls) for usage in usages), Counter[str]()),
+        sum(usage.prompt_tokens for usage in usages),
+        sum(usage.completion_tokens for usage in usages),
+        sum_traffic(sent for usage in usages for sent in usage.models),
+    )
+    return replace(states[0], usage=usage, events=tuple(event for state in states for event in state.events))
 
 
 def read_decision(text: str) -> tuple[bool, str] | None:

@@ -6,7 +6,6 @@ Haystack consumes a mandatory input of a looping component once, so everything t
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -407,31 +406,6 @@ class State(_Value):
         :returns: The state with it counted.
         """
         return replace(self, usage=replace(self.usage, models=sum_traffic([*self.usage.models, sent])))
-
-    def fork(self) -> State:
-        """Begin a call that runs beside others.
-
-        :returns: The state without what was counted and recorded so far; see :meth:`join`.
-        """
-        return replace(self, usage=Usage(), events=())
-
-    def join(self, forks: Iterable[State]) -> State:
-        """Add what calls beside each other have counted and recorded.
-
-        :param forks: The states of the calls, each from :meth:`fork` of this state, in the order of their events.
-        :returns: The state with the calls, tokens and events of all of them.
-        """
-        states = (self, *forks)
-        usages = [state.usage for state in states]
-        calls = sum((Counter(usage.llm_calls) for usage in usages), Counter[str]())
-        joined = Usage(
-            dict(calls),
-            sum(usage.prompt_tokens for usage in usages),
-            sum(usage.completion_tokens for usage in usages),
-            sum_traffic(sent for usage in usages for sent in usage.models),
-        )
-        events = tuple(event for state in states for event in state.events)
-        return replace(self, usage=joined, events=events)
 
     def merge(self, other: State) -> State:
         """Merge two states that have the same last step but different searches, as the sources of a supplement give.
