@@ -18,6 +18,7 @@ _JUDGED_BY = {
     "nothing_found": "nothing was found",
     "no_other_source": "no other source may be searched",
 }
+_SUPPORT = {"fully": "fully supported", "partially": "partially supported"}
 
 
 def trace_text(event: Event) -> str:
@@ -202,9 +203,29 @@ def _write_review(data: Mapping[str, Any]) -> str:
     return f"Review: {words}{more}. {data.get('explanation') or ''}".rstrip(". ") + "."
 
 
+def _write_retrieval(data: Mapping[str, Any]) -> str:
+    words = "the documents are searched" if data.get("status") else "no document is needed"
+    unread = "" if data.get("parsed", True) else " (two replies could not be read)"
+    explanation = f". {data['explanation']}" if data.get("explanation") else ""
+    return f"Retrieve: {words}{unread}{explanation}"
+
+
+def _write_critique(data: Mapping[str, Any]) -> str:
+    parts = [
+        "relevant" if data.get("relevant") else "irrelevant",
+        _SUPPORT.get(str(data.get("support")), "no support"),
+        f"usefulness {data.get('usefulness') or 'unknown'}",
+        f"score {data.get('score')}",
+    ]
+    unread = "" if data.get("parsed", True) else "; not all of it could be read"
+    return f"From {data.get('document')}: {data.get('answer') or 'no answer'} ({', '.join(parts)}{unread})"
+
+
 _WRITERS = {
     "evaluated": _write_evaluated,
     "strips": _write_strips,
+    "retrieval": _write_retrieval,
+    "critique": _write_critique,
     "selection": _write_selection,
     "refined": _write_refined,
     "steered": _write_steered,

@@ -30,6 +30,7 @@ _JUDGING = (
     "prefrag.components.judge.source_switch_judge.SourceSwitchJudge",
     "prefrag.components.judge.corrective_evaluator.CorrectiveEvaluator",
 )
+_CRITIC = "prefrag.components.agent.passage_critic.PassageCritic"
 _REASONER = "prefrag.components.agent.reasoner.Reasoner"
 _REWRITER = "prefrag.components.agent.follow_up_rewriter.FollowUpRewriter"
 # The names of the retrievers of a preferred source.
@@ -89,6 +90,8 @@ def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:
     :param llm: What :func:`describe_model` returns.
     :returns: Whether one does.
     """
+    if llm.get("kind") != READER and any(block["type"] == _CRITIC for block in blocks(pipeline)):
+        return True
     # An AutoJudge calls a server, or what is named for the judge.
     is_embedded = llm.get("kind") in (EMBEDDED, READER) and "judge" not in llm
     switches = [parameters_of(block) for block in blocks(pipeline) if block["type"] in _JUDGING]

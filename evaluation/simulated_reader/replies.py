@@ -83,6 +83,26 @@ def keywords(text: str) -> ChatMessage:
     return _object(query=text)
 
 
+def retrieval() -> ChatMessage:
+    """Write the reply that decides to retrieve: this reader answers nothing from memory."""
+    return _object(explanation="Without a passage nothing is known.", retrieve="yes")
+
+
+def critique(text: str, worth: int) -> ChatMessage:
+    """Write an answer from one passage with its critique.
+
+    :param text: The answer.
+    :param worth: 2 for a passage that is enough, 1 for one that is needed with others, 0 for another.
+    :returns: The reply.
+    """
+    return _object(
+        relevance="relevant" if worth else "irrelevant",
+        answer=text,
+        support=("none", "partially", "fully")[worth],
+        usefulness=(1, 3, 5)[worth],
+    )
+
+
 def summary(text: str) -> ChatMessage:
     """Write the reply of MSPR's refiner."""
     return _say(text or "Nothing in these passages bears on the question.")

@@ -16,6 +16,7 @@ from prefrag.components.agent.answer_reviewer import AnswerReviewer
 from prefrag.components.agent.follow_up_rewriter import FollowUpRewriter
 from prefrag.components.agent.observation_recorder import ObservationRecorder
 from prefrag.components.agent.observation_refiner import ObservationRefiner
+from prefrag.components.agent.passage_critic import PassageCritic
 from prefrag.components.agent.preference_router import PreferenceRouter
 from prefrag.components.agent.preference_selector import PreferenceSelector
 from prefrag.components.agent.question_as_query import QuestionAsQuery
@@ -64,6 +65,7 @@ PARTS = [
     ObservationRecorder(merge=True),
     ObservationRefiner(MODEL, 7, False, "answer_once", KWARGS),
     SelfReflector("call", MODEL, "answer_reviewer", KWARGS),
+    PassageCritic(MODEL, "adaptive", {"support": 2.0}, 2, "answer_once", "self_reflector", KWARGS),
     AnswerReviewer(SOURCES, MODEL, "archive", False, "end", "self_reflector", KWARGS),
     CorrectiveEvaluator(BY_TREES, MODEL, "archive", 0.9, -0.9, 4, 0.1, 2, "answer_once", KWARGS),
     *(

@@ -138,6 +138,26 @@ def test_holds_nothing_that_a_terminal_would_obey(text: str, titles: list[str]):
             "Steered to web, where the model named local (the last label was False)",
         ),
         (
+            "retrieval",
+            {"status": True, "explanation": "It asks for a year.", "parsed": True},
+            "Retrieve: the documents are searched. It asks for a year.",
+        ),
+        (
+            "retrieval",
+            {"status": False, "explanation": "", "parsed": False},
+            "Retrieve: no document is needed (two replies could not be read)",
+        ),
+        (
+            "critique",
+            {"document": "A", "answer": "1974", "relevant": True, "support": "fully", "usefulness": 4, "score": 2.25},
+            "From A: 1974 (relevant, fully supported, usefulness 4, score 2.25)",
+        ),
+        (
+            "critique",
+            {"document": "A", "answer": "", "relevant": False, "support": "none", "score": 0.0, "parsed": False},
+            "From A: no answer (irrelevant, no support, usefulness unknown, score 0.0; not all of it could be read)",
+        ),
+        (
             "review",
             {"status": False, "supplement": True, "explanation": "Half is missing."},
             "Review: the answer is doubted, the question is searched for once more. Half is missing.",
