@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from haystack.dataclasses import ChatMessage
 
@@ -11,6 +12,7 @@ from prefrag.components.agent.reply_formats.fields import Tool, one_answer, plai
 from prefrag.components.agent.reply_formats.reply_format import ReplyFormat
 from prefrag.components.generators.json_reply import MAX_REPLY_CHARACTERS
 from prefrag.components.generators.model_call import is_cut_off
+from prefrag.components.generators.token_probabilities import token_probabilities
 from prefrag.components.state.state import Action, Step
 
 _LABEL_CHARACTERS = 100
@@ -50,10 +52,10 @@ class CotFormat(ReplyFormat):
         """
         text = text[:MAX_REPLY_CHARACTERS]
         if must_answer:
-            return _read_chain(text)
+            return read_chain(text)
         sentence = shorten(first_sentence(text))
         query = plain_query(sentence)
-        if not query or _ANSWER.search(sentence):
+        if not query or ends_chain(sentence):
             return Step(Action.NONE, reply=sentence, thought=sentence)
         return Step(Action.SEARCH, reply=sentence, tool=tools[0].name, query=query)
 
@@ -63,11 +65,14 @@ class CotFormat(ReplyFormat):
         :param message: The reply.
         :param tools: The tools that there are.
         :param must_answer: The reply is an answer, whatever it looks like.
-        :returns: The step.
+        :returns: The step, with the probabilities of its tokens where the message has them.
         """
-        if not must_answer and is_cut_off(message) and (finished := self.finished(message.text or "")):
-            return self.read(finished, tools, must_answer=False)
-        return super().read_message(message, tools, must_answer=must_answer)
+        text = message.text or ""
+        if not must_answer and is_cut_off(message) and (finished := self.finished(text)):
+            step = self.read(finished, tools, must_answer=False)
+        else:
+            step = super().read_message(message, tools, must_answer=must_answer)
+        return replace(step, tokens=token_probabilities(message.meta, text, step.reply))
 
     def finished(self, text: str) -> str:
         """Keep what was finished of a reply that was cut off.
@@ -99,7 +104,16 @@ def _without_label(text: str) -> str:
     return text[label.end() :].strip() if label else text
 
 
-def _read_chain(text: str) -> Step:
+def ends_chain(sentence: str) -> bool:
+    """Check whether a sentence is the last of its chain.
+
+    :param sentence: The sentence.
+    :returns: Whether it gives the answer.
+    """
+    return _ANSWER.search(sentence) is not None
+
+
+def read_chain(text: str) -> Step:
     """Read the answer of a chain of thought that was written to its end.
 
     :param text: The reply.
