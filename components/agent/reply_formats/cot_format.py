@@ -19,7 +19,9 @@ _LABEL_CHARACTERS = 100
 # The words that end a chain, as in the prompts and the code of the paper.
 _ANSWER = re.compile(r"\banswer is\b[ \t]*[:\uff1a]?[ \t]*", re.IGNORECASE)
 _LABEL = re.compile(
-    r"(?:[\s>#*_-]*(?:(?:next|new)\s+sentence|sentence(?:\s+\d{1,2})?|step\s+\d{1,2})[\s*_]*[:\uff1a][\s*_]*"
+    r"(?:\s*(?:sure|certainly|of course|okay|ok)\s?[!.:]\s+"
+    r"|[\s>#*_-]*(?:here(?:['\u2019]s|\s+is)\s+)?"
+    r"(?:(?:(?:the|a)\s+)?(?:next|new)\s+sentence|sentence(?:\s+\d{1,2})?|step\s+\d{1,2})[\s*_]*[:\uff1a][\s*_]*"
     r"|\s*(?:\d{1,2}[.)]|[-*\u2022])\s+)+",
     re.IGNORECASE,
 )

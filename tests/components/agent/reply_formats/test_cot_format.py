@@ -52,6 +52,8 @@ class TestTheNextSentence:
             ("一。二。", "一。"),
             ("No end at all", "No end at all"),
             ("**Next sentence:** Borealis is in Corvo. It is.", "Borealis is in Corvo."),
+            ("Sure! Here is the next sentence:\n\nBorealis is in Corvo.", "Borealis is in Corvo."),
+            ("Sure, Borealis is in Corvo.", "Sure, Borealis is in Corvo."),
             ("2. Borealis is in Corvo.", "Borealis is in Corvo."),
             ("- Borealis is in Corvo.", "Borealis is in Corvo."),
             ("\n\n  Borealis\tis in Corvo.", "Borealis is in Corvo."),
