@@ -21,7 +21,7 @@ _ANSWER = re.compile(r"\banswer is\b[ \t]*[:\uff1a]?[ \t]*", re.IGNORECASE)
 _LABEL = re.compile(
     r"(?:\s*(?:sure|certainly|of course|okay|ok)\s?[!.:]\s+"
     r"|[\s>#*_-]*(?:here(?:['\u2019]s|\s+is)\s+)?"
-    r"(?:(?:(?:the|a)\s+)?(?:next|new)\s+sentence|sentence(?:\s+\d{1,2})?|step\s+\d{1,2})[\s*_]*[:\uff1a][\s*_]*"
+    r"(?:(?:(?:the|a)\s+)?(?:next|new)\s+sentence(?:\s+is)?|sentence(?:\s+\d{1,2})?|step\s+\d{1,2})[\s*_]*[:\uff1a][\s*_]*"
     r"|\s*(?:\d{1,2}[.)]|[-*\u2022])\s+)+",
     re.IGNORECASE,
 )

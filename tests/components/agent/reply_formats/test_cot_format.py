@@ -53,6 +53,7 @@ class TestTheNextSentence:
             ("No end at all", "No end at all"),
             ("**Next sentence:** Borealis is in Corvo. It is.", "Borealis is in Corvo."),
             ("Sure! Here is the next sentence:\n\nBorealis is in Corvo.", "Borealis is in Corvo."),
+            ("The next sentence is:\nBorealis is in Corvo.", "Borealis is in Corvo."),
             ("Sure, Borealis is in Corvo.", "Sure, Borealis is in Corvo."),
             ("2. Borealis is in Corvo.", "Borealis is in Corvo."),
             ("- Borealis is in Corvo.", "Borealis is in Corvo."),
