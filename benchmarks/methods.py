@@ -206,6 +206,27 @@ _CRAG = Rule(
         **USED,
     }
 )
+_IRCOT = Rule(
+    {
+        "the question is the first query (IRCoT, 3.1)": lambda result: (
+            result["steps"][0]["query"] == result["question"]
+        ),
+        "at most 8 sentences and a reader (IRCoT, 4)": lambda result: calls(result) <= 9,
+        "a retrieval for the question and each sentence but the last (IRCoT, 3.1)": lambda result: (
+            result["counts"]["total"] == calls(result) - 1
+        ),
+        "at most 15 paragraphs (IRCoT, 4)": lambda result: len(result["documents"]) <= 15,
+    }
+)
+_FLARE = Rule(
+    {
+        "a retrieval for the question and each doubted sentence (FLARE, 3.2)": lambda result: (
+            result["counts"]["total"]
+            == 1 + sum(event["kind"] == "look_ahead" and bool(event["query"]) for event in result["trace"])
+        ),
+        "at most 16 sentences and one forced answer": lambda result: calls(result) <= 17,
+    }
+)
 RULES = {
     "no_retrieval": Rule({**ONE_CALL, **USED}, (Run(1, 0, 0, 0, 0),) * KINDS),
     "vanilla_local": Rule({**ONE_CALL, **USED}, (Run(1, 0, 1, 0, 1),) * KINDS),
@@ -245,6 +266,8 @@ RULES = {
     "crag": _CRAG,
     "mspr": _MSPR,
     "mspr_linked": _MSPR,
+    "ircot": _IRCOT,
+    "flare": _FLARE,
     "dr_rag_qdc": _DR_RAG,
     "dr_rag_linked": _DR_RAG,
     "dr_rag_cis": _DR_RAG,

@@ -145,6 +145,17 @@ def _write_answer(data: Mapping[str, Any]) -> str:
     return f"{'Forced answer' if data.get('forced') else 'Answer'}: {data.get('text')}{label}"
 
 
+def _write_look_ahead(data: Mapping[str, Any]) -> str:
+    text, lowest = data.get("text"), data.get("lowest")
+    if data.get("again"):
+        return f"Written again: {text}"
+    doubt = f"{data.get('token')!r} at {lowest or 0:.0%}"
+    if data.get("query"):
+        masked = ", ".join(map(str, data.get("masked") or ())) or "nothing"
+        return f"Looked ahead, unsure of {doubt}: {text} (masked: {masked})"
+    return f"Kept: {text} (least sure of {doubt})"
+
+
 def _write_read(data: Mapping[str, Any]) -> str:
     if not data.get("text"):
         return "Read: no answer stands in the passages"
@@ -246,6 +257,7 @@ _WRITERS = {
     "no_further_search": _write_no_further_search,
     "answer": _write_answer,
     "read": _write_read,
+    "look_ahead": _write_look_ahead,
     "without_model": _write_without_model,
     "reflection": _write_reflection,
     "cut": _write_cut,

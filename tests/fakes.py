@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import threading
 from collections.abc import Sequence
@@ -24,7 +25,8 @@ _lock = threading.Lock()
 class ScriptedChatGenerator:
     """Replies from a script, in order; a reply that starts with ``!`` is raised instead.
 
-    A mark ``[[1]]`` in it has the code of the prompt's.
+    A mark ``[[1]]`` in it has the code of the prompt's. A word that a number in braces follows (``Beta{0.3}``) has this
+    probability, and any other 0.99, where log probabilities are requested.
 
     :param script: The replies; the last one is repeated.
     :param name: Under which name :data:`CALLS` keeps the prompts.
@@ -72,14 +74,26 @@ class ScriptedChatGenerator:
             raise RuntimeError(reply[1:])
         # A reply whose last character is the sign for an ellipsis was cut off.
         cut = "length" if reply.endswith("\u2026") else self.finish_reason
-        meta = {"usage": {"prompt_tokens": 10, "completion_tokens": 2}, "finish_reason": cut}
-        return {"replies": [ChatMessage.from_assistant(put_codes(reply, messages[-1].text or ""), meta=meta)]}
+        meta: dict[str, Any] = {"usage": {"prompt_tokens": 10, "completion_tokens": 2}, "finish_reason": cut}
+        if (generation_kwargs or {}).get("logprobs"):
+            meta["logprobs"] = {"content": _word_logprobs(reply)}
+        text = put_codes(_PROBABILITY.sub("", reply), messages[-1].text or "")
+        return {"replies": [ChatMessage.from_assistant(text, meta=meta)]}
 
     @component.output_types(replies=list[ChatMessage])
     async def run_async(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         return self.run(messages, generation_kwargs)
+
+
+_PROBABILITY = re.compile(r"\{([01]\.\d+)\}")
+
+
+def _word_logprobs(reply: str) -> list[dict[str, Any]]:
+    words = re.findall(r"\s*[^\s{]+(?:\{[^}\s]*\})?", reply)
+    found = [(_PROBABILITY.sub("", word), _PROBABILITY.search(word)) for word in words]
+    return [{"token": word, "logprob": math.log(float(given[1]) if given else 0.99)} for word, given in found]
 
 
 class ScriptedReader:

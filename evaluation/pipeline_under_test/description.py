@@ -59,7 +59,8 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
     :param experiment: The settings of the evaluation.
     :param name: The name of the pipeline.
     :returns: ``kind`` and the other known settings.
-    :raises ValueError: When the experiment sets a model that the pipeline would not call, or a reader that it lacks.
+    :raises ValueError: When the experiment sets a model that the pipeline would not call, one without what it needs, or
+        a reader that it lacks.
     """
     own = [block for block in _find_generators(pipeline) if block["type"] != CHAT_MODEL]
     only_own = own and not any(block["type"] == CHAT_MODEL for block in blocks(pipeline))
@@ -67,6 +68,11 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
         raise ValueError(
             f"The pipeline {name} names a model of its own ({class_of(own[0])}), which llm does not replace: "
             f"put {CHAT_MODEL} in its place, or leave llm out."
+        )
+    if experiment.llm == SIMULATED and any(_reads_logprobs(block) for block in blocks(pipeline)):
+        raise ValueError(
+            f"The pipeline {name} decides by the log probabilities of a model, and the simulated reader has none: "
+            "evaluate it with a GGUF file or the URL of a model server as llm."
         )
     reader = next((block for block in own if block["type"] == SIMULATED_READER), None)
     if reader is not None:
@@ -81,6 +87,10 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
             raise ValueError(f"The pipeline {name} has no reader: give its Reasoner one, or leave llm out.")
         llm |= _describe_reader(found) if found is not None else {}
     return {**llm, "own": [class_of(block) for block in own]} if own else llm
+
+
+def _reads_logprobs(block: Block) -> bool:
+    return bool((parameters_of(block).get("generation_kwargs") or {}).get("logprobs"))
 
 
 def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:

@@ -38,8 +38,8 @@ from prefrag.evaluation.pipeline_under_test.pipeline_blocks import read_pipeline
 from prefrag.pipelines.loading import find, names, read_block
 from prefrag.pipelines.replacing import replace_parts
 
-# Pipelines that need a server, an embedding model or a third source.
-_LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources")
+# Pipelines that need a server, an embedding model, a third source or the log probabilities of a model.
+_LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources", "flare")
 _COLUMNS = (
     *("acc", "f1", "em", "recall", "recall_all", "documents_per_question", "llm_calls"),
     *("total_local", "total_web", "total", "used_local", "used", "forced", "seconds_per_question"),

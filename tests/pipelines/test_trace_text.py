@@ -128,6 +128,22 @@ def test_holds_nothing_that_a_terminal_would_obey(text: str, titles: list[str]):
         ),
         ("selection", {"method": "qdc", "documents": ["A"], "pairs": []}, "Selected by qdc: A"),
         (
+            "look_ahead",
+            {"text": "In Delta.", "lowest": 0.2, "token": "Delta", "masked": ["Delta"], "query": "In", "again": False},
+            "Looked ahead, unsure of 'Delta' at 20%: In Delta. (masked: Delta)",
+        ),
+        (
+            "look_ahead",
+            {"text": "In Delta.", "lowest": 0.7, "token": "In", "masked": [], "query": "In Delta.", "again": False},
+            "Looked ahead, unsure of 'In' at 70%: In Delta. (masked: nothing)",
+        ),
+        (
+            "look_ahead",
+            {"text": "In Delta.", "lowest": 0.9, "token": "In", "masked": [], "query": "", "again": False},
+            "Kept: In Delta. (least sure of 'In' at 90%)",
+        ),
+        ("look_ahead", {"text": "In Gamma.", "lowest": None, "again": True}, "Written again: In Gamma."),
+        (
             "refined",
             {"of_step": 1, "tokens_before": 2000, "tokens_after": 300, "used": True},
             "Summarised the observation of step 1: 2000 to 300 tokens",

@@ -51,6 +51,13 @@ def test_a_model_that_the_pipeline_names_itself_is_described_and_never_as_simula
             setup(pipeline, dev, corpus=corpus, llm=llm)
 
 
+def test_a_method_that_reads_log_probabilities_is_not_simulated(corpus: Path, dev: Path):
+    with pytest.raises(ValueError, match=r"flare decides by the log probabilities.*has none: evaluate it with a GGUF"):
+        setup("flare", dev, corpus=corpus, llm="simulated")
+
+    assert setup("flare", **SERVER).config["llm"]["kind"] != "simulated"
+
+
 def test_whether_a_model_judges_is_described(corpus: Path, dev: Path, monkeypatch: pytest.MonkeyPatch):
     simulated = {"questions": dev, "corpus": corpus, "llm": "simulated"}
     names = ("prefrag", "mspr", "prefrag_classifier", "vanilla_mix", "prefrag_direct", "self_rag", "crag")
