@@ -3,11 +3,13 @@
     python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs
     python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs \
         --pipeline prefrag --top-k 5 --judge-error 0.1
+    python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs --pipeline react_mix_linked --top-k 5
     python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs --judges --top-k 5 --distraction 0
     prefrag report runs --output report
 
 A dataset is a folder with `corpus.jsonl` and `dev.jsonl`. Every evaluation has a folder of its own, and those that are
-there already are not made again. With `--judges` the pipelines are PrefRAG under each of the judges: the model that
+there already are not made again. The ablations and controls of `VARIANTS` (pipeline_under_test/variants.py) run by
+name, and any other with `--set`. With `--judges` the pipelines are PrefRAG under each of the judges: the model that
 judges is the simulated reader, a perfect judge with a judge error of 0. Ends with one line an evaluation, as a Markdown
 table.
 """
@@ -32,7 +34,7 @@ from rich.progress import track
 
 from prefrag.evaluation.pipeline_under_test.description import has_model_judge
 from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
-from prefrag.evaluation.pipeline_under_test.pipeline_blocks import read_pipeline
+from prefrag.evaluation.pipeline_under_test.variants import read_pipeline
 from prefrag.pipelines.loading import find, names, read_block
 from prefrag.pipelines.replacing import replace_parts
 
@@ -40,7 +42,7 @@ from prefrag.pipelines.replacing import replace_parts
 _LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources")
 _COLUMNS = (
     *("acc", "f1", "em", "recall", "recall_all", "documents_per_question", "llm_calls"),
-    *("total_local", "total_web", "total", "used_local", "used", "forced", "seconds_per_question"),
+    *("total_local", "total_web", "total", "used_local", "used", "lookups", "forced", "seconds_per_question"),
 )
 _CASCADE = "prefrag.components.judge.cascade_judge.CascadeJudge"
 # One judge of `prefrag.yaml` alone, or both in a cascade, with their settings.
@@ -60,7 +62,7 @@ JUDGES: dict[str, tuple[str, dict[str, float]]] = {
 class Cell:
     """One evaluation.
 
-    :param pipeline: The name of the pipeline, or its YAML file.
+    :param pipeline: The name of the pipeline or of a variant, or its YAML file.
     :param dataset: The folder of the dataset.
     :param questions: The file of questions there, without its ending.
     :param experiment: The settings of the evaluation.
@@ -72,12 +74,17 @@ class Cell:
     experiment: Experiment
 
     @property
+    def name(self) -> str:
+        """The name of the method, with the settings that are changed in its pipeline."""
+        return " ".join([Path(self.pipeline).stem, *self.experiment.changes])
+
+    @property
     def folder(self) -> str:
         """The folder of its results below the output folder."""
         one = self.experiment
         sources = {None: "", True: "-split", False: "-whole"}[one.split]
         settings = f"k{one.top_k}-judge{one.judge_error:g}-distraction{one.distraction:g}-seed{one.seed}{sources}"
-        return f"{self.dataset.name}-{self.questions}/{Path(self.pipeline).stem}/{settings}"
+        return f"{self.dataset.name}-{self.questions}/{self.name.replace('/', '_')}/{settings}"
 
 
 def combine_cells(
@@ -88,11 +95,12 @@ def combine_cells(
     :param datasets: The folders of the datasets.
     :param pipelines: The names or YAML files of the pipelines.
     :param questions: The file of questions in each dataset, without its ending.
-    :param settings: The values of each field of :class:`Experiment` that varies, `judge_error` among them.
+    :param settings: The values of each field of :class:`Experiment` that varies, `judge_error` among them; of `changes`
+        at most one.
     :returns: Every combination that can differ from the others.
     """
     for pipeline in pipelines:
-        judged = has_model_judge(read_pipeline(pipeline), {"kind": SIMULATED})
+        judged = has_model_judge(read_pipeline(pipeline, *settings.get("changes", ())), {"kind": SIMULATED})
         varied = settings if judged else {**settings, "judge_error": settings["judge_error"][:1]}
         for dataset, *values in itertools.product(datasets, *varied.values()):
             replaced = dict(zip(varied, values, strict=True))
@@ -198,11 +206,10 @@ def print_table(done: dict[Cell, dict[str, Any]], file: Path | None = None) -> N
     head = ("reader", "dataset", "pipeline", "k", "judge error", "distraction", "seed", "n", "errors", *_COLUMNS)
     rows = []
     for cell, metrics in done.items():
-        name = Path(cell.pipeline).stem
         settings = (
             "simulated",
             cell.dataset.name,
-            name,
+            cell.name,
             cell.experiment.top_k,
             cell.experiment.judge_error,
             cell.experiment.distraction,
@@ -228,7 +235,11 @@ def main(
     datasets: Annotated[list[Path], typer.Argument(help="Folders of datasets, or a folder that holds them.")],
     output: Annotated[Path, typer.Option(help="Where the evaluations go.")],
     pipeline: Annotated[
-        list[str] | None, typer.Option(help="Repeat it; by default all that run on one machine.")
+        list[str] | None,
+        typer.Option(help="Repeat it; also an ablation or control by name. By default all that run on one machine."),
+    ] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="As for `prefrag evaluate`.")
     ] = None,
     judges: Annotated[bool, typer.Option("--judges", help="PrefRAG under each judge in their place.")] = False,
     questions: Annotated[str, typer.Option(help="dev, or train for tuning.")] = "dev",
@@ -253,6 +264,7 @@ def main(
         "distraction": distraction or [0.0, 0.02],
         "seed": seed or [0],
         "split": [split],
+        "changes": [tuple(changes or ())],
     }
     wanted = list(combine_cells(find_dataset_folders(datasets, questions), pipelines, questions, settings))
     print_table(evaluate_all(wanted, output, processes=processes, concurrency=concurrency), table)
