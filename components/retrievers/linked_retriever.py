@@ -202,10 +202,10 @@ class LinkedRetriever:
             self.retriever.run(**self._arguments(query, top_k, filters)),
             self._call_links(errors, query=query, top_k=self.first_stage_depth, filters=filters),
         ]
-        leading = self._choose_leading(*(output["documents"] for output in outputs), observed)
+        leading = self._choose_leading(outputs, observed)
         if not errors:
             outputs.append(self._call_links(errors, documents=leading, top_k=self.link_depth, filters=filters))
-        documents = self._rank(question or query, leading, *(output["documents"] for output in outputs))
+        documents = self._rank(question or query, leading, outputs)
         return {"documents": documents[:top_k], "errors": errors, "lookups": sum(map(count_lookups, outputs))}
 
     @component.output_types(documents=list[Document], errors=list[str], lookups=int)
@@ -232,18 +232,17 @@ class LinkedRetriever:
         """
         top_k, observed = wanted_top_k(self.top_k, top_k), observed or []
         errors: list[str] = []
-        outputs = await asyncio.gather(
+        first_stage = await asyncio.gather(
             call_async(self.retriever, self._arguments(query, top_k, filters)),
             self._call_links_async(errors, query=query, top_k=self.first_stage_depth, filters=filters),
         )
-        leading = self._choose_leading(*(output["documents"] for output in outputs), observed)
+        outputs = list(first_stage)
+        leading = self._choose_leading(outputs, observed)
         if not errors:
             links = await self._call_links_async(errors, documents=leading, top_k=self.link_depth, filters=filters)
             outputs.append(links)
         # In a thread, because the statistics of words may come from a server.
-        documents = await asyncio.to_thread(
-            self._rank, question or query, leading, *(output["documents"] for output in outputs)
-        )
+        documents = await asyncio.to_thread(self._rank, question or query, leading, outputs)
         return {"documents": documents[:top_k], "errors": errors, "lookups": sum(map(count_lookups, outputs))}
 
     def _arguments(self, query: str, top_k: int, filters: dict[str, Any] | None) -> dict[str, Any]:
@@ -272,37 +271,29 @@ class LinkedRetriever:
         logger.warning("A linked search goes on without its links. %s", message)
         return message
 
-    def _choose_leading(
-        self, by_words: Sequence[Document], mentioned: Sequence[Document], observed: Sequence[Document]
-    ) -> list[Document]:
+    def _choose_leading(self, outputs: Sequence[Mapping[str, Any]], observed: Sequence[Document]) -> list[Document]:
         """Choose the documents whose texts are searched for titles: the latest observed, then the best new ones.
 
-        :param by_words: The documents that the query finds by words, best first.
-        :param mentioned: The documents that the query mentions.
+        :param outputs: What the query finds by words, best first, and what it mentions.
         :param observed: The documents of earlier steps.
         :returns: The documents, each once.
         """
+        by_words, mentioned = (output["documents"] for output in outputs)
         latest = observed[max(0, len(observed) - self.observed_depth) :]
         seen = {identity(document) for document in observed}
         first = [*by_words[: self.first_stage_depth], *mentioned]
         new = [document for document in first if identity(document) not in seen]
         return list({identity(document): document for document in (*latest, *new)}.values())
 
-    def _rank(
-        self,
-        question: str,
-        leading: Sequence[Document],
-        by_words: Sequence[Document],
-        *linked: Sequence[Document],
-    ) -> list[Document]:
+    def _rank(self, question: str, leading: Sequence[Document], outputs: Sequence[Mapping[str, Any]]) -> list[Document]:
         """Rank the documents found by their best pairs and their ranks by words.
 
         :param question: The question.
         :param leading: The documents whose texts were searched for titles.
-        :param by_words: The documents that the query finds by words, best first.
-        :param linked: The documents that are mentioned, by the query and by those.
+        :param outputs: What the query finds by words, best first, and then what it and the leading ones mention.
         :returns: The documents with their scores, each once, best first.
         """
+        by_words, *linked = (output["documents"] for output in outputs)
         mentioned = list(chain.from_iterable(linked))
         paired = {identity(document): document for document in (*leading, *by_words[: self.candidates], *mentioned)}
         scores = self._best_pairs(question, leading, paired)

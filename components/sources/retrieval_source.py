@@ -320,9 +320,7 @@ class RetrievalSource:
         else:
             search = self._record(request, Search(self.name, request.query, error="; ".join(failures)))
         seconds = round(time.perf_counter() - started, 4)
-        request.search = replace(
-            search, seconds=seconds, sent_out=request.leaves, models=self._sent, lookups=lookups
-        )
+        request.search = replace(search, seconds=seconds, sent_out=request.leaves, models=self._sent, lookups=lookups)
 
     def _arguments(self, provider: Retriever, request: SearchRequest) -> dict[str, Any]:
         return select_arguments(

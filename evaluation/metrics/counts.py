@@ -13,10 +13,10 @@ def counts(result: Mapping[str, Any]) -> dict[str, float]:
 
     :param result: The result of a pipeline, or the part of it that a broken run has.
     :returns: ``documents_per_question`` (given to the model, each once), ``llm_calls``, the five counts of retrievals
-        of appendix A.6 of PrefRAG, ``lookups`` (queries that they sent), ``prompt_tokens``, ``completion_tokens``, ``forced`` (1 when the steps ran out),
-        ``not_found`` (1 when the pipeline gives no answer on purpose), ``unparsable``,
-        ``unknown_actions`` (actions that do not exist) and ``failed_searches`` (that found nothing, or less,
-        because of an error that the run survived).
+        of appendix A.6 of PrefRAG, ``lookups`` (queries that these sent), ``prompt_tokens``, ``completion_tokens``,
+        ``forced`` (1 when the steps ran out), ``not_found`` (1 when the pipeline gives no answer on purpose),
+        ``unparsable``, ``unknown_actions`` (actions that do not exist) and ``failed_searches`` (that found nothing, or
+        less, because of an error that the run survived).
     """
     usage, retrievals = result.get("usage") or {}, result.get("counts") or {}
     steps, trace = result.get("steps") or (), result.get("trace") or ()
