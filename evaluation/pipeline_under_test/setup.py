@@ -19,6 +19,7 @@ from prefrag.evaluation.pipeline_under_test.description import (
     describe_retriever,
     describe_web,
     has_model_judge,
+    varies_with,
 )
 from prefrag.evaluation.pipeline_under_test.experiment import READER, SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.part_files import part_files
@@ -88,7 +89,10 @@ class Setup:
             "store": self.store,
             "retriever": describe_retriever(self.block),
             "llm": self.llm,
+            "web_sentences": experiment.web_sentences,
+            "web_junk": experiment.web_junk,
             "judged": has_model_judge(self.block, self.llm),
+            "varies_with": varies_with(self.block, self.llm),
             "environment": describe_environment(experiment, self.llm),
             "simulated": self.llm.get("kind") == SIMULATED,
             "replayed": None if experiment.replay is None else str(experiment.replay),

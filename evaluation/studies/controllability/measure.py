@@ -28,11 +28,11 @@ import typer
 
 from prefrag import evaluation
 from prefrag.components.generators.chat_model import ChatModel
+from prefrag.evaluation.pipeline_under_test.description import varies_with
 from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.variants import read_pipeline
 from prefrag.evaluation.report.measures import DASH
 from prefrag.evaluation.studies.controllability.stance import STANCES, judge_stances
-from prefrag.pipelines.blocks import blocks, parameters_of
 
 SCENARIO = Path(__file__).resolve().parent
 METHODS = (
@@ -128,7 +128,8 @@ def main(
     if noise is not None:
         corpora[f"company and {noise.resolve().parent.name}"] = mix(noise, output)
     for name in method or METHODS:
-        choices = (source_choice or ["first", "last"]) if simulated and _names_sources(name) else [None]
+        is_named = simulated and "source_choice" in varies_with(read_pipeline(name), {"kind": SIMULATED})
+        choices = (source_choice or ["first", "last"]) if is_named else [None]
         for condition in (Condition(corpus, file, one) for corpus, file in corpora.items() for one in choices):
             settings = {"llm": llm, "top_k": top_k, "judge_error": judge_error}
             by_seed, stances = [], []
@@ -160,10 +161,6 @@ def _run(name: str, questions: str, folder: Path, condition: Condition, **settin
         **chosen,
         **settings,
     ).predictions
-
-
-def _names_sources(pipeline: str) -> bool:
-    return any(len(parameters_of(block).get("tools") or ()) > 1 for block in blocks(read_pipeline(pipeline)))
 
 
 def _find_judge(llm: str) -> ChatModel | None:

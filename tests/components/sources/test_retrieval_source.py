@@ -681,7 +681,7 @@ class TestObservedLast:
         searching = source(Giving(half, document("c")), observed_last=True)
         first = searching.run(state(search_step()))["state"]
 
-        second = searching.run(state(observed_step(*last_search({"state": first}).documents), search_step()))
+        second = searching.run(state(observed_step(last_search({"state": first}).documents[0]), search_step()))
 
         assert [one.id for one in last_search(second).documents] == ["c", "a?"]
 

@@ -7,7 +7,7 @@ import pytest
 from prefrag.components.agent.reasoner import Reasoner
 from prefrag.components.state.state import Action
 from prefrag.evaluation.simulated_reader.gold import load_gold
-from prefrag.evaluation.simulated_reader.policy import queries
+from prefrag.evaluation.simulated_reader.queries import queries
 from tests.benchmark_data import DATA, DATASETS, with_data
 from tests.evaluation.simulated_reader.trees_and_towns import (
     BARE,
