@@ -101,9 +101,9 @@ def evaluate(
         ),
     ] = "dataset",
     web_sentences: Annotated[
-        int | None,
-        typer.Option(min=1, help="Sentences that a corpus in place of the web shows of each passage; by default all."),
-    ] = None,
+        int,
+        typer.Option(min=0, help="Sentences that a corpus in place of the web shows of each passage; 0 shows all."),
+    ] = 0,
     web_junk: Annotated[
         float, typer.Option(min=0, max=1, help="The share of its results that have nothing to do with the question.")
     ] = 0.0,
@@ -221,7 +221,7 @@ def _print_summary(config: dict[str, Any], metrics: dict[str, Any], output: Path
     facts = [f"{name} on {config['dataset']}", f"{metrics['n']} questions", shared, reader]
     typer.echo(f"{', '.join(fact for fact in facts if fact)}:")
     if config["simulated"]:
-        typer.echo(f"  its policy: {describe_policy(config['llm'], config.get('varies_with') or ())}")
+        typer.echo(f"  its policy: {describe_policy(config['llm'])}")
     if noise := describe_noise(config):
         typer.echo(f"  its web: {noise}")
     typer.echo(f"  {', '.join(scores)} (percent)")

@@ -9,8 +9,8 @@ def cut_to_sentences(text: str, many: int) -> str:
     """Cut a text to its first sentences, as the snippet of a search engine is.
 
     :param text: The text.
-    :param many: The number of sentences.
+    :param many: The number of sentences; 0 keeps all.
     :returns: Them, with a blank between each; a text with no more of them as it is.
     """
     sentences = split_sentences(text)
-    return text if len(sentences) <= many else " ".join(sentences[:many])
+    return text if not many or len(sentences) <= many else " ".join(sentences[:many])

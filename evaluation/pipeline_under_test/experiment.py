@@ -42,7 +42,7 @@ class Experiment:
         ``last``.
     :param yes_no: The gold passages that it needs for yes or no: ``one``, ``half`` or ``all``.
     :param queries: Its queries: those of the ``dataset``, or ``alike`` on all datasets.
-    :param web_sentences: Sentences that the corpus in place of the web shows of each passage; by default all.
+    :param web_sentences: Sentences that the corpus in place of the web shows of each passage; 0 shows all.
     :param web_junk: The share of its results, 0 to 1, that have nothing to do with the question.
     :param record: A file that keeps all replies of models and all results of external sources; a call that it holds is
         not made again.
@@ -69,7 +69,7 @@ class Experiment:
     source_choice: str = "drawn"
     yes_no: str = "one"
     queries: str = "dataset"
-    web_sentences: int | None = None
+    web_sentences: int = 0
     web_junk: float = 0.0
     record: Path | None = None
     replay: Path | None = None
@@ -103,14 +103,14 @@ class Experiment:
             raise FileNotFoundError(f"There is no GGUF file {self.gguf}.")
         if self.model is not None and self.llm is not None and self.server is None:
             raise ValueError(f"A model is named, but llm is {self.llm}: give the URL of its server.")
-        if self.llm != SIMULATED and replace(self.policy, seed=0) != Policy():
+        if replace(self.policy, seed=0) != Policy() and self.llm != SIMULATED:
             raise ValueError(f"Only the simulated reader errs by rate and has a policy to set: set llm to {SIMULATED}.")
         if self.is_web_noisy and (self.corpus is None or self.web is not None):
             raise ValueError("Only a corpus in place of the web can be made noisy: give one, and not the real web.")
         if not 0 <= self.web_junk <= 1:
             raise ValueError(f"web_junk is {self.web_junk}: set it between 0 and 1.")
-        if self.web_sentences is not None and self.web_sentences < 1:
-            raise ValueError(f"web_sentences is {self.web_sentences}: set it to 1 or more, or leave it out.")
+        if self.web_sentences < 0:
+            raise ValueError(f"web_sentences is {self.web_sentences}: set it to 0 or more.")
         if self.prompts not in get_args(Prompts):
             raise ValueError(f"prompts is '{self.prompts}': set it to {' or '.join(get_args(Prompts))}.")
         if self.top_k is not None and self.top_k < 1:
@@ -136,7 +136,7 @@ class Experiment:
     @property
     def is_web_noisy(self) -> bool:
         """Whether the corpus in place of the web shows less, or other passages, than it holds."""
-        return self.web_sentences is not None or bool(self.web_junk)
+        return bool(self.web_sentences or self.web_junk)
 
 
 def _is_url(llm: str | None) -> bool:

@@ -36,7 +36,7 @@ class NoisyWeb:
     def __init__(
         self,
         web: WebRetriever,
-        sentences: int | None = None,
+        sentences: int = 0,
         junk: float = 0.0,
         corpus: str | None = None,
         questions: str | None = None,
@@ -46,7 +46,7 @@ class NoisyWeb:
         """Set the noise; the files are read when the retriever warms up.
 
         :param web: What searches the index in place of the web.
-        :param sentences: The sentences of each passage that are shown; None shows all.
+        :param sentences: The sentences of each passage that are shown; 0 shows all.
         :param junk: The share of junk, 0 to 1.
         :param corpus: The file of the passages that junk is drawn from.
         :param questions: The file of the questions, whose gold passages are no junk.
@@ -119,9 +119,7 @@ class NoisyWeb:
         return _read_pool(self.corpus, self.questions, self.format) if self.junk and self.corpus is not None else ()
 
     def _add_noise(self, query: str, found: list[Document]) -> list[Document]:
-        shown = list(self._mix(query, found))
-        if self.sentences is None:
-            return shown
+        shown = self._mix(query, found)
         return [replace(one, content=cut_to_sentences(one.content or "", self.sentences)) for one in shown]
 
     def _mix(self, query: str, found: list[Document]) -> Iterator[Document]:

@@ -73,7 +73,7 @@ class Setup:
     @property
     def config(self) -> dict[str, Any]:
         """The description of the pipeline in `config.json`."""
-        experiment = self.experiment
+        experiment, used = self.experiment, varies_with(self.block, self.llm)
         return {
             "pipeline": self.name,
             "set": list(experiment.changes),
@@ -89,10 +89,8 @@ class Setup:
             "store": self.store,
             "retriever": describe_retriever(self.block),
             "llm": self.llm,
-            "web_sentences": experiment.web_sentences,
-            "web_junk": experiment.web_junk,
+            **{name: getattr(experiment, name) if name in used else None for name in ("web_sentences", "web_junk")},
             "judged": has_model_judge(self.block, self.llm),
-            "varies_with": varies_with(self.block, self.llm),
             "environment": describe_environment(experiment, self.llm),
             "simulated": self.llm.get("kind") == SIMULATED,
             "replayed": None if experiment.replay is None else str(experiment.replay),

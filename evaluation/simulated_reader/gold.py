@@ -89,18 +89,18 @@ class GoldQuestion:
     :param question: The question.
     :param passages: Its gold passages that the corpus holds.
     :param yes_no: How many of them a yes-or-no question needs.
-    :param web_sentences: The sentences of a passage that the web shows; None where it shows all.
+    :param web_sentences: The sentences of a passage that the web shows; 0 where it shows all.
     """
 
     question: Question
     passages: tuple[Passage, ...]
     yes_no: YesNo = "one"
-    web_sentences: int | None = None
+    web_sentences: int = 0
 
     @cached_property
     def _forms(self) -> tuple[Passage, ...]:
         """The gold passages, and after each its snippet where that shows what the question needs of it."""
-        if self.web_sentences is None:
+        if not self.web_sentences:
             return self.passages
         snippets = ((passage, cut_to_sentences(passage.text, self.web_sentences)) for passage in self.passages)
         return tuple(
@@ -208,7 +208,7 @@ def load_gold(
     corpus: Sequence[str],
     format: str = "auto",
     yes_no: YesNo = "one",
-    web_sentences: int | None = None,
+    web_sentences: int = 0,
 ) -> Mapping[str, GoldQuestion]:
     """Read the questions and their gold passages; unchanged files are read once.
 
@@ -216,7 +216,7 @@ def load_gold(
     :param corpus: Files of passages.
     :param format: The form of the questions, see :func:`prefrag.evaluation.datasets.load_questions`.
     :param yes_no: How many gold passages a yes-or-no question needs.
-    :param web_sentences: The sentences of a passage that the web shows; None where it shows all.
+    :param web_sentences: The sentences of a passage that the web shows; 0 where it shows all.
     :returns: The questions by their text.
     :raises FileNotFoundError: When a file is absent.
     :raises ValueError: When a file cannot be read, or the corpus holds none of the gold passages.
@@ -230,7 +230,7 @@ def load_gold(
 
 @lru_cache(maxsize=4)
 def _apply_rules(
-    files: tuple[tuple[str, ...], tuple[str, ...], str, tuple[int, ...]], yes_no: YesNo, web_sentences: int | None
+    files: tuple[tuple[str, ...], tuple[str, ...], str, tuple[int, ...]], yes_no: YesNo, web_sentences: int
 ) -> Mapping[str, GoldQuestion]:
     known = _load(*files)
     return {text: replace(gold, yes_no=yes_no, web_sentences=web_sentences) for text, gold in known.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import string
 import unicodedata
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
@@ -78,17 +78,14 @@ class Policy:
                 raise ValueError(f"{name} is '{getattr(self, name)}': set it to {' or '.join(get_args(choice))}.")
 
 
-def describe_policy(settings: Mapping[str, Any], varies_with: Container[str] = _CHOICES) -> str:
+def describe_policy(settings: Mapping[str, Any]) -> str:
     """Describe the policy of a run in words.
 
-    :param settings: The fields of :class:`Policy`, as ``config.json`` holds them under ``llm``; absent ones are left
-        out.
-    :param varies_with: The settings that the pipeline has a use for, as ``config.json`` names them; the choice of a
-        source and of queries is left out where it is not among them.
+    :param settings: The fields of :class:`Policy`, as ``config.json`` holds them under ``llm``: those that are absent,
+        or None because the pipeline has no use for them, are left out.
     :returns: One line: its choices, and the rates that are not 0 with the seed.
     """
-    used = [name for name in _WORDS if name == "yes_no" or name in varies_with]
-    choices = [_WORDS[name][settings[name]] for name in used if settings.get(name) in _WORDS[name]]
+    choices = [words[settings[name]] for name, words in _WORDS.items() if settings.get(name) in words]
     rates = [f"{name.replace('_', ' ')} {settings[name]:g}" for name in _RATES if settings.get(name)]
     return "; ".join([*choices, *rates, f"seed {settings.get('seed') or 0}"])
 

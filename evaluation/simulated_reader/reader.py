@@ -76,7 +76,7 @@ class SimulatedReader:
         context_window: int = CONTEXT_WINDOW,
         latency: float = 0.0,
         format: str = "auto",
-        web_sentences: int | None = None,
+        web_sentences: int = 0,
         **policy: Any,
     ):
         """Check the settings; the files are read when the reader warms up.
@@ -86,7 +86,7 @@ class SimulatedReader:
         :param context_window: Tokens that a prompt may have; large, so that nothing is cut.
         :param latency: Seconds that every reply takes.
         :param format: The form of the questions, see :func:`prefrag.evaluation.datasets.load_questions`.
-        :param web_sentences: The sentences of each passage that the web shows; None where it shows all.
+        :param web_sentences: The sentences of each passage that the web shows; 0 where it shows all.
         :param policy: The fields of :class:`Policy`.
         :raises TypeError: For a setting that there is not.
         :raises ValueError: For a value out of its range, or no file.
@@ -95,8 +95,8 @@ class SimulatedReader:
             raise ValueError(
                 f"context_window is {context_window} and latency {latency}: set them above 0, and to 0 or more."
             )
-        if web_sentences is not None and web_sentences < 1:
-            raise ValueError(f"web_sentences is {web_sentences}: set it to 1 or more, or leave it out.")
+        if web_sentences < 0:
+            raise ValueError(f"web_sentences is {web_sentences}: set it to 0 or more.")
         self.questions = _list_paths(questions)
         self.corpus = _list_paths(corpus)
         if not self.questions or not self.corpus:

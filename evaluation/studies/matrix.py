@@ -258,12 +258,15 @@ def print_table(done: dict[Cell, dict[str, Any]], file: Path | None = None) -> N
     head = ("reader", "dataset", "pipeline", "k", *_VARIED.values(), "n", "errors", *_COLUMNS)
     rows = []
     for cell, metrics in done.items():
+        # A judge error that makes no difference is shown as the others are.
+        block = read_pipeline(cell.pipeline, cell.experiment.changes)
+        useless = _NOT_EVERYWHERE - {"judge_error", *varies_with(block, {"kind": SIMULATED})}
         settings = (
             "simulated",
             cell.dataset.name,
             cell.name,
             cell.experiment.top_k,
-            *("-" if (value := getattr(cell.experiment, key)) is None else value for key in _VARIED),
+            *("-" if key in useless else getattr(cell.experiment, key) for key in _VARIED),
             metrics["n"],
             metrics["errors"],
         )
@@ -302,7 +305,7 @@ def main(
     answer_error: Annotated[list[float] | None, typer.Option(help="Repeat it; by default 0.")] = None,
     memory: Annotated[list[float] | None, typer.Option(help="Repeat it; by default 0.")] = None,
     queries: Annotated[list[str] | None, typer.Option(help="Repeat it: dataset (by default), alike.")] = None,
-    web_sentences: Annotated[list[int] | None, typer.Option(help="Repeat it; 0, by default, shows all.")] = None,
+    web_sentences: Annotated[list[int] | None, typer.Option(help="Repeat it; by default 0, which shows all.")] = None,
     web_junk: Annotated[list[float] | None, typer.Option(help="Repeat it; by default 0.")] = None,
     split: Annotated[bool | None, typer.Option("--split/--whole", help="As for `prefrag evaluate`.")] = None,
     processes: Annotated[int, typer.Option(help="Evaluations made at the same time.")] = 2,
@@ -327,7 +330,7 @@ def main(
         "answer_error": answer_error or [0.0],
         "memory": memory or [0.0],
         "queries": queries or ["dataset"],
-        "web_sentences": [many or None for many in web_sentences or [0]],
+        "web_sentences": web_sentences or [0],
         "web_junk": web_junk or [0.0],
     }
     wanted = list(combine_cells(find_dataset_folders(datasets, questions), pipelines, questions, settings))
