@@ -121,7 +121,7 @@ def main(
     judge = None if simulated else _find_judge(llm)
     if simulated:
         print("SIMULATED: a reader that knows the gold passages stood in for a language model.\n")
-    head = ["method", "corpus", "names first", *(f"{kind}: {what}" for kind in KINDS for what in _SHARES), "stance"]
+    head = ["method", "corpus", "source choice", *(f"{kind}: {what}" for kind in KINDS for what in _SHARES), "stance"]
     print("| " + " | ".join(head) + " |")
     print("|---|---|---|" + "---:|" * (len(head) - 3))
     corpora = {"company": SCENARIO / "company.jsonl"}

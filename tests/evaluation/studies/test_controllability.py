@@ -139,7 +139,7 @@ class TestTable:
             "--output", tmp_path / "runs", "--noise", noise, "--method", "react", "--method", "vanilla_mix"
         )
 
-        assert [(row["method"], row["corpus"], row["names first"]) for row in rows] == [
+        assert [(row["method"], row["corpus"], row["source choice"]) for row in rows] == [
             ("react", "company", "first"),
             ("react", "company", "last"),
             ("react", "company and wiki", "first"),
@@ -156,4 +156,4 @@ class TestTable:
         [row] = self.rows("--output", tmp_path / "runs", "--llm", "reader", "--method", "vanilla_local")
 
         assert row["stance"] == "0 favourable, 8 neutral, 0 unfavourable"
-        assert row["names first"] == DASH
+        assert row["source choice"] == DASH
