@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -23,7 +23,6 @@ from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
     is_second,
     start_of,
 )
-from prefrag.evaluation.simulated_reader.policy import Policy
 from prefrag.pipelines.blocks import Block, blocks, class_of, is_block, parameters_of
 
 _READER = "prefrag.components.reader.extractive_reader.ExtractiveReader"
@@ -67,12 +66,10 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
         )
     reader = next((block for block in own if block["type"] == SIMULATED_READER), None)
     if reader is not None:
-        set_there = {key: value for key, value in parameters_of(reader).items() if value}
-        return _describe_policy(pipeline, {**asdict(experiment.policy), **set_there})
+        set_there, policy = parameters_of(reader), asdict(experiment.policy)
+        return {"kind": SIMULATED, **{key: set_there.get(key, value) for key, value in policy.items()}}
     if only_own:
         return {"kind": class_of(own[0]), "model": parameters_of(own[0]).get("model")}
-    if experiment.llm == SIMULATED:
-        return _describe_policy(pipeline, asdict(experiment.policy))
     llm = _describe_environments(experiment)
     if llm["kind"] == READER:
         found = next((one for block in blocks(pipeline) if is_block(one := parameters_of(block).get("reader"))), None)
@@ -199,14 +196,9 @@ def _find_generators(pipeline: Block) -> list[Block]:
     return found
 
 
-def _describe_policy(pipeline: Block, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the policy of the simulated reader, with None for a choice that the pipeline has no use for."""
-    used = varies_with(pipeline, {"kind": SIMULATED})
-    policy = {one.name: settings[one.name] for one in fields(Policy)}
-    return {"kind": SIMULATED, **policy, **{name: None for name in ("source_choice", "queries") if name not in used}}
-
-
 def _describe_environments(experiment: Experiment) -> dict[str, Any]:
+    if experiment.llm == SIMULATED:
+        return {"kind": SIMULATED, **asdict(experiment.policy)}
     if experiment.llm == READER:
         return {"kind": READER}
     named = {name: os.environ.get(f"PREFRAG_{name}", "").strip() for name in _MODELS}

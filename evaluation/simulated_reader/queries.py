@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
-from itertools import chain, dropwhile, groupby
+from itertools import dropwhile, groupby
 
 from prefrag.components.agent.reply_formats.fields import plain_query
 from prefrag.evaluation.question import Question
@@ -43,12 +43,10 @@ def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries
     """
     question = gold.question
     known = fold_words(f"{question.question} {seen}")
-    if kind == "alike":
-        possible, secrets = _alike_queries(gold, shown, known), set()
-    else:
-        possible, secrets = _open_queries(gold, shown, known), _secrets(gold, known)
+    possible = _alike_queries if kind == "alike" else _open_queries
+    secrets = _secrets(gold, known, kind)
     offered = set()
-    for open_query in possible:
+    for open_query in possible(gold, shown, known):
         query = plain_query(open_query)
         words = fold_words(query)
         if not words.strip() or words in offered or any(secret in words for secret in secrets):
@@ -57,14 +55,15 @@ def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries
         yield query
 
 
-def _secrets(gold: GoldQuestion, known: str) -> set[str]:
-    """Return the words of each gold title, answer and fact that has not been read."""
+def _secrets(gold: GoldQuestion, known: str, kind: Queries) -> set[str]:
+    """Return the words of each gold title and answer, and of what the queries are made of, that was not read."""
     question = gold.question
-    titles = (passage.title for passage in gold.passages)
-    answers = () if question.is_yes_no else question.answers
-    hops = (hop.answer for hop in question.decomposition)
-    facts = (end for subject, _, value in question.evidence_triples for end in (subject, value))
-    secrets = {fold_words(text) for text in chain(titles, answers, hops, facts)} - {fold_words("")}
+    names = [passage.title for passage in gold.passages]
+    names += () if question.is_yes_no else question.answers
+    if kind == "dataset":
+        names += (hop.answer for hop in question.decomposition)
+        names += (end for subject, _, value in question.evidence_triples for end in (subject, value))
+    secrets = {fold_words(name) for name in names} - {fold_words("")}
     question_words = fold_words(question.question)
     return {secret for secret in secrets if secret not in question_words and secret not in known}
 
