@@ -73,7 +73,7 @@ def _open_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> Ite
     aims = [*_hops(gold.question, shown), *_facts(gold, shown, known)]
     yield from aims
     for aim in aims:
-        yield _keywords(aim)
+        yield keywords(aim)
         yield f"{aim} {question}"
     yield from (f"{question} {passage.title}" for passage in gold.passages if passage.id in shown)
     yield question
@@ -86,7 +86,7 @@ def _alike_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> It
     read = [passage for passage in gold.passages if passage.id in shown]
     missing = [passage for passage in gold.passages if passage.id not in shown]
     covered = fold_words(" ".join(f"{passage.title} {passage.text}" for passage in read))
-    still_open = " ".join(word for word in _keywords(question).split() if fold_words(word) not in covered)
+    still_open = " ".join(word for word in keywords(question).split() if fold_words(word) not in covered)
     mentioned = [passage.title for passage in missing if fold_words(passage.title) in known]
     names = [name for passage in read for name in _names(passage.text)]
     # Only a part of a passage may have been shown.
@@ -99,7 +99,7 @@ def _alike_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> It
 
 def _word_queries(question: str) -> Iterator[str]:
     """Yield the words of the question, and each half of them."""
-    words = _keywords(question).split()
+    words = keywords(question).split()
     yield " ".join(words)
     yield " ".join(words[: len(words) // 2])
     yield " ".join(words[len(words) // 2 :])
@@ -134,5 +134,10 @@ def _facts(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[s
             yield f"{subject} {relation}"
 
 
-def _keywords(text: str) -> str:
+def keywords(text: str) -> str:
+    """Drop from a text what a search engine ignores.
+
+    :param text: The text, such as a question.
+    :returns: Its other words.
+    """
     return " ".join(word for word in re.findall(r"\w+", text) if word.lower() not in _SMALL_WORDS)

@@ -18,10 +18,17 @@ from prefrag.components.generators.model_host import THIS_MACHINE
 from prefrag.components.generators.token_budget import estimate_tokens
 from prefrag.components.state.state import Label
 from prefrag.evaluation.simulated_reader import replies
-from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Shown, fold_words, load_gold, read_titles
+from prefrag.evaluation.simulated_reader.gold import (
+    GoldQuestion,
+    Shown,
+    fold_words,
+    load_gold,
+    read_numbered,
+    read_titles,
+)
 from prefrag.evaluation.simulated_reader.policy import Policy, draw, is_right, wrong_answer
 from prefrag.evaluation.simulated_reader.prompts import Call, read_call
-from prefrag.evaluation.simulated_reader.queries import queries
+from prefrag.evaluation.simulated_reader.queries import keywords, queries
 
 CONTEXT_WINDOW = 131_072
 
@@ -40,7 +47,10 @@ class SimulatedReader:
     A passage has been shown where its whole text stands below its title: the live web, or passages cut in parts, never
     show one. Where the web of an evaluation shows snippets, which ``web_sentences`` says, a snippet counts as the
     passage when it holds what the question needs of it, see :meth:`GoldQuestion.is_in_snippet`, and otherwise as a
-    passage that is irrelevant.
+    passage that is irrelevant. A passage
+    of which CRAG has dropped a part has been shown where one of its strips is left. CRAG's evaluator has the best
+    score for a gold passage and for each strip of one, and the lowest for all others; the query that it is asked for
+    has the words of the question.
 
     It searches until nothing is missing or the prompt's limit ("at most N times") is reached, and answers then, as the
     papers' agents do; a prompt without a limit is searched for until there is nothing left to ask. It gives no
@@ -178,6 +188,10 @@ class SimulatedReader:
                 reply = replies.review(self._label(gold, shown, call.answer))
             case "question":
                 reply = replies.question(call.question)
+            case "relevance":
+                reply = replies.relevance(self._relevance(call, gold))
+            case "keywords":
+                reply = replies.keywords(keywords(call.question) or call.question)
             case "summary":
                 reply = replies.summary(_write_summary(gold, shown))
             case _:
@@ -242,6 +256,13 @@ class SimulatedReader:
         titles = sorted(f"{title} (local)" for title in read_titles(call.new))
         wrong = self._draw(gold, "verdict", sorted(shown.gold), titles) < self.policy.judge_error
         return status != wrong
+
+    def _relevance(self, call: Call, gold: GoldQuestion) -> dict[str, bool]:
+        scores = {}
+        for number, title, text in read_numbered(call.text):
+            wrong = self._draw(gold, "relevance", title, text) < self.policy.judge_error
+            scores[number] = gold.is_part(title, text) != wrong
+        return scores
 
     def _draw(self, gold: GoldQuestion, *situation: object) -> float:
         return draw(self.policy.seed, gold.question.id, *situation)
