@@ -163,6 +163,7 @@ class Search(_Value):
     :param error: Why it failed, if it did.
     :param skipped: Whether the source was not searched at all, because it is not allowed.
     :param models: What was sent to models to embed the query or to rank what was found.
+    :param lookups: The queries that it sent to an index or the web.
     """
 
     source: str
@@ -174,6 +175,7 @@ class Search(_Value):
     error: str | None = None
     skipped: bool = False
     models: tuple[ModelTraffic, ...] = ()
+    lookups: int = 1
 
 
 @dataclass(frozen=True)

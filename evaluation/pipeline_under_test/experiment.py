@@ -18,6 +18,7 @@ SIMULATED, READER, EMBEDDED, DDGS = "simulated", "reader", "embedded", "ddgs"
 class Experiment:
     """The parts of a pipeline that an evaluation replaces; the others stay as they are.
 
+    :param changes: Settings of the pipeline that are changed, see :func:`read_pipeline`.
     :param corpus: The passages; without it the pipeline searches the indexes that it names.
     :param web_corpus: The passages that replace the web.
     :param web: ``ddgs`` for the real web.
@@ -49,6 +50,7 @@ class Experiment:
     :raises ValueError: When a setting is invalid or contradicts another.
     """
 
+    changes: tuple[str, ...] = ()
     corpus: Path | None = None
     web_corpus: Path | None = None
     web: str | None = None
@@ -73,6 +75,7 @@ class Experiment:
     replay: Path | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "changes", tuple(self.changes))
         for name in ("corpus", "web_corpus", "record", "replay"):
             if (value := getattr(self, name)) is not None:
                 object.__setattr__(self, name, Path(value).expanduser())

@@ -26,11 +26,11 @@ from prefrag.evaluation.pipeline_under_test.part_files import part_files
 from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
     ELASTICSEARCH_STORE,
     digest,
-    read_pipeline,
     searched_indexes,
     start_of,
 )
 from prefrag.evaluation.pipeline_under_test.replacement import Replacement
+from prefrag.evaluation.pipeline_under_test.variants import read_pipeline
 from prefrag.evaluation.question import Question
 from prefrag.pipelines.blocks import Block, blocks
 from prefrag.pipelines.loading import build
@@ -43,7 +43,7 @@ _VECTORS = "prefrag.components.retrievers.vector_retriever.VectorRetriever"
 class Setup:
     """A pipeline ready to be evaluated, and its description.
 
-    :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
+    :param pipeline: The name of a pipeline or of a variant, a YAML file, or a loaded pipeline.
     :param experiment: The settings of the evaluation.
     :param questions: The file of the questions, if there is one; the simulated reader needs it.
     :param format: The form of that file, see :func:`prefrag.evaluation.datasets.load_questions`.
@@ -56,7 +56,7 @@ class Setup:
         self.name = _find_name(pipeline)
         # Run a loaded pipeline unchanged when nothing is replaced in it.
         self._as_it_is = pipeline if experiment == Experiment() and not isinstance(pipeline, str | Path) else None
-        block = read_pipeline(pipeline)
+        block = read_pipeline(pipeline, experiment.changes)
         self._digest = digest(block)
         self._files = part_files(block)
         self.sources: list[str] = list(start_of(block).get("sources") or [])
@@ -76,6 +76,7 @@ class Setup:
         experiment, used = self.experiment, varies_with(self.block, self.llm)
         return {
             "pipeline": self.name,
+            "set": list(experiment.changes),
             "pipeline_sha256": self._digest,
             "files": self._files,
             "sources": self.sources,

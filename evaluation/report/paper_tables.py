@@ -12,6 +12,7 @@ from prefrag.evaluation.report.measures import (
     DOCUMENTS,
     EM,
     F1,
+    LOOKUPS,
     RECALL,
     RECALL_ALL,
     SECONDS,
@@ -110,11 +111,12 @@ def _ablation(settings: Settings, intervals: Intervals) -> Table | None:
 
 
 def _counts(settings: Settings, intervals: Intervals) -> Table | None:
-    measures = (TOTAL_LOCAL, TOTAL_WEB, TOTAL, USED_LOCAL, USED)
+    measures = (TOTAL_LOCAL, TOTAL_WEB, TOTAL, USED_LOCAL, USED, LOOKUPS)
     return _table_by_setting(
         "counts",
         "Retrievals a question (PrefRAG, A.6)",
-        "Means a question, where the paper prints sums over its questions. Used: the model was shown the documents.",
+        "Means a question, where the paper prints sums over its questions. Used: the model was shown the documents. "
+        "Look-ups: the queries that the retrievals sent to an index or the web.",
         _only(settings, lambda run: any(run.value(measure) is not None for measure in measures)),
         intervals,
         lambda dataset: [_plain(ACC), *(_plain(measure, ranked=False) for measure in measures)],

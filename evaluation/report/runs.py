@@ -74,8 +74,8 @@ class Run:
 
     @property
     def method(self) -> str:
-        """The name of its pipeline."""
-        return Path(str(self.config["pipeline"])).stem
+        """The name of its pipeline, and the settings that were changed in it."""
+        return " ".join([Path(str(self.config["pipeline"])).stem, *self.config.get("set", ())])
 
     @property
     def family(self) -> str:

@@ -3,11 +3,13 @@
     python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs
     python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs \
         --pipeline prefrag --top-k 5 --judge-error 0.1
+    python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs --pipeline react_mix_linked --top-k 5
     python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs --judges --top-k 5 --distraction 0
     prefrag report runs --output report
 
 A dataset is a folder with `corpus.jsonl` and `dev.jsonl`. Every evaluation has a folder of its own, and those that are
-there already are not made again. A value is tried only where it can make a difference: the errors of a judge where a
+there already are not made again. The ablations and controls of `VARIANTS` (pipeline_under_test/variants.py) run by
+name, and any other with `--set`. A value is tried only where it can make a difference: the errors of a judge where a
 model judges, the choice of a source where the model names one, a seed where something is drawn. With `--judges` the
 pipelines are PrefRAG under each of the judges: the model that judges is the simulated reader, a perfect judge with a
 judge error of 0. Ends with one line an evaluation, as a Markdown table.
@@ -34,7 +36,7 @@ from rich.progress import track
 from prefrag.evaluation.datasets import load_questions
 from prefrag.evaluation.pipeline_under_test.description import varies_with
 from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
-from prefrag.evaluation.pipeline_under_test.pipeline_blocks import read_pipeline
+from prefrag.evaluation.pipeline_under_test.variants import read_pipeline
 from prefrag.pipelines.loading import find, names, read_block
 from prefrag.pipelines.replacing import replace_parts
 
@@ -42,7 +44,7 @@ from prefrag.pipelines.replacing import replace_parts
 _LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources", "flare")
 _COLUMNS = (
     *("acc", "f1", "em", "recall", "recall_all", "documents_per_question", "llm_calls"),
-    *("total_local", "total_web", "total", "used_local", "used", "forced", "seconds_per_question"),
+    *("total_local", "total_web", "total", "used_local", "used", "lookups", "forced", "seconds_per_question"),
 )
 # The settings of the simulated reader and of the web, with their names in the table.
 _VARIED = {
@@ -79,7 +81,7 @@ JUDGES: dict[str, tuple[str, dict[str, float]]] = {
 class Cell:
     """One evaluation.
 
-    :param pipeline: The name of the pipeline, or its YAML file.
+    :param pipeline: The name of the pipeline or of a variant, or its YAML file.
     :param dataset: The folder of the dataset.
     :param questions: The file of questions there, without its ending.
     :param experiment: The settings of the evaluation.
@@ -91,6 +93,11 @@ class Cell:
     experiment: Experiment
 
     @property
+    def name(self) -> str:
+        """The name of the method, with the settings that are changed in its pipeline."""
+        return " ".join([Path(self.pipeline).stem, *self.experiment.changes])
+
+    @property
     def folder(self) -> str:
         """The folder of its results below the output folder."""
         one = self.experiment
@@ -99,7 +106,7 @@ class Cell:
         further = [name for name in _VARIED if name not in first and getattr(one, name) != _DEFAULTS[name]]
         settings = f"k{one.top_k}-judge{one.judge_error:g}-distraction{one.distraction:g}-seed{one.seed}{sources}"
         named = "".join(f"-{name.replace('_', '')}{getattr(one, name)}" for name in further)
-        return f"{self.dataset.name}-{self.questions}/{Path(self.pipeline).stem}/{settings}{named}"
+        return f"{self.dataset.name}-{self.questions}/{self.name.replace('/', '_')}/{settings}{named}"
 
 
 def combine_cells(
@@ -110,7 +117,8 @@ def combine_cells(
     :param datasets: The folders of the datasets.
     :param pipelines: The names or YAML files of the pipelines.
     :param questions: The file of questions in each dataset, without its ending.
-    :param settings: The values of each field of :class:`Experiment` that varies.
+    :param settings: The values of each field of :class:`Experiment` that varies, `judge_error` among them; of `changes`
+        at most one.
     :returns: Every combination that can differ from the others.
     """
     without_yes_no = {
@@ -119,7 +127,8 @@ def combine_cells(
         if len(settings.get("yes_no", ())) > 1 and not has_yes_no(dataset / f"{questions}.jsonl")
     }
     for pipeline in pipelines:
-        useless = _NOT_EVERYWHERE - set(varies_with(read_pipeline(pipeline), {"kind": SIMULATED}))
+        block = read_pipeline(pipeline, *settings.get("changes", ()))
+        useless = _NOT_EVERYWHERE - set(varies_with(block, {"kind": SIMULATED}))
         for dataset in datasets:
             fixed = useless | {"yes_no"} if dataset in without_yes_no else useless
             varied = {name: values[:1] if name in fixed else values for name, values in settings.items()}
@@ -249,13 +258,13 @@ def print_table(done: dict[Cell, dict[str, Any]], file: Path | None = None) -> N
     head = ("reader", "dataset", "pipeline", "k", *_VARIED.values(), "n", "errors", *_COLUMNS)
     rows = []
     for cell, metrics in done.items():
-        name = Path(cell.pipeline).stem
         # A judge error that makes no difference is shown as the others are.
-        useless = _NOT_EVERYWHERE - {"judge_error", *varies_with(read_pipeline(cell.pipeline), {"kind": SIMULATED})}
+        block = read_pipeline(cell.pipeline, cell.experiment.changes)
+        useless = _NOT_EVERYWHERE - {"judge_error", *varies_with(block, {"kind": SIMULATED})}
         settings = (
             "simulated",
             cell.dataset.name,
-            name,
+            cell.name,
             cell.experiment.top_k,
             *("-" if key in useless else getattr(cell.experiment, key) for key in _VARIED),
             metrics["n"],
@@ -279,7 +288,11 @@ def main(
     datasets: Annotated[list[Path], typer.Argument(help="Folders of datasets, or a folder that holds them.")],
     output: Annotated[Path, typer.Option(help="Where the evaluations go.")],
     pipeline: Annotated[
-        list[str] | None, typer.Option(help="Repeat it; by default all that run on one machine.")
+        list[str] | None,
+        typer.Option(help="Repeat it; also an ablation or control by name. By default all that run on one machine."),
+    ] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="As for `prefrag evaluate`.")
     ] = None,
     judges: Annotated[bool, typer.Option("--judges", help="PrefRAG under each judge in their place.")] = False,
     questions: Annotated[str, typer.Option(help="dev, or train for tuning.")] = "dev",
@@ -311,6 +324,7 @@ def main(
         "distraction": distraction or [0.0, 0.02],
         "seed": seed or [0],
         "split": [split],
+        "changes": [tuple(changes or ())],
         "source_choice": source_choice or ["drawn"],
         "yes_no": yes_no or ["one"],
         "answer_error": answer_error or [0.0],

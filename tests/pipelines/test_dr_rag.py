@@ -125,6 +125,7 @@ async def test_the_retrievals_of_both_stages_are_counted(name: str, positive: An
         "total": 4,
         "used_local": 1,
         "used": 1,
+        "lookups": 4,
         "sources": {"local": {"total": 4, "used": 1}},
     }
     assert result["queries_sent_out"] == []

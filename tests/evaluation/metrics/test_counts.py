@@ -49,6 +49,7 @@ def test_counts_the_retrievals_of_a_run_that_switched_once():
         "total": 3,
         "used_local": 1,
         "used": 2,
+        "lookups": 3,
         "prompt_tokens": 400,
         "completion_tokens": 40,
         "forced": 0,

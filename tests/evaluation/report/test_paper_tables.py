@@ -177,7 +177,7 @@ def test_counts_and_recall_are_means_a_question(tmp_path: Path) -> None:
 
     found = tables(tmp_path)
 
-    assert lines(found["counts"])[1] == ("prefrag", "25.0", "1.50", "0.50", "2.00", "1.50", "1.50")
+    assert lines(found["counts"])[1] == ("prefrag", "25.0", "1.50", "0.50", "2.00", "1.50", "1.50", "8.00")
     assert lines(found["recall"])[1] == ("prefrag", "50.0", "0.0", "2.00")
 
 
