@@ -19,6 +19,7 @@ from prefrag.components.agent.observation_refiner import ObservationRefiner
 from prefrag.components.agent.preference_router import PreferenceRouter
 from prefrag.components.agent.preference_selector import PreferenceSelector
 from prefrag.components.agent.question_as_query import QuestionAsQuery
+from prefrag.components.agent.question_router import QuestionRouter
 from prefrag.components.agent.reasoner import Reasoner
 from prefrag.components.agent.reply_formats import Tags, Tool
 from prefrag.components.agent.self_reflector import SelfReflector
@@ -28,6 +29,7 @@ from prefrag.components.judge.cascade_judge import CascadeJudge
 from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
 from prefrag.components.judge.tree_judge import TreeJudge
+from prefrag.components.question_classifier.tree_question_classifier import TreeQuestionClassifier
 from prefrag.components.state.answer_composer import AnswerComposer
 from prefrag.components.state.state_builder import StateBuilder
 from tests.fakes import ScriptedChatGenerator
@@ -60,6 +62,7 @@ PARTS = [
     PreferenceRouter(SOURCES, ask_all=True),
     PreferenceSelector(SOURCES, enabled=False),
     QuestionAsQuery(["archive"]),
+    QuestionRouter(TreeQuestionClassifier("own.json"), ["single_step", "multi_step"], {"single_step": 0.7}),
     ObservationRecorder(merge=True),
     ObservationRefiner(MODEL, 7, False, "answer_once", KWARGS),
     SelfReflector("call", MODEL, "answer_reviewer", KWARGS),

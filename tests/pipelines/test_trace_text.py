@@ -110,6 +110,11 @@ def test_holds_nothing_that_a_terminal_would_obey(text: str, titles: list[str]):
             "Steered to web, where the model named local (the last label was False)",
         ),
         (
+            "question_class",
+            {"chosen": "single_step", "probability": 0.714, "reason": "the likeliest class"},
+            "Class: one retrieval (71% likely; the likeliest class)",
+        ),
+        (
             "review",
             {"status": False, "supplement": True, "explanation": "Half is missing."},
             "Review: the answer is doubted, the question is searched for once more. Half is missing.",

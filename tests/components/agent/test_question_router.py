@@ -52,7 +52,9 @@ class TestAClosedClass:
         assert set(event["probabilities"]) == {"single_step", "multi_step"}
 
     def test_may_be_any(self):
-        assert route({"single_step": 0.2, "multi_step": 0.8}, classes=["no_retrieval", "single_step"])[0] == "single_step"
+        assert (
+            route({"single_step": 0.2, "multi_step": 0.8}, classes=["no_retrieval", "single_step"])[0] == "single_step"
+        )
 
     def test_leaves_the_only_other_one(self):
         taken, event = route(ALL, classes=["single_step"])
