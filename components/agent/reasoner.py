@@ -60,7 +60,7 @@ class Reasoner:
         self,
         chat_generator: ChatGenerator,
         reader: Reader | None = None,
-        reply_format: Literal["auto", "text", "json", "guided", "tools", "tags"] = "auto",
+        reply_format: Literal["auto", "text", "json", "guided", "tools", "tags", "cot"] = "auto",
         tools: Sequence[Tool | dict[str, Any]] | None = None,
         answer_format: str | None = None,
         must_answer: bool = False,
@@ -78,8 +78,9 @@ class Reasoner:
         :param reader: What takes the steps where there is no model, because the environment names none.
         :param reply_format: ``text`` is the papers' format; ``json`` is constrained by a schema, for small models;
             ``guided`` also gives a choice of queries, for the smallest; ``tools`` is the function calling of the chat
-            API; ``tags`` is what models trained by reinforcement to search write (Search-R1, ReSearch); ``auto`` takes
-            ``guided`` for a GGUF file and ``text`` for a model server.
+            API; ``tags`` is what models trained by reinforcement to search write (Search-R1, ReSearch); ``cot`` is
+            a chain of thought, each sentence of which is the next query (IRCoT); ``auto`` takes ``guided`` for a GGUF
+            file and ``text`` for a model server.
         :param tools: The actions that are advertised: name, description, and the source that each stands for (none:
             the router chooses). By default the paper's single ``Search_Engine``.
         :param answer_format: What a final answer looks like, in words; None for that of the run's ``answer_type``

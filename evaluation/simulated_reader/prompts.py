@@ -14,7 +14,7 @@ from haystack.tools import Tool
 from prefrag.evaluation.simulated_reader.gold import one_line
 
 Kind = Literal["step", "verdict", "reflection", "review", "question", "summary"]
-Form = Literal["text", "json", "tools", "tags"]
+Form = Literal["text", "json", "tools", "tags", "cot"]
 
 _QUESTION = re.compile(r"^(?:Question|Original question|Last question): (?P<question>.+)$", re.MULTILINE)
 _MOST = re.compile(r"at most (\d+) times")
@@ -23,6 +23,8 @@ _TEXT_SEARCH = re.compile(r"^Action: (.+)\nAction Input: (.+)$", re.MULTILINE)
 _THINK = re.compile(r"between <([\w.-]+)> and </\1>")
 _NEW = "\nNew information:\n"
 _ANSWER = "\nAnswer: "
+_SENTENCES = "\nSentences so far:\n"
+_NEXT_SENTENCE = "Next sentence:"
 
 
 @dataclass(frozen=True)
@@ -136,6 +138,13 @@ def read_call(
         )
     if stop and all(tag.startswith("</") for tag in stop):
         return _tagged_step(question, text, transcript, limit, [tag[2:-1] for tag in stop])
+    if text.endswith(_NEXT_SENTENCE):
+        sentences = transcript.rpartition(_SENTENCES)[2].removesuffix(_NEXT_SENTENCE).strip().split("\n")
+        # The question is the first query of a chain.
+        searches = tuple(("", sentence) for sentence in (question, *filter(None, sentences)))
+        return Call(
+            "step", question, text, transcript, form="cot", tools=("",), searches=searches, most=limit, may_search=True
+        )
     if not schema and "Passages:\n" in transcript:
         return Call("summary", question, text, transcript)
     raise ValueError(f"The simulated reader does not know the task of this prompt. It begins: {text[:200]!r}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from haystack.dataclasses import ChatMessage, ToolCall
@@ -12,6 +13,7 @@ from prefrag.evaluation.simulated_reader.prompts import Call
 
 SEARCHING = "I still have to find what is missing"
 ANSWERING = "The passages say all that can be said"
+_SENTENCE_END = re.compile(r"[.!?\u3002\uff01\uff1f]+")
 _REASONS = {
     Label.CORRECT: "The passages hold all that the answer needs.",
     Label.INCORRECT: "The passages do not bear the answer out.",
@@ -26,6 +28,9 @@ def search(call: Call, tool: str, query: str) -> ChatMessage:
         case "tools":
             call_id = f"search{len(call.searches) + 1:03d}"
             return ChatMessage.from_assistant(SEARCHING, tool_calls=[ToolCall(tool, {"query": query}, id=call_id)])
+        case "cot":
+            # One sentence, whatever the question or a title in the query ends with.
+            return _say(_SENTENCE_END.sub(" ", query).strip() + ".")
         case "tags":
             return _say(f"<{call.tags[0]}>{SEARCHING}</{call.tags[0]}>\n<{tool}>{query}</{tool}>")
     return _say(f"Thought: {SEARCHING}\nAction: {tool}\nAction Input: {query}")
@@ -42,6 +47,8 @@ def answer(call: Call, text: str, label: Label) -> ChatMessage:
             if call.evaluates:
                 values |= {"label": label.value, "explanation": _REASONS[label], "suggestions": ""}
             return _say(json.dumps(values, ensure_ascii=False))
+        case "cot":
+            return _say(f"So the answer is: {text}.")
         case "tags":
             think, _, tag = call.tags
             return _say(f"{text}</{tag}>" if forced else f"<{think}>{ANSWERING}</{think}>\n<{tag}>{text}</{tag}>")
