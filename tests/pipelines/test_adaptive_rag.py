@@ -51,7 +51,7 @@ class TestNoRetrieval:
 
 class TestASingleStep:
     async def test_is_one_search_with_the_question_and_one_call(self):
-        result = await run("Beta [1]", chosen="single_step")
+        result = await run("Beta [[1]]", chosen="single_step")
 
         assert (result["answer"], result["usage"]["calls"]) == ("Beta", {"reasoner": 1})
         assert [call["query"] for call in CALLS["local"]] == [QUESTION]
@@ -79,7 +79,7 @@ class TestSeveralSteps:
         result = await run(chosen="multi_step", readings=[[], [("1812", 0.1)], [("Gamma", 0.9)]])
 
         assert (result["answer"], result["usage"]["llm_calls"]) == ("Gamma", 0)
-        assert len(CALLS["local"]) == 2
+        assert len(CALLS["local"]) == 3
 
 
 @pytest.mark.parametrize(
