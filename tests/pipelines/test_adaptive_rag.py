@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import haystack
 import pytest
+from rich.console import Console
 
 from prefrag import pipelines
 from prefrag.components.agent.reader_step import FROM_MEMORY
 from prefrag.components.question_classifier.tree_question_classifier import NOT_ENGLISH
 from prefrag.pipelines.loading import Pipeline
 from prefrag.pipelines.trace_text import trace_text
+from prefrag.service.cli.run_printer import RunPrinter
+from prefrag.service.server.chat_text import write_content
 from tests.fakes import CALLS, FixedQuestionClassifier
 from tests.pipelines.scripted import scripted
 from tests.pipelines.test_engines import comparable
@@ -42,6 +46,10 @@ class TestNoRetrieval:
         result = await run("Gamma", chosen="no_retrieval")
 
         assert (result["documents"], result["citations"], result["uncited"]) == ([], [], True)
+        console = Console(file=io.StringIO(), soft_wrap=True)
+        RunPrinter(console).print_result(result, trace=False, failure=None)
+        assert "No passage was found: the answer is the model's own." in console.file.getvalue()
+        assert "no passage was found, so the answer is the model's own" in write_content(result, True, {})
 
     async def test_without_a_model_there_is_no_memory(self):
         result = await run(chosen="no_retrieval", readings=[[("Beta", 0.9)]])
