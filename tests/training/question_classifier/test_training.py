@@ -19,7 +19,7 @@ from tests.training.question_classifier.test_labels import ONE_PASSAGE, written
 
 pytest.importorskip("xgboost")
 
-TOWNS = [a + b + c for a in ("Bel", "Cor", "Dun") for b in ("ba", "mo", "ri", "sa") for c in ("den", "lo")]
+TOWNS = [a + b + c for a in ("Bel", "Cor", "Dun") for b in ("ba", "mo", "ri", "sa") for c in ("den", "lo")][:13]
 
 
 @pytest.fixture(scope="module")
@@ -52,9 +52,9 @@ def test_the_trees_classify_what_they_have_learnt(trained: QuestionTraining):
 def test_they_are_measured_on_questions_held_back_and_on_further_ones(trained: QuestionTraining):
     rivers, towns = trained.held_back
 
-    assert (rivers.dataset, rivers.questions, rivers.shares["multi_step"]) == ("rivers/questions", 24, 1.0)
+    assert (rivers.dataset, rivers.questions, rivers.shares["multi_step"]) == ("rivers/questions", 13, 1.0)
     assert (towns.dataset, towns.shares["single_step"], towns.silver) == ("towns/questions", 1.0, 1.0)
-    assert (rivers.right, rivers.most_frequent, trained.questions) == (1.0, 1.0, 48)
+    assert (rivers.right, rivers.most_frequent, trained.questions) == (1.0, 1.0, 26)
     assert rivers.without is None, "the other dataset has one class alone"
     assert [(one.dataset, one.right) for one in trained.measured] == [("rivers/questions", 1.0)]
 
@@ -62,8 +62,8 @@ def test_they_are_measured_on_questions_held_back_and_on_further_ones(trained: Q
 def test_the_card_says_what_the_trees_are_worth_on_another_dataset(trained: QuestionTraining):
     card = trained.output.with_suffix(".card.md").read_text()
 
-    assert "seed 7, 48 questions, answered by simulated" in card
-    assert "| rivers/questions | 24 | 0% / 0% / 100% | 100% | 100.0% | 100.0% | - |" in card
+    assert "seed 7, 26 questions, answered by simulated" in card
+    assert "| rivers/questions | 13 | 0% / 0% / 100% | 100% | 100.0% | 100.0% | - |" in card
     assert "tell the datasets apart" in card
 
 
@@ -82,7 +82,7 @@ def test_the_trees_know_the_classes_that_occur():
 
 
 def test_one_class_teaches_nothing():
-    with pytest.raises(ValueError, match="All 24 questions are of the class single_step: there is nothing to learn"):
+    with pytest.raises(ValueError, match="All 13 questions are of the class single_step: there is nothing to learn"):
         fit([labelled("a", f"Is {town} a town?", "single_step") for town in TOWNS], seed=7)
 
 
@@ -119,8 +119,8 @@ def test_the_command_takes_its_labels_from_a_model_server(
 
     assert result.exit_code == 0, result.output
     assert "rivers/questions" in result.output
-    assert "(4% / 0% / 96%, 24 questions)" in result.output
-    assert "(4% / 96% / 0%, 24 questions)" in result.output
+    assert "(8% / 0% / 92%, 13 questions)" in result.output
+    assert "(8% / 92% / 0%, 13 questions)" in result.output
     assert f"set {tmp_path / 't.json'} as `trees` of the TreeQuestionClassifier" in result.output
     known = TreeQuestionClassifier(str(tmp_path / "t.json")).classify("Is there a town named Belbaden?")
     assert set(known.probabilities) == {"no_retrieval", "single_step", "multi_step"}
