@@ -183,6 +183,7 @@ _MSPR = Rule(
     },
     (Run(2, 1, 1, 0, 1), Run(3, 1, 1, 1, 2), Run(4, 1, 1, 2, 3), Run(7, 3, 3, 2, 5), Run(6, 2, 2, 2, 4)),
 )
+_RETRIEVALS = {"no_retrieval": (0,), "single_step": (1,), "multi_step": range(1, 9)}
 _CRAG = Rule(
     {
         "one generation (CRAG, algorithm 1)": lambda result: calls(result, "reasoner") == 1,
@@ -272,6 +273,20 @@ RULES = {
     "dr_rag_linked": _DR_RAG,
     "dr_rag_cis": _DR_RAG,
     "dr_rag_cfs": _DR_RAG,
+    "adaptive_rag": Rule(
+        {
+            "one class a question, by no model (Adaptive-RAG, 3.2)": lambda result: (
+                sum(event["kind"] == "question_class" for event in result["trace"]) == 1
+                and calls(result) == calls(result, "reasoner")
+            ),
+            "no retrieval, one, or IRCoT's eight at most, by the class (Adaptive-RAG, 3.1)": lambda result: (
+                result["counts"]["total"] in _RETRIEVALS[result["question_class"]["chosen"]]
+            ),
+            "one call, or IRCoT's nine at most (Adaptive-RAG, 3.1)": lambda result: (
+                calls(result) == 1 or (result["question_class"]["chosen"] == "multi_step" and calls(result) <= 9)
+            ),
+        }
+    ),
 }
 
 

@@ -19,6 +19,7 @@ _JUDGED_BY = {
     "no_other_source": "no other source may be searched",
 }
 _SUPPORT = {"fully": "fully supported", "partially": "partially supported"}
+_CLASSES = {"no_retrieval": "no retrieval", "single_step": "one retrieval", "multi_step": "several retrievals"}
 
 
 def trace_text(event: Event) -> str:
@@ -41,6 +42,11 @@ def _write_rewritten(data: Mapping[str, Any]) -> str:
 
 def _write_thought(data: Mapping[str, Any]) -> str:
     return f"Thought: {data.get('text')}"
+
+
+def _write_question_class(data: Mapping[str, Any]) -> str:
+    chosen = str(data.get("chosen"))
+    return f"Class: {_CLASSES.get(chosen, chosen)} ({data.get('probability') or 0:.0%} likely; {data.get('reason')})"
 
 
 def _write_search(data: Mapping[str, Any]) -> str:
@@ -242,6 +248,7 @@ _WRITERS = {
     "steered": _write_steered,
     "review": _write_review,
     "rewritten": _write_rewritten,
+    "question_class": _write_question_class,
     "thought": _write_thought,
     "search": _write_search,
     "found": _write_found,

@@ -12,6 +12,7 @@ from typing import Any
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage
 
+from prefrag.components.question_classifier.question_classifier import Estimate
 from prefrag.components.reader.reader import Candidate
 from tests.marks import put_codes
 
@@ -126,6 +127,30 @@ class ScriptedReader:
 
     async def read_async(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
         return self.read(question, documents)
+
+
+class FixedQuestionClassifier:
+    """Finds the same in every question.
+
+    :param probabilities: The probability of each class that it knows.
+    :param doubt: Why they are a guess.
+    """
+
+    def __init__(self, probabilities: dict[str, float], doubt: str = ""):
+        self.probabilities = probabilities
+        self.doubt = doubt
+
+    def to_dict(self) -> dict[str, Any]:
+        return default_to_dict(self, probabilities=self.probabilities, doubt=self.doubt)
+
+    def warm_up(self) -> None:
+        pass
+
+    def classify(self, question: str) -> Estimate:
+        return Estimate(self.probabilities, self.doubt)
+
+    async def classify_async(self, question: str) -> Estimate:
+        return self.classify(question)
 
 
 def _candidate(text: str, probability: float, documents: Sequence[Document]) -> Candidate:

@@ -78,6 +78,7 @@ def compose(
             "seconds": round(time.perf_counter() - state.started, 3) if state.started else 0.0,
         },
         "errors": errors,
+        "question_class": next((dict(event.data) for event in state.events if event.kind == "question_class"), None),
         "without_model": [str(event.data["text"]) for event in state.events if event.kind == "without_model"],
         "queries_sent_out": [
             {"source": search.source, "query": search.query, "provider": search.provider}

@@ -20,6 +20,7 @@ from prefrag.components.agent.passage_critic import PassageCritic
 from prefrag.components.agent.preference_router import PreferenceRouter
 from prefrag.components.agent.preference_selector import PreferenceSelector
 from prefrag.components.agent.question_as_query import QuestionAsQuery
+from prefrag.components.agent.question_router import QuestionRouter
 from prefrag.components.agent.reasoner import Reasoner
 from prefrag.components.agent.reply_formats import Tags, Tool
 from prefrag.components.agent.self_reflector import SelfReflector
@@ -30,6 +31,7 @@ from prefrag.components.judge.corrective_evaluator import CorrectiveEvaluator
 from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
 from prefrag.components.judge.tree_judge import TreeJudge
+from prefrag.components.question_classifier.tree_question_classifier import TreeQuestionClassifier
 from prefrag.components.state.answer_composer import AnswerComposer
 from prefrag.components.state.state_builder import StateBuilder
 from tests.fakes import ScriptedChatGenerator
@@ -62,6 +64,7 @@ PARTS = [
     PreferenceRouter(SOURCES, ask_all=True),
     PreferenceSelector(SOURCES, enabled=False),
     QuestionAsQuery(["archive"]),
+    QuestionRouter(TreeQuestionClassifier("own.json"), ["single_step", "multi_step"], {"single_step": 0.7}),
     ObservationRecorder(merge=True),
     ObservationRefiner(MODEL, 7, False, "answer_once", KWARGS),
     SelfReflector("call", MODEL, "answer_reviewer", KWARGS),

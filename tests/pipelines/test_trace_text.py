@@ -174,6 +174,11 @@ def test_holds_nothing_that_a_terminal_would_obey(text: str, titles: list[str]):
             "From A: no answer (irrelevant, no support, usefulness unknown, score 0.0; not all of it could be read)",
         ),
         (
+            "question_class",
+            {"chosen": "single_step", "probability": 0.714, "reason": "the likeliest class"},
+            "Class: one retrieval (71% likely; the likeliest class)",
+        ),
+        (
             "review",
             {"status": False, "supplement": True, "explanation": "Half is missing."},
             "Review: the answer is doubted, the question is searched for once more. Half is missing.",
