@@ -36,7 +36,7 @@ from prefrag.evaluation.pipeline_under_test.pipeline_blocks import read_pipeline
 from prefrag.pipelines.loading import find, names, read_block
 from prefrag.pipelines.replacing import replace_parts
 
-# Pipelines that need a server, an embedding model or a third source.
+# Pipelines that need a server, an embedding model or a third source; `--pipeline` runs them nevertheless.
 _LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources")
 _COLUMNS = (
     *("acc", "f1", "em", "recall", "recall_all", "documents_per_question", "llm_calls"),
@@ -237,6 +237,7 @@ def main(
     distraction: Annotated[list[float] | None, typer.Option(help="Repeat it; by default 0 and 0.02.")] = None,
     seed: Annotated[list[int] | None, typer.Option(help="Repeat it; by default 0.")] = None,
     split: Annotated[bool | None, typer.Option("--split/--whole", help="As for `prefrag evaluate`.")] = None,
+    embedder: Annotated[str | None, typer.Option(help="As for `prefrag evaluate`.")] = None,
     processes: Annotated[int, typer.Option(help="Evaluations made at the same time.")] = 2,
     concurrency: Annotated[int, typer.Option(help="Questions of one evaluation at the same time.")] = 4,
     table: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write the table there as well.")] = None,
@@ -253,6 +254,7 @@ def main(
         "distraction": distraction or [0.0, 0.02],
         "seed": seed or [0],
         "split": [split],
+        "embedder": [embedder],
     }
     wanted = list(combine_cells(find_dataset_folders(datasets, questions), pipelines, questions, settings))
     print_table(evaluate_all(wanted, output, processes=processes, concurrency=concurrency), table)

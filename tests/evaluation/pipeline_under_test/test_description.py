@@ -139,4 +139,5 @@ def test_name_their_retriever(corpus: Path):
     assert setup("vanilla_web").config["retriever"] == "web"
     assert setup("vanilla_web", corpus=corpus).config["retriever"] == "bm25"
     assert setup("dr_rag_linked").config["retriever"] == "linked"
+    assert setup("dr_rag_cfs_dense").config["retriever"] == "dense"
     assert setup("no_retrieval").config["retriever"] is None
