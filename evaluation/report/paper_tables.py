@@ -134,8 +134,8 @@ def _recall(settings: Settings, intervals: Intervals) -> Table | None:
     runs = [run for held in beside.values() for run in held]
     if any(run.family in ("dr_rag_cis", "dr_rag_cfs") for run in runs):
         note += (
-            " CIS and CFS select where the pair classifier's score reaches a threshold: as shipped 0.5, at the prior of "
-            "its training, one positive pair to one negative."
+            " CIS and CFS select where the pair classifier's score reaches a threshold: as shipped 0.5, at the prior "
+            "of its training, one positive pair to one negative."
         )
     if any(run.retriever == "dense" for run in runs):
         note += " The paper's row Similarity Matching is vanilla_local_dense, its BM25 is vanilla_local."

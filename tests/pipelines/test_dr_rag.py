@@ -112,7 +112,7 @@ def test_titles_that_a_document_mentions_are_boosted_only_where_the_yaml_says_so
     assert nodes(str(file))["second_stage"]["source"]["init_parameters"] == nodes(str(file))["local"] == first
 
 
-@pytest.mark.parametrize("name", (*DENSE, "vanilla_local_dense"))
+@pytest.mark.parametrize("name", [*DENSE, "vanilla_local_dense"])
 def test_by_similarity_matching_only_the_searches_differ(name: str):
     words, meaning = nodes(name.removesuffix("_dense")), nodes(name)
 

@@ -36,9 +36,7 @@ class TestCorpora:
         assert blocks(archive, "TantivyDocumentStore")[0]["index"] == ready.second
 
     @pytest.mark.parametrize("name", ["dr_rag_cfs_dense", "prefrag_hybrid"])
-    def test_another_model_embeds_them_and_the_queries(
-        self, corpus: Path, monkeypatch: pytest.MonkeyPatch, name: str
-    ):
+    def test_another_model_embeds_them_and_the_queries(self, corpus: Path, monkeypatch: pytest.MonkeyPatch, name: str):
         embedded: list[tuple[str, str]] = []
         monkeypatch.setattr(embedding, "embed_index", lambda index, model: embedded.append((index, model)))
 
