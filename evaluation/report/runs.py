@@ -17,7 +17,7 @@ from prefrag.evaluation.report.measures import ACC, DASH, MEASURES, SECONDS, Mea
 from prefrag.evaluation.runs.run_folder import CONFIG, METRICS, PREDICTIONS
 
 # The order of the tables: baselines first, as in the papers.
-_ORDER = ("no_retrieval", "vanilla", "react", "dr_rag", "mspr", "prefrag")
+_ORDER = ("no_retrieval", "vanilla", "react", "crag", "dr_rag", "mspr", "prefrag")
 # The part of a pipeline's name that only names its retriever.
 _RETRIEVERS = ("_elasticsearch_dense", "_elasticsearch", "_dense", "_hybrid")
 # The allowed difference between a score of metrics.json and the mean of its predictions, which are both rounded.
