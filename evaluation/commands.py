@@ -60,6 +60,13 @@ def evaluate(
     model: Annotated[
         str | None, typer.Option(help="The model's name on its server; by default PREFRAG_LLM_MODEL.")
     ] = None,
+    embedder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FOLDER",
+            help="The Sentence Transformers model of a pipeline that searches by meaning, in place of its own.",
+        ),
+    ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Questions that run at the same time.")] = 4,
     top_k: Annotated[int | None, typer.Option(min=1, help="Documents per retrieval.")] = None,
@@ -142,6 +149,7 @@ def evaluate(
             store=None if store == "tantivy" else store,
             llm=llm,
             model=model,
+            embedder=embedder,
             top_k=top_k,
             prompts=prompts,
             seed=seed,

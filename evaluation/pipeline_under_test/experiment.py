@@ -29,6 +29,8 @@ class Experiment:
     :param llm: ``simulated``, ``reader`` for the pipeline's own reader and no model, a GGUF file, or the URL of an
         OpenAI-compatible server; by default what the environment names, and the reader where it names none.
     :param model: The model of that server; by default ``PREFRAG_LLM_MODEL``.
+    :param embedder: The Sentence Transformers model, by name or as a folder, that embeds passages and queries in place
+        of the pipeline's own, with nothing before a query; pipelines that embed nothing stay as they are.
     :param top_k: Documents a retrieval.
     :param prompts: ``paper`` measures a method with the prompts of the papers, ``product`` with those that users get.
     :param seed: The seed of the simulated reader and of the junk of the web, and of the sampling of models that accept
@@ -58,6 +60,7 @@ class Experiment:
     store: str | None = None
     llm: str | None = None
     model: str | None = None
+    embedder: str | None = None
     top_k: int | None = None
     prompts: str = "paper"
     seed: int | None = None

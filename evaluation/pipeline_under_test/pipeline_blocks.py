@@ -15,6 +15,8 @@ RECORDED = "prefrag.components.generators.recorded_chat_generator.RecordedChatGe
 SOURCE = "prefrag.components.sources.retrieval_source.RetrievalSource"
 STORE = "prefrag.components.document_stores.tantivy.document_store.TantivyDocumentStore"
 ELASTICSEARCH_STORE = "haystack_integrations.document_stores.elasticsearch.document_store.ElasticsearchDocumentStore"
+VECTORS = "prefrag.components.retrievers.vector_retriever.VectorRetriever"
+TEXT_EMBEDDER = ".SentenceTransformersTextEmbedder"
 WEB = "prefrag.components.sources.web_retriever.WebRetriever"
 NOISY_WEB = "prefrag.evaluation.pipeline_under_test.noisy_web.NoisyWeb"
 

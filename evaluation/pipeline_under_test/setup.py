@@ -25,6 +25,7 @@ from prefrag.evaluation.pipeline_under_test.experiment import READER, SIMULATED,
 from prefrag.evaluation.pipeline_under_test.part_files import part_files
 from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
     ELASTICSEARCH_STORE,
+    VECTORS,
     digest,
     searched_indexes,
     start_of,
@@ -36,8 +37,6 @@ from prefrag.pipelines.blocks import Block, blocks
 from prefrag.pipelines.loading import build
 
 logger = logging.getLogger(__name__)
-
-_VECTORS = "prefrag.components.retrievers.vector_retriever.VectorRetriever"
 
 
 class Setup:
@@ -64,7 +63,7 @@ class Setup:
         inside = any(found["type"] == ELASTICSEARCH_STORE for found in blocks(block))
         self.store = "elasticsearch" if inside else experiment.store or "tantivy"
         self.local, self.second = self._make_indexes()
-        self._embed(block)
+        self.embedders = self._embed(block)
         self.llm = describe_model(block, experiment, self.name)
         self._prepare_recording()
         replaced = Replacement(block, experiment, self.store, self.local, self.second, questions, format, self.llm)
@@ -88,6 +87,7 @@ class Setup:
             "prompts": start_of(self.block).get("prompts", "product"),
             "store": self.store,
             "retriever": describe_retriever(self.block),
+            "embedder": ", ".join(self.embedders) or None,
             # A recording may serve several pipelines, so that it keeps the whole policy.
             "llm": self.llm | dict.fromkeys({"source_choice", "queries"} & self.llm.keys() - set(used)),
             **{name: getattr(experiment, name) if name in used else None for name in ("web_sentences", "web_junk")},
@@ -200,14 +200,17 @@ class Setup:
                 )
         return made.local, made.web or made.local
 
-    def _embed(self, block: Block) -> None:
-        models = {found["init_parameters"]["model"] for found in blocks(block) if found["type"] == _VECTORS}
-        if self.local is None or not models or self.store != "tantivy":
-            return
-        from prefrag.pipelines.indexing.embedding import embed_index
+    def _embed(self, block: Block) -> list[str]:
+        """Embed the corpus with the models that the pipeline searches with, and return their names."""
+        searched = {found["init_parameters"]["model"] for found in blocks(block) if found["type"] == VECTORS}
+        own = self.experiment.embedder
+        models = sorted(searched) if own is None else [own][: len(searched)]
+        if self.local is not None and models and self.store == "tantivy":
+            from prefrag.pipelines.indexing.embedding import embed_index
 
-        for model in sorted(models):
-            embed_index(self.local, model=model)
+            for model in models:
+                embed_index(self.local, model=model)
+        return models
 
     def _prepare_recording(self) -> None:
         """Write the description of the model to the recording, or read it from there."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from prefrag.evaluation.report.comparison import Intervals
 from prefrag.evaluation.report.grouping import Settings, group_varied, sort_key
@@ -124,12 +125,27 @@ def _counts(settings: Settings, intervals: Intervals) -> Table | None:
 
 
 def _recall(settings: Settings, intervals: Intervals) -> Table | None:
+    # The paper compares retrievers here: those of BM25 and of similarity matching stand beside each other.
+    beside: dict[Setting, list[Run]] = {}
+    for setting, held in _only(settings, lambda run: run.value(RECALL) is not None).items():
+        beside.setdefault(replace(setting, retriever=None, known=setting.known), []).extend(held)
+    note = (
+        "Recall is the share of a question's gold passages among the documents that the model was given, All found the "
+        "share of questions with all of them, Documents their number a question."
+    )
+    runs = [run for held in beside.values() for run in held]
+    if any(run.family in ("dr_rag_cis", "dr_rag_cfs") for run in runs):
+        note += (
+            " CIS and CFS select where the pair classifier's score reaches a threshold: as shipped 0.5, at the prior "
+            "of its training, one positive pair to one negative."
+        )
+    if any(run.retriever == "dense" for run in runs):
+        note += " The paper's row Similarity Matching is vanilla_local_dense, its BM25 is vanilla_local."
     return _table_by_setting(
         "recall",
         "Recall by documents given (DR-RAG, table 5)",
-        "Recall is the share of a question's gold passages among the documents that the model was given, All found the "
-        "share of questions with all of them, Documents their number a question.",
-        _only(settings, lambda run: run.value(RECALL) is not None),
+        note,
+        {setting: sorted(held, key=lambda run: run.order) for setting, held in beside.items()},
         intervals,
         lambda dataset: [_plain(RECALL), _plain(RECALL_ALL), _plain(DOCUMENTS, ranked=False)],
     )

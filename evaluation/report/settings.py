@@ -69,6 +69,7 @@ def list_differences(run: Run, other: Run) -> tuple[str, ...]:
         or (None not in (run.judge_error, other.judge_error) and run.judge_error != other.judge_error),
         "top-k": None not in (run.top_k, other.top_k) and run.top_k != other.top_k,
         "retriever": None not in (run.retriever, other.retriever) and run.retriever != other.retriever,
+        "embedding model": _differ(run.config.get("embedder"), other.config.get("embedder")),
         "corpus": _differ(run.passages[0], other.passages[0]),
         "web": _differ(run.passages[1], other.passages[1]),
         "store": _differ(run.config.get("store"), other.config.get("store")),

@@ -40,7 +40,8 @@ from prefrag.evaluation.pipeline_under_test.variants import read_pipeline
 from prefrag.pipelines.loading import find, names, read_block
 from prefrag.pipelines.replacing import replace_parts
 
-# Pipelines that need a server, an embedding model, a third source or the log probabilities of a model.
+# Pipelines that need a server, an embedding model, a third source or the log probabilities of a model; `--pipeline`
+# runs them nevertheless.
 _LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources", "flare")
 _COLUMNS = (
     *("acc", "f1", "em", "recall", "recall_all", "documents_per_question", "llm_calls"),
@@ -308,6 +309,7 @@ def main(
     web_sentences: Annotated[list[int] | None, typer.Option(help="Repeat it; by default 0, which shows all.")] = None,
     web_junk: Annotated[list[float] | None, typer.Option(help="Repeat it; by default 0.")] = None,
     split: Annotated[bool | None, typer.Option("--split/--whole", help="As for `prefrag evaluate`.")] = None,
+    embedder: Annotated[str | None, typer.Option(help="As for `prefrag evaluate`.")] = None,
     processes: Annotated[int, typer.Option(help="Evaluations made at the same time.")] = 2,
     concurrency: Annotated[int, typer.Option(help="Questions of one evaluation at the same time.")] = 4,
     table: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write the table there as well.")] = None,
@@ -332,6 +334,7 @@ def main(
         "queries": queries or ["dataset"],
         "web_sentences": web_sentences or [0],
         "web_junk": web_junk or [0.0],
+        "embedder": [embedder],
     }
     wanted = list(combine_cells(find_dataset_folders(datasets, questions), pipelines, questions, settings))
     print_table(evaluate_all(wanted, output, processes=processes, concurrency=concurrency), table)

@@ -153,6 +153,7 @@ def test_name_their_retriever(corpus: Path):
     assert setup("vanilla_web", corpus=corpus).config["retriever"] == "bm25"
     assert setup("vanilla_web", corpus=corpus, web_sentences=2).config["retriever"] == "bm25"
     assert setup("dr_rag_linked").config["retriever"] == "linked"
+    assert setup("dr_rag_cfs_dense").config["retriever"] == "dense"
     assert setup("no_retrieval").config["retriever"] is None
 
 

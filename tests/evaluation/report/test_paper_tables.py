@@ -172,6 +172,21 @@ def test_top_k_retrievers_and_judge_errors_are_what_alone_differs(tmp_path: Path
     ]
 
 
+def test_recall_stands_beside_that_of_other_retrievers_at_the_same_k(tmp_path: Path) -> None:
+    write_run(tmp_path / "words", predictions(20), pipeline="vanilla_local", top_k=6)
+    write_run(tmp_path / "cfs", predictions(20), pipeline="dr_rag_cfs", top_k=6)
+    write_run(tmp_path / "sm", predictions(20), pipeline="vanilla_local_dense", retriever="dense", top_k=6)
+    write_run(tmp_path / "sm_cfs", predictions(20), pipeline="dr_rag_cfs_dense", retriever="dense", top_k=6)
+    write_run(tmp_path / "k3", predictions(20), pipeline="vanilla_local", top_k=3)
+
+    recall = tables(tmp_path)["recall"]
+
+    methods = ["vanilla_local", "vanilla_local_dense", "dr_rag_cfs", "dr_rag_cfs_dense"]
+    assert [row.label for row in recall.rows] == ["k 6", *methods, "k 3", "vanilla_local"]
+    assert "Similarity Matching is vanilla_local_dense" in recall.note
+    assert "0.5, at the prior of its training" in recall.note
+
+
 def test_counts_and_recall_are_means_a_question(tmp_path: Path) -> None:
     write_run(tmp_path / "a", [*predictions(10, 20, local=2, web=1), *predictions(0, 40, local=1)[20:]])
 
