@@ -267,6 +267,17 @@ RULES = {
     "crag": _CRAG,
     "mspr": _MSPR,
     "mspr_linked": _MSPR,
+    "self_rag": Rule(
+        {
+            "one retrieval, with the question (Self-RAG, 3.3)": lambda result: (
+                result["counts"]["total"] == 1 and result["steps"][0]["query"] == result["question"]
+            ),
+            "an answer and its critique from each passage, and nothing else (Self-RAG, algorithm 1)": lambda result: (
+                calls(result) == calls(result, "critic") == len(result["documents"])
+            ),
+            **USED,
+        }
+    ),
     "ircot": _IRCOT,
     "flare": _FLARE,
     "dr_rag_qdc": _DR_RAG,

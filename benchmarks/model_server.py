@@ -113,6 +113,9 @@ class MethodsScript:
             return json.dumps({"question": question})
         if '{"query": "' in prompt:
             return json.dumps({"query": f"keywords of {question}"})
+        if '"support"' in prompt:
+            given = {"relevance": "relevant", "answer": f"answer {token}", "support": "fully", "usefulness": 5}
+            return json.dumps(given)
         if numbers := _NUMBERED.findall(prompt):
             return json.dumps(dict.fromkeys(numbers, self.RELEVANCE[kind]))
         if prompt.endswith(_NEXT_SENTENCE):
