@@ -172,12 +172,7 @@ def _compare(pairs: Sequence[tuple[Run, Run]], ids: tuple[str, ...]) -> list[Com
             tuple(id for id in other.predictions if id not in run.predictions),
             tuple(id for id in run.predictions if id in other.predictions and id not in common),
             list_differences(run, other),
-            {
-                measure.key: Difference(measure, one, p, p)
-                for measure in COMPARED
-                for one, p in (next(every),)
-                if one.n
-            },
+            {measure.key: Difference(measure, one, p, p) for measure in COMPARED for one, p in (next(every),) if one.n},
         )
         for run, other in pairs
     ]

@@ -19,7 +19,13 @@ _LATEX = str.maketrans(
     {
         **{character: f"\\{character}" for character in "&%$#_{}"},
         **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
-        **{"\N{MINUS SIGN}": "$-$", "\N{EN DASH}": "--", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"},
+        **{
+            "\N{MINUS SIGN}": "$-$",
+            "\N{EN DASH}": "--",
+            "<": r"\textless{}",
+            ">": r"\textgreater{}",
+            "|": r"\textbar{}",
+        },
         # A bracket at the start of a line would be an argument of the line break before it.
         **{"[": "{[}", "]": "{]}", "*": "{*}"},
     }

@@ -94,12 +94,14 @@ def paper_tables(settings: Settings, intervals: Intervals) -> list[Table]:
 
 
 def _overall(settings: Settings, intervals: Intervals) -> Table | None:
+    number = {run.dataset: len(run.predictions) for held in settings.values() for run in held}
+    questions = ", ".join(f"{dataset} {number[dataset]}" for dataset in sorted(number))
     return _table_by_setting(
         "overall",
         "All methods",
         "Scores in percent, their 95% interval below (bootstrap; Wilson's where all questions have 0 or all have 100), "
         "the best of each column in bold. Avg is the mean of Acc, F1 and EM; questions answered with yes or no have "
-        "Acc alone.",
+        f"Acc alone. Questions: {questions}.",
         settings,
         intervals,
         _scores,

@@ -28,9 +28,24 @@ _ORDER = (
 _RETRIEVERS = ("_elasticsearch_dense", "_elasticsearch", "_dense", "_hybrid")
 # Fields of an experiment that are no setting of their own here: they are files, or described in words of the report.
 _DESCRIBED = frozenset(
-    ("corpus", "web_corpus", "web", "split", "store", "llm", "model", "top_k", "seed", "judge_error", "record", "replay")
+    (
+        "corpus",
+        "web_corpus",
+        "web",
+        "split",
+        "store",
+        "llm",
+        "model",
+        "top_k",
+        "seed",
+        "judge_error",
+        "record",
+        "replay",
+    )
 )
 _DEFAULTS: dict[str, Value] = {one.name: one.default for one in fields(Experiment) if one.name not in _DESCRIBED}
+# What config.json holds of a simulated reader besides its rates and rules.
+_NO_RATES = ("kind", "seed", "judge_error", "own")
 # What runs did before they recorded it, where the default is another today.
 _BEFORE: dict[str, Value] = {"source_choice": "first"}
 # The allowed difference between a score of metrics.json and the mean of its predictions, which are both rounded.
@@ -192,9 +207,11 @@ class Run:
 
         Settings that the run did not record have the value of a time when there was nothing to set.
         """
-        recorded = {key: self.llm.get(key, self.config.get(key)) for key in _DEFAULTS}
-        absent = {**_DEFAULTS, **_BEFORE} if self.simulated else {}
-        held = {key: absent.get(key) if value is None else value for key, value in recorded.items()}
+        held: dict[str, Value] = {key: self.config.get(key) for key in _DEFAULTS}
+        if self.simulated:
+            recorded = {key: value for key, value in self.llm.items() if key not in _NO_RATES}
+            absent = {**_DEFAULTS, **_BEFORE}
+            held = {**absent, **{key: value for key, value in held.items() if value is not None}, **recorded}
         return {
             "model": self.model,
             TOP_K: self.top_k,

@@ -178,11 +178,11 @@ def _list_unlike(runs: Sequence[Run]) -> Iterator[str]:
     )
     if searched:
         yield f"Not all lines searched the same corpus ({', '.join(searched)}): see what was run."
-    seeds = sorted({len(run.runs) for run in runs})
-    if seeds[-1] > 1:
-        yield (
-            f"Lines of {' or '.join(map(str, seeds))} seeds: means over them, their intervals over questions and seeds."
-        )
+    seeds = max(len(run.runs) for run in runs)
+    if seeds > 1:
+        fewer = {run.method: len(run.runs) for run in runs if len(run.runs) < seeds}
+        named = ", ".join(f"{method} ({number})" for method, number in fewer.items())
+        yield f"Means over {seeds} seeds, intervals over questions and seeds{f'; with fewer: {named}' if named else ''}."
 
 
 def _list_questions(run: Run) -> frozenset[object]:
