@@ -18,7 +18,7 @@ def group_by_task(runs: Sequence[Run]) -> dict[str | None, list[Run]]:
     :returns: The runs of each task, in the order of their names. A run without a task, which searched nothing or did
         not record what, is with each.
     """
-    tasks = sorted({run.task for run in runs if run.task is not None}) or [None]
+    tasks: list[str | None] = [*sorted({run.task for run in runs if run.task is not None})] or [None]
     return {task: [run for run in runs if run.task in (None, task)] for task in tasks}
 
 

@@ -27,23 +27,13 @@ _ORDER = (
 # The part of a pipeline's name that only names its retriever.
 _RETRIEVERS = ("_elasticsearch_dense", "_elasticsearch", "_dense", "_hybrid")
 # Fields of an experiment that are no setting of their own here: they are files, or described in words of the report.
-_DESCRIBED = frozenset(
-    (
-        "corpus",
-        "web_corpus",
-        "web",
-        "split",
-        "store",
-        "llm",
-        "model",
-        "top_k",
-        "seed",
-        "judge_error",
-        "record",
-        "replay",
-    )
+_DESCRIBED = (
+    *("corpus", "web_corpus", "web", "split", "store", "llm", "model", "top_k", "seed", "judge_error"),
+    *("record", "replay"),
 )
-_DEFAULTS: dict[str, Value] = {one.name: one.default for one in fields(Experiment) if one.name not in _DESCRIBED}
+_DEFAULTS: dict[str, Value] = {
+    name: getattr(Experiment, name) for one in fields(Experiment) if (name := one.name) not in _DESCRIBED
+}
 # What config.json holds of a simulated reader besides its rates and rules.
 _NO_RATES = ("kind", "seed", "judge_error", "own")
 # What runs did before they recorded it, where the default is another today.
@@ -58,7 +48,10 @@ def name_setting(key: str) -> str:
 
 
 # The usual value of each setting; that of top-k is PrefRAG's (section 4.1).
-USUAL: dict[str, Value] = {TOP_K: 5, "judge error": 0.0} | {name_setting(key): one for key, one in _DEFAULTS.items()}
+USUAL: dict[str, Value] = {
+    **{TOP_K: 5, "judge error": 0.0},
+    **{name_setting(key): value for key, value in _DEFAULTS.items()},
+}
 
 
 @dataclass(frozen=True)

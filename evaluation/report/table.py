@@ -182,7 +182,8 @@ def _list_unlike(runs: Sequence[Run]) -> Iterator[str]:
     if seeds > 1:
         fewer = {run.method: len(run.runs) for run in runs if len(run.runs) < seeds}
         named = ", ".join(f"{method} ({number})" for method, number in fewer.items())
-        yield f"Means over {seeds} seeds, intervals over questions and seeds{f'; with fewer: {named}' if named else ''}."
+        with_fewer = f"; with fewer: {named}" if named else ""
+        yield f"Means over {seeds} seeds, intervals over questions and seeds{with_fewer}."
 
 
 def _list_questions(run: Run) -> frozenset[object]:

@@ -65,6 +65,6 @@ def test_the_page_lists_the_files(tables: Path) -> None:
 
 
 def test_special_characters_are_text_in_latex() -> None:
-    assert escape_latex("a_b 5% {x} \\y −3 ~^ $ # [z]") == (
+    assert escape_latex("a_b 5% {x} \\y \N{MINUS SIGN}3 ~^ $ # [z]") == (
         r"a\_b 5\% \{x\} \textbackslash{}y $-$3 \textasciitilde{}\textasciicircum{} \$ \# {[}z{]}"
     )
