@@ -62,7 +62,8 @@ class Against:
 def compare_with_reference(settings: Settings, every: Sequence[Run], method: str | None = None) -> list[Against]:
     """Set each method against the reference, for every setting and dataset with two methods.
 
-    A method without a judge is in the tables of one setting, and here under every error of the others' judge.
+    A method without a judge is in the tables of one setting, and here under every error of the others' judge; so is
+    every method that has no use for a setting.
 
     :param settings: The runs of one task by setting.
     :param every: All runs of the report, also those of other tasks.
@@ -73,17 +74,19 @@ def compare_with_reference(settings: Settings, every: Sequence[Run], method: str
     for setting, runs in settings.items():
         for dataset in sorted({run.dataset for run in runs}):
             held = [run for run in runs if run.dataset == dataset]
-            reference = _choose_reference(held, method)
-            if setting.get("judge error") is not None:
-                held += [
-                    run
-                    for other, elsewhere in settings.items()
-                    for run in elsewhere
-                    if other != setting and run.dataset == dataset and run.judge_error is None and setting.holds(run)
-                ]
+            # Methods that have no use for what distinguishes the setting are in the tables of another.
+            elsewhere = [
+                run
+                for other, of_other in settings.items()
+                for run in of_other
+                if other != setting and run.dataset == dataset and setting.holds(run)
+            ]
+            every_one = sorted([*held, *elsewhere], key=lambda run: run.order)
+            reference = _choose_reference(every_one, method)
+            # Two methods from elsewhere are compared there.
             others = [
                 run
-                for run in sorted(held, key=lambda run: run.order)
+                for run in (every_one if reference in held else held)
                 if run is not reference and set(list_differences(reference, run)) <= OF_METHODS
             ]
             if others:

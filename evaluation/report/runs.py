@@ -28,7 +28,7 @@ _ORDER = (
 _RETRIEVERS = ("_elasticsearch_dense", "_elasticsearch", "_dense", "_hybrid")
 # Fields of an experiment that are no setting of their own here: they are files, or described in words of the report.
 _DESCRIBED = (
-    *("corpus", "web_corpus", "web", "split", "store", "llm", "model", "top_k", "seed", "judge_error"),
+    *("changes", "corpus", "web_corpus", "web", "split", "store", "llm", "model", "top_k", "seed", "judge_error"),
     *("record", "replay"),
 )
 _DEFAULTS: dict[str, Value] = {
@@ -44,7 +44,7 @@ _ROUNDING = 0.06
 
 def name_setting(key: str) -> str:
     """Return the name of a setting in words."""
-    return key.replace("_", " ")
+    return {"yes_no": "yes/no"}.get(key, key.replace("_", " "))
 
 
 # The usual value of each setting; that of top-k is PrefRAG's (section 4.1).
@@ -117,15 +117,14 @@ class Run:
         return Path(str(self.config["pipeline"])).stem
 
     @property
-    def overrides(self) -> str:
-        """What it changed in its pipeline, in words; empty where it changed nothing."""
-        changed = self.config.get("overrides") or {}
-        return ", ".join(f"{key}={json.dumps(value)}" for key, value in changed.items())
+    def changes(self) -> str:
+        """The settings that it changed in its pipeline; empty where it changed none."""
+        return ", ".join(map(str, self.config.get("set") or ()))
 
     @property
     def method(self) -> str:
         """The name of its pipeline, and what it changed in it."""
-        return f"{self.pipeline} [{self.overrides}]" if self.overrides else self.pipeline
+        return f"{self.pipeline} [{self.changes}]" if self.changes else self.pipeline
 
     @property
     def family(self) -> str:
@@ -198,13 +197,13 @@ class Run:
     def settings(self) -> dict[str, Value]:
         """What methods must share to be in one table, by name; None where it does not apply or is not known.
 
-        Settings that the run did not record have the value of a time when there was nothing to set.
+        A run that records a setting as None has no use for it. One that does not record it is older than the setting.
         """
         held: dict[str, Value] = {key: self.config.get(key) for key in _DEFAULTS}
         if self.simulated:
-            recorded = {key: value for key, value in self.llm.items() if key not in _NO_RATES}
-            absent = {**_DEFAULTS, **_BEFORE}
-            held = {**absent, **{key: value for key, value in held.items() if value is not None}, **recorded}
+            stated = {key: value for key, value in held.items() if key in self.config}
+            of_reader = {key: value for key, value in self.llm.items() if key not in _NO_RATES}
+            held = {**_DEFAULTS, **_BEFORE, **stated, **of_reader}
         return {
             "model": self.model,
             TOP_K: self.top_k,

@@ -14,7 +14,8 @@ from prefrag.evaluation.report.table import Cell, Row, Table
 
 _NOTE = (
     "Accuracy, and below it what it is above or below that of {reference} with the same value; * where the corrected p "
-    "is not above 0.05. Nothing else differs. Methods that were run with one value only are not here."
+    "is not above 0.05. Nothing else differs. Methods that were run with one value only are not here, as those that have "
+    "no use for the setting."
 )
 
 
@@ -53,7 +54,7 @@ def _make_table(
     methods = [run.method for run in sorted(held.values(), key=lambda run: run.order)]
     datasets = [dataset for dataset, _ in columns]
     return Table(
-        f"by-{name.replace(' ', '-')}",
+        "by-" + name.replace(" ", "-").replace("/", "-"),
         f"Accuracy by {name}",
         note,
         tuple((dataset, datasets.count(dataset)) for dataset in dict.fromkeys(datasets)),

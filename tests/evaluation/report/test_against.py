@@ -107,3 +107,17 @@ def test_runs_of_one_method_that_differ_in_one_setting_are_compared(tmp_path: Pa
         frozenset(("k5", "k3")): ("top-k",),
         frozenset(("k5", "erring")): ("judge error",),
     }
+
+
+def test_a_reference_that_names_no_source_is_that_of_every_choice_of_one(tmp_path: Path) -> None:
+    unused = {**SIMULATED, "source_choice": None}
+    write_run(tmp_path / "prefrag", predictions(20), llm=unused)
+    write_run(tmp_path / "mix", predictions(20), pipeline="react_mix", llm=unused)
+    for choice in ("drawn", "last"):
+        write_run(tmp_path / choice, predictions(10), pipeline="react", llm={**SIMULATED, "source_choice": choice})
+
+    assert list_pairs(list_against(tmp_path)) == {
+        ("prefrag", "drawn"): ("method",),
+        ("prefrag", "mix"): ("method",),
+        ("prefrag", "last"): ("method",),
+    }

@@ -146,7 +146,7 @@ def test_the_tables_of_a_paper_have_its_methods_in_its_order(tmp_path: Path) -> 
     for name in ("mspr", "react", "flare", "vanilla_mix", "no_retrieval", "self_rag", "crag", "ircot", "vanilla_local"):
         write_run(tmp_path / name, predictions(20), pipeline=name)
     write_run(tmp_path / "prefrag", predictions(20))
-    write_run(tmp_path / "without", predictions(10), pipeline="mspr", overrides={"refiner.enabled": False})
+    write_run(tmp_path / "without", predictions(10), pipeline="mspr", set=["refiner.enabled=false"])
 
     found = {id: [row.label for row in table.rows if row.cells] for id, table in tables(tmp_path).items()}
 

@@ -69,7 +69,7 @@ def test_a_run_that_recorded_no_choice_of_source_took_the_first(tmp_path: Path) 
 
 def test_what_was_changed_in_a_pipeline_makes_a_method_of_its_own(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(2, 4))
-    write_run(tmp_path / "b", predictions(2, 4), overrides={"local.observed_last": True})
+    write_run(tmp_path / "b", predictions(2, 4), set=["local.observed_last=true"])
 
     plain, changed = read_runs([tmp_path])
 

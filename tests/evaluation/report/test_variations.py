@@ -31,7 +31,7 @@ def test_accuracy_stands_by_method_and_value_with_what_it_is_above_the_reference
 
     assert set(found) == {"by-yes-no", "by-source-choice"}
     rules, choice = found["by-yes-no"], found["by-source-choice"]
-    assert rules.columns == ("yes no all", "yes no one")
+    assert rules.columns == ("yes/no all", "yes/no one")
     assert [(row.label, *((cell.text, cell.interval) for cell in row.cells)) for row in rules.rows] == [
         ("react_mix", ("80.0", "+55.0 *"), ("75.0", "0.0")),
         ("prefrag", ("25.0", ""), ("75.0", "")),
