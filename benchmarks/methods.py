@@ -134,6 +134,11 @@ def _documents(most: Callable[[Result], int]) -> dict[str, Callable[[Result], bo
     return {"top-k 5 of each retrieval used (4.1)": lambda result: len(result["documents"]) <= most(result)}
 
 
+def _action(result: Result) -> str:
+    """Return the action of CRAG's evaluator."""
+    return next(str(event["action"]) for event in result["trace"] if event["kind"] == "evaluated")
+
+
 USED = _documents(lambda result: TOP_K * result["counts"]["used"])
 _CHOSEN_AND_REFLECTED = Rule(
     {**CHOSEN, **REFLECTING, **USED},
@@ -178,6 +183,29 @@ _MSPR = Rule(
     },
     (Run(2, 1, 1, 0, 1), Run(3, 1, 1, 1, 2), Run(4, 1, 1, 2, 3), Run(7, 3, 3, 2, 5), Run(6, 2, 2, 2, 4)),
 )
+_CRAG = Rule(
+    {
+        "one generation (CRAG, algorithm 1)": lambda result: calls(result, "reasoner") == 1,
+        "one local retrieval, with the question (4.1)": lambda result: (
+            result["counts"]["total_local"] == 1 and result["steps"][0]["query"] == result["question"]
+        ),
+        "the web once after Incorrect or Ambiguous, never after Correct (4.3)": lambda result: (
+            result["counts"]["total_web"] == calls(result, "rewriter") == (_action(result) != "correct")
+        ),
+        "Incorrect shows the web's passages alone (4.3)": lambda result: (
+            _action(result) != "incorrect" or {document["source"] for document in result["documents"]} == {"web"}
+        ),
+        "documents and strips of a search are scored once each, those of the web as strips alone (4.4, 4.5)": (
+            lambda result: 1 <= calls(result, "judge") <= 2 + result["counts"]["total_web"]
+        ),
+        "at most five strips a search (CRAG, B.2)": lambda result: all(
+            sum(strip["kept"] for strip in event["strips"]) <= 5
+            for event in result["trace"]
+            if event["kind"] == "strips"
+        ),
+        **USED,
+    }
+)
 RULES = {
     "no_retrieval": Rule({**ONE_CALL, **USED}, (Run(1, 0, 0, 0, 0),) * KINDS),
     "vanilla_local": Rule({**ONE_CALL, **USED}, (Run(1, 0, 1, 0, 1),) * KINDS),
@@ -214,6 +242,7 @@ RULES = {
             **USED,
         }
     ),
+    "crag": _CRAG,
     "mspr": _MSPR,
     "mspr_linked": _MSPR,
     "dr_rag_qdc": _DR_RAG,

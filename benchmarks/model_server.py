@@ -33,6 +33,7 @@ _QUESTION = re.compile(r"^\W*(?:original |last )?question\W*:[ \t]*(.+)$", re.IG
 _OBSERVED = re.compile(r"^(?:Observation|Passages):", re.MULTILINE)
 _MUST_ANSWER = re.compile(r"No further search is possible|Read the passages and answer")
 _HOPS = ("first", "second", "third", "fourth", "fifth", "sixth")
+_NUMBERED = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
 _TOOLS = re.compile(r"written exactly as (.+)$", re.MULTILINE)
 
 
@@ -78,12 +79,15 @@ class MethodsScript:
     3. Three searches, then an answer that is doubted; after the supplement it continues to search, and never stops.
     4. It searches and never stops.
 
+    What an evaluator has scored is Correct, Incorrect, Ambiguous, Correct, Incorrect.
+
     Of several tools it takes each in turn. Verdicts of a run are True and False in turn. Doubt is an INCORRECT label
     where the prompt asks for one, or the first review of a reviewer. A prompt that offers no tool is answered.
     """
 
     SEARCHES = (1, 2, 2, 3, len(_HOPS))
     DOUBTED = (2, 3)
+    RELEVANCE = (10, 0, 5, 10, 0)
 
     def __init__(self) -> None:
         # How many verdicts and reviews each run has had; a token is to be used for one run.
@@ -104,6 +108,10 @@ class MethodsScript:
             return json.dumps({"analysis": f"Compared for {token}.", "status": str(kept)})
         if '"question"' in prompt:
             return json.dumps({"question": question})
+        if '{"query": "' in prompt:
+            return json.dumps({"query": f"keywords of {question}"})
+        if numbers := _NUMBERED.findall(prompt):
+            return json.dumps(dict.fromkeys(numbers, self.RELEVANCE[kind]))
         tools = _TOOLS.search(prompt)
         if tools is None or _MUST_ANSWER.search(prompt):
             return _text_step(None, question, token)

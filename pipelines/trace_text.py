@@ -76,6 +76,29 @@ def _write_verdict(data: Mapping[str, Any]) -> str:
     return f"Verdict: {words} ({why}{unread})" + (f". {analysis}" if analysis else "")
 
 
+def _write_evaluated(data: Mapping[str, Any]) -> str:
+    judged_by = str(data.get("judged_by"))
+    unread = "" if data.get("parsed", True) else ", whose two replies could not be read: on_doubt decides"
+    how = f"{_JUDGED_BY.get(judged_by, judged_by)}{unread}"
+    scores = _join_titles([_write_score(one) for one in data.get("scores") or ()])
+    return f"Evaluated {data.get('source')}: {data.get('action')} ({how}). {data.get('reason')} Scores: {scores}"
+
+
+def _write_strips(data: Mapping[str, Any]) -> str:
+    strips = [one for one in data.get("strips") or () if isinstance(one, Mapping)]
+    kept = sum(bool(one.get("kept")) for one in strips)
+    judged_by = str(data.get("judged_by") or "")
+    how = f" ({_JUDGED_BY.get(judged_by, judged_by)})" if judged_by else ""
+    unread = "" if data.get("parsed", True) else ", because their scores could not be read"
+    shown = _join_titles([_write_score(one) + ("" if one.get("kept") else " (dropped)") for one in strips])
+    return f"Refined {data.get('source')}: {kept} of {len(strips)} strips kept{how}{unread}. Scores: {shown}"
+
+
+def _write_score(scored: Mapping[str, Any]) -> str:
+    score = scored.get("score")
+    return f"{scored.get('title')} {'none' if score is None else f'{score:.2f}'}"
+
+
 def _write_selection(data: Mapping[str, Any]) -> str:
     pairs = data.get("pairs")
     classified = ""
@@ -180,6 +203,8 @@ def _write_review(data: Mapping[str, Any]) -> str:
 
 
 _WRITERS = {
+    "evaluated": _write_evaluated,
+    "strips": _write_strips,
     "selection": _write_selection,
     "refined": _write_refined,
     "steered": _write_steered,

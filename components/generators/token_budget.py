@@ -103,6 +103,6 @@ def _shorten(document: Document, characters: int) -> Document:
     content = document.content or ""
     if len(content) <= characters:
         return document
-    # A document keeps its number in the prompt by its whole text.
-    meta = {**document.meta, WHOLE_TEXT: content}
+    # A document keeps its number in the prompt by its whole text, also where it was shortened before.
+    meta = {WHOLE_TEXT: content, **document.meta}
     return replace(document, content=content[:characters].rstrip() + " ...", meta=meta)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from haystack import default_to_dict
+from haystack import Document, default_to_dict
 
-from prefrag.components.judge.judge import Judge
+from prefrag.components.judge.judge import Relevance, ScoringJudge
 from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.state.state import State, Verdict
 
@@ -18,7 +19,7 @@ class AutoJudge:
     unless ``PREFRAG_JUDGE_GGUF`` names it for this.
     """
 
-    def __init__(self, model_judge: ModelJudge, tree_judge: Judge):
+    def __init__(self, model_judge: ModelJudge, tree_judge: ScoringJudge):
         """Set up the judge.
 
         :param model_judge: The judge with the model of a server, or one named for judging.
@@ -62,6 +63,26 @@ class AutoJudge:
         """
         return await self._choose().judge_async(state)
 
-    def _choose(self) -> Judge:
+    def score(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
+        """Score how relevant each passage is to the question.
+
+        :param state: The state after a search.
+        :param passages: Passages that it found, or parts of them.
+        :returns: Their scores, and the state with the calls counted.
+        :raises RunError: When the model fails; it holds the state.
+        """
+        return self._choose().score(state, passages)
+
+    async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
+        """Score as :meth:`score` does, without blocking the event loop.
+
+        :param state: The state after a search.
+        :param passages: Passages that it found, or parts of them.
+        :returns: Their scores, and the state with the calls counted.
+        :raises RunError: When the model fails; it holds the state.
+        """
+        return await self._choose().score_async(state, passages)
+
+    def _choose(self) -> ScoringJudge:
         # Chosen at each call, because the model depends on the environment of the run.
         return self.model_judge if self.model_judge.can_judge else self.tree_judge

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from haystack import default_to_dict
+from haystack import Document, default_to_dict
 
-from prefrag.components.judge.judge import Judge
+from prefrag.components.judge.judge import Relevance, ScoringJudge
 from prefrag.components.judge.tree_judge import TreeJudge
 from prefrag.components.state.state import State, Verdict
 
@@ -15,7 +16,9 @@ from prefrag.components.state.state import State, Verdict
 class CascadeJudge:
     """Judge with trees, and with a model where they are unsure; the verdict's score is the trees' probability."""
 
-    def __init__(self, tree_judge: TreeJudge, model_judge: Judge, unsure_from: float = 0.2, unsure_to: float = 0.8):
+    def __init__(
+        self, tree_judge: TreeJudge, model_judge: ScoringJudge, unsure_from: float = 0.2, unsure_to: float = 0.8
+    ):
         """Set up the judge.
 
         :param tree_judge: The judge that is called first.
@@ -77,6 +80,37 @@ class CascadeJudge:
             return by_trees, state
         verdict, state = await self.model_judge.judge_async(state)
         return replace(verdict, score=by_trees.score), state
+
+    def score(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
+        """Score how relevant each passage is to the question: all by the model where the trees are unsure of one.
+
+        :param state: The state after a search.
+        :param passages: Passages that it found, or parts of them.
+        :returns: Their scores, and the state with the calls counted.
+        :raises RunError: When the model fails; it holds the state.
+        """
+        by_trees, state = self.tree_judge.score(state, passages)
+        return self.model_judge.score(state, passages) if self._is_unsure_of_one(by_trees) else (by_trees, state)
+
+    async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
+        """Score as :meth:`score` does, without blocking the event loop.
+
+        :param state: The state after a search.
+        :param passages: Passages that it found, or parts of them.
+        :returns: Their scores, and the state with the calls counted.
+        :raises RunError: When the model fails; it holds the state.
+        """
+        by_trees, state = await self.tree_judge.score_async(state, passages)
+        if not self._is_unsure_of_one(by_trees):
+            return by_trees, state
+        return await self.model_judge.score_async(state, passages)
+
+    def _is_unsure_of_one(self, relevance: Relevance) -> bool:
+        return any(
+            # From -1 to 1, the bounds are probabilities.
+            score is None or self.unsure_from < (score + 1) / 2 < self.unsure_to
+            for score in relevance.scores
+        )
 
     def _is_unsure(self, verdict: Verdict) -> bool:
         # Without a score the trees do not know such passages.

@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
+from haystack import Document
+
 from prefrag.components.state.state import State, Verdict
+
+
+@dataclass(frozen=True)
+class Relevance:
+    """How relevant each of some passages is to the question.
+
+    :param scores: A score for each passage, from -1 to 1; None where there is none to rely on.
+    :param judged_by: ``model`` or ``classifier``.
+    :param parsed: False when the model's scores could not be read.
+    :param analysis: Why there are scores missing.
+    """
+
+    scores: tuple[float | None, ...]
+    judged_by: str
+    parsed: bool = True
+    analysis: str = ""
 
 
 class Judge(Protocol):
@@ -33,4 +53,26 @@ class Judge(Protocol):
         """Write the judge as a block of the pipeline's YAML.
 
         :returns: Its class and its settings as plain values.
+        """
+
+
+class ScoringJudge(Judge, Protocol):
+    """Score passages one by one as well, as the retrieval evaluator of CRAG does."""
+
+    def score(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
+        """Score how relevant each passage is to the question.
+
+        :param state: The state after a search.
+        :param passages: Passages that it found, or parts of them.
+        :returns: Their scores, and the state with the calls counted.
+        :raises RunError: When a model fails; it holds the state.
+        """
+
+    async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
+        """Score as :meth:`score` does, without blocking the event loop.
+
+        :param state: The state after a search.
+        :param passages: Passages that it found, or parts of them.
+        :returns: Their scores, and the state with the calls counted.
+        :raises RunError: When a model fails; it holds the state.
         """

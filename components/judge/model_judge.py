@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, get_args
 
-from haystack import default_to_dict
+from haystack import Document, default_to_dict
 
-from prefrag.components.generators.json_reply import object_schema, read_verdict, response_format
-from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
+from prefrag.components.generators.json_reply import object_schema, read_object, read_verdict, response_format
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, reply_limit
+from prefrag.components.judge.judge import Relevance
 from prefrag.components.prompts.quotation import passages
 from prefrag.components.prompts.render_prompt import prompt_path
-from prefrag.components.state.state import RunError, State, Verdict
+from prefrag.components.state.state import RunError, State, Verdict, identity
 
 OnDoubt = Literal["keep", "end", "switch"]
 _SCHEMA = object_schema(analysis={"type": "string"}, status={"enum": ["True", "False"]})
+# The model scores from 0 to this, in whole numbers, which models write more steadily than signs and fractions.
+_BEST_SCORE = 10
+# The number of a passage and its score, with all signs around them.
+_TOKENS_OF_SCORE = 12
 
 
 class ModelJudge:
@@ -25,6 +32,7 @@ class ModelJudge:
         prompt: str = "source_switch_judge",
         generation_kwargs: dict[str, Any] | None = None,
         on_doubt: OnDoubt = "keep",
+        relevance_prompt: str = "passage_relevance",
     ):
         """Set up the judge.
 
@@ -33,16 +41,20 @@ class ModelJudge:
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
         :param on_doubt: What happens when the verdict cannot be read twice, or was cut off: ``keep`` keeps the
             passages, so that no query is sent out without a verdict, ``end`` ends the run with an error, and
-            ``switch`` sends the query to another source, as in the authors' code.
+            ``switch`` sends the query to another source, as in the authors' code. Where passages are scored one by one,
+            they have no score, or the lowest with ``switch``.
+        :param relevance_prompt: A prompt file, for the scores of passages.
         :raises ValueError: When a setting is unknown or the prompt file does not exist.
         """
         if on_doubt not in get_args(OnDoubt):
             raise ValueError(f"on_doubt is '{on_doubt}': set it to {', '.join(get_args(OnDoubt))}.")
         prompt_path(prompt)
+        prompt_path(relevance_prompt)
         self.chat_generator = chat_generator
         self.prompt = prompt
         self.generation_kwargs = generation_kwargs
         self.on_doubt: OnDoubt = on_doubt
+        self.relevance_prompt = relevance_prompt
         self.call = ModelCall("judge", chat_generator, generation_kwargs)
 
     def to_dict(self) -> dict[str, Any]:
@@ -56,6 +68,7 @@ class ModelJudge:
             prompt=self.prompt,
             generation_kwargs=self.generation_kwargs,
             on_doubt=self.on_doubt,
+            relevance_prompt=self.relevance_prompt,
         )
 
     @property
@@ -87,6 +100,28 @@ class ModelJudge:
         """
         return self._decide(*await self.call.send_until_read_async(self.prepare(state), read_judgement))
 
+    def score(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
+        """Score how relevant each passage is to the question, in one call.
+
+        :param state: The state after a search.
+        :param passages: Passages that it found, or parts of them.
+        :returns: Their scores, and the state with the call counted.
+        :raises RunError: When the model fails, or in doubt where that ends a run; it holds the state.
+        """
+        call, read = self._prepare_scores(state, passages)
+        return self._decide_scores(len(passages), *self.call.send_until_read(call, read))
+
+    async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
+        """Score as :meth:`score` does, without blocking the event loop.
+
+        :param state: The state after a search.
+        :param passages: Passages that it found, or parts of them.
+        :returns: Their scores, and the state with the call counted.
+        :raises RunError: When the model fails, or in doubt where that ends a run; it holds the state.
+        """
+        call, read = self._prepare_scores(state, passages)
+        return self._decide_scores(len(passages), *await self.call.send_until_read_async(call, read))
+
     def prepare(self, state: State) -> Prepared:
         """Prepare the call that judges the last search, which also samples replies to train on.
 
@@ -112,6 +147,53 @@ class ModelJudge:
             response_format=response_format("verdict", _SCHEMA),
         )
 
+    def _prepare_scores(
+        self, state: State, found: Sequence[Document]
+    ) -> tuple[Prepared, Callable[[str], list[float | None] | None]]:
+        """Prepare the call that scores passages, which are numbered from 1.
+
+        :param state: The state after a search.
+        :param found: The passages.
+        :returns: The call, and what reads the score of each passage from its reply.
+        """
+        marks = {identity(document): str(number) for number, document in enumerate(found, start=1)}
+        shown: list[str] = []
+
+        def values(observations: Any) -> dict[str, Any]:
+            # Rendered again where passages had to be left out, which then have no score.
+            shown[:] = dict.fromkeys(marks[identity(document)] for document in observations[0])
+            return {"question": state.question, "passages": passages(observations[0], marks=marks)}
+
+        def read(text: str) -> list[float | None] | None:
+            reply = read_object(text, "1") or {}
+            scores = {number: _read_score(reply.get(number)) for number in shown}
+            # One that cannot be read may be the one that matters.
+            if None in scores.values():
+                return None
+            return [scores.get(marks[identity(document)]) for document in found]
+
+        schema = object_schema(**{number: {"enum": list(range(_BEST_SCORE + 1))} for number in marks.values()})
+        needed = _TOKENS_OF_SCORE * len(marks)
+        call = self.call.prepare(
+            state,
+            self.relevance_prompt,
+            [found],
+            values,
+            response_format=response_format("relevance", schema),
+            max_tokens=max(needed, reply_limit(self.call.generation_kwargs) or needed),
+        )
+        return call, read
+
+    def _decide_scores(
+        self, number: int, scores: list[float | None] | None, text: str, state: State
+    ) -> tuple[Relevance, State]:
+        if scores is not None:
+            cut = "The passages without a score did not fit into the judge's window." if None in scores else ""
+            return Relevance(tuple(scores), "model", analysis=cut), state
+        in_doubt = self._decide(None, text, state)[0]
+        score = None if in_doubt.status else -1.0
+        return Relevance((score,) * number, "model", parsed=False, analysis=in_doubt.analysis), state
+
     def _decide(self, verdict: Verdict | None, text: str, state: State) -> tuple[Verdict, State]:
         if verdict is not None:
             return verdict, state
@@ -133,3 +215,16 @@ def read_judgement(text: str) -> Verdict | None:
     """
     status, values = read_verdict(text, "status")
     return None if status is None else Verdict(status, "model", str(values.get("analysis") or ""))
+
+
+def _read_score(value: Any) -> float | None:
+    """Read a score that the model wrote.
+
+    :param value: A number from 0 to 10, or a text that is one.
+    :returns: The score, from -1 to 1; None where it is none.
+    """
+    try:
+        score = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError):
+        return None
+    return round(2 * score / _BEST_SCORE - 1, 4) if 0 <= score <= _BEST_SCORE else None

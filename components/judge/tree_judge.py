@@ -8,8 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from haystack import default_to_dict
+from haystack import Document, default_to_dict
 
+from prefrag.components.judge.judge import Relevance
 from prefrag.components.judge.switch_features import FEATURES, as_row, switch_features
 from prefrag.components.state.state import Action, State, Verdict
 from prefrag.components.text.term_statistics import TermStatistics
@@ -147,13 +148,42 @@ class TreeJudge:
         :returns: The probability, from 0 to 1; and where it is a guess, what is unlike the training.
         :raises TreesMissing: When there are no trees.
         """
-        search = state.step.searches[-1]
-        earlier = sum(step.action is Action.SEARCH and bool(step.searches) for step in state.steps[:-1])
-        features = switch_features(
-            state.question, search.query, search.documents, state.observed, earlier, self.term_statistics
-        )
+        features = self._describe(state, state.step.searches[-1].documents)
         trees = self._load()
         return keep_probability(trees, features), find_unknown(trees, features)
+
+    def score(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
+        """Score each passage by the probability that it is needed; one unlike the training has no score.
+
+        :param state: The state after a search.
+        :param passages: Passages that it found, or parts of them.
+        :returns: Their scores, and the state as it was.
+        :raises TreesMissing: When there are no trees.
+        """
+        features = self._describe(state, passages)
+        trees = self._load()
+        unknown = [find_unknown(trees, [passage]) for passage in features]
+        probabilities = trees.probabilities([as_row(passage) for passage in features])
+        scores = tuple(
+            None if reason else round(2 * probability - 1, 4)
+            for reason, probability in zip(unknown, probabilities, strict=True)
+        )
+        return Relevance(scores, "classifier", analysis=next(filter(None, unknown), "")), state
+
+    async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
+        """Score as :meth:`score` does, without blocking the event loop.
+
+        :param state: The state after a search.
+        :param passages: Passages that it found, or parts of them.
+        :returns: Their scores, and the state as it was.
+        :raises TreesMissing: When there are no trees.
+        """
+        return await asyncio.to_thread(self.score, state, passages)
+
+    def _describe(self, state: State, passages: Sequence[Document]) -> list[dict[str, float]]:
+        earlier = sum(step.action is Action.SEARCH and bool(step.searches) for step in state.steps[:-1])
+        query = state.step.searches[-1].query
+        return switch_features(state.question, query, passages, state.observed, earlier, self.term_statistics)
 
     def _load(self) -> BoostedTrees:
         return load_trees(Path(self.trees) if self.trees else SHIPPED_TREES, FEATURES)

@@ -17,6 +17,20 @@ def split_sentences(text: str) -> list[str]:
     return [part.strip()[:_MAX_CHARACTERS] for part in _END.split(text) if part.strip()]
 
 
+def split_strips(text: str, sentences: int) -> list[str]:
+    """Split a text into strips of a few sentences, about equally long.
+
+    :param text: The text.
+    :param sentences: The most sentences of a strip.
+    :returns: The strips as they stand in the text, none of them empty; one for a text of at most two sentences.
+    """
+    begins = [0, *(match.end() for match in _END.finditer(text.rstrip()))]
+    number = 1 if len(begins) <= 2 else -(-len(begins) // sentences)
+    starts = [begins[place * len(begins) // number] for place in range(number)]
+    parts = (text[start:end].strip() for start, end in zip(starts, [*starts[1:], len(text)], strict=True))
+    return [part for part in parts if part]
+
+
 def sentence_at(text: str, place: int) -> str:
     """Find the sentence at a place.
 

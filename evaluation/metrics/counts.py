@@ -49,7 +49,7 @@ def count_unparsable(result: Mapping[str, Any]) -> int:
 
     :param result: See :func:`counts`.
     :returns: Their number: those of the reasoner from the steps (the trace leaves out the one that ends the loop),
-        those of the judge, the reviewer, the reflector and the rewriter of follow-up questions from the trace.
+        those of the judge, CRAG's evaluator, the reviewer, the reflector and the rewriters from the trace.
     """
     replies = sum(step.get("action") == "unreadable" for step in result.get("steps") or ())
     return replies + sum(_is_unread(event) for event in result.get("trace") or ())
@@ -61,4 +61,4 @@ def _is_unread(event: Mapping[str, Any]) -> bool:
         return bool(event.get("caller"))
     if kind == "rewritten":
         return event.get("question") is None
-    return kind in ("verdict", "review") and event.get("parsed") is False
+    return kind in ("verdict", "review", "evaluated", "strips") and event.get("parsed") is False

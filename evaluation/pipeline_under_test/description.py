@@ -25,7 +25,10 @@ from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
 from prefrag.pipelines.blocks import Block, blocks, class_of, is_block, parameters_of
 
 _READER = "prefrag.components.reader.extractive_reader.ExtractiveReader"
-_SWITCH = "prefrag.components.judge.source_switch_judge.SourceSwitchJudge"
+_JUDGING = (
+    "prefrag.components.judge.source_switch_judge.SourceSwitchJudge",
+    "prefrag.components.judge.corrective_evaluator.CorrectiveEvaluator",
+)
 # The names of the retrievers of a preferred source.
 _RETRIEVERS = {
     "HybridRetriever": "hybrid",
@@ -83,7 +86,7 @@ def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:
     """
     # An AutoJudge calls a server, or what is named for the judge.
     is_embedded = llm.get("kind") in (EMBEDDED, READER) and "judge" not in llm
-    switches = [parameters_of(block) for block in blocks(pipeline) if block["type"] == _SWITCH]
+    switches = [parameters_of(block) for block in blocks(pipeline) if block["type"] in _JUDGING]
     judging = [{class_of(block) for block in blocks(switch)} for switch in switches if switch.get("enabled", True)]
     return any("ModelJudge" in judges and not (is_embedded and "AutoJudge" in judges) for judges in judging)
 

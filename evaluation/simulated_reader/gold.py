@@ -23,6 +23,10 @@ _HEADER = re.compile(
     r"^(?:Observation: |Passages: )?(?:\[(?P<mark>[ADW]?\d+[a-z]{2})\]|Title:) (?P<title>.*)(?P<text>(?:\n\|.*)*)$",
     re.MULTILINE,
 )
+# A passage, or a part of one, that is to be scored.
+_NUMBERED = re.compile(r"^\[(?P<number>\d+)\] (?P<title>.*)(?P<text>(?:\n\|.*)*)$", re.MULTILINE)
+# The line in the place of a part that was dropped.
+_DROPPED = re.compile(r"\n\| \.\.\.(?=\n|$)")
 # The most characters between a title and its text: a line break and the bar of a quoted line.
 _BETWEEN = 8
 
@@ -42,6 +46,11 @@ def read_titles(text: str) -> list[str]:
     return [match["title"] for match in _HEADER.finditer(text)]
 
 
+def read_numbered(text: str) -> list[tuple[str, str, str]]:
+    """Return the number, the title and the quoted text of every passage of a prompt that is to be scored."""
+    return [(match["number"], match["title"], match["text"]) for match in _NUMBERED.finditer(one_form(text))]
+
+
 @dataclass(frozen=True)
 class Passage:
     """A gold passage.
@@ -59,6 +68,12 @@ class Passage:
     def quoted(self) -> tuple[str, str]:
         """Its title and its text as every prompt quotes them."""
         return one_form(quote_title(self.title)), one_form(quote_text(self.text))
+
+    def holds(self, title: str, text: str) -> bool:
+        """Check whether a quoted text below a title is a part of this passage."""
+        own, whole = self.quoted
+        part = _join_lines(text)
+        return title == own and bool(part) and part in _join_lines(whole)
 
 
 @dataclass(frozen=True)
@@ -97,7 +112,17 @@ class GoldQuestion:
                 if header is not None:
                     relevant.add(_key(header))
                 gold[passage.id] = gold.get(passage.id) or (header["mark"] if header else None) or ""
+        for header in shown.values():
+            strips = _DROPPED.split(header["text"])
+            for passage in self.passages if len(strips) > 1 else ():
+                if any(passage.holds(header["title"], strip) for strip in strips):
+                    relevant.add(_key(header))
+                    gold[passage.id] = gold.get(passage.id) or header["mark"] or ""
         return Shown(gold, len({_key(header) for header in shown.values()} - relevant))
+
+    def is_part(self, title: str, text: str) -> bool:
+        """Check whether a quoted text below a title is a gold passage or a part of one."""
+        return any(passage.holds(title, text) for passage in self.passages)
 
     def is_enough(self, shown: Shown) -> bool:
         """Check whether the shown passages suffice: one for yes or no, all of them otherwise."""
@@ -109,6 +134,10 @@ class GoldQuestion:
 def _key(header: re.Match[str]) -> str:
     """Return what is the same for a passage wherever a prompt shows it: its mark, or else its title and text."""
     return header["mark"] or header["title"] + header["text"]
+
+
+def _join_lines(text: str) -> str:
+    return " ".join(" ".join(line.removeprefix("|") for line in text.split("\n")).split())
 
 
 def _places(passage: Passage, text: str) -> Iterator[int]:

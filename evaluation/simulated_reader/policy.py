@@ -107,12 +107,12 @@ def _open_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> Ite
     aims = [*_hops(gold.question, shown), *_facts(gold, shown, known)]
     yield from aims
     for aim in aims:
-        yield _keywords(aim)
+        yield keywords(aim)
         yield f"{aim} {question}"
     yield from (f"{question} {passage.title}" for passage in gold.passages if passage.id in shown)
     yield question
     yield from (passage.title for passage in gold.passages if passage.id not in shown)
-    words = _keywords(question).split()
+    words = keywords(question).split()
     yield " ".join(words)
     yield " ".join(words[: len(words) // 2])
     yield " ".join(words[len(words) // 2 :])
@@ -147,5 +147,10 @@ def _about(subject: str, passages: tuple[Passage, ...]) -> Passage | None:
     return next(same, None) or next(part, None)
 
 
-def _keywords(text: str) -> str:
+def keywords(text: str) -> str:
+    """Drop from a text what a search engine ignores.
+
+    :param text: The text, such as a question.
+    :returns: Its other words.
+    """
     return " ".join(word for word in re.findall(r"\w+", text) if word.lower() not in _SMALL_WORDS)

@@ -13,7 +13,7 @@ from haystack.tools import Tool
 
 from prefrag.evaluation.simulated_reader.gold import one_line
 
-Kind = Literal["step", "verdict", "reflection", "review", "question", "summary"]
+Kind = Literal["step", "verdict", "reflection", "review", "question", "summary", "relevance", "keywords"]
 Form = Literal["text", "json", "tools", "tags"]
 
 _QUESTION = re.compile(r"^(?:Question|Original question|Last question): (?P<question>.+)$", re.MULTILINE)
@@ -30,7 +30,8 @@ class Call:
     """One call to the model.
 
     :param kind: The expected reply: a ``step`` of the reasoner, the judge's ``verdict``, a ``reflection`` or a
-        ``review`` of an answer, a ``summary`` of passages, or a ``question`` that stands alone.
+        ``review`` of an answer, a ``summary`` of passages, a ``question`` that stands alone, the ``relevance`` of each
+        passage, or the ``keywords`` of the question.
     :param question: The question, on one line.
     :param text: The text of the prompt with the passages.
     :param transcript: The text after the question.
@@ -100,8 +101,8 @@ def read_call(
             return Call("verdict", question, known, new=new)
         case "reflection" | "review" as kind if _ANSWER in transcript:
             return Call(kind, question, text, answer=transcript.rpartition(_ANSWER)[2])
-        case "question":
-            return Call("question", question, text)
+        case "question" | "relevance" | "keywords" as kind:
+            return Call(kind, question, text)
         case "step":
             return _json_step(question, text, transcript, limit, schema["schema"])
     if tools:

@@ -17,8 +17,15 @@ from prefrag.components.generators.model_host import THIS_MACHINE
 from prefrag.components.generators.token_budget import estimate_tokens
 from prefrag.components.state.state import Label
 from prefrag.evaluation.simulated_reader import replies
-from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Shown, fold_words, load_gold, read_titles
-from prefrag.evaluation.simulated_reader.policy import draw, is_right, queries, wrong_answer
+from prefrag.evaluation.simulated_reader.gold import (
+    GoldQuestion,
+    Shown,
+    fold_words,
+    load_gold,
+    read_numbered,
+    read_titles,
+)
+from prefrag.evaluation.simulated_reader.policy import draw, is_right, keywords, queries, wrong_answer
 from prefrag.evaluation.simulated_reader.prompts import Call, read_call
 
 CONTEXT_WINDOW = 131_072
@@ -36,7 +43,9 @@ class SimulatedReader:
     worse: ``distraction``, ``judge_error``, ``reflection_error``.
 
     A passage has been shown where its whole text stands below its title: the live web, or passages cut in parts, never
-    show one.
+    show one. A passage of which CRAG has dropped a part has been shown where one of its strips is left. CRAG's
+    evaluator has the best score for a gold passage and for each strip of one, and the lowest for all others; the query
+    that it is asked for has the words of the question.
 
     It searches until nothing is missing or the prompt's limit ("at most N times") is reached, and answers then, as the
     papers' agents do; a prompt without a limit is searched for until there is nothing left to ask. Where actions name
@@ -73,7 +82,7 @@ class SimulatedReader:
 
         :param questions: The file of the questions, or several.
         :param corpus: The file of the passages, or several, for all sources together.
-        :param judge_error: The chance, 0 to 1, that a verdict on new passages is the wrong one.
+        :param judge_error: The chance, 0 to 1, that a verdict on new passages, or the score of one, is the wrong one.
         :param reflection_error: The chance, 0 to 1, that the label of an answer is the wrong one.
         :param distraction: The chance, 0 to 1, that one irrelevant passage shown spoils a right answer: with so many of
             them it stays right with the chance (1 - distraction) to the power of their number.
@@ -176,6 +185,10 @@ class SimulatedReader:
                 reply = replies.review(self._label(gold, shown, call.answer))
             case "question":
                 reply = replies.question(call.question)
+            case "relevance":
+                reply = replies.relevance(self._relevance(call, gold))
+            case "keywords":
+                reply = replies.keywords(keywords(call.question) or call.question)
             case "summary":
                 reply = replies.summary(_write_summary(gold, shown))
             case _:
@@ -217,6 +230,13 @@ class SimulatedReader:
         titles = sorted(f"{title} (local)" for title in read_titles(call.new))
         wrong = draw(self.seed, gold.question.id, "verdict", sorted(shown.gold), titles) < self.judge_error
         return status != wrong
+
+    def _relevance(self, call: Call, gold: GoldQuestion) -> dict[str, bool]:
+        scores = {}
+        for number, title, text in read_numbered(call.text):
+            wrong = draw(self.seed, gold.question.id, "relevance", title, text) < self.judge_error
+            scores[number] = gold.is_part(title, text) != wrong
+        return scores
 
 
 def _choose_query(call: Call, gold: GoldQuestion, shown: Shown) -> tuple[str, str] | None:

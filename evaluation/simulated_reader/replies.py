@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from haystack.dataclasses import ChatMessage, ToolCall
@@ -70,6 +71,16 @@ def review(label: Label) -> ChatMessage:
 def question(text: str) -> ChatMessage:
     """Write the reply of the rewriter."""
     return _object(question=text)
+
+
+def relevance(scores: Mapping[str, bool]) -> ChatMessage:
+    """Write the scores of CRAG's evaluator, by the numbers of the passages."""
+    return _object(**{number: 10 if relevant else 0 for number, relevant in scores.items()})
+
+
+def keywords(text: str) -> ChatMessage:
+    """Write the reply of CRAG's rewriter."""
+    return _object(query=text)
 
 
 def summary(text: str) -> ChatMessage:

@@ -27,6 +27,7 @@ class RunPrinter:
         "search": "cyan",
         "found": "dim",
         "observation": "dim",
+        "strips": "dim",
         "answer": "bold",
         "unreadable": "yellow",
         "cut_off": "yellow",
@@ -127,6 +128,8 @@ class RunPrinter:
     def _choose_style(self, event: Event) -> str:
         if event.kind == "verdict":
             return "green" if event.data.get("status") else "yellow"
+        if event.kind == "evaluated":
+            return "green" if event.data.get("action") == "correct" else "yellow"
         if event.kind == "reflection":
             return "yellow" if event.data.get("supplement") else "green"
         if event.kind == "read":

@@ -25,6 +25,7 @@ from prefrag.components.agent.self_reflector import SelfReflector
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.judge.auto_judge import AutoJudge
 from prefrag.components.judge.cascade_judge import CascadeJudge
+from prefrag.components.judge.corrective_evaluator import CorrectiveEvaluator
 from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
 from prefrag.components.judge.tree_judge import TreeJudge
@@ -35,7 +36,7 @@ from tests.fakes import ScriptedChatGenerator
 SOURCES = ["local", "archive"]
 MODEL = ScriptedChatGenerator(["1974"])
 KWARGS = {"temperature": 0.0}
-BY_MODEL = ModelJudge(MODEL, "self_reflector", KWARGS, "keep")
+BY_MODEL = ModelJudge(MODEL, "self_reflector", KWARGS, "keep", "answer_once")
 BY_TREES = TreeJudge("own.json", TantivyDocumentStore(index="own"), 0.6)
 
 # None of the settings is its default, so that one that is lost is seen.
@@ -64,6 +65,7 @@ PARTS = [
     ObservationRefiner(MODEL, 7, False, "answer_once", KWARGS),
     SelfReflector("call", MODEL, "answer_reviewer", KWARGS),
     AnswerReviewer(SOURCES, MODEL, "archive", False, "end", "self_reflector", KWARGS),
+    CorrectiveEvaluator(BY_TREES, MODEL, "archive", 0.9, -0.9, 4, 0.1, 2, "answer_once", KWARGS),
     *(
         SourceSwitchJudge(SOURCES, judge, judge_first_step=True, switch_at="next_step", enabled=False)
         for judge in (BY_MODEL, BY_TREES, CascadeJudge(BY_TREES, BY_MODEL, 0.4, 0.6), AutoJudge(BY_MODEL, BY_TREES))

@@ -17,7 +17,7 @@ from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.pipelines import load, names
 from prefrag.pipelines.loading import Pipeline, find, read
 
-BASELINES = ["no_retrieval", "vanilla_local", "vanilla_web", "vanilla_mix", "react", "react_mix"]
+BASELINES = ["no_retrieval", "vanilla_local", "vanilla_web", "vanilla_mix", "react", "react_mix", "crag"]
 VARIANTS = ["prefrag_classifier", "prefrag_direct", "prefrag_without_preference", "prefrag_without_reflection"]
 DENSE = ["prefrag_dense", "prefrag_hybrid", "prefrag_elasticsearch_dense", "prefrag_elasticsearch_hybrid"]
 

@@ -49,6 +49,34 @@ from prefrag.pipelines.trace_text import trace_text
             {"status": False, "judged_by": "model", "analysis": "", "parsed": False},
             "Verdict: switch to another source (by the model, whose two replies could not be read: on_doubt decides)",
         ),
+        (
+            "evaluated",
+            {
+                "source": "local",
+                "action": "in doubt",
+                "reason": "No.",
+                "judged_by": "model",
+                "parsed": False,
+                "scores": [{"title": "A", "score": None}],
+            },
+            "Evaluated local: in doubt (by the model, whose two replies could not be read: on_doubt decides). No. "
+            "Scores: A none",
+        ),
+        (
+            "strips",
+            {"source": "web", "judged_by": "", "strips": [{"title": "A", "score": 1.0, "kept": True}]},
+            "Refined web: 1 of 1 strips kept. Scores: A 1.00",
+        ),
+        (
+            "strips",
+            {
+                "source": "web",
+                "judged_by": "model",
+                "parsed": False,
+                "strips": [{"title": "A", "score": None, "kept": True}],
+            },
+            "Refined web: 1 of 1 strips kept (by the model), because their scores could not be read. Scores: A none",
+        ),
         ("observation", {"source": "web", "documents": ["A"]}, "Observed from web: A"),
         ("answer", {"text": "1974", "label": "CORRECT", "forced": False}, "Answer: 1974 [CORRECT]"),
         ("answer", {"text": "1974", "label": None, "forced": True}, "Forced answer: 1974"),

@@ -21,7 +21,7 @@ from tests.pipelines.test_engines import comparable
 QUESTION = "Who built alpha, and which prize did delta receive?"
 SURE, UNSURE = ("Beta", 0.9), ("1812", 0.1)
 LOOPS = ["prefrag", "prefrag_direct", "prefrag_without_reflection", "mspr", "react", "react_mix"]
-ONE_STEP = ["vanilla_local", "vanilla_web", "vanilla_mix"]
+ONE_STEP = ["vanilla_local", "vanilla_web", "vanilla_mix", "crag"]
 SWITCH = {"judge.judge": {"type": TREE_JUDGE, "init_parameters": {"cost_of_leaving": 0}}}
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prefrag.components.generators.token_budget import OVERHEAD_TOKENS, Fitted, estimate_tokens, fit_to_window
-from prefrag.components.state.state import identity
+from prefrag.components.state.state import WHOLE_TEXT, identity
 
 INSTRUCTION = "Answer the question."
 contents = st.none() | st.text(max_size=400)
@@ -114,6 +114,21 @@ class TestFit:
 
         assert len(kept[0].content or "") < len(long.content or "")
         assert identity(kept[0]) == identity(long)
+
+    def test_a_document_that_was_shortened_before_is_still_the_same(self):
+        whole = Document(id="long", content=text(300))
+        part = Document(id="long", content=text(200), meta={WHOLE_TEXT: whole.content})
+
+        fitted = fit_to_window(
+            lambda kept: [one for step in kept for one in step],
+            [[part]],
+            context_window=100 + OVERHEAD_TOKENS,
+            reply_tokens=0,
+            tokens=lambda kept: estimate_tokens("".join(one.content for one in kept)),
+        )
+
+        assert fitted.documents_shortened == 1
+        assert identity(fitted.prompt[0]) == identity(whole)
 
     def test_leaves_the_short_ones_of_the_newest_as_they_are(self):
         steps = [[Document(id="long", content=text(200)), Document(id="short", content="All of it.")]]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from haystack import Document
+
+from prefrag.components.judge.judge import Relevance
 from prefrag.components.judge.tree_judge import TreeJudge
 from prefrag.components.state.state import State, Verdict
 from tests.fakes import CALLS
@@ -18,6 +22,10 @@ class FixedTrees(TreeJudge):
 
     def estimate(self, state: State) -> tuple[float, str | None]:
         return self._estimate
+
+    def score(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
+        probability, unknown = self._estimate
+        return Relevance((None if unknown else 2 * probability - 1,) * len(passages), "classifier"), state
 
     def warm_up(self) -> None:
         CALLS.setdefault("warmed", []).append("trees")
@@ -41,3 +49,10 @@ class FixedJudge:
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
         return self.judge(state)
+
+    def score(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
+        scores = (1.0 if self.status else -1.0,) * len(passages)
+        return Relevance(scores, "model"), state.with_call("judge", {})
+
+    async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
+        return self.score(state, passages)

@@ -48,6 +48,22 @@ def test_has_bounds_of_its_own():
 
 
 @pytest.mark.parametrize(
+    ("probability", "unknown", "judged_by"),
+    [(0.8, None, "classifier"), (0.6, None, "model"), (0.9, "words is 900", "model")],
+)
+async def test_scores_of_which_the_trees_are_unsure_are_the_models(
+    probability: float, unknown: str | None, judged_by: str
+):
+    cascade = CascadeJudge(FixedTrees(probability, unknown=unknown), FixedJudge(True))
+
+    for relevance, _ in (
+        cascade.score(JUDGED, [document("beta")]),
+        await cascade.score_async(JUDGED, [document("beta")]),
+    ):
+        assert relevance.judged_by == judged_by
+
+
+@pytest.mark.parametrize(
     ("unsure_from", "unsure_to", "message"),
     [(0.9, 0.8, "unsure_from is 0.9 and unsure_to 0.8"), (0.2, 1.1, "unsure_from is 0.2 and unsure_to 1.1")],
 )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from prefrag.components.judge.judge import Relevance
 from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.state.state import RunError, State, Verdict
 from tests.components.samples import document, found, kinds, observed_step, search_step, state
@@ -167,3 +169,62 @@ def test_one_that_cannot_hold_all_is_shown_less_of_the_oldest():
     assert "Old." not in CALLS["judge"][0]["prompt"]
     assert "Beta is a yard" in CALLS["judge"][0]["prompt"]
     assert kinds(after) == ["cut"]
+
+
+class TestScores:
+    PASSAGES = (document("beta", content="Beta is a yard."), document("gamma", content="Gamma is a town."))
+
+    def scored(self, *script: str, **settings: Any) -> tuple[Relevance, State]:
+        return judge(*script, **settings).score(JUDGED, self.PASSAGES)
+
+    def test_from_0_to_10_are_from_minus_1_to_1_and_come_of_one_call(self):
+        relevance, reached = self.scored('{"1": 10, "2": "3.5"}')
+
+        assert relevance == Relevance((1.0, -0.3), "model")
+        assert reached.usage.llm_calls == {"judge": 1}
+
+    def test_the_prompt_numbers_the_passages_and_the_reply_is_held_to_their_numbers(self):
+        self.scored('{"1": 10, "2": 0}')
+
+        call = CALLS["judge"][0]
+        assert "[1] beta\n| Beta is a yard.\n\n[2] gamma\n| Gamma is a town." in call["prompt"]
+        schema = call["generation_kwargs"]["response_format"]["json_schema"]["schema"]
+        assert schema["required"] == ["1", "2"]
+
+    def test_a_reply_has_room_for_the_scores_of_many(self):
+        many = [document(f"d{number}") for number in range(80)]
+
+        judge("{}").score(JUDGED, many)
+        judge("{}", generation_kwargs={"max_tokens": 2_000}).score(JUDGED, many)
+
+        assert [call["generation_kwargs"]["max_tokens"] for call in CALLS["judge"][::2]] == [960, 2_000]
+
+    def test_an_object_around_them_or_words_before_them_do_not_matter(self):
+        assert self.scored('The scores: \n{"scores": {"1": 0, "2": 5}}')[0].scores == (-1.0, 0.0)
+
+    @pytest.mark.parametrize(("on_doubt", "score"), [("keep", None), ("switch", -1.0)])
+    def test_that_cannot_be_read_twice_are_none_or_the_lowest(self, on_doubt: str, score: float | None):
+        relevance, reached = self.scored('{"1": 10}', on_doubt=on_doubt)
+
+        assert relevance == Relevance((score, score), "model", parsed=False, analysis='{"1": 10}')
+        assert reached.usage.llm_calls == {"judge": 2}
+
+    def test_that_cannot_be_read_twice_may_end_the_run(self):
+        with pytest.raises(RunError, match="could not be read twice"):
+            self.scored("No.", on_doubt="end")
+
+    def test_passages_that_do_not_fit_the_window_have_none(self):
+        many = [document(f"{number} {'long ' * 60}") for number in range(10)]
+        all_of_them = json.dumps({str(number): 10 for number in range(1, 11)})
+
+        relevance, _ = judge(all_of_them, model={"context_window": 1_400}).score(JUDGED, many)
+
+        fitting = relevance.scores.count(1.0)
+        assert 0 < fitting < 10
+        assert relevance.scores == (1.0,) * fitting + (None,) * (10 - fitting)
+        assert (relevance.parsed, "did not fit" in relevance.analysis) == (True, True)
+
+    async def test_the_asynchronous_way_gives_the_same(self):
+        reply = '{"1": 10, "2": 0}'
+
+        assert await judge(reply).score_async(JUDGED, self.PASSAGES) == judge(reply).score(JUDGED, self.PASSAGES)

@@ -140,3 +140,29 @@ def test_a_file_that_is_absent_is_reported_before_the_first_question(tmp_path: P
 def test_settings_that_make_no_sense_are_refused_in_words(settings: dict[str, Any], message: str):
     with pytest.raises(ValueError, match=message):
         TreeJudge(**settings)
+
+
+class TestScores:
+    @pytest.fixture(autouse=True)
+    def _xgboost(self):
+        pytest.importorskip("xgboost")
+
+    async def test_are_higher_for_what_the_question_needs(self):
+        other = document("Delta", content="Delta is a yard, which built ships until 1980.")
+        reached = after(WANTED, other)
+
+        relevance, same = TreeJudge().score(reached, (WANTED, other))
+
+        best, worst = relevance.scores
+        assert -1 <= worst < 0 < best <= 1
+        assert (relevance.judged_by, same) == ("classifier", reached)
+        assert await TreeJudge().score_async(reached, (WANTED, other)) == (relevance, reached)
+
+    def test_what_is_unlike_the_training_has_none_and_the_reason_is_given(self):
+        long = document("Beta", content="Beta is a yard. " * 2_000)
+
+        relevance, _ = TreeJudge().score(after(long, WANTED), (long, WANTED))
+
+        assert relevance.scores[0] is None
+        assert relevance.scores[1] is not None
+        assert relevance.analysis.startswith("words is ")

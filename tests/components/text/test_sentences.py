@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefrag.components.text.sentences import sentence_at, split_sentences
+from prefrag.components.text.sentences import sentence_at, split_sentences, split_strips
 
 TEXT = "Alpha sails. It was built in 1969 by Dr. beta, of Gamma!\n\nFerries\nDelta won?  \u201cYes.\u201d"
 SENTENCES = ["Alpha sails.", "It was built in 1969 by Dr. beta, of Gamma!", "Ferries", "Delta won?", "\u201cYes.\u201d"]
@@ -39,3 +39,21 @@ def test_a_long_one_is_cut():
 @given(st.text(alphabet="aA.! \n", max_size=40), st.integers(0, 50))
 def test_any_place_of_any_text_has_one(text: str, place: int):
     assert sentence_at(text, place) in text
+
+
+class TestStrips:
+    def test_of_few_sentences_are_about_equally_long_and_stand_in_the_text(self):
+        text = "One is. Two is.\n\nThree is.  Four is. Five is. Six is. Seven is."
+
+        assert split_strips(text, 3) == ["One is. Two is.", "Three is.  Four is.", "Five is. Six is. Seven is."]
+
+    @pytest.mark.parametrize("text", ["One is.", "One is. Two is."])
+    def test_one_or_two_sentences_are_one(self, text: str):
+        assert split_strips(text, 1) == [text]
+
+    def test_nothing_has_none(self):
+        assert split_strips(" \n", 3) == []
+
+    @given(st.text(alphabet="aA.! \n", max_size=60), st.integers(1, 4))
+    def test_nothing_is_lost(self, text: str, sentences: int):
+        assert "".join("".join(split_strips(text, sentences)).split()) == "".join(text.split())

@@ -48,10 +48,10 @@ def test_a_model_that_the_pipeline_names_itself_is_described_and_never_as_simula
 
 def test_whether_a_model_judges_is_described(corpus: Path, dev: Path, monkeypatch: pytest.MonkeyPatch):
     simulated = {"questions": dev, "corpus": corpus, "llm": "simulated"}
-    names = ("prefrag", "mspr", "prefrag_classifier", "vanilla_mix", "prefrag_direct")
+    names = ("prefrag", "mspr", "prefrag_classifier", "vanilla_mix", "prefrag_direct", "crag")
     judged = {name: setup(name, **simulated).config["judged"] for name in names}
 
-    assert judged == dict.fromkeys(names, False) | {"prefrag": True, "mspr": True}
+    assert judged == dict.fromkeys(names, False) | {"prefrag": True, "mspr": True, "crag": True}
     assert setup("prefrag", **SERVER).config["judged"]
     assert not setup("prefrag", llm="reader").config["judged"], "the trees judge"
     monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", "http://localhost:8/v1")

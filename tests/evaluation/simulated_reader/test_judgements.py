@@ -11,12 +11,15 @@ from prefrag.components.agent.follow_up_rewriter import FollowUpRewriter
 from prefrag.components.agent.observation_refiner import ObservationRefiner
 from prefrag.components.agent.reasoner import Reasoner
 from prefrag.components.agent.self_reflector import SelfReflector
+from prefrag.components.judge.corrective_evaluator import CorrectiveEvaluator
 from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
-from prefrag.components.state.state import Action, Label, Step
+from prefrag.components.state.state import WHOLE_TEXT, Action, Label, Search, Step
 from tests.evaluation.simulated_reader.trees_and_towns import (
     BARE,
+    FACTS,
     HOPS,
+    document,
     read_step,
     state,
 )
@@ -85,3 +88,56 @@ class TestAsJudgeAndReviewer:
     def test_a_follow_up_is_given_back(self, reader):
         at = replace(state(HOPS), history=(("user", "What is the Aurora?"), ("assistant", "A log.")))
         assert FollowUpRewriter(reader()).run(state=at)["state"].question == HOPS
+
+
+class TestAsTheEvaluatorOfCrag:
+    def found(self, *keys: str, question: str = HOPS):
+        documents = tuple(document(key) for key in keys)
+        step = Step(Action.SEARCH, query=question, searches=(Search("local", question, documents),))
+        return state(question).with_step(step)
+
+    def test_gold_passages_and_their_parts_have_the_best_score_and_others_the_lowest(self, reader):
+        at = self.found("p3", "p4", "p5")
+        part = replace(document("p3"), content="Its mayor is Dora Stern.")
+        other = replace(document("p4"), content="Its mayor is Dora Stern and so on.")
+
+        relevance, _ = ModelJudge(reader()).score(at, [*at.step.searches[-1].documents, part, other])
+
+        assert relevance.scores == (1.0, -1.0, -1.0, 1.0, -1.0)
+
+    def test_scores_err_at_the_rate_that_is_set(self, reader):
+        at = self.found("p1", "p5")
+        wrong = 0
+        for seed in range(400):
+            relevance, _ = ModelJudge(reader(judge_error=0.3, seed=seed)).score(at, at.step.searches[-1].documents)
+            wrong += (relevance.scores[0] < 0) + (relevance.scores[1] > 0)
+
+        assert wrong / 800 == pytest.approx(0.3, abs=0.05)
+
+    def test_the_query_of_the_web_is_the_words_of_the_question(self, reader):
+        evaluator = CorrectiveEvaluator(ModelJudge(reader()), reader(), "web")
+
+        at = evaluator.run(state=self.found("p5"))["incorrect"]
+
+        assert at.step.query == "mayor Aurora built"
+
+    @pytest.mark.parametrize(
+        ("content", "answer"),
+        [
+            ("The Aurora is a log\n...", "Corvo"),
+            ("...\nthe yard Borealis.", "Corvo"),
+            ("...", None),
+            ("The Aurora is a ship.\n...", None),
+            ("The Aurora is a log", None),
+        ],
+    )
+    @pytest.mark.parametrize("prompts", ["product", "paper"])
+    def test_a_strip_shows_its_passage_and_a_part_that_is_no_strip_does_not(self, reader, content, answer, prompts):
+        at = state(FACTS, ["p1", "p2"])
+        first, second = at.step.documents
+        cut = replace(first, content=content, meta={**first.meta, WHOLE_TEXT: first.content})
+        at = replace(at.with_last(documents=(cut, second)), settings=replace(at.settings, prompts=prompts))
+
+        given = read_step(reader(distraction=1.0), at, must_answer=True, prompt="answer_once").answer
+
+        assert (given == "Corvo") == (answer == "Corvo")

@@ -1,0 +1,357 @@
+"""The component that scores what a search found, keeps the strips that help, and searches another source if few do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+from haystack import Document, component
+
+from prefrag.components.generators.json_reply import object_schema, read_object, response_format
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall
+from prefrag.components.judge.judge import Relevance, ScoringJudge
+from prefrag.components.prompts.render_prompt import prompt_path
+from prefrag.components.state.observation import observe
+from prefrag.components.state.state import WHOLE_TEXT, Action, State, Step, Verdict
+from prefrag.components.text.one_line import one_line
+from prefrag.components.text.sentences import split_strips
+
+MAX_QUERY_CHARACTERS = 200
+_SCHEMA = object_schema(query={"type": "string", "minLength": 3, "maxLength": MAX_QUERY_CHARACTERS})
+NOT_REWRITTEN = "The question itself was the query of the further search: to write keywords needs a language model."
+# Stands on a line of its own for strips that were dropped.
+_DROPPED = "..."
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A call that a run makes in either of two ways.
+
+    :param make: Makes it.
+    :param make_async: Makes it without blocking the event loop.
+    :param arguments: The arguments of both.
+    """
+
+    make: Callable[..., Any]
+    make_async: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class _Strip:
+    """A part of a passage.
+
+    :param place: The place of its passage among those of the search.
+    :param text: The part, a few sentences.
+    :param score: Its score, from -1 to 1; None where there is none.
+    """
+
+    place: int
+    text: str
+    score: float | None = None
+
+
+_Run = Generator[_Work, Any, dict[str, State]]
+
+
+@component
+class CorrectiveEvaluator:
+    """Score the passages of a search, refine them into strips, and decide whether to search elsewhere (CRAG).
+
+    Before another source the three actions are outputs of their own: ``kept`` where a passage is over the upper
+    threshold (Correct, sections 4.3 and 4.4 of CRAG), ``ambiguous`` where none is, and ``incorrect`` where all are
+    under the lower one. The last two have a step that searches the other source; what was found stays only with
+    ``ambiguous``. In doubt, or where the other source may not be searched, the state leaves as ``kept``.
+
+    Without another source it only refines what the last search found, and ``kept`` is its one output.
+    """
+
+    def __init__(
+        self,
+        judge: ScoringJudge,
+        chat_generator: ChatGenerator | None = None,
+        search_source: str | None = None,
+        upper: float = 0.59,
+        lower: float = -0.5,
+        strips: int | None = 5,
+        strip_threshold: float = -0.5,
+        strip_sentences: int = 3,
+        prompt: str = "web_keywords",
+        generation_kwargs: dict[str, Any] | None = None,
+    ):
+        """Set up the component and its outputs.
+
+        :param judge: The retrieval evaluator, which scores passages and strips from -1 to 1.
+        :param chat_generator: The model that rewrites the question into keywords.
+        :param search_source: The source to search where what was found does not suffice; None where none follows.
+        :param upper: The score from which one passage suffices.
+        :param lower: The score under which a passage is of no use.
+        :param strips: The most strips to keep of a search; None shows passages whole, the ablation without refinement.
+        :param strip_threshold: The score under which a strip is dropped.
+        :param strip_sentences: The most sentences of a strip.
+        :param prompt: A prompt file, for the keywords.
+        :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9, max_tokens 256.
+        :raises ValueError: When the settings do not go together, or the prompt file does not exist.
+        """
+        if not callable(getattr(judge, "score", None)):
+            raise ValueError(f"judge is {judge!r}: give the block of a judge, such as ModelJudge or TreeJudge.")
+        if search_source is not None and chat_generator is None:
+            raise ValueError(f"A query for '{search_source}' has to be written: give chat_generator a model.")
+        if not -1 <= lower <= upper <= 1 or not -1 <= strip_threshold <= 1:
+            raise ValueError(
+                f"lower is {lower}, upper {upper} and strip_threshold {strip_threshold}: scores are from -1 to 1, and "
+                "lower is at most upper."
+            )
+        if strip_sentences < 1 or (strips is not None and strips < 1):
+            raise ValueError(f"strips is {strips} and strip_sentences {strip_sentences}: set them to 1 or more.")
+        prompt_path(prompt)
+        self.judge = judge
+        self.chat_generator = chat_generator
+        self.search_source = search_source
+        self.upper = upper
+        self.lower = lower
+        self.strips = strips
+        self.strip_threshold = strip_threshold
+        self.strip_sentences = strip_sentences
+        self.prompt = prompt
+        self.generation_kwargs = generation_kwargs
+        self._call: ModelCall | None = None
+        if chat_generator is not None:
+            self._call = ModelCall("rewriter", chat_generator, generation_kwargs, max_tokens=256)
+        actions: dict[str, Any] = {} if search_source is None else {"ambiguous": State, "incorrect": State}
+        component.set_output_types(self, **actions, kept=State)
+
+    def warm_up(self) -> None:
+        """Load or connect the judge and, if there is one, the model.
+
+        :raises TreesMissing: When trees judge and there are none.
+        """
+        self.judge.warm_up()
+        if self._call is not None and not self._call.is_absent:
+            self._call.warm_up()
+
+    def run(self, state: State) -> dict[str, State]:
+        """Evaluate what the last search found, and route its state.
+
+        :param state: The state after a search.
+        :returns: The state under ``kept``, ``ambiguous`` or ``incorrect``.
+        :raises RunError: When a model fails, or in doubt where that ends a run; it holds the state.
+        """
+        work, made = self._run(state), None
+        try:
+            while True:
+                call = work.send(made)
+                made = call.make(*call.arguments)
+        except StopIteration as end:
+            return dict(end.value)
+
+    async def run_async(self, state: State) -> dict[str, State]:
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state after a search.
+        :returns: The state under ``kept``, ``ambiguous`` or ``incorrect``.
+        :raises RunError: When a model fails, or in doubt where that ends a run; it holds the state.
+        """
+        work, made = self._run(state), None
+        try:
+            while True:
+                call = work.send(made)
+                made = await call.make_async(*call.arguments)
+        except StopIteration as end:
+            return dict(end.value)
+
+    def _run(self, state: State) -> _Run:
+        return self._refine_last(state) if self.search_source is None else self._evaluate(state, self.search_source)
+
+    def _evaluate(self, state: State, other: str) -> _Run:
+        """Evaluate the passages of the last search and choose the action (section 4.3).
+
+        :param state: The state after the search.
+        :param other: The source to search where they do not suffice.
+        :returns: The state by the output that it leaves through.
+        """
+        found = state.step.searches[-1]
+        relevance = Relevance((), "nothing_found")
+        if found.documents:
+            relevance, state = yield self._score(state, found.documents)
+        action, reason = self._choose_action(relevance, found.source)
+        leaves = action in ("ambiguous", "incorrect")
+        if leaves and other not in state.settings.sources:
+            leaves, reason = False, f"{reason} This run may not search {other}."
+        state = _record_action(state, action, reason, relevance)
+        whole = action in ("in doubt", "incorrect")
+        if not leaves or not whole:
+            kept = found.documents
+            if not whole:
+                kept, state = yield from self._refine(state, kept, relevance.scores)
+            state = observe(state, kept, found.source if kept else None)
+        if not leaves:
+            return {"kept": state}
+        query, state = yield from self._write_query(state)
+        state = state.with_step(Step(Action.SEARCH, query=query)).with_event("search", source=other, query=query)
+        return {action: state}
+
+    def _refine_last(self, state: State) -> _Run:
+        """Refine what the last search found; where it found nothing, an earlier search is better than no passage.
+
+        :param state: The state after the search.
+        :returns: The state by its output.
+        """
+        found = state.step.searches[-1]
+        kept = found.documents
+        if kept:
+            kept, state = yield from self._refine(state, kept, (None,) * len(kept))
+        elif not state.retrieved:
+            found = next((search for search in reversed(state.searches) if search.documents), found)
+            kept = found.documents
+        return {"kept": observe(state, kept, found.source if kept else None)}
+
+    def _choose_action(self, relevance: Relevance, source: str) -> tuple[str, str]:
+        """Choose what to do with the passages of a search.
+
+        :param relevance: Their scores.
+        :param source: The source that was searched.
+        :returns: ``correct``, ``ambiguous``, ``incorrect`` or ``in doubt``, and the reason.
+        """
+        scores = [score for score in relevance.scores if score is not None]
+        if not relevance.scores:
+            return "incorrect", f"{source} gave no passages."
+        if scores and max(scores) >= self.upper:
+            return "correct", f"The best passage scores {max(scores):.2f}, at least {self.upper:g}."
+        if len(scores) < len(relevance.scores):
+            unscored = len(relevance.scores) - len(scores)
+            reason = f"{unscored} of {len(relevance.scores)} passages have no score to rely on"
+            return "in doubt", f"{reason}: {relevance.analysis}" if relevance.analysis else f"{reason}."
+        if max(scores) < self.lower:
+            return "incorrect", f"The best passage scores {max(scores):.2f}, under {self.lower:g}."
+        return "ambiguous", f"The best passage scores {max(scores):.2f}, from {self.lower:g} to {self.upper:g}."
+
+    def _refine(
+        self, state: State, found: Sequence[Document], scores: Sequence[float | None]
+    ) -> Generator[_Work, Any, tuple[tuple[Document, ...], State]]:
+        """Cut passages into strips, score these, and keep the best (section 4.4, decompose-then-recompose).
+
+        A strip without a score is kept, and so is the best of the others.
+
+        :param state: The state after the search.
+        :param found: The passages.
+        :param scores: Their scores, which are those of their strips where they have but one; None where there is none.
+        :returns: The passages of which something is kept, each with its strips in their order; and the state.
+        """
+        if self.strips is None:
+            return tuple(found), state
+        strips = [
+            _Strip(place, text, score if len(texts) == 1 else None)
+            for place, (document, score) in enumerate(zip(found, scores, strict=True))
+            for texts in [split_strips(document.content or "", self.strip_sentences) or [""]]
+            for text in texts
+        ]
+        judged_by, parsed = "", True
+        if unscored := [number for number, strip in enumerate(strips) if strip.score is None]:
+            relevance, state = yield self._score(state, [_as_document(found, strips[number]) for number in unscored])
+            judged_by, parsed = relevance.judged_by, relevance.parsed
+            # An unread reply drops nothing, whatever it means for the action.
+            for number, score in zip(unscored, relevance.scores, strict=True):
+                strips[number] = replace(strips[number], score=score if parsed else None)
+        kept = self._select(strips)
+        state = state.with_event(
+            "strips",
+            source=state.step.searches[-1].source,
+            judged_by=judged_by,
+            parsed=parsed,
+            strips=[
+                {"title": _title(found[strip.place]), "score": strip.score, "kept": number in kept}
+                for number, strip in enumerate(strips)
+            ],
+        )
+        return _recompose(found, strips, kept), state
+
+    def _select(self, strips: Sequence[_Strip]) -> set[int]:
+        """Choose the strips to keep.
+
+        :param strips: The strips.
+        :returns: The numbers of those without a score, of the best one, and of the next best that reach the threshold.
+        """
+        assert self.strips is not None
+        kept = {number for number, strip in enumerate(strips) if strip.score is None}
+        # Of two that are as good the earlier one comes first.
+        best = sorted((-strip.score, number) for number, strip in enumerate(strips) if strip.score is not None)
+        reaching = [number for score, number in best[: self.strips] if -score >= self.strip_threshold]
+        return {*kept, *(reaching or [number for _, number in best[:1]])}
+
+    def _write_query(self, state: State) -> Generator[_Work, Any, tuple[str, State]]:
+        """Rewrite the question into keywords for a search engine (section 4.5).
+
+        :param state: The state.
+        :returns: The query, and the state with the calls counted.
+        """
+        assert self._call is not None
+        question = state.question
+        if self._call.is_absent:
+            return question, state.with_event("without_model", text=NOT_REWRITTEN)
+        call = self._call.prepare(
+            state,
+            self.prompt,
+            [],
+            lambda _: {"question": question},
+            response_format=response_format("keywords", _SCHEMA),
+        )
+        query, _, state = yield _Work(self._call.send_until_read, self._call.send_until_read_async, (call, _read_query))
+        if query is None:
+            return question, state.with_event("unreadable", caller=self._call.caller)
+        return query, state
+
+    def _score(self, state: State, passages: Sequence[Document]) -> _Work:
+        return _Work(self.judge.score, self.judge.score_async, (state, passages))
+
+
+def _record_action(state: State, action: str, reason: str, relevance: Relevance) -> State:
+    found = state.step.searches[-1]
+    verdict = Verdict(
+        action != "incorrect", relevance.judged_by, f"{action.capitalize()}: {reason}", parsed=relevance.parsed
+    )
+    return state.with_last(verdict=verdict).with_event(
+        "evaluated",
+        source=found.source,
+        action=action,
+        reason=reason,
+        judged_by=relevance.judged_by,
+        parsed=relevance.parsed,
+        scores=[
+            {"title": _title(document), "score": score}
+            for document, score in zip(found.documents, relevance.scores, strict=True)
+        ],
+    )
+
+
+def _recompose(found: Sequence[Document], strips: Sequence[_Strip], kept: set[int]) -> tuple[Document, ...]:
+    recomposed = []
+    for place, numbered in groupby(enumerate(strips), key=lambda each: each[1].place):
+        document, parts = found[place], list(numbered)
+        is_kept = [number in kept for number, _ in parts]
+        if all(is_kept):
+            recomposed.append(document)
+        elif any(is_kept):
+            texts = [strip.text if number in kept else _DROPPED for number, strip in parts]
+            content = "\n".join(text for text, _ in groupby(texts))
+            # Its whole text identifies a passage, so that an answer cites the same one by all of its strips.
+            meta = {**document.meta, WHOLE_TEXT: document.content}
+            recomposed.append(replace(document, content=content, meta=meta))
+    return tuple(recomposed)
+
+
+def _as_document(found: Sequence[Document], strip: _Strip) -> Document:
+    whole = found[strip.place]
+    return Document(id=whole.id, content=strip.text, meta={"title": whole.meta.get("title") or ""})
+
+
+def _title(document: Document) -> str:
+    return str(document.meta.get("title") or document.id)
+
+
+def _read_query(text: str) -> str | None:
+    query = (read_object(text, "query") or {}).get("query")
+    words = one_line(query) if isinstance(query, str) else ""
+    return words if 3 <= len(words) <= MAX_QUERY_CHARACTERS else None
