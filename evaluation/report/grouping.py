@@ -31,15 +31,17 @@ def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
         one top-k of their own alone, as DR-RAG's k is another number than PrefRAG's.
     """
     groups: dict[Setting, list[Run]] = {}
+    top_ks: dict[str, set[int | None]] = {}
     for run in runs:
         groups.setdefault(Setting.of(run), []).append(run)
+        top_ks.setdefault(run.method, set()).add(run.top_k)
     largest_first = sorted(groups, key=lambda setting: (-len(groups[setting]), -setting.usual))
     found: dict[Setting, list[Run]] = {}
     for run in runs:
         own = Setting.of(run)
         larger = largest_first[: largest_first.index(own)]
         with_others = [setting for setting in largest_first if setting != own and setting.holds(run)]
-        if all(_has_one_top_k(other, runs) for other in groups[own]):
+        if all(len(top_ks[other.method]) == 1 for other in groups[own]):
             with_others += [setting for setting in larger if setting.put(TOP_K, run.top_k).holds(run)]
         found.setdefault(with_others[0] if with_others else own, []).append(run)
     shared = frozenset.intersection(*(frozenset(setting.parts) for setting in found))
@@ -77,7 +79,3 @@ def sort_key(value: Value) -> tuple[float, str]:
     :returns: A key that sorts numbers by size and words by alphabet; None counts as zero.
     """
     return (0.0, value) if isinstance(value, str) else (value or 0.0, "")
-
-
-def _has_one_top_k(run: Run, runs: Sequence[Run]) -> bool:
-    return len({other.top_k for other in runs if other.method == run.method}) == 1

@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -111,7 +112,7 @@ class Run:
         """Its repetitions, or itself."""
         return self.repetitions or (self,)
 
-    @property
+    @cached_property
     def pipeline(self) -> str:
         """The name of its pipeline."""
         return Path(str(self.config["pipeline"])).stem
@@ -121,12 +122,12 @@ class Run:
         """The settings that it changed in its pipeline; empty where it changed none."""
         return ", ".join(map(str, self.config.get("set") or ()))
 
-    @property
+    @cached_property
     def method(self) -> str:
         """The name of its pipeline, and what it changed in it."""
         return f"{self.pipeline} [{self.changes}]" if self.changes else self.pipeline
 
-    @property
+    @cached_property
     def family(self) -> str:
         """The method without the retriever in its name."""
         suffix = next((suffix for suffix in _RETRIEVERS if self.pipeline.endswith(suffix)), "")
@@ -148,7 +149,7 @@ class Run:
         """Whether no language model took part."""
         return bool(self.config.get("simulated")) or self.llm.get("kind") == "simulated"
 
-    @property
+    @cached_property
     def model(self) -> str:
         """Its model in words; a simulated reader has further settings."""
         if self.simulated:
@@ -193,7 +194,7 @@ class Run:
         """Questions that run at the same time; None where config.json lacks it."""
         return None if self.config.get("concurrency") is None else int(self.config["concurrency"])
 
-    @property
+    @cached_property
     def settings(self) -> dict[str, Value]:
         """What methods must share to be in one table, by name; None where it does not apply or is not known.
 
