@@ -69,6 +69,35 @@ def evaluate(
     distraction: Annotated[
         float, typer.Option(min=0, max=1, help="How likely one irrelevant passage spoils its answer.")
     ] = 0.0,
+    answer_error: Annotated[
+        float, typer.Option(min=0, max=1, help="How often it answers wrongly although it was shown enough.")
+    ] = 0.0,
+    memory: Annotated[
+        float, typer.Option(min=0, max=1, help="How often it knows an answer without any passage.")
+    ] = 0.0,
+    source_choice: Annotated[
+        str,
+        typer.Option(
+            metavar="drawn|first|last",
+            help="The source that it names where the model names one: drawn at every step, or by their order.",
+        ),
+    ] = "drawn",
+    yes_no: Annotated[
+        str, typer.Option(metavar="one|half|all", help="The gold passages that it needs for yes or no.")
+    ] = "one",
+    queries: Annotated[
+        str,
+        typer.Option(
+            metavar="dataset|alike", help="Its queries: from what the dataset has, or one kind on all datasets."
+        ),
+    ] = "dataset",
+    web_sentences: Annotated[
+        int,
+        typer.Option(min=0, help="Sentences that a corpus in place of the web shows of each passage; 0 shows all."),
+    ] = 0,
+    web_junk: Annotated[
+        float, typer.Option(min=0, max=1, help="The share of its results that have nothing to do with the question.")
+    ] = 0.0,
     record: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Record all replies of models and all results of the web there.")
     ] = None,
@@ -109,6 +138,13 @@ def evaluate(
             judge_error=judge_error,
             reflection_error=reflection_error,
             distraction=distraction,
+            answer_error=answer_error,
+            memory=memory,
+            source_choice=source_choice,
+            yes_no=yes_no,
+            queries=queries,
+            web_sentences=web_sentences,
+            web_junk=web_junk,
             record=record,
             replay=replay,
         )
@@ -169,11 +205,18 @@ def _read_prices(path: Path) -> dict[str, Any]:
 
 
 def _print_summary(config: dict[str, Any], metrics: dict[str, Any], output: Path) -> None:
+    from prefrag.evaluation.pipeline_under_test.description import describe_noise
+    from prefrag.evaluation.simulated_reader.policy import describe_policy
+
     scores = [f"{name} {metrics[name]:.1f}" for name in ("acc", "em", "f1", "recall", "recall_all") if name in metrics]
     shared = {True: "the corpus split between the sources", False: "the whole corpus"}.get(config["split"])
     reader = "the simulated reader, no language model" if config["simulated"] else None
     facts = [f"{config['pipeline']} on {config['dataset']}", f"{metrics['n']} questions", shared, reader]
     typer.echo(f"{', '.join(fact for fact in facts if fact)}:")
+    if config["simulated"]:
+        typer.echo(f"  its policy: {describe_policy(config['llm'])}")
+    if noise := describe_noise(config):
+        typer.echo(f"  its web: {noise}")
     typer.echo(f"  {', '.join(scores)} (percent)")
     if metrics.get("answered", 100) < 100:
         shown = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -29,6 +30,8 @@ _JUDGING = (
     "prefrag.components.judge.source_switch_judge.SourceSwitchJudge",
     "prefrag.components.judge.corrective_evaluator.CorrectiveEvaluator",
 )
+_REASONER = "prefrag.components.agent.reasoner.Reasoner"
+_REWRITER = "prefrag.components.agent.follow_up_rewriter.FollowUpRewriter"
 # The names of the retrievers of a preferred source.
 _RETRIEVERS = {
     "HybridRetriever": "hybrid",
@@ -38,6 +41,8 @@ _RETRIEVERS = {
     "LinkedRetriever": "linked",
     "LinkedStages": "linked",
     "WebRetriever": "web",
+    # Only a corpus in place of the web is made noisy.
+    "NoisyWeb": "bm25",
 }
 _MODELS = ("LLM_BASE_URL", "LLM_MODEL", "LLM_GGUF", "JUDGE_BASE_URL", "JUDGE_MODEL", "JUDGE_GGUF")
 # Variables that change a run and that are recorded nowhere else; those that the YAML reads are part of its digest.
@@ -64,8 +69,8 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
         )
     reader = next((block for block in own if block["type"] == SIMULATED_READER), None)
     if reader is not None:
-        set_there = parameters_of(reader)
-        return {"kind": SIMULATED, **{key: set_there.get(key) or rate for key, rate in experiment.rates.items()}}
+        set_there, policy = parameters_of(reader), asdict(experiment.policy)
+        return {"kind": SIMULATED, **{key: set_there.get(key, value) for key, value in policy.items()}}
     if only_own:
         return {"kind": class_of(own[0]), "model": parameters_of(own[0]).get("model")}
     llm = _describe_environments(experiment)
@@ -89,6 +94,34 @@ def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:
     switches = [parameters_of(block) for block in blocks(pipeline) if block["type"] in _JUDGING]
     judging = [{class_of(block) for block in blocks(switch)} for switch in switches if switch.get("enabled", True)]
     return any("ModelJudge" in judges and not (is_embedded and "AutoJudge" in judges) for judges in judging)
+
+
+def varies_with(pipeline: Block, llm: Mapping[str, Any]) -> list[str]:
+    """List the settings of an evaluation that not every pipeline has a use for, and this one has.
+
+    :param pipeline: The content of its YAML.
+    :param llm: What :func:`describe_model` returns.
+    :returns: Some of ``judge_error`` (a model judges passages), ``queries`` (a model writes them), ``source_choice``
+        (a model names the source of a step), ``web_junk`` and ``web_sentences`` (an external source is searched).
+    """
+    found = list(blocks(pipeline))
+    steps = [parameters_of(block) for block in found if block["type"] == _REASONER]
+    called = [block for block in found if parameters_of(block).get("chat_generator") is not None]
+    # Whatever else calls a model may have it write queries.
+    writing = [
+        block
+        for block in called
+        if block["type"] != _REWRITER and not (block["type"] == _REASONER and parameters_of(block).get("must_answer"))
+    ]
+    outside = any(block["type"] == SOURCE and is_outside(parameters_of(block)) for block in found)
+    uses = {
+        "judge_error": has_model_judge(pipeline, llm),
+        "queries": bool(writing),
+        "source_choice": any(len(step.get("tools") or ()) > 1 for step in steps),
+        "web_junk": outside,
+        "web_sentences": outside,
+    }
+    return [name for name, used in uses.items() if used]
 
 
 def describe_environment(experiment: Experiment, llm: Mapping[str, Any]) -> dict[str, str]:
@@ -123,6 +156,20 @@ def describe_web(pipeline: Block, experiment: Experiment) -> str | None:
     return None
 
 
+def describe_noise(config: Mapping[str, Any]) -> str:
+    """Describe the noise of what stands in for the web.
+
+    :param config: The content of a ``config.json``.
+    :returns: In words; empty where there is none.
+    """
+    sentences, junk = config.get("web_sentences"), config.get("web_junk")
+    shown = [
+        f"the first {sentences} sentences of each passage" if sentences else "",
+        f"{junk:.0%} junk" if junk else "",
+    ]
+    return ", ".join(filter(None, shown))
+
+
 def describe_retriever(pipeline: Block) -> str | None:
     """Name the retriever of the preferred source.
 
@@ -154,7 +201,7 @@ def _find_generators(pipeline: Block) -> list[Block]:
 
 def _describe_environments(experiment: Experiment) -> dict[str, Any]:
     if experiment.llm == SIMULATED:
-        return {"kind": SIMULATED, **experiment.rates}
+        return {"kind": SIMULATED, **asdict(experiment.policy)}
     if experiment.llm == READER:
         return {"kind": READER}
     named = {name: os.environ.get(f"PREFRAG_{name}", "").strip() for name in _MODELS}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 from urllib.parse import urlsplit
 
 from prefrag.components.state.state import Prompts
 from prefrag.components.state.web_switch import WEB_SWITCH, web_setting
+from prefrag.evaluation.simulated_reader.policy import Policy
 
 SIMULATED, READER, EMBEDDED, DDGS = "simulated", "reader", "embedded", "ddgs"
 
@@ -29,10 +30,19 @@ class Experiment:
     :param model: The model of that server; by default ``PREFRAG_LLM_MODEL``.
     :param top_k: Documents a retrieval.
     :param prompts: ``paper`` measures a method with the prompts of the papers, ``product`` with those that users get.
-    :param seed: The seed of the simulated reader, and of the sampling of models that accept one.
+    :param seed: The seed of the simulated reader and of the junk of the web, and of the sampling of models that accept
+        one.
     :param judge_error: How often the simulated reader judges passages wrongly, 0 to 1.
     :param reflection_error: How often it judges its answer wrongly, 0 to 1.
     :param distraction: How likely one irrelevant passage spoils its answer, 0 to 1.
+    :param answer_error: How often it answers wrongly although it was shown enough, 0 to 1.
+    :param memory: How often it knows an answer without any passage, 0 to 1.
+    :param source_choice: The source that it names where a method lets the model name one: ``drawn``, ``first`` or
+        ``last``.
+    :param yes_no: The gold passages that it needs for yes or no: ``one``, ``half`` or ``all``.
+    :param queries: Its queries: those of the ``dataset``, or ``alike`` on all datasets.
+    :param web_sentences: Sentences that the corpus in place of the web shows of each passage; 0 shows all.
+    :param web_junk: The share of its results, 0 to 1, that have nothing to do with the question.
     :param record: A file that keeps all replies of models and all results of external sources; a call that it holds is
         not made again.
     :param replay: Such a file, replayed instead of calls to models and external sources.
@@ -52,6 +62,13 @@ class Experiment:
     judge_error: float = 0.0
     reflection_error: float = 0.0
     distraction: float = 0.0
+    answer_error: float = 0.0
+    memory: float = 0.0
+    source_choice: str = "drawn"
+    yes_no: str = "one"
+    queries: str = "dataset"
+    web_sentences: int = 0
+    web_junk: float = 0.0
     record: Path | None = None
     replay: Path | None = None
 
@@ -83,8 +100,14 @@ class Experiment:
             raise FileNotFoundError(f"There is no GGUF file {self.gguf}.")
         if self.model is not None and self.llm is not None and self.server is None:
             raise ValueError(f"A model is named, but llm is {self.llm}: give the URL of its server.")
-        if self.llm != SIMULATED and (self.judge_error or self.reflection_error or self.distraction):
-            raise ValueError(f"Only the simulated reader errs by rate: set llm to {SIMULATED}.")
+        if replace(self.policy, seed=0) != Policy() and self.llm != SIMULATED:
+            raise ValueError(f"Only the simulated reader errs by rate and has a policy to set: set llm to {SIMULATED}.")
+        if self.is_web_noisy and (self.corpus is None or self.web is not None):
+            raise ValueError("Only a corpus in place of the web can be made noisy: give one, and not the real web.")
+        if not 0 <= self.web_junk <= 1:
+            raise ValueError(f"web_junk is {self.web_junk}: set it between 0 and 1.")
+        if self.web_sentences < 0:
+            raise ValueError(f"web_sentences is {self.web_sentences}: set it to 0 or more.")
         if self.prompts not in get_args(Prompts):
             raise ValueError(f"prompts is '{self.prompts}': set it to {' or '.join(get_args(Prompts))}.")
         if self.top_k is not None and self.top_k < 1:
@@ -102,10 +125,15 @@ class Experiment:
         return file if file.suffix.lower() == ".gguf" and self.server is None else None
 
     @property
-    def rates(self) -> dict[str, Any]:
-        """The error rates of the simulated reader, and its seed."""
-        rates = {key: getattr(self, key) for key in ("judge_error", "reflection_error", "distraction")}
-        return {**rates, "seed": self.seed or 0}
+    def policy(self) -> Policy:
+        """The policy of the simulated reader."""
+        settings = {one.name: getattr(self, one.name) for one in fields(Policy)}
+        return Policy(**settings | {"seed": self.seed or 0})
+
+    @property
+    def is_web_noisy(self) -> bool:
+        """Whether the corpus in place of the web shows less, or other passages, than it holds."""
+        return bool(self.web_sentences or self.web_junk)
 
 
 def _is_url(llm: str | None) -> bool:

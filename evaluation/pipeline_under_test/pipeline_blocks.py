@@ -18,6 +18,7 @@ SOURCE = "prefrag.components.sources.retrieval_source.RetrievalSource"
 STORE = "prefrag.components.document_stores.tantivy.document_store.TantivyDocumentStore"
 ELASTICSEARCH_STORE = "haystack_integrations.document_stores.elasticsearch.document_store.ElasticsearchDocumentStore"
 WEB = "prefrag.components.sources.web_retriever.WebRetriever"
+NOISY_WEB = "prefrag.evaluation.pipeline_under_test.noisy_web.NoisyWeb"
 
 
 def read_pipeline(pipeline: Any) -> Block:

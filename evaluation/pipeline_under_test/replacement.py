@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from prefrag.evaluation.pipeline_under_test.experiment import READER, SIMULATED,
 from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
     CHAT_MODEL,
     ELASTICSEARCH_STORE,
+    NOISY_WEB,
     RECORDED,
     SIMULATED_READER,
     SOURCE,
@@ -101,7 +102,7 @@ class Replacement:
             if search["type"] == WEB:
                 search = search["init_parameters"]["search"]
             stand_in = {"search": search, "index": self.second, "demo_stand_in": False}
-            return {**parameters, "retriever": {"type": WEB, "init_parameters": stand_in}}
+            return {**parameters, "retriever": self._make_noisy({"type": WEB, "init_parameters": stand_in})}
         if outside:
             if experiment.web is not None:
                 parameters = {**parameters, "retriever": _remove_stand_in(parameters["retriever"])}
@@ -112,6 +113,20 @@ class Replacement:
         elif self.second is not None and is_second(parameters, self.pipeline):
             return dict(rewrite(parameters, self._point_to_second_index))
         return parameters
+
+    def _make_noisy(self, web: Block) -> Block:
+        experiment = self.experiment
+        if not experiment.is_web_noisy:
+            return web
+        settings = {
+            "sentences": experiment.web_sentences,
+            "junk": experiment.web_junk,
+            "corpus": str(experiment.web_corpus or experiment.corpus),
+            "questions": None if self.questions is None else str(self.questions),
+            "format": self.format,
+            "seed": experiment.seed or 0,
+        }
+        return {"type": NOISY_WEB, "init_parameters": {"web": web, **settings}}
 
     def _make_elasticsearch_retriever(self) -> Block:
         return {"type": _ELASTICSEARCH, "init_parameters": {"document_store": self._make_elasticsearch_store()}}
@@ -147,7 +162,8 @@ class Replacement:
                     "questions": str(self.questions),
                     "format": self.format,
                     "corpus": [str(corpus) for corpus in corpora if corpus is not None],
-                    **experiment.rates,
+                    "web_sentences": experiment.web_sentences,
+                    **asdict(experiment.policy),
                 },
             }
         elif experiment.seed is not None:

@@ -19,6 +19,7 @@ from prefrag.evaluation.pipeline_under_test.description import (
     describe_retriever,
     describe_web,
     has_model_judge,
+    varies_with,
 )
 from prefrag.evaluation.pipeline_under_test.experiment import READER, SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.part_files import part_files
@@ -72,7 +73,7 @@ class Setup:
     @property
     def config(self) -> dict[str, Any]:
         """The description of the pipeline in `config.json`."""
-        experiment = self.experiment
+        experiment, used = self.experiment, varies_with(self.block, self.llm)
         return {
             "pipeline": self.name,
             "pipeline_sha256": self._digest,
@@ -86,7 +87,9 @@ class Setup:
             "prompts": start_of(self.block).get("prompts", "product"),
             "store": self.store,
             "retriever": describe_retriever(self.block),
-            "llm": self.llm,
+            # A recording may serve several pipelines, so that it keeps the whole policy.
+            "llm": self.llm | dict.fromkeys({"source_choice", "queries"} & self.llm.keys() - set(used)),
+            **{name: getattr(experiment, name) if name in used else None for name in ("web_sentences", "web_junk")},
             "judged": has_model_judge(self.block, self.llm),
             "environment": describe_environment(experiment, self.llm),
             "simulated": self.llm.get("kind") == SIMULATED,

@@ -5,15 +5,18 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
+from typing import Literal
 
 from prefrag.components.prompts.quotation import quote_text, quote_title
+from prefrag.components.text.sentences import split_sentences
 from prefrag.components.text.unicode_form import one_form
 from prefrag.evaluation.datasets import load_questions, read_passages
 from prefrag.evaluation.question import Question
+from prefrag.evaluation.snippets import cut_to_sentences
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +32,10 @@ _NUMBERED = re.compile(r"^\[(?P<number>\d+)\] (?P<title>.*)(?P<text>(?:\n\|.*)*)
 _DROPPED = re.compile(r"\n\| \.\.\.(?=\n|$)")
 # The most characters between a title and its text: a line break and the bar of a quoted line.
 _BETWEEN = 8
+# A yes-or-no question with many gold passages needs no more of them under the rule ``half``.
+_MOST_OF_HALF = 5
+
+YesNo = Literal["one", "half", "all"]
 
 
 def one_line(text: str) -> str:
@@ -82,53 +89,129 @@ class Shown:
 
     :param gold: The mark of each shown gold passage by its id; an empty one in a summary and in the papers' prompts.
     :param irrelevant: The number of other passages.
+    :param texts: The text of each shown gold passage by its id: all of it, or the snippet that was shown.
     """
 
     gold: Mapping[str, str]
     irrelevant: int
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class GoldQuestion:
-    """A question with its gold passages.
+    """A question with its gold passages, and the rules by which they count.
 
     :param question: The question.
     :param passages: Its gold passages that the corpus holds.
+    :param yes_no: How many of them a yes-or-no question needs.
+    :param web_sentences: The sentences of a passage that the web shows; 0 where it shows all.
     """
 
     question: Question
     passages: tuple[Passage, ...]
+    yes_no: YesNo = "one"
+    web_sentences: int = 0
+
+    @cached_property
+    def _forms(self) -> tuple[Passage, ...]:
+        """The gold passages, and after each its snippet where that shows what the question needs of it."""
+        if not self.web_sentences:
+            return self.passages
+        snippets = ((passage, cut_to_sentences(passage.text, self.web_sentences)) for passage in self.passages)
+        return tuple(
+            form
+            for passage, snippet in snippets
+            for form in (passage, replace(passage, text=snippet))
+            if form == passage or (snippet != passage.text and self.is_in_snippet(passage, snippet))
+        )
 
     def find_shown(self, text: str) -> Shown:
-        """Find the gold passages in a text, each below its title, and count the others."""
+        """Find the gold passages in a text, each below its title, and count the others.
+
+        :param text: The text of a prompt.
+        :returns: What it shows. A snippet counts as the passage, or, without what the question needs, as another one.
+        """
         gold: dict[str, str] = {}
+        texts: dict[str, str] = {}
         relevant = set()
         # In the Unicode form of the gold passages, because an index may write them differently from the corpus.
         text = one_form(text)
         shown = {match.end("title") + 1: match for match in _HEADER.finditer(text)}
-        for passage in self.passages:
+        for passage in self._forms:
             for place in _places(passage, text):
                 header = shown.get(place)
                 if header is not None:
                     relevant.add(_key(header))
                 gold[passage.id] = gold.get(passage.id) or (header["mark"] if header else None) or ""
+                texts.setdefault(passage.id, passage.text)
         for header in shown.values():
             strips = _DROPPED.split(header["text"])
             for passage in self.passages if len(strips) > 1 else ():
                 if any(passage.holds(header["title"], strip) for strip in strips):
                     relevant.add(_key(header))
                     gold[passage.id] = gold.get(passage.id) or header["mark"] or ""
-        return Shown(gold, len({_key(header) for header in shown.values()} - relevant))
+                    texts.setdefault(passage.id, passage.text)
+        return Shown(gold, len({_key(header) for header in shown.values()} - relevant), texts)
 
     def is_part(self, title: str, text: str) -> bool:
         """Check whether a quoted text below a title is a gold passage or a part of one."""
         return any(passage.holds(title, text) for passage in self.passages)
 
     def is_enough(self, shown: Shown) -> bool:
-        """Check whether the shown passages suffice: one for yes or no, all of them otherwise."""
-        if self.question.is_yes_no:
-            return bool(shown.gold)
-        return bool(shown.gold) and shown.gold.keys() >= set(self.question.supporting_ids)
+        """Check whether the shown passages suffice: as many as the rule says for yes or no, all of them otherwise."""
+        wanted = set(self.question.supporting_ids)
+        if not self.question.is_yes_no or self.yes_no == "all":
+            return bool(shown.gold) and shown.gold.keys() >= wanted
+        half = min((len(wanted) + 1) // 2, _MOST_OF_HALF)
+        return len(shown.gold) >= max(1, half if self.yes_no == "half" else 1)
+
+    def is_in_snippet(self, passage: Passage, snippet: str) -> bool:
+        """Check whether the beginning of a gold passage shows what the question needs of it.
+
+        What is needed are the answers of the sub-questions that the passage supports and the values of the facts about
+        it; without such an annotation an answer of the question, else the title of another gold passage. Where its
+        text holds nothing of that, it is the sentence that shares most words with the question, the first of equals.
+
+        :param passage: The passage.
+        :param snippet: The first sentences of its text.
+        :returns: Whether all that is needed stands in them.
+        """
+        whole, shown = fold_words(passage.text), fold_words(snippet)
+        for facts in self._list_facts(passage):
+            held = [fact for fact in facts if any(fold_words(name) in whole for name in fact)]
+            if held:
+                return all(any(fold_words(name) in shown for name in fact) for fact in held)
+        wanted = set(fold_words(self.question.question).split())
+        sentences = split_sentences(passage.text)
+        best = max(sentences, key=lambda sentence: len(wanted & set(fold_words(sentence).split())), default="")
+        return fold_words(best) in shown
+
+    def _list_facts(self, passage: Passage) -> Iterator[list[tuple[str, ...]]]:
+        """Yield the facts that may be what is needed of a passage, each in all its forms, the surest kind first."""
+        question = self.question
+        yield [
+            *((hop.answer,) for hop in question.decomposition if hop.supporting_id == passage.id),
+            *(
+                (value,)
+                for subject, _, value in question.evidence_triples
+                if find_about(subject, self.passages) == passage
+            ),
+        ]
+        yield [] if question.is_yes_no else [question.answers]
+        yield [tuple(other.title for other in self.passages if other.title != passage.title)]
+
+
+def find_about(subject: str, passages: tuple[Passage, ...]) -> Passage | None:
+    """Find the passage whose title is a name, or else one whose title shares a part with it.
+
+    :param subject: The name.
+    :param passages: The passages.
+    :returns: The first such passage.
+    """
+    name = fold_words(subject)
+    same = (passage for passage in passages if fold_words(passage.title) == name)
+    part = (passage for passage in passages if name in fold_words(passage.title) or fold_words(passage.title) in name)
+    return next(same, None) or next(part, None)
 
 
 def _key(header: re.Match[str]) -> str:
@@ -150,12 +233,20 @@ def _places(passage: Passage, text: str) -> Iterator[int]:
         place = text.find(wanted, place + 1)
 
 
-def load_gold(questions: Sequence[str], corpus: Sequence[str], format: str = "auto") -> Mapping[str, GoldQuestion]:
+def load_gold(
+    questions: Sequence[str],
+    corpus: Sequence[str],
+    format: str = "auto",
+    yes_no: YesNo = "one",
+    web_sentences: int = 0,
+) -> Mapping[str, GoldQuestion]:
     """Read the questions and their gold passages; unchanged files are read once.
 
     :param questions: Files of questions.
     :param corpus: Files of passages.
     :param format: The form of the questions, see :func:`prefrag.evaluation.datasets.load_questions`.
+    :param yes_no: How many gold passages a yes-or-no question needs.
+    :param web_sentences: The sentences of a passage that the web shows; 0 where it shows all.
     :returns: The questions by their text.
     :raises FileNotFoundError: When a file is absent.
     :raises ValueError: When a file cannot be read, or the corpus holds none of the gold passages.
@@ -163,7 +254,16 @@ def load_gold(questions: Sequence[str], corpus: Sequence[str], format: str = "au
     paths = [Path(file).expanduser() for file in (*questions, *corpus)]
     if absent := next((path for path in paths if not path.exists()), None):
         raise FileNotFoundError(f"There is no file {absent}: the simulated reader needs the questions and the corpus.")
-    return _load(tuple(questions), tuple(corpus), format, tuple(path.stat().st_mtime_ns for path in paths))
+    changed = tuple(path.stat().st_mtime_ns for path in paths)
+    return _apply_rules((tuple(questions), tuple(corpus), format, changed), yes_no, web_sentences)
+
+
+@lru_cache(maxsize=4)
+def _apply_rules(
+    files: tuple[tuple[str, ...], tuple[str, ...], str, tuple[int, ...]], yes_no: YesNo, web_sentences: int
+) -> Mapping[str, GoldQuestion]:
+    known = _load(*files)
+    return {text: replace(gold, yes_no=yes_no, web_sentences=web_sentences) for text, gold in known.items()}
 
 
 @lru_cache(maxsize=4)

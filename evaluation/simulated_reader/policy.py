@@ -1,29 +1,93 @@
-"""Choose the queries and the answers of the simulated reader."""
+"""The policy of the simulated reader: what it is set to do, and how it draws and words its answers."""
 
 from __future__ import annotations
 
-import re
 import string
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Mapping
+from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import islice
+from typing import Any, Literal, get_args
 
-from prefrag.components.agent.reply_formats.fields import plain_query
 from prefrag.evaluation.question import Question
-from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage, fold_words
+from prefrag.evaluation.simulated_reader.gold import YesNo, fold_words
 
-_REFERENCE = re.compile(r"#(\d+)")
-# Words that a search engine ignores.
-_SMALL_WORDS = frozenset(
-    (
-        *("a", "an", "and", "are", "as", "at", "be", "been", "by", "did", "do", "does", "for", "from", "had", "has"),
-        *("have", "how", "in", "is", "it", "its", "many", "much", "of", "on", "or", "that", "the", "their", "there"),
-        *("these", "this", "to", "was", "were", "what", "when", "where", "which", "who", "whom", "whose", "why"),
-    )
-)
+SourceChoice = Literal["drawn", "first", "last"]
+Queries = Literal["dataset", "alike"]
+
+_RATES = ("judge_error", "reflection_error", "distraction", "answer_error", "memory")
+_CHOICES = {"source_choice": SourceChoice, "yes_no": YesNo, "queries": Queries}
+# What each choice means, for those who read the figures.
+_WORDS = {
+    "source_choice": {
+        "drawn": "where the model names the source it draws one",
+        "first": "where the model names the source it names the first one first",
+        "last": "where the model names the source it names the last one first",
+    },
+    "yes_no": {
+        "one": "one gold passage is enough for yes or no",
+        "half": "half of the gold passages, at most five, are enough for yes or no",
+        "all": "yes or no needs all gold passages",
+    },
+    "queries": {
+        "dataset": "queries from the sub-questions, facts or titles of the dataset",
+        "alike": "queries of one kind on every dataset",
+    },
+}
 _MORE_LETTERS = range(0x4E00, 0xA000)
 _WORD_LETTERS = 9
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What the simulated reader does where a language model would decide.
+
+    :param judge_error: The chance, 0 to 1, that a verdict on new passages is the wrong one.
+    :param reflection_error: The chance, 0 to 1, that the label of an answer is the wrong one.
+    :param distraction: The chance, 0 to 1, that one irrelevant passage shown spoils a right answer: with so many of
+        them it stays right with the chance (1 - distraction) to the power of their number.
+    :param answer_error: The chance, 0 to 1, that it answers a question wrongly although it was shown enough.
+    :param memory: The chance, 0 to 1, that it knows the answer of a question without any passage.
+    :param source_choice: Which of several sources that a step may name a query goes to first: ``drawn`` at every step,
+        or the ``first`` or the ``last`` one offered.
+    :param yes_no: The gold passages that a yes-or-no question needs: ``one``, ``half`` of them (rounded up, at most
+        five), or ``all``.
+    :param queries: ``dataset`` searches with the sub-questions, facts or titles that the dataset has; ``alike`` with
+        queries of one kind, so that datasets can be compared.
+    :param seed: Of all draws.
+    :raises ValueError: For a number out of its range, or a choice that there is not.
+    """
+
+    judge_error: float = 0.0
+    reflection_error: float = 0.0
+    distraction: float = 0.0
+    answer_error: float = 0.0
+    memory: float = 0.0
+    source_choice: SourceChoice = "drawn"
+    yes_no: YesNo = "one"
+    queries: Queries = "dataset"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in _RATES:
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is {getattr(self, name)}: set it between 0 and 1.")
+        for name, choice in _CHOICES.items():
+            if getattr(self, name) not in get_args(choice):
+                raise ValueError(f"{name} is '{getattr(self, name)}': set it to {' or '.join(get_args(choice))}.")
+
+
+def describe_policy(settings: Mapping[str, Any]) -> str:
+    """Describe the policy of a run in words.
+
+    :param settings: The fields of :class:`Policy`, as ``config.json`` holds them under ``llm``: those that are absent,
+        or None because the pipeline has no use for them, are left out.
+    :returns: One line: its choices, and the rates that are not 0 with the seed.
+    """
+    choices = [words[settings[name]] for name, words in _WORDS.items() if settings.get(name) in words]
+    rates = [f"{name.replace('_', ' ')} {settings[name]:g}" for name in _RATES if settings.get(name)]
+    return "; ".join([*choices, *rates, f"seed {settings.get('seed') or 0}"])
 
 
 def draw(seed: int, *situation: object) -> float:
@@ -64,93 +128,3 @@ def is_right(question: Question, answer: str) -> bool:
     # A gold answer without letters or digits has no words to look for.
     names = [fold_words(right) for right in question.answers if fold_words(right).strip()]
     return answer.strip() in question.answers or any(name in words for name in names)
-
-
-def queries(gold: GoldQuestion, shown: Collection[str], seen: str) -> Iterator[str]:
-    """Yield the possible next queries, best first, without gold titles and answers that have not been shown.
-
-    First the sub-questions or facts whose passages are missing and whose names are known, then the same in other words,
-    then the question with the title of a shown gold passage, the question, titles that were mentioned, and the words
-    of the question.
-
-    :param gold: The question.
-    :param shown: The gold passages that have been shown.
-    :param seen: All text that has been shown.
-    :returns: The queries.
-    """
-    question = gold.question
-    known = fold_words(f"{question.question} {seen}")
-    question_words = fold_words(question.question)
-    secrets = {fold_words(text) for text in _secrets(gold)} - {fold_words("")}
-    secrets = {secret for secret in secrets if secret not in question_words and secret not in known}
-    offered = set()
-    for open_query in _open_queries(gold, shown, known):
-        query = plain_query(open_query)
-        words = fold_words(query)
-        if not words.strip() or words in offered or any(secret in words for secret in secrets):
-            continue
-        offered.add(words)
-        yield query
-
-
-def _secrets(gold: GoldQuestion) -> Iterator[str]:
-    yield from (passage.title for passage in gold.passages)
-    if not gold.question.is_yes_no:
-        yield from gold.question.answers
-    yield from (hop.answer for hop in gold.question.decomposition)
-    for subject, _, value in gold.question.evidence_triples:
-        yield from (subject, value)
-
-
-def _open_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[str]:
-    question = gold.question.question
-    aims = [*_hops(gold.question, shown), *_facts(gold, shown, known)]
-    yield from aims
-    for aim in aims:
-        yield keywords(aim)
-        yield f"{aim} {question}"
-    yield from (f"{question} {passage.title}" for passage in gold.passages if passage.id in shown)
-    yield question
-    yield from (passage.title for passage in gold.passages if passage.id not in shown)
-    words = keywords(question).split()
-    yield " ".join(words)
-    yield " ".join(words[: len(words) // 2])
-    yield " ".join(words[len(words) // 2 :])
-
-
-def _hops(question: Question, shown: Collection[str]) -> Iterator[str]:
-    """Yield the open sub-questions, earliest first, without those that need an unknown answer."""
-    answers = {
-        str(number): hop.answer
-        for number, hop in enumerate(question.decomposition, start=1)
-        if hop.supporting_id in shown
-    }
-    for hop in question.decomposition:
-        if hop.supporting_id not in shown and set(_REFERENCE.findall(hop.question)) <= set(answers):
-            yield _REFERENCE.sub(lambda match: answers[match[1]], hop.question).replace(" >> ", " ")
-
-
-def _facts(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[str]:
-    """Yield the open facts whose subject is known, as "subject relation"."""
-    for subject, relation, value in gold.question.evidence_triples:
-        passage = _about(subject, gold.passages)
-        is_open = passage.id not in shown if passage else fold_words(value) not in known
-        if is_open and fold_words(subject) in known:
-            yield f"{subject} {relation}"
-
-
-def _about(subject: str, passages: tuple[Passage, ...]) -> Passage | None:
-    """Return the passage whose title is the subject, or else one whose title shares a part with it."""
-    name = fold_words(subject)
-    same = (passage for passage in passages if fold_words(passage.title) == name)
-    part = (passage for passage in passages if name in fold_words(passage.title) or fold_words(passage.title) in name)
-    return next(same, None) or next(part, None)
-
-
-def keywords(text: str) -> str:
-    """Drop from a text what a search engine ignores.
-
-    :param text: The text, such as a question.
-    :returns: Its other words.
-    """
-    return " ".join(word for word in re.findall(r"\w+", text) if word.lower() not in _SMALL_WORDS)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,9 @@ from prefrag.evaluation.simulated_reader.gold import (
     read_numbered,
     read_titles,
 )
-from prefrag.evaluation.simulated_reader.policy import draw, is_right, keywords, queries, wrong_answer
+from prefrag.evaluation.simulated_reader.policy import Policy, draw, is_right, wrong_answer
 from prefrag.evaluation.simulated_reader.prompts import Call, read_call
+from prefrag.evaluation.simulated_reader.queries import keywords, queries
 
 CONTEXT_WINDOW = 131_072
 
@@ -38,24 +40,35 @@ class SimulatedReader:
     It takes the model's place behind every prompt of the pipelines, so that what is measured is their retrieval policy
     alone. It knows which passages a question needs, and uses that in three ways only. It asks for what is missing, and
     names no title and no answer that does not stand in the question or in a passage that it has been shown. It answers
-    rightly exactly when all gold passages have been shown, one for a yes-or-no question, and otherwise so that no
-    metric gives a point. As judge or reviewer it states the truth. Answers, verdicts and labels can be made
-    worse: ``distraction``, ``judge_error``, ``reflection_error``.
+    rightly exactly when all gold passages have been shown, as many as ``yes_no`` says for a yes-or-no question, and
+    otherwise so that no metric gives a point. As judge or reviewer it states the truth. What it does where a model
+    would decide, and how often it errs, is its :class:`Policy`, whose fields are settings of the reader.
 
     A passage has been shown where its whole text stands below its title: the live web, or passages cut in parts, never
-    show one. A passage of which CRAG has dropped a part has been shown where one of its strips is left. CRAG's
-    evaluator has the best score for a gold passage and for each strip of one, and the lowest for all others; the query
-    that it is asked for has the words of the question.
+    show one. Where the web of an evaluation shows snippets, which ``web_sentences`` says, a snippet counts as the
+    passage when it holds what the question needs of it, see :meth:`GoldQuestion.is_in_snippet`, and otherwise as a
+    passage that is irrelevant. A passage
+    of which CRAG has dropped a part has been shown where one of its strips is left. CRAG's evaluator has the best
+    score for a gold passage and for each strip of one, and the lowest for all others; the query that it is asked for
+    has the words of the question.
 
     It searches until nothing is missing or the prompt's limit ("at most N times") is reached, and answers then, as the
-    papers' agents do; a prompt without a limit is searched for until there is nothing left to ask. Where actions name
-    sources, each query goes to the first one offered and, when that brought nothing missing, to the next. It gives no
+    papers' agents do; a prompt without a limit is searched for until there is nothing left to ask. It gives no
     citations and never answers PARTIALLY CORRECT.
+
+    Where actions name sources, ``source_choice`` says which one a query goes to: by default each step draws one, from
+    the names of the actions and not their order. When that brought nothing missing, the next query is the same for the
+    other. It goes by the actions that it has named: where a method replaces the source of a step, as MSPR does for
+    the first search and after a False verdict, its choice takes effect in the other steps alone.
+
+    A question that it knows from ``memory`` is answered rightly whatever has been shown, and at once where the prompt
+    leaves it the choice, because a model that believes it knows the answer does not search on.
 
     Every decision is drawn from the seed and the question, a verdict or a label also from what has been shown, so that
     runs side by side, in whatever order, and different methods in the same situation all see the same luck. For the
-    answer there is one draw a question: it is spoiled from a certain number of irrelevant passages on, the same one for
-    every method, and asking again or showing more never repairs it.
+    answer there is one draw a question: it is wrong from the beginning (``answer_error``) or spoiled from a certain
+    number of irrelevant passages on (``distraction``), the same one for every method, and asking again or showing more
+    never repairs it.
 
     ```python
     from prefrag.evaluation.simulated_reader import SimulatedReader
@@ -70,47 +83,39 @@ class SimulatedReader:
         self,
         questions: str | Sequence[str],
         corpus: str | Sequence[str],
-        judge_error: float = 0.0,
-        reflection_error: float = 0.0,
-        distraction: float = 0.0,
-        seed: int = 0,
         context_window: int = CONTEXT_WINDOW,
         latency: float = 0.0,
         format: str = "auto",
+        web_sentences: int = 0,
+        **policy: Any,
     ):
         """Check the settings; the files are read when the reader warms up.
 
         :param questions: The file of the questions, or several.
         :param corpus: The file of the passages, or several, for all sources together.
-        :param judge_error: The chance, 0 to 1, that a verdict on new passages, or the score of one, is the wrong one.
-        :param reflection_error: The chance, 0 to 1, that the label of an answer is the wrong one.
-        :param distraction: The chance, 0 to 1, that one irrelevant passage shown spoils a right answer: with so many of
-            them it stays right with the chance (1 - distraction) to the power of their number.
-        :param seed: Of all draws.
         :param context_window: Tokens that a prompt may have; large, so that nothing is cut.
         :param latency: Seconds that every reply takes.
         :param format: The form of the questions, see :func:`prefrag.evaluation.datasets.load_questions`.
-        :raises ValueError: For a number out of its range, or no file.
+        :param web_sentences: The sentences of each passage that the web shows; 0 where it shows all.
+        :param policy: The fields of :class:`Policy`.
+        :raises TypeError: For a setting that there is not.
+        :raises ValueError: For a value out of its range, or no file.
         """
-        rates = {"judge_error": judge_error, "reflection_error": reflection_error, "distraction": distraction}
-        for name, rate in rates.items():
-            if not 0 <= rate <= 1:
-                raise ValueError(f"{name} is {rate}: set it between 0 and 1.")
         if context_window < 1 or latency < 0:
             raise ValueError(
                 f"context_window is {context_window} and latency {latency}: set them above 0, and to 0 or more."
             )
+        if web_sentences < 0:
+            raise ValueError(f"web_sentences is {web_sentences}: set it to 0 or more.")
         self.questions = _list_paths(questions)
         self.corpus = _list_paths(corpus)
         if not self.questions or not self.corpus:
             raise ValueError("`questions` and `corpus` each need a file: the reader must know the gold passages.")
-        self.judge_error = judge_error
-        self.reflection_error = reflection_error
-        self.distraction = distraction
-        self.seed = seed
         self.context_window = context_window
         self.latency = latency
         self.format = format
+        self.web_sentences = web_sentences
+        self.policy = Policy(**policy)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the component as plain values."""
@@ -118,13 +123,11 @@ class SimulatedReader:
             self,
             questions=self.questions,
             corpus=self.corpus,
-            judge_error=self.judge_error,
-            reflection_error=self.reflection_error,
-            distraction=self.distraction,
-            seed=self.seed,
             context_window=self.context_window,
             latency=self.latency,
             format=self.format,
+            web_sentences=self.web_sentences,
+            **asdict(self.policy),
         )
 
     def warm_up(self) -> None:
@@ -167,7 +170,7 @@ class SimulatedReader:
         return {"replies": [self._reply(messages, generation_kwargs, tools)]}
 
     def _gold(self) -> Mapping[str, GoldQuestion]:
-        return load_gold(self.questions, self.corpus, self.format)
+        return load_gold(self.questions, self.corpus, self.format, self.policy.yes_no, self.web_sentences)
 
     def _reply(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None, tools: list[Tool] | None
@@ -202,25 +205,48 @@ class SimulatedReader:
 
     def _step(self, call: Call, gold: GoldQuestion, shown: Shown) -> ChatMessage:
         used_up = call.most is not None and len(call.searches) >= call.most
-        done = call.may_answer and (used_up or gold.is_enough(shown))
-        chosen = None if done or not call.may_search else _choose_query(call, gold, shown)
+        done = call.may_answer and (used_up or gold.is_enough(shown) or self._remembers(gold))
+        chosen = None if done or not call.may_search else self._choose_search(call, gold, shown)
         if chosen is not None:
             return replies.search(call, *chosen)
         text = self._answer(gold, shown)
         return replies.answer(call, text, self._label(gold, shown, text))
 
+    def _choose_search(self, call: Call, gold: GoldQuestion, shown: Shown) -> tuple[str, str] | None:
+        """Return the first action and query that were not tried yet; None when there is no new query."""
+        tried = {(tool, fold_words(query)) for tool, query in call.searches}
+        possible = list(queries(gold, shown.gold, call.transcript, self.policy.queries))
+        if call.choices:
+            wanted = {fold_words(query) for query in possible}
+            possible = sorted(call.choices, key=lambda choice: fold_words(choice) not in wanted)
+        tools = self._order_tools(call, gold)
+        return next(
+            ((tool, query) for query in possible for tool in tools if (tool, fold_words(query)) not in tried), None
+        )
+
+    def _order_tools(self, call: Call, gold: GoldQuestion) -> Sequence[str]:
+        match self.policy.source_choice:
+            case "first":
+                return call.tools
+            case "last":
+                return call.tools[::-1]
+        step = len(call.searches)
+        return sorted(call.tools, key=lambda tool: self._draw(gold, "source", step, tool))
+
     def _answer(self, gold: GoldQuestion, shown: Shown) -> str:
         # A question of a dataset without answers has none to give.
         enough = bool(gold.question.answers) and gold.is_enough(shown)
-        clear = (1 - self.distraction) ** shown.irrelevant
-        if enough and draw(self.seed, gold.question.id, "answer") < clear:
+        clear = (1 - self.policy.answer_error) * (1 - self.policy.distraction) ** shown.irrelevant
+        if self._remembers(gold) or (enough and self._draw(gold, "answer") < clear):
             return gold.question.answers[0]
-        return wrong_answer(gold.question, self.seed)
+        return wrong_answer(gold.question, self.policy.seed)
+
+    def _remembers(self, gold: GoldQuestion) -> bool:
+        return bool(gold.question.answers) and self._draw(gold, "memory") < self.policy.memory
 
     def _label(self, gold: GoldQuestion, shown: Shown, answer: str) -> Label:
         right = is_right(gold.question, answer)
-        situation = ("label", right, sorted(shown.gold), shown.irrelevant)
-        if draw(self.seed, gold.question.id, *situation) < self.reflection_error:
+        if self._draw(gold, "label", right, sorted(shown.gold), shown.irrelevant) < self.policy.reflection_error:
             right = not right
         return Label.CORRECT if right else Label.INCORRECT
 
@@ -228,34 +254,25 @@ class SimulatedReader:
         status = bool(gold.find_shown(call.new).gold.keys() - shown.gold.keys())
         # The draws of the published figures have the name of the source that is judged behind each title.
         titles = sorted(f"{title} (local)" for title in read_titles(call.new))
-        wrong = draw(self.seed, gold.question.id, "verdict", sorted(shown.gold), titles) < self.judge_error
+        wrong = self._draw(gold, "verdict", sorted(shown.gold), titles) < self.policy.judge_error
         return status != wrong
 
     def _relevance(self, call: Call, gold: GoldQuestion) -> dict[str, bool]:
         scores = {}
         for number, title, text in read_numbered(call.text):
-            wrong = draw(self.seed, gold.question.id, "relevance", title, text) < self.judge_error
+            wrong = self._draw(gold, "relevance", title, text) < self.policy.judge_error
             scores[number] = gold.is_part(title, text) != wrong
         return scores
 
-
-def _choose_query(call: Call, gold: GoldQuestion, shown: Shown) -> tuple[str, str] | None:
-    """Return the first action and query that were not tried yet; None when there is no new query."""
-    tried = {(tool, fold_words(query)) for tool, query in call.searches}
-    possible = list(queries(gold, shown.gold, call.transcript))
-    if call.choices:
-        wanted = {fold_words(query) for query in possible}
-        possible = sorted(call.choices, key=lambda choice: fold_words(choice) not in wanted)
-    return next(
-        ((tool, query) for query in possible for tool in call.tools if (tool, fold_words(query)) not in tried), None
-    )
+    def _draw(self, gold: GoldQuestion, *situation: object) -> float:
+        return draw(self.policy.seed, gold.question.id, *situation)
 
 
 def _write_summary(gold: GoldQuestion, shown: Shown) -> str:
     """Return the shown gold passages, each followed by its number."""
     marks = {passage: f" [{mark}]" if mark else "" for passage, mark in shown.gold.items()}
     kept = [passage for passage in gold.passages if passage.id in marks]
-    return "\n\n".join(f"{passage.title}\n{passage.text}{marks[passage.id]}" for passage in kept)
+    return "\n\n".join(f"{passage.title}\n{shown.texts[passage.id]}{marks[passage.id]}" for passage in kept)
 
 
 def _list_paths(files: str | Sequence[str]) -> list[str]:

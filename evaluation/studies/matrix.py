@@ -7,9 +7,10 @@
     prefrag report runs --output report
 
 A dataset is a folder with `corpus.jsonl` and `dev.jsonl`. Every evaluation has a folder of its own, and those that are
-there already are not made again. With `--judges` the pipelines are PrefRAG under each of the judges: the model that
-judges is the simulated reader, a perfect judge with a judge error of 0. Ends with one line an evaluation, as a Markdown
-table.
+there already are not made again. A value is tried only where it can make a difference: the errors of a judge where a
+model judges, the choice of a source where the model names one, a seed where something is drawn. With `--judges` the
+pipelines are PrefRAG under each of the judges: the model that judges is the simulated reader, a perfect judge with a
+judge error of 0. Ends with one line an evaluation, as a Markdown table.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ import itertools
 import math
 import multiprocessing
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,7 +31,8 @@ import yaml
 from rich.console import Console
 from rich.progress import track
 
-from prefrag.evaluation.pipeline_under_test.description import has_model_judge
+from prefrag.evaluation.datasets import load_questions
+from prefrag.evaluation.pipeline_under_test.description import varies_with
 from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.pipeline_blocks import read_pipeline
 from prefrag.pipelines.loading import find, names, read_block
@@ -42,6 +44,23 @@ _COLUMNS = (
     *("acc", "f1", "em", "recall", "recall_all", "documents_per_question", "llm_calls"),
     *("total_local", "total_web", "total", "used_local", "used", "forced", "seconds_per_question"),
 )
+# The settings of the simulated reader and of the web, with their names in the table.
+_VARIED = {
+    "judge_error": "judge error",
+    "distraction": "distraction",
+    "seed": "seed",
+    "source_choice": "source choice",
+    "yes_no": "yes/no",
+    "answer_error": "answer error",
+    "memory": "memory",
+    "queries": "queries",
+    "web_sentences": "web sentences",
+    "web_junk": "web junk",
+}
+_RATES = ("judge_error", "reflection_error", "distraction", "answer_error", "memory", "web_junk")
+# The settings that make no difference where a pipeline does not list them, see `varies_with`.
+_NOT_EVERYWHERE = frozenset({"judge_error", "source_choice", "queries", "web_sentences", "web_junk"})
+_DEFAULTS = {one.name: one.default for one in fields(Experiment)}
 _CASCADE = "prefrag.components.judge.cascade_judge.CascadeJudge"
 # One judge of `prefrag.yaml` alone, or both in a cascade, with their settings.
 JUDGES: dict[str, tuple[str, dict[str, float]]] = {
@@ -76,28 +95,60 @@ class Cell:
         """The folder of its results below the output folder."""
         one = self.experiment
         sources = {None: "", True: "-split", False: "-whole"}[one.split]
+        first = ("judge_error", "distraction", "seed")
+        further = [name for name in _VARIED if name not in first and getattr(one, name) != _DEFAULTS[name]]
         settings = f"k{one.top_k}-judge{one.judge_error:g}-distraction{one.distraction:g}-seed{one.seed}{sources}"
-        return f"{self.dataset.name}-{self.questions}/{Path(self.pipeline).stem}/{settings}"
+        named = "".join(f"-{name.replace('_', '')}{getattr(one, name)}" for name in further)
+        return f"{self.dataset.name}-{self.questions}/{Path(self.pipeline).stem}/{settings}{named}"
 
 
 def combine_cells(
     datasets: Sequence[Path], pipelines: Sequence[str], questions: str, settings: Mapping[str, Sequence[Any]]
 ) -> Iterator[Cell]:
-    """Combine all values, but errors of the judge only where a model judges.
+    """Combine all values, each only where it can make a difference; elsewhere the first one stands for all.
 
     :param datasets: The folders of the datasets.
     :param pipelines: The names or YAML files of the pipelines.
     :param questions: The file of questions in each dataset, without its ending.
-    :param settings: The values of each field of :class:`Experiment` that varies, `judge_error` among them.
+    :param settings: The values of each field of :class:`Experiment` that varies.
     :returns: Every combination that can differ from the others.
     """
+    without_yes_no = {
+        dataset
+        for dataset in datasets
+        if len(settings.get("yes_no", ())) > 1 and not has_yes_no(dataset / f"{questions}.jsonl")
+    }
     for pipeline in pipelines:
-        judged = has_model_judge(read_pipeline(pipeline), {"kind": SIMULATED})
-        varied = settings if judged else {**settings, "judge_error": settings["judge_error"][:1]}
-        for dataset, *values in itertools.product(datasets, *varied.values()):
-            replaced = dict(zip(varied, values, strict=True))
-            experiment = Experiment(corpus=dataset / "corpus.jsonl", llm=SIMULATED, **replaced)
-            yield Cell(pipeline, dataset, questions, experiment)
+        useless = _NOT_EVERYWHERE - set(varies_with(read_pipeline(pipeline), {"kind": SIMULATED}))
+        for dataset in datasets:
+            fixed = useless | {"yes_no"} if dataset in without_yes_no else useless
+            varied = {name: values[:1] if name in fixed else values for name, values in settings.items()}
+            combined = (dict(zip(varied, values, strict=True)) for values in itertools.product(*varied.values()))
+            for replaced in combined:
+                experiment = Experiment(corpus=dataset / "corpus.jsonl", llm=SIMULATED, **replaced)
+                if experiment.seed in settings.get("seed", ())[1:] and not draws(experiment, useless):
+                    continue
+                yield Cell(pipeline, dataset, questions, experiment)
+
+
+def draws(experiment: Experiment, useless: Collection[str]) -> bool:
+    """Check whether anything of an evaluation depends on the seed.
+
+    :param experiment: Its settings.
+    :param useless: The settings that make no difference to its pipeline.
+    :returns: Whether a draw can change what happens; the letters of a wrong answer change no score.
+    """
+    is_drawn = experiment.source_choice == "drawn" and "source_choice" not in useless
+    return is_drawn or any(getattr(experiment, rate) for rate in _RATES if rate not in useless)
+
+
+def has_yes_no(questions: Path) -> bool:
+    """Check whether a file has a yes-or-no question with more than one gold passage.
+
+    :param questions: The file.
+    :returns: Whether it has one.
+    """
+    return any(question.is_yes_no and len(set(question.supporting_ids)) > 1 for question in load_questions(questions))
 
 
 def write_judge_pipelines(folder: Path) -> dict[str, str]:
@@ -195,18 +246,18 @@ def print_table(done: dict[Cell, dict[str, Any]], file: Path | None = None) -> N
     :param file: A CSV file for the same lines.
     """
     print("SIMULATED: these numbers compare ways of retrieving; no language model has answered.\n")
-    head = ("reader", "dataset", "pipeline", "k", "judge error", "distraction", "seed", "n", "errors", *_COLUMNS)
+    head = ("reader", "dataset", "pipeline", "k", *_VARIED.values(), "n", "errors", *_COLUMNS)
     rows = []
     for cell, metrics in done.items():
         name = Path(cell.pipeline).stem
+        # A judge error that makes no difference is shown as the others are.
+        useless = _NOT_EVERYWHERE - {"judge_error", *varies_with(read_pipeline(cell.pipeline), {"kind": SIMULATED})}
         settings = (
             "simulated",
             cell.dataset.name,
             name,
             cell.experiment.top_k,
-            cell.experiment.judge_error,
-            cell.experiment.distraction,
-            cell.experiment.seed,
+            *("-" if key in useless else getattr(cell.experiment, key) for key in _VARIED),
             metrics["n"],
             metrics["errors"],
         )
@@ -236,6 +287,13 @@ def main(
     judge_error: Annotated[list[float] | None, typer.Option(help="Repeat it; by default 0, 0.1 and 0.2.")] = None,
     distraction: Annotated[list[float] | None, typer.Option(help="Repeat it; by default 0 and 0.02.")] = None,
     seed: Annotated[list[int] | None, typer.Option(help="Repeat it; by default 0.")] = None,
+    source_choice: Annotated[list[str] | None, typer.Option(help="Repeat it: drawn (by default), first, last.")] = None,
+    yes_no: Annotated[list[str] | None, typer.Option(help="Repeat it: one (by default), half, all.")] = None,
+    answer_error: Annotated[list[float] | None, typer.Option(help="Repeat it; by default 0.")] = None,
+    memory: Annotated[list[float] | None, typer.Option(help="Repeat it; by default 0.")] = None,
+    queries: Annotated[list[str] | None, typer.Option(help="Repeat it: dataset (by default), alike.")] = None,
+    web_sentences: Annotated[list[int] | None, typer.Option(help="Repeat it; by default 0, which shows all.")] = None,
+    web_junk: Annotated[list[float] | None, typer.Option(help="Repeat it; by default 0.")] = None,
     split: Annotated[bool | None, typer.Option("--split/--whole", help="As for `prefrag evaluate`.")] = None,
     processes: Annotated[int, typer.Option(help="Evaluations made at the same time.")] = 2,
     concurrency: Annotated[int, typer.Option(help="Questions of one evaluation at the same time.")] = 4,
@@ -253,6 +311,13 @@ def main(
         "distraction": distraction or [0.0, 0.02],
         "seed": seed or [0],
         "split": [split],
+        "source_choice": source_choice or ["drawn"],
+        "yes_no": yes_no or ["one"],
+        "answer_error": answer_error or [0.0],
+        "memory": memory or [0.0],
+        "queries": queries or ["dataset"],
+        "web_sentences": web_sentences or [0],
+        "web_junk": web_junk or [0.0],
     }
     wanted = list(combine_cells(find_dataset_folders(datasets, questions), pipelines, questions, settings))
     print_table(evaluate_all(wanted, output, processes=processes, concurrency=concurrency), table)

@@ -54,12 +54,21 @@ class TestEvaluate:
             json.dumps({"id": "q", "question": "What is in box 0?", "answers": ["Thing 0"], "supporting_ids": ["p0"]})
         )
         settings = ("--questions", dev, "--corpus", corpus, "--llm", "simulated", "--judge-error", 0.2, "--seed", 3)
+        policy = ("--source-choice", "last", "--yes-no", "half", "--queries", "alike", "--memory", 0.1)
+        noise = ("--web-sentences", 2, "--web-junk", 0.2, "--answer-error", 0.3, "--pipeline", "react")
 
-        result = prefrag("evaluate", *settings, "--output", output)
+        result = prefrag("evaluate", *settings, *policy, *noise, "--output", output)
 
         assert result.exit_code == 0, result.output
         assert "the corpus split between the sources, the simulated reader, no language model" in result.stdout
+        assert (
+            "its policy: where the model names the source it names the last one first; half of the gold passages, at "
+            "most five, are enough for yes or no; queries of one kind on every dataset; judge error 0.2; "
+            "answer error 0.3; memory 0.1; seed 3"
+        ) in result.stdout
+        assert "its web: the first 2 sentences of each passage, 20% junk" in result.stdout
         config = json.loads((output / "config.json").read_text())
+        assert (config["llm"]["source_choice"], config["llm"]["memory"], config["web_junk"]) == ("last", 0.1, 0.2)
         assert (config["llm"]["judge_error"], config["llm"]["seed"], config["split"]) == (0.2, 3, True)
 
     def test_a_second_call_with_other_settings_ends_with_2(self, tmp_path: Path, file: Path, output: Path):

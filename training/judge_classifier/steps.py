@@ -21,7 +21,7 @@ from prefrag.components.text.term_statistics import passage_text
 from prefrag.evaluation.datasets.jsonl import SPLIT
 from prefrag.evaluation.question import Question
 from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage, fold_words
-from prefrag.evaluation.simulated_reader.policy import queries
+from prefrag.evaluation.simulated_reader.queries import queries
 from prefrag.training.judge_classifier.remembered_terms import RememberedTerms
 
 # The weights with which a corpus without a field `source` is divided between the sources.

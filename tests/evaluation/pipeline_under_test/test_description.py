@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from prefrag.evaluation.pipeline_under_test.description import describe_noise, varies_with
+from prefrag.evaluation.simulated_reader.policy import Policy
 from prefrag.pipelines.loading import find, read_block
 from prefrag.pipelines.replacing import replace_parts
 from tests.evaluation.pipeline_under_test.lighthouse import SERVER, setup
@@ -31,7 +34,9 @@ def test_a_simulated_reader_that_the_pipeline_names_itself_is_described_as_one(c
 
     assert config["simulated"]
     assert config["llm"] == {
-        **{"kind": "simulated", "judge_error": 0.2, "reflection_error": 0.0, "distraction": 0.0, "seed": 3}
+        "kind": "simulated",
+        **asdict(Policy(judge_error=0.2, seed=3)),
+        **dict.fromkeys(["source_choice", "queries"]),
     }
 
 
@@ -138,5 +143,33 @@ def test_name_their_retriever(corpus: Path):
     assert retrievers == {"prefrag": "bm25", "prefrag_dense": "dense", "prefrag_hybrid": "hybrid"}
     assert setup("vanilla_web").config["retriever"] == "web"
     assert setup("vanilla_web", corpus=corpus).config["retriever"] == "bm25"
+    assert setup("vanilla_web", corpus=corpus, web_sentences=2).config["retriever"] == "bm25"
     assert setup("dr_rag_linked").config["retriever"] == "linked"
     assert setup("no_retrieval").config["retriever"] is None
+
+
+def test_only_the_settings_that_a_pipeline_has_a_use_for_are_recorded(corpus: Path, dev: Path):
+    web = ["web_junk", "web_sentences"]
+    expected = {
+        "prefrag": ["judge_error", "queries", *web],
+        "mspr": ["judge_error", "queries", "source_choice", *web],
+        "react": ["queries", "source_choice", *web],
+        "vanilla_mix": web,
+        "vanilla_local": [],
+        "dr_rag_qdc": [],
+    }
+    for name, settings in expected.items():
+        config = setup(name, dev, corpus=corpus, llm="simulated", web_junk=0.2).config
+        recorded = {**config, **config["llm"]}
+        assert varies_with(read_block(find(name)), config["llm"]) == settings
+        assert {key for key in ("queries", "source_choice", *web) if recorded[key] is None} == {
+            *("queries", "source_choice", *web)
+        } - set(settings)
+
+
+def test_the_noise_of_the_web_is_described(corpus: Path):
+    config = setup(corpus=corpus, web_sentences=2, web_junk=0.2, **SERVER).config
+
+    assert (config["web_sentences"], config["web_junk"]) == (2, 0.2)
+    assert describe_noise(config) == "the first 2 sentences of each passage, 20% junk"
+    assert describe_noise(setup(corpus=corpus, **SERVER).config) == describe_noise({}) == ""

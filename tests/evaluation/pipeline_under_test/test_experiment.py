@@ -25,6 +25,12 @@ class TestSettings:
             ({"llm": "ftp://x"}, "llm is 'ftp://x'"),
             ({"llm": "reader", "model": "m"}, "A model is named, but llm is reader"),
             ({"judge_error": 0.1}, "Only the simulated reader errs by rate"),
+            ({"source_choice": "first"}, "Only the simulated reader errs by rate and has a policy"),
+            ({"llm": "simulated", "yes_no": "two"}, "yes_no is 'two': set it to one or half or all"),
+            ({"web_junk": 0.2}, "Only a corpus in place of the web can be made noisy"),
+            ({"web_sentences": 2, "corpus": "c.jsonl", "web": "ddgs"}, "Only a corpus in place of the web"),
+            ({"web_junk": 2, "corpus": "c.jsonl"}, "web_junk is 2: set it between 0 and 1"),
+            ({"web_sentences": -1, "corpus": "c.jsonl"}, "web_sentences is -1"),
             ({"top_k": 0}, "top_k is 0"),
         ],
     )

@@ -95,14 +95,22 @@ class TestCorpora:
 class TestModel:
     def test_the_simulated_reader_takes_the_place_of_every_model(self, corpus: Path, dev: Path):
         for name in ("prefrag", "mspr", "dr_rag_qdc"):
-            rates = {"judge_error": 0.1, "reflection_error": 0.2, "distraction": 0.3, "seed": 4}
+            rates = {
+                "judge_error": 0.1,
+                "reflection_error": 0.2,
+                "distraction": 0.3,
+                "answer_error": 0.4,
+                "memory": 0.5,
+            }
+            rates |= {"source_choice": "last", "yes_no": "half", "queries": "alike", "seed": 4}
             ready = setup(name, dev, corpus=corpus, llm="simulated", **rates)
 
             assert not blocks(ready.block, "ChatModel")
             readers = blocks(ready.block, "SimulatedReader")
             assert readers
             assert all(reader.items() >= rates.items() for reader in readers)
-            assert ready.config["llm"] == {"kind": "simulated", **rates}
+            without = {"prefrag": ["source_choice"], "dr_rag_qdc": ["source_choice", "queries"]}.get(name, [])
+            assert ready.config["llm"] == {"kind": "simulated", **rates, **dict.fromkeys(without)}
             assert ready.config["simulated"]
             with ready.environment():
                 assert isinstance(ready.build().get_component("reasoner").chat_generator, SimulatedReader)

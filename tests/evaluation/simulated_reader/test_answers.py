@@ -16,6 +16,7 @@ from prefrag.evaluation.datasets import load_questions
 from prefrag.evaluation.metrics import score
 from prefrag.evaluation.question import Question
 from prefrag.evaluation.simulated_reader import SimulatedReader
+from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Shown, YesNo
 from prefrag.evaluation.simulated_reader.policy import is_right, wrong_answer
 from tests.benchmark_data import DATA, DATASETS, with_data
 from tests.evaluation.simulated_reader.trees_and_towns import (
@@ -30,6 +31,8 @@ from tests.evaluation.simulated_reader.trees_and_towns import (
     read_step,
     state,
 )
+
+RULES: tuple[YesNo, ...] = ("one", "half", "all")
 
 
 class TestWhatItAnswers:
@@ -90,6 +93,25 @@ class TestWhatItAnswers:
         assert all(read_step(reader(distraction=1.0, seed=seed), held).answer == "trees" for seed in range(20))
         assert read_step(reader(distraction=1.0), noisy).answer != "trees"
 
+    def test_answers_are_wrong_although_enough_was_shown_at_the_rate_that_is_set(self, reader):
+        held = state(BARE, ["p5", "p6"])
+        right = [read_step(reader(answer_error=0.3, seed=seed), held).answer == "trees" for seed in range(200)]
+
+        assert sum(right) / len(right) == pytest.approx(0.7, abs=0.08)
+        for seed, was_right in enumerate(right):
+            again = state(BARE, ["p5"], ["p6", "p1"], ["p5", "p6"])
+            assert (read_step(reader(answer_error=0.3, seed=seed), again).answer == "trees") is was_right
+
+    def test_a_remembered_answer_is_right_whatever_is_shown_and_comes_at_once(self, reader):
+        settings = {"memory": 0.4, "distraction": 1.0, "answer_error": 1.0}
+        steps = [read_step(reader(seed=seed, **settings), state(BARE, ["p1"])) for seed in range(200)]
+        remembered = [step.action is Action.ANSWER for step in steps]
+
+        assert sum(remembered) / len(remembered) == pytest.approx(0.4, abs=0.08)
+        assert {step.answer for step in steps if step.action is Action.ANSWER} == {"trees"}
+        forced = [read_step(reader(seed=s, **settings), state(BARE), must_answer=True).answer for s in range(200)]
+        assert [answer == "trees" for answer in forced] == remembered
+
     @pytest.mark.parametrize("form", FORMATS)
     def test_an_irrelevant_passage_counts_wherever_it_stands_in_every_format(self, reader, form: str):
         for shown in ((["p5", "p1"], ["p2"]), (["p1", "p5"], ["p2"]), (["p1"], ["p5", "p2"]), (["p1"], ["p2", "p5"])):
@@ -136,6 +158,27 @@ class TestWhatItAnswers:
             Question("q", "Is it?", (answer,)), {"answer": wrong_answer(Question("q", "?", (answer,)), seed)}
         )
         assert [name for name, value in scores.items() if value] == ["answered"]
+
+    @given(many=st.integers(1, 14), shown=st.integers(0, 14), answer=st.sampled_from(["yes", "No", "Corvo"]))
+    def test_what_is_enough_for_all_is_enough_for_half_and_that_for_one(self, many: int, shown: int, answer: str):
+        ids = tuple(f"p{number}" for number in range(many))
+        item = Question("q", "Is it?", (answer,), supporting_ids=ids)
+        seen = Shown(dict.fromkeys(ids[:shown], ""), 0)
+
+        one, half, every = (GoldQuestion(item, (), yes_no=rule).is_enough(seen) for rule in RULES)
+
+        assert one >= half >= every
+        if item.is_yes_no:
+            assert (one, half) == (shown >= 1, min(shown, many) >= min(5, (many + 1) // 2))
+        else:
+            assert one == half == every
+        assert every == (shown >= many)
+
+    def test_yes_or_no_is_answered_when_the_rule_is_met(self, reader):
+        assert read_step(reader(yes_no="half"), state(YES, ["p6"])).answer == "yes"
+        assert read_step(reader(yes_no="all"), state(YES, ["p6"])).action is Action.SEARCH
+        assert read_step(reader(yes_no="all"), state(YES, ["p6"]), must_answer=True).answer == "no"
+        assert read_step(reader(yes_no="all"), state(YES, ["p6"], ["p5"])).answer == "yes"
 
     @with_data
     @pytest.mark.parametrize("dataset", DATASETS)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from prefrag.components.agent.reasoner import Reasoner
 from prefrag.components.state.state import Action
-from prefrag.evaluation.simulated_reader.gold import load_gold
-from prefrag.evaluation.simulated_reader.policy import queries
+from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage, load_gold
+from prefrag.evaluation.simulated_reader.queries import queries
 from tests.benchmark_data import DATA, DATASETS, with_data
 from tests.evaluation.simulated_reader.trees_and_towns import (
     BARE,
     FACTS,
     HOPS,
+    PASSAGES,
     TWO_TOOLS,
     bare,
     next_queries,
+    question,
     read_step,
     state,
 )
@@ -62,30 +69,104 @@ class TestWhatItAsks:
 
     @pytest.mark.parametrize("form", ["text", "json", "tools", "tags"])
     def test_each_query_goes_to_the_first_source_and_then_to_the_next(self, reader, form: str):
-        item = next_queries(reader(), state(HOPS, max_steps=9), 3, reply_format=form, tools=TWO_TOOLS)
+        first = reader(source_choice="first")
+        item = next_queries(first, state(HOPS, max_steps=9), 3, reply_format=form, tools=TWO_TOOLS)
 
         assert [tool for tool, _ in item] == ["Search_Local", "Search_Web", "Search_Local"]
         assert item[0][1] == item[1][1] == "Aurora built by"
         assert item[2][1] != item[0][1]
 
     def test_a_new_sub_question_begins_at_the_first_source_again(self, reader):
-        step = read_step(reader(), state(HOPS, ["p1"]), tools=TWO_TOOLS)
+        step = read_step(reader(source_choice="first"), state(HOPS, ["p1"]), tools=TWO_TOOLS)
         assert (step.named_source, step.query) == ("local", "Where stands Borealis ?")
 
     @with_data
+    @pytest.mark.parametrize("kind", ["dataset", "alike"])
     @pytest.mark.parametrize("split", ["train", "dev"])
     @pytest.mark.parametrize("dataset", DATASETS)
-    def test_no_query_of_a_benchmark_names_what_has_not_been_read(self, dataset: str, split: str):
+    def test_no_query_of_a_benchmark_names_what_has_not_been_read(self, dataset: str, split: str, kind: Any):
         gold = load_gold([str(DATA / dataset / f"{split}.jsonl")], [str(DATA / dataset / "corpus.jsonl")])
         for item in gold.values():
             secrets = [passage.title for passage in item.passages]
             secrets += [] if item.question.is_yes_no else item.question.answers
-            secrets += [hop.answer for hop in item.question.decomposition]
+            if kind == "dataset":
+                secrets += [hop.answer for hop in item.question.decomposition]
             for number in range(min(4, len(item.passages))):
                 read = item.passages[:number]
                 seen = " ".join(f"{passage.title} {passage.text}" for passage in read)
                 known = bare(f"{item.question.question} {seen}")
                 hidden = [bare(secret) for secret in secrets if bare(secret) not in known]
-                offered = list(queries(item, {passage.id for passage in read}, seen))
+                offered = list(queries(item, {passage.id for passage in read}, seen, kind))
                 assert offered, item.question
                 assert [(query, secret) for query in offered for secret in hidden if secret in bare(query)] == []
+
+
+class TestWhichSource:
+    def named(self, reader, at, **settings: Any) -> list[str]:
+        return [tool for tool, _ in next_queries(reader, at, 4, tools=settings.pop("tools", TWO_TOOLS), **settings)]
+
+    def test_the_last_one_is_the_first_of_the_tools_turned_around(self, reader):
+        at = state(HOPS, max_steps=9)
+        turned = self.named(reader(source_choice="first"), at, tools=TWO_TOOLS[::-1])
+
+        assert self.named(reader(source_choice="last"), at) == turned
+        assert turned[:2] == ["Search_Web", "Search_Local"]
+
+    def test_a_drawn_one_is_the_same_in_whatever_order_the_tools_are_offered(self, reader):
+        at = state(HOPS, max_steps=9)
+        for seed in range(10):
+            drawn = reader(seed=seed)
+            assert self.named(drawn, at) == self.named(drawn, at, tools=TWO_TOOLS[::-1])
+
+    def test_a_drawn_one_is_drawn_at_every_step_of_every_question_by_the_seed(self, reader):
+        first = [self.named(reader(seed=seed), state(HOPS, max_steps=9))[0] for seed in range(60)]
+        later = [read_step(reader(seed=seed), state(HOPS, ["p1"]), tools=TWO_TOOLS).tool for seed in range(60)]
+
+        assert 15 < first.count("Search_Web") < 45
+        assert 15 < later.count("Search_Web") < 45
+        assert first != later
+
+    def test_after_a_drawn_source_brought_nothing_the_same_query_goes_to_the_other(self, reader):
+        for seed in range(10):
+            (one, query), (other, again), *_ = next_queries(
+                reader(seed=seed), state(HOPS, max_steps=9), 3, tools=TWO_TOOLS
+            )
+            assert {one, other} == {"Search_Local", "Search_Web"}
+            assert query == again == "Aurora built by"
+
+    def test_where_a_step_names_no_source_the_choice_changes_nothing(self, reader):
+        at = state(HOPS, max_steps=9)
+        runs = [next_queries(reader(source_choice=choice), at, 6) for choice in ("drawn", "first", "last")]
+
+        assert runs[0] == runs[1] == runs[2]
+
+
+class TestQueriesOfOneKind:
+    def test_the_question_comes_first_and_then_its_open_words_with_what_has_been_read(self, reader):
+        alike = reader(queries="alike")
+        asked = [query for _, query in next_queries(alike, state(HOPS, ["p1"], max_steps=50), 4)]
+
+        # The passage of the Aurora names the yard, whose own passage is missing.
+        assert asked == [HOPS, "Borealis mayor", "Aurora mayor", "mayor Aurora built"]
+
+    def test_names_in_a_passage_that_are_no_title_are_searched_too(self, files):
+        gold = load_gold([files["questions"]], [files["corpus"]])[BARE]
+        fir = replace(gold.passages[1], text="Firs grow in Old Corvo, where Dora Stern lives.")
+        gold = replace(gold, passages=(gold.passages[0], fir))
+
+        asked = list(queries(gold, {"p6"}, fir.text, "alike"))
+
+        assert asked[1:5] == ["Elm elm", "Fir elm", "Firs elm", "Old Corvo elm"]
+
+    @given(shown=st.sets(st.sampled_from(["p1", "p2", "p3"])))
+    def test_nothing_of_sub_questions_and_facts_is_in_them(self, shown: set[str]):
+        gold = GOLD
+        seen = " ".join(f"{one.title} {one.text}" for one in gold.passages if one.id in shown)
+        bare_question = replace(gold.question, decomposition=(), evidence_triples=())
+
+        without = queries(replace(gold, question=bare_question), shown, seen, "alike")
+
+        assert list(without) == list(queries(gold, shown, seen, "alike"))
+
+
+GOLD = GoldQuestion(question(0), tuple(Passage(*passage) for passage in PASSAGES[:3]))

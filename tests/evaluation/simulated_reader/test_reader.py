@@ -25,7 +25,9 @@ from tests.evaluation.simulated_reader.trees_and_towns import (
 
 class TestAsComponent:
     def test_it_survives_yaml(self, reader):
-        original = reader(judge_error=0.1, reflection_error=0.2, distraction=0.3, seed=4, latency=0.0)
+        rates = {"judge_error": 0.1, "reflection_error": 0.2, "distraction": 0.3, "answer_error": 0.4, "memory": 0.5}
+        choices = {"source_choice": "last", "yes_no": "half", "queries": "alike"}
+        original = reader(**rates, **choices, seed=4, latency=0.0, web_sentences=2)
         data = component_to_dict(original, "reader")
         again = component_from_dict(SimulatedReader, json.loads(json.dumps(data)), "reader")
 
@@ -40,9 +42,21 @@ class TestAsComponent:
 
     @pytest.mark.parametrize(
         "settings",
-        [{"judge_error": 1.1}, {"reflection_error": -0.1}, {"distraction": 2}, {"latency": -1}, {"context_window": 0}],
+        [
+            {"judge_error": 1.1},
+            {"reflection_error": -0.1},
+            {"distraction": 2},
+            {"answer_error": 1.5},
+            {"memory": -1},
+            {"source_choice": "second"},
+            {"yes_no": "two"},
+            {"queries": "none"},
+            {"web_sentences": -1},
+            {"latency": -1},
+            {"context_window": 0},
+        ],
     )
-    def test_a_number_out_of_range_is_refused(self, reader, settings: dict[str, Any]):
+    def test_a_setting_out_of_range_is_refused(self, reader, settings: dict[str, Any]):
         with pytest.raises(ValueError, match=next(iter(settings))):
             reader(**settings)
 

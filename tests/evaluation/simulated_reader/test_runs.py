@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -150,7 +151,7 @@ def test_prefrag_finds_what_the_preferred_source_lacks_hop_by_hop(build: Build):
 
 @pytest.mark.parametrize("name", ["react", "mspr", "prefrag_without_preference", "prefrag_direct"])
 def test_where_the_model_names_the_source_it_goes_to_the_other_when_the_first_brought_nothing(build: Build, name: str):
-    result = pipelines.ask(QUESTIONS[1]["question"], build(name), top_k=1)
+    result = pipelines.ask(QUESTIONS[1]["question"], build(name, source_choice="first"), top_k=1)
 
     assert [(step["query"], *step["searched"]) for step in result["steps"] if step["action"] == "search"] == [
         ("Aurora builder", "local"),
@@ -158,6 +159,45 @@ def test_where_the_model_names_the_source_it_goes_to_the_other_when_the_first_br
         ("Borealis place", "web"),
     ]
     assert result["answer"] == "Corvo"
+
+
+@pytest.mark.parametrize("name", ["react", "prefrag_without_preference", "prefrag_direct", "mspr"])
+def test_a_drawn_source_does_not_depend_on_the_order_of_the_tools_in_the_yaml(build: Build, name: str):
+    tools = read_block(find(name))["components"]["reasoner"]["init_parameters"]["tools"]
+    turned = {f"{part}.tools": tools[::-1] for part in ("reasoner", "forced")}
+    for seed in range(3):
+        one, other = build(name, seed=seed), build(name, turned, seed=seed)
+        for question in QUESTIONS:
+            asked = question["question"]
+            assert everything(pipelines.ask(asked, one, top_k=1)) == everything(pipelines.ask(asked, other, top_k=1))
+
+
+@pytest.mark.parametrize("name", ["prefrag", "react_mix", "dr_rag_qdc", "vanilla_mix"])
+def test_a_method_whose_model_names_no_source_is_the_same_whatever_the_choice(build: Build, name: str):
+    asked = QUESTIONS[0]["question"]
+    one, *others = (
+        everything(pipelines.ask(asked, build(name, source_choice=choice), top_k=1))
+        for choice in ("drawn", "first", "last")
+    )
+    assert others == [one, one]
+
+
+def test_mspr_is_steered_for_the_first_search_and_after_one_that_brought_nothing_whatever_is_drawn(build: Build):
+    for seed in range(6):
+        result = pipelines.ask(QUESTIONS[1]["question"], build("mspr", seed=seed), top_k=1)
+        steps = [step for step in result["steps"] if step["action"] == "search"]
+        assert steps[0]["searched"] == ["local"]
+        for before, after in itertools.pairwise(steps):
+            if before["verdict"] and not before["verdict"]["status"]:
+                assert after["searched"] == ["web"]
+
+
+def test_a_question_that_is_remembered_is_answered_without_a_search(build: Build):
+    result = pipelines.ask(QUESTIONS[0]["question"], build("prefrag", memory=1.0))
+    assert (result["answer"], result["counts"]["total"]) == ("Dora Stern", 0)
+
+    once = pipelines.ask(QUESTIONS[0]["question"], build("vanilla_local", memory=1.0), top_k=1)
+    assert (once["answer"], once["counts"]["total"]) == ("Dora Stern", 1)
 
 
 def test_three_sources_are_played(build: Build):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,6 +37,75 @@ def test_of_the_judges_those_that_may_ask_the_model_are_tried_with_errors(tmp_pa
     assert {name for name, errors in tried.items() if len(errors) == 2} == asking
 
 
+def cells(pipeline: str, dataset: Path = Path("musique"), **settings: list[Any]) -> list[dict[str, Any]]:
+    """The settings of each evaluation that is made."""
+    made = combine_cells([dataset], [pipeline], "dev", {"top_k": [5], **settings})
+    return [{name: getattr(cell.experiment, name) for name in settings} for cell in made]
+
+
+CHOICES: dict[str, list[Any]] = {"source_choice": ["drawn", "first", "last"]}
+NOISE: dict[str, list[Any]] = {"web_sentences": [0, 2], "web_junk": [0.0, 0.2]}
+
+
+@pytest.mark.parametrize("name", ["react", "prefrag_without_preference", "prefrag_direct", "mspr"])
+def test_the_choice_of_a_source_is_tried_where_the_model_names_one(name: str):
+    assert len(cells(name, **CHOICES)) == 3
+
+
+@pytest.mark.parametrize("name", ["prefrag", "react_mix", "dr_rag_qdc", "vanilla_mix", "no_retrieval"])
+def test_the_choice_of_a_source_is_not_tried_where_the_model_names_none(name: str):
+    assert cells(name, **CHOICES) == [{"source_choice": "drawn"}]
+
+
+def test_a_noisy_web_is_tried_where_the_web_is_searched():
+    assert len(cells("prefrag", **NOISE)) == len(cells("vanilla_web", **NOISE)) == 4
+    assert cells("vanilla_local", **NOISE) == cells("dr_rag_qdc", **NOISE) == [{"web_sentences": 0, "web_junk": 0.0}]
+
+
+def test_queries_are_varied_where_a_model_writes_them():
+    kinds: dict[str, list[Any]] = {"queries": ["dataset", "alike"]}
+    assert len(cells("prefrag", **kinds)) == len(cells("react", **kinds)) == 2
+    assert len(cells("vanilla_mix", **kinds)) == len(cells("dr_rag_qdc", **kinds)) == 1
+
+
+def test_rules_for_yes_or_no_are_tried_where_questions_have_more_than_one_passage_to_need(tmp_path: Path):
+    def tried(answer: str, *passages: str) -> int:
+        record = {"id": "q", "question": "Is it?", "answers": [answer], "supporting_ids": passages}
+        (tmp_path / "dev.jsonl").write_text(json.dumps(record))
+        return len(cells("prefrag", tmp_path, yes_no=["one", "half", "all"]))
+
+    assert tried("yes", "p1", "p2") == 3
+    assert tried("yes", "p1") == tried("Corvo", "p1", "p2") == 1
+
+
+def test_seeds_are_repeated_only_where_something_is_drawn():
+    seeds: dict[str, list[Any]] = {"seed": [0, 1, 2]}
+
+    def tried(name: str, **settings: list[Any]) -> list[int]:
+        return [cell["seed"] for cell in cells(name, **seeds, **settings)]
+
+    assert tried("prefrag") == tried("vanilla_mix", judge_error=[0.1]) == tried("vanilla_local", web_junk=[0.2]) == [0]
+    assert tried("prefrag", judge_error=[0.1]) == tried("react") == tried("prefrag", web_junk=[0.2]) == [0, 1, 2]
+    assert tried("react", source_choice=["first"]) == [0]
+    assert tried("prefrag", distraction=[0.0, 0.02]) == [0, 0, 1, 2]
+    assert tried("prefrag", memory=[0.1]) == tried("prefrag", answer_error=[0.1]) == [0, 1, 2]
+
+
+def test_the_table_has_a_column_for_each_setting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    experiment = Experiment(
+        llm=SIMULATED, top_k=5, seed=0, source_choice="last", yes_no="half", memory=0.1, queries="alike"
+    )
+    done = {
+        Cell(name, tmp_path, "dev", experiment): summarise([prediction("a", True)]) for name in ("react", "dr_rag_qdc")
+    }
+    print_table(done, tmp_path / "t.csv")
+
+    row, without = csv.DictReader((tmp_path / "t.csv").open(encoding="utf-8"))
+    named = ("source choice", "yes/no", "answer error", "memory", "queries", "web sentences", "web junk")
+    assert [row[name] for name in named] == ["last", "half", "0.0", "0.1", "alike", "0", "0.0"]
+    assert [without[name] for name in named] == ["-", "half", "0.0", "0.1", "-", "-", "-"]
+
+
 def test_the_table_counts_the_failed_questions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     experiment = Experiment(llm=SIMULATED, top_k=5, seed=0)
     whole, broken = (Cell("prefrag", tmp_path / name, "dev", experiment) for name in ("whole", "broken"))
@@ -62,3 +133,6 @@ def test_every_combination_is_one_evaluation_in_a_folder_of_its_own():
     assert len({cell.folder for cell in made}) == len(made) == 8
     assert made[0].folder == "musique-train/react/k3-judge0-distraction0-seed0-whole"
     assert made[0].experiment.corpus == Path("musique/corpus.jsonl")
+
+    one, other = combine_cells([Path("musique")], ["react"], "dev", {"top_k": [5], "source_choice": ["drawn", "last"]})
+    assert other.folder == f"{one.folder}-sourcechoicelast"

@@ -1,0 +1,155 @@
+"""The web of an evaluation with snippets and junk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+from haystack import Document, component, default_to_dict
+from haystack.core.serialization import component_to_dict
+
+from prefrag.components.sources.web_retriever import WebRetriever
+from prefrag.components.text.term_statistics import passage_text, words
+from prefrag.evaluation.datasets import load_questions, read_passages
+from prefrag.evaluation.datasets.jsonl import SPLIT
+from prefrag.evaluation.simulated_reader.policy import draw
+from prefrag.evaluation.snippets import cut_to_sentences
+
+# The passages of a corpus that junk is drawn from: enough for variety, few enough for any memory.
+_POOL = 2_000
+_TRIES = 50
+
+
+@component
+class NoisyWeb:
+    """Show what stands in for the web as a search engine does: snippets instead of passages, and junk between them.
+
+    Each place of a result list is junk with the chance that is set; what was found moves down, and the last of it falls
+    off the list. Junk are passages of the same corpus that are gold for no question and share no word of four letters
+    or more with the query. All is drawn from the seed, the query and the place, so that the same query gets the same
+    results at any time, whatever was searched before.
+    """
+
+    def __init__(
+        self,
+        web: WebRetriever,
+        sentences: int = 0,
+        junk: float = 0.0,
+        corpus: str | None = None,
+        questions: str | None = None,
+        format: str = "auto",
+        seed: int = 0,
+    ):
+        """Set the noise; the files are read when the retriever warms up.
+
+        :param web: What searches the index in place of the web.
+        :param sentences: The sentences of each passage that are shown; 0 shows all.
+        :param junk: The share of junk, 0 to 1.
+        :param corpus: The file of the passages that junk is drawn from.
+        :param questions: The file of the questions, whose gold passages are no junk.
+        :param format: The form of the questions, see :func:`prefrag.evaluation.datasets.load_questions`.
+        :param seed: Of all draws.
+        :raises ValueError: When there is to be junk without a corpus.
+        """
+        if junk and corpus is None:
+            raise ValueError("Junk is drawn from a corpus: give one.")
+        self.web = web
+        self.sentences = sentences
+        self.junk = junk
+        self.corpus = corpus
+        self.questions = questions
+        self.format = format
+        self.seed = seed
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the retriever.
+
+        :returns: Its parameters as plain values.
+        """
+        return default_to_dict(
+            self,
+            web=component_to_dict(self.web, "web"),
+            sentences=self.sentences,
+            junk=self.junk,
+            corpus=self.corpus,
+            questions=self.questions,
+            format=self.format,
+            seed=self.seed,
+        )
+
+    @property
+    def stays_local(self) -> bool:
+        """Whether an index stands in for the web, so that queries stay local."""
+        return self.web.stays_local
+
+    @property
+    def provider(self) -> str:
+        """The name of what is searched, for the trace."""
+        return f"noisy {self.web.provider}"
+
+    def warm_up(self) -> None:
+        """Warm up the retriever, and read the passages that junk is drawn from."""
+        self.web.warm_up()
+        self._pool()
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str, top_k: int = 10) -> dict[str, list[Document]]:
+        """Search, and add the noise.
+
+        :param query: The query.
+        :param top_k: The number of results to return.
+        :returns: ``documents``, best first.
+        """
+        return {"documents": self._add_noise(query, self.web.run(query, top_k)["documents"])}
+
+    @component.output_types(documents=list[Document])
+    async def run_async(self, query: str, top_k: int = 10) -> dict[str, list[Document]]:
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param query: The query.
+        :param top_k: The number of results to return.
+        :returns: ``documents``, best first.
+        """
+        return {"documents": self._add_noise(query, (await self.web.run_async(query, top_k))["documents"])}
+
+    def _pool(self) -> Sequence[Document]:
+        return _read_pool(self.corpus, self.questions, self.format) if self.junk and self.corpus is not None else ()
+
+    def _add_noise(self, query: str, found: list[Document]) -> list[Document]:
+        shown = self._mix(query, found)
+        return [replace(one, content=cut_to_sentences(one.content or "", self.sentences)) for one in shown]
+
+    def _mix(self, query: str, found: list[Document]) -> Iterator[Document]:
+        """Yield as many documents as were found, some of them junk."""
+        left, used = iter(found), {document.id for document in found}
+        asked = set(words(query))
+        for place, displaced in enumerate(found):
+            is_junk = draw(self.seed, "web junk", query, place) < self.junk
+            junk = self._draw_junk(query, asked, place, used) if is_junk else None
+            if junk is None:
+                yield next(left)
+            else:
+                used.add(junk.id)
+                # Lists are merged by score in some pipelines.
+                yield replace(junk, score=displaced.score)
+
+    def _draw_junk(self, query: str, asked: set[str], place: int, used: set[str]) -> Document | None:
+        pool = self._pool()
+        for attempt in range(_TRIES if pool else 0):
+            passage = pool[int(draw(self.seed, "web passage", query, place, attempt) * len(pool))]
+            if passage.id not in used and asked.isdisjoint(words(passage_text(passage))):
+                return passage
+        return None
+
+
+@lru_cache(maxsize=4)
+def _read_pool(corpus: str, questions: str | None, format: str) -> tuple[Document, ...]:
+    """Read the first passages of a corpus that a web may hold and that are gold for no question."""
+    read = () if questions is None else load_questions(questions, format=format)
+    gold = {passage for question in read for passage in question.supporting_ids}
+    passages = read_passages(corpus)
+    others = (one for one in passages if one.id not in gold and one.meta.get(SPLIT) != "local")
+    return tuple(islice(others, _POOL))

@@ -1,0 +1,143 @@
+"""The queries of the simulated reader."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from itertools import dropwhile, groupby
+
+from prefrag.components.agent.reply_formats.fields import plain_query
+from prefrag.evaluation.question import Question
+from prefrag.evaluation.simulated_reader.gold import GoldQuestion, find_about, fold_words
+from prefrag.evaluation.simulated_reader.policy import Queries
+
+_REFERENCE = re.compile(r"#(\d+)")
+# A word, or a sign, which ends a name.
+_TOKEN = re.compile(r"[\w'\u2019-]+|[^\w\s]")
+# Words that a search engine ignores.
+_SMALL_WORDS = frozenset(
+    (
+        *("a", "an", "and", "are", "as", "at", "be", "been", "by", "did", "do", "does", "for", "from", "had", "has"),
+        *("have", "how", "in", "is", "it", "its", "many", "much", "of", "on", "or", "that", "the", "their", "there"),
+        *("these", "this", "to", "was", "were", "what", "when", "where", "which", "who", "whom", "whose", "why"),
+    )
+)
+
+
+def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries = "dataset") -> Iterator[str]:
+    """Yield the possible next queries, best first, without gold titles and answers that have not been shown.
+
+    Those of the dataset: the sub-questions or facts whose passages are missing and whose names are known, then the same
+    in other words, then the question with the title of a shown gold passage, the question, titles that were mentioned,
+    and the words of the question.
+
+    Those that are alike on every dataset use nothing but the question and what has been read: the question; then its
+    words that no shown gold passage holds, each time with one name: the titles of missing passages that were mentioned,
+    the titles of the shown gold passages, the names in them; then the words of the question.
+
+    :param gold: The question.
+    :param shown: The gold passages that have been shown.
+    :param seen: All text that has been shown.
+    :param kind: ``dataset`` or ``alike``.
+    :returns: The queries.
+    """
+    question = gold.question
+    known = fold_words(f"{question.question} {seen}")
+    possible = _alike_queries if kind == "alike" else _open_queries
+    secrets = _secrets(gold, known, kind)
+    offered = set()
+    for open_query in possible(gold, shown, known):
+        query = plain_query(open_query)
+        words = fold_words(query)
+        if not words.strip() or words in offered or any(secret in words for secret in secrets):
+            continue
+        offered.add(words)
+        yield query
+
+
+def _secrets(gold: GoldQuestion, known: str, kind: Queries) -> set[str]:
+    """Return the words of each gold title and answer, and of what the queries are made of, that was not read."""
+    question = gold.question
+    names = [passage.title for passage in gold.passages]
+    names += () if question.is_yes_no else question.answers
+    if kind == "dataset":
+        names += (hop.answer for hop in question.decomposition)
+        names += (end for subject, _, value in question.evidence_triples for end in (subject, value))
+    secrets = {fold_words(name) for name in names} - {fold_words("")}
+    question_words = fold_words(question.question)
+    return {secret for secret in secrets if secret not in question_words and secret not in known}
+
+
+def _open_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[str]:
+    question = gold.question.question
+    aims = [*_hops(gold.question, shown), *_facts(gold, shown, known)]
+    yield from aims
+    for aim in aims:
+        yield keywords(aim)
+        yield f"{aim} {question}"
+    yield from (f"{question} {passage.title}" for passage in gold.passages if passage.id in shown)
+    yield question
+    yield from (passage.title for passage in gold.passages if passage.id not in shown)
+    yield from _word_queries(question)
+
+
+def _alike_queries(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[str]:
+    question = gold.question.question
+    read = [passage for passage in gold.passages if passage.id in shown]
+    missing = [passage for passage in gold.passages if passage.id not in shown]
+    covered = fold_words(" ".join(f"{passage.title} {passage.text}" for passage in read))
+    still_open = " ".join(word for word in keywords(question).split() if fold_words(word) not in covered)
+    mentioned = [passage.title for passage in missing if fold_words(passage.title) in known]
+    names = [name for passage in read for name in _names(passage.text)]
+    # Only a part of a passage may have been shown.
+    unasked = [name for name in names if fold_words(name) in known and fold_words(name) not in fold_words(question)]
+    yield question
+    for name in dict.fromkeys([*mentioned, *(passage.title for passage in read), *unasked]):
+        yield f"{name} {still_open}"
+    yield from _word_queries(question)
+
+
+def _word_queries(question: str) -> Iterator[str]:
+    """Yield the words of the question, and each half of them."""
+    words = keywords(question).split()
+    yield " ".join(words)
+    yield " ".join(words[: len(words) // 2])
+    yield " ".join(words[len(words) // 2 :])
+
+
+def _names(text: str) -> Iterator[str]:
+    """Yield each run of capitalised words, without small words at its beginning."""
+    for is_name, tokens in groupby(_TOKEN.findall(text), key=lambda token: token[0].isupper()):
+        name = " ".join(dropwhile(lambda token: token.lower() in _SMALL_WORDS, tokens)) if is_name else ""
+        if name:
+            yield name
+
+
+def _hops(question: Question, shown: Collection[str]) -> Iterator[str]:
+    """Yield the open sub-questions, earliest first, without those that need an unknown answer."""
+    answers = {
+        str(number): hop.answer
+        for number, hop in enumerate(question.decomposition, start=1)
+        if hop.supporting_id in shown
+    }
+    for hop in question.decomposition:
+        if hop.supporting_id not in shown and set(_REFERENCE.findall(hop.question)) <= set(answers):
+            yield _REFERENCE.sub(lambda match: answers[match[1]], hop.question).replace(" >> ", " ")
+
+
+def _facts(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[str]:
+    """Yield the open facts whose subject is known, as "subject relation"."""
+    for subject, relation, value in gold.question.evidence_triples:
+        passage = find_about(subject, gold.passages)
+        is_open = passage.id not in shown if passage else fold_words(value) not in known
+        if is_open and fold_words(subject) in known:
+            yield f"{subject} {relation}"
+
+
+def keywords(text: str) -> str:
+    """Drop from a text what a search engine ignores.
+
+    :param text: The text, such as a question.
+    :returns: Its other words.
+    """
+    return " ".join(word for word in re.findall(r"\w+", text) if word.lower() not in _SMALL_WORDS)
