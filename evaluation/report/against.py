@@ -123,15 +123,15 @@ def compare_one_change(settings: Settings, known: Sequence[Against]) -> list[Com
 
 def _explain_left_out(reference: Run, compared: Sequence[Run], every: Sequence[Run]) -> Iterator[str]:
     """Yield a sentence for each reason why runs on the dataset of the reference are not compared with it."""
-    methods = {run.method for run in compared}
+    methods = {run.method: run for run in (*compared, reference)}
     names = {run.name for run in (reference, *compared)}
     reasons: dict[str, tuple[str, ...]] = {}
     further: dict[str, None] = {}
     for run in every:
         if run.dataset != reference.dataset or run.name in names:
             continue
-        obstacles = list_obstacles(reference, run)
-        if run.method in methods or run.method == reference.method:
+        obstacles = list_obstacles(methods.get(run.method, reference), run)
+        if run.method in methods:
             further.update(dict.fromkeys(obstacles))
         elif run.method not in reasons or len(obstacles) < len(reasons[run.method]):
             reasons[run.method] = obstacles

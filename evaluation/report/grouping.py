@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from prefrag.evaluation.report.runs import TOP_K, Run, Value
+from prefrag.evaluation.report.runs import TOP_K, USUAL, Run, Value
 from prefrag.evaluation.report.settings import Setting, describe
 
 Settings = Mapping[Setting, Sequence[Run]]
@@ -27,23 +28,26 @@ def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
 
     :param runs: Runs.
     :returns: The runs of each setting, the one with most runs first, and among equals the most usual one. A run that
-        has no judge or no top-k is with the first setting that it agrees with. So are methods that were all run with
-        one top-k of their own alone, as DR-RAG's k is another number than PrefRAG's.
+        has no use for something, such as a judge's error, is with the first setting that it agrees with. So are methods
+        that were all run with one top-k of their own alone, as DR-RAG's k is another number than PrefRAG's.
     """
     groups: dict[Setting, list[Run]] = {}
     top_ks: dict[str, set[int | None]] = {}
+    values: dict[tuple[str, str], Counter[Value]] = {}
     for run in runs:
-        groups.setdefault(Setting.of(run), []).append(run)
         top_ks.setdefault(run.method, set()).add(run.top_k)
+        for name, value in run.settings.items():
+            values.setdefault((run.model, name), Counter()).update([value] if value is not None else [])
+    for run in runs:
+        groups.setdefault(_complete(run, values), []).append(run)
     largest_first = sorted(groups, key=lambda setting: (-len(groups[setting]), -setting.usual))
     found: dict[Setting, list[Run]] = {}
     for run in runs:
-        own = Setting.of(run)
-        larger = largest_first[: largest_first.index(own)]
-        with_others = [setting for setting in largest_first if setting != own and setting.holds(run)]
+        own = next(setting for setting in largest_first if setting.holds(run))
         if all(len(top_ks[other.method]) == 1 for other in groups[own]):
-            with_others += [setting for setting in larger if setting.put(TOP_K, run.top_k).holds(run)]
-        found.setdefault(with_others[0] if with_others else own, []).append(run)
+            larger = largest_first[: largest_first.index(own)]
+            own = next((setting for setting in larger if setting.put(TOP_K, run.top_k).holds(run)), own)
+        found.setdefault(own, []).append(run)
     shared = frozenset.intersection(*(frozenset(setting.parts) for setting in found))
     several = {describe(TOP_K, run.top_k) for run in runs if run.top_k is not None}
     if len(several) > 1:
@@ -79,3 +83,13 @@ def sort_key(value: Value) -> tuple[float, str]:
     :returns: A key that sorts numbers by size and words by alphabet; None counts as zero.
     """
     return (0.0, value) if isinstance(value, str) else (value or 0.0, "")
+
+
+def _complete(run: Run, values: Mapping[tuple[str, str], Counter[Value]]) -> Setting:
+    """Return the setting of a run, with the usual or most frequent value of what it has no use for."""
+    setting = Setting.of(run)
+    for name, value in setting.values:
+        known = values[run.model, name]
+        if value is None and known:
+            setting = setting.put(name, USUAL[name] if USUAL.get(name) in known else known.most_common(1)[0][0])
+    return setting

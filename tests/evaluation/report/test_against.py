@@ -121,3 +121,13 @@ def test_a_reference_that_names_no_source_is_that_of_every_choice_of_one(tmp_pat
         ("prefrag", "mix"): ("method",),
         ("prefrag", "last"): ("method",),
     }
+
+
+def test_another_choice_of_a_source_is_listed_although_the_reference_names_none(tmp_path: Path) -> None:
+    write_run(tmp_path / "prefrag", predictions(20), llm={**SIMULATED, "source_choice": None})
+    for choice in ("drawn", "last"):
+        write_run(tmp_path / choice, predictions(10), pipeline="react", llm={**SIMULATED, "source_choice": choice})
+
+    main = next(one for one in list_against(tmp_path) if one.main)
+
+    assert main.not_compared == ("Not compared here: runs of the same methods with other source choice.",)
