@@ -183,6 +183,7 @@ _MSPR = Rule(
     },
     (Run(2, 1, 1, 0, 1), Run(3, 1, 1, 1, 2), Run(4, 1, 1, 2, 3), Run(7, 3, 3, 2, 5), Run(6, 2, 2, 2, 4)),
 )
+_RETRIEVALS = {"no_retrieval": (0,), "single_step": (1,), "multi_step": range(1, 9)}
 _CRAG = Rule(
     {
         "one generation (CRAG, algorithm 1)": lambda result: calls(result, "reasoner") == 1,
@@ -204,6 +205,27 @@ _CRAG = Rule(
             if event["kind"] == "strips"
         ),
         **USED,
+    }
+)
+_IRCOT = Rule(
+    {
+        "the question is the first query (IRCoT, 3.1)": lambda result: (
+            result["steps"][0]["query"] == result["question"]
+        ),
+        "at most 8 sentences and a reader (IRCoT, 4)": lambda result: calls(result) <= 9,
+        "a retrieval for the question and each sentence but the last (IRCoT, 3.1)": lambda result: (
+            result["counts"]["total"] == calls(result) - 1
+        ),
+        "at most 15 paragraphs (IRCoT, 4)": lambda result: len(result["documents"]) <= 15,
+    }
+)
+_FLARE = Rule(
+    {
+        "a retrieval for the question and each doubted sentence (FLARE, 3.2)": lambda result: (
+            result["counts"]["total"]
+            == 1 + sum(event["kind"] == "look_ahead" and bool(event["query"]) for event in result["trace"])
+        ),
+        "at most 16 sentences and one forced answer": lambda result: calls(result) <= 17,
     }
 )
 RULES = {
@@ -245,10 +267,26 @@ RULES = {
     "crag": _CRAG,
     "mspr": _MSPR,
     "mspr_linked": _MSPR,
+    "ircot": _IRCOT,
+    "flare": _FLARE,
     "dr_rag_qdc": _DR_RAG,
     "dr_rag_linked": _DR_RAG,
     "dr_rag_cis": _DR_RAG,
     "dr_rag_cfs": _DR_RAG,
+    "adaptive_rag": Rule(
+        {
+            "one class a question, by no model (Adaptive-RAG, 3.2)": lambda result: (
+                sum(event["kind"] == "question_class" for event in result["trace"]) == 1
+                and calls(result) == calls(result, "reasoner")
+            ),
+            "no retrieval, one, or IRCoT's eight at most, by the class (Adaptive-RAG, 3.1)": lambda result: (
+                result["counts"]["total"] in _RETRIEVALS[result["question_class"]["chosen"]]
+            ),
+            "one call, or IRCoT's nine at most (Adaptive-RAG, 3.1)": lambda result: (
+                calls(result) == 1 or (result["question_class"]["chosen"] == "multi_step" and calls(result) <= 9)
+            ),
+        }
+    ),
 }
 
 

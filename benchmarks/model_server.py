@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import re
 import socket
 from collections import Counter
@@ -32,6 +33,7 @@ _TOKEN = re.compile(r"\bQ-\d+\b")
 _QUESTION = re.compile(r"^\W*(?:original |last )?question\W*:[ \t]*(.+)$", re.IGNORECASE | re.MULTILINE)
 _OBSERVED = re.compile(r"^(?:Observation|Passages):", re.MULTILINE)
 _MUST_ANSWER = re.compile(r"No further search is possible|Read the passages and answer")
+_SENTENCES, _NEXT_SENTENCE = "Sentences so far:\n", "Next sentence:"
 _HOPS = ("first", "second", "third", "fourth", "fifth", "sixth")
 _NUMBERED = re.compile(r"^\[(\d+)\] ", re.MULTILINE)
 _TOOLS = re.compile(r"written exactly as (.+)$", re.MULTILINE)
@@ -82,7 +84,8 @@ class MethodsScript:
     What an evaluator has scored is Correct, Incorrect, Ambiguous, Correct, Incorrect.
 
     Of several tools it takes each in turn. Verdicts of a run are True and False in turn. Doubt is an INCORRECT label
-    where the prompt asks for one, or the first review of a reviewer. A prompt that offers no tool is answered.
+    where the prompt asks for one, or the first review of a reviewer. A prompt that offers no tool is answered. In a
+    chain of thought each sentence but the last is a search; the first of its tokens is unlikely.
     """
 
     SEARCHES = (1, 2, 2, 3, len(_HOPS))
@@ -112,6 +115,12 @@ class MethodsScript:
             return json.dumps({"query": f"keywords of {question}"})
         if numbers := _NUMBERED.findall(prompt):
             return json.dumps(dict.fromkeys(numbers, self.RELEVANCE[kind]))
+        if prompt.endswith(_NEXT_SENTENCE):
+            sentences = prompt.rpartition(_SENTENCES)[2].count("\n") - 1
+            # The question is the first search of a chain of thought.
+            if kind < len(self.SEARCHES) - 1 and sentences >= self.SEARCHES[kind] - 1:
+                return f"So the answer is: answer {token}."
+            return f"The {_HOPS[min(sentences, len(_HOPS) - 1)]} hop of {token} is found."
         tools = _TOOLS.search(prompt)
         if tools is None or _MUST_ANSWER.search(prompt):
             return _text_step(None, question, token)
@@ -204,13 +213,19 @@ class ModelServer:
     def _completion(self, request: dict[str, Any]) -> dict[str, Any]:
         prompt = "\n".join(str(message["content"]) for message in request["messages"])
         text = self._script(prompt)
+        choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+        if request.get("logprobs"):
+            first = math.log(0.99 if "answer" in text else 0.3)
+            tokens = re.findall(r"\S+\s*", text)
+            logprobs = [{"token": token, "logprob": -0.01 if place else first} for place, token in enumerate(tokens)]
+            choice["logprobs"] = {"content": logprobs}
         prompt_tokens, completion_tokens = len(prompt) // 4, len(text) // 4
         return {
             "id": "chatcmpl-simulated",
             "object": "chat.completion",
             "created": 0,
             "model": request.get("model", "simulated"),
-            "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],
+            "choices": [choice],
             "usage": {
                 "prompt_tokens": prompt_tokens,
                 "completion_tokens": completion_tokens,

@@ -12,8 +12,9 @@ import numpy as np
 
 from prefrag.components.errors import Missing
 
-# The attribute of a model that holds the ranges of its features.
+# The attributes of a model that hold the ranges of its features, and the names of its classes where it has several.
 RANGES = "ranges"
+CLASSES = "classes"
 
 
 class TreesMissing(Missing):
@@ -21,7 +22,7 @@ class TreesMissing(Missing):
 
 
 class BoostedTrees:
-    """A trained binary classifier of XGBoost.
+    """A trained classifier of XGBoost.
 
     :param booster: The trained trees.
     """
@@ -32,6 +33,8 @@ class BoostedTrees:
         self.ranges: dict[str, tuple[float, float]] = {
             name: (least, most) for name, (least, most) in json.loads(booster.attr(RANGES) or "{}").items()
         }
+        #: The names of the classes, where the trees were trained to tell several apart; else empty.
+        self.classes: tuple[str, ...] = tuple(json.loads(booster.attr(CLASSES) or "[]"))
 
     def probabilities(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
         """Classify rows of features; several threads may do so at once.
@@ -42,6 +45,17 @@ class BoostedTrees:
         if len(rows) == 0:
             return []
         return self.scores(rows)
+
+    def distributions(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[dict[str, float]]:
+        """Classify rows of features with trees that tell several classes apart.
+
+        :param rows: The values of the features, in the order in which the trees were trained.
+        :returns: For each row the probability of each class, from 0 to 1, which add up to 1.
+        """
+        if len(rows) == 0:
+            return []
+        found = self._booster.inplace_predict(np.asarray(rows, dtype=np.float32))
+        return [dict(zip(self.classes, map(float, row), strict=True)) for row in found]
 
     def scores(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
         """Score rows of features as the trees were trained to: with probabilities, or with numbers that rank.

@@ -24,6 +24,15 @@ def evaluate(
     pipeline: Annotated[
         str, typer.Option(metavar="NAME|FILE.yaml", help="A pipeline by its name, or a YAML file.")
     ] = "prefrag",
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="Change a setting of the pipeline, such as local.observed_last=true; repeat it. @NAME as the value "
+            "takes the part from another pipeline.",
+        ),
+    ] = None,
     corpus: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The passages; by default the pipeline's own indexes.")
     ] = None,
@@ -50,6 +59,13 @@ def evaluate(
     ] = None,
     model: Annotated[
         str | None, typer.Option(help="The model's name on its server; by default PREFRAG_LLM_MODEL.")
+    ] = None,
+    embedder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FOLDER",
+            help="The Sentence Transformers model of a pipeline that searches by meaning, in place of its own.",
+        ),
     ] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first questions.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, help="Questions that run at the same time.")] = 4,
@@ -125,6 +141,7 @@ def evaluate(
     table = None if prices is None else _read_prices(prices)
     try:
         experiment = Experiment(
+            changes=tuple(changes or ()),
             corpus=corpus,
             web_corpus=web_corpus,
             web=web,
@@ -132,6 +149,7 @@ def evaluate(
             store=None if store == "tantivy" else store,
             llm=llm,
             model=model,
+            embedder=embedder,
             top_k=top_k,
             prompts=prompts,
             seed=seed,
@@ -211,7 +229,8 @@ def _print_summary(config: dict[str, Any], metrics: dict[str, Any], output: Path
     scores = [f"{name} {metrics[name]:.1f}" for name in ("acc", "em", "f1", "recall", "recall_all") if name in metrics]
     shared = {True: "the corpus split between the sources", False: "the whole corpus"}.get(config["split"])
     reader = "the simulated reader, no language model" if config["simulated"] else None
-    facts = [f"{config['pipeline']} on {config['dataset']}", f"{metrics['n']} questions", shared, reader]
+    name = " ".join([config["pipeline"], *config["set"]])
+    facts = [f"{name} on {config['dataset']}", f"{metrics['n']} questions", shared, reader]
     typer.echo(f"{', '.join(fact for fact in facts if fact)}:")
     if config["simulated"]:
         typer.echo(f"  its policy: {describe_policy(config['llm'])}")

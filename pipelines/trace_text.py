@@ -18,6 +18,8 @@ _JUDGED_BY = {
     "nothing_found": "nothing was found",
     "no_other_source": "no other source may be searched",
 }
+_SUPPORT = {"fully": "fully supported", "partially": "partially supported"}
+_CLASSES = {"no_retrieval": "no retrieval", "single_step": "one retrieval", "multi_step": "several retrievals"}
 
 
 def trace_text(event: Event) -> str:
@@ -40,6 +42,11 @@ def _write_rewritten(data: Mapping[str, Any]) -> str:
 
 def _write_thought(data: Mapping[str, Any]) -> str:
     return f"Thought: {data.get('text')}"
+
+
+def _write_question_class(data: Mapping[str, Any]) -> str:
+    chosen = str(data.get("chosen"))
+    return f"Class: {_CLASSES.get(chosen, chosen)} ({data.get('probability') or 0:.0%} likely; {data.get('reason')})"
 
 
 def _write_search(data: Mapping[str, Any]) -> str:
@@ -144,6 +151,17 @@ def _write_answer(data: Mapping[str, Any]) -> str:
     return f"{'Forced answer' if data.get('forced') else 'Answer'}: {data.get('text')}{label}"
 
 
+def _write_look_ahead(data: Mapping[str, Any]) -> str:
+    text, lowest = data.get("text"), data.get("lowest")
+    if data.get("again"):
+        return f"Written again: {text}"
+    doubt = f"{data.get('token')!r} at {lowest or 0:.0%}"
+    if data.get("query"):
+        masked = ", ".join(map(str, data.get("masked") or ())) or "nothing"
+        return f"Looked ahead, unsure of {doubt}: {text} (masked: {masked})"
+    return f"Kept: {text} (least sure of {doubt})"
+
+
 def _write_read(data: Mapping[str, Any]) -> str:
     if not data.get("text"):
         return "Read: no answer stands in the passages"
@@ -202,14 +220,35 @@ def _write_review(data: Mapping[str, Any]) -> str:
     return f"Review: {words}{more}. {data.get('explanation') or ''}".rstrip(". ") + "."
 
 
+def _write_retrieval(data: Mapping[str, Any]) -> str:
+    words = "the documents are searched" if data.get("status") else "no document is needed"
+    unread = "" if data.get("parsed", True) else " (two replies could not be read)"
+    explanation = f". {data['explanation']}" if data.get("explanation") else ""
+    return f"Retrieve: {words}{unread}{explanation}"
+
+
+def _write_critique(data: Mapping[str, Any]) -> str:
+    parts = [
+        "relevant" if data.get("relevant") else "irrelevant",
+        _SUPPORT.get(str(data.get("support")), "no support"),
+        f"usefulness {data.get('usefulness') or 'unknown'}",
+        f"score {data.get('score')}",
+    ]
+    unread = "" if data.get("parsed", True) else "; not all of it could be read"
+    return f"From {data.get('document')}: {data.get('answer') or 'no answer'} ({', '.join(parts)}{unread})"
+
+
 _WRITERS = {
     "evaluated": _write_evaluated,
     "strips": _write_strips,
+    "retrieval": _write_retrieval,
+    "critique": _write_critique,
     "selection": _write_selection,
     "refined": _write_refined,
     "steered": _write_steered,
     "review": _write_review,
     "rewritten": _write_rewritten,
+    "question_class": _write_question_class,
     "thought": _write_thought,
     "search": _write_search,
     "found": _write_found,
@@ -225,6 +264,7 @@ _WRITERS = {
     "no_further_search": _write_no_further_search,
     "answer": _write_answer,
     "read": _write_read,
+    "look_ahead": _write_look_ahead,
     "without_model": _write_without_model,
     "reflection": _write_reflection,
     "cut": _write_cut,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import threading
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ from typing import Any
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage
 
+from prefrag.components.question_classifier.question_classifier import Estimate
 from prefrag.components.reader.reader import Candidate
 from tests.marks import put_codes
 
@@ -24,7 +26,8 @@ _lock = threading.Lock()
 class ScriptedChatGenerator:
     """Replies from a script, in order; a reply that starts with ``!`` is raised instead.
 
-    A mark ``[[1]]`` in it has the code of the prompt's.
+    A mark ``[[1]]`` in it has the code of the prompt's. A word that a number in braces follows (``Beta{0.3}``) has this
+    probability, and any other 0.99, where log probabilities are requested.
 
     :param script: The replies; the last one is repeated.
     :param name: Under which name :data:`CALLS` keeps the prompts.
@@ -72,14 +75,26 @@ class ScriptedChatGenerator:
             raise RuntimeError(reply[1:])
         # A reply whose last character is the sign for an ellipsis was cut off.
         cut = "length" if reply.endswith("\u2026") else self.finish_reason
-        meta = {"usage": {"prompt_tokens": 10, "completion_tokens": 2}, "finish_reason": cut}
-        return {"replies": [ChatMessage.from_assistant(put_codes(reply, messages[-1].text or ""), meta=meta)]}
+        meta: dict[str, Any] = {"usage": {"prompt_tokens": 10, "completion_tokens": 2}, "finish_reason": cut}
+        if (generation_kwargs or {}).get("logprobs"):
+            meta["logprobs"] = {"content": _word_logprobs(reply)}
+        text = put_codes(_PROBABILITY.sub("", reply), messages[-1].text or "")
+        return {"replies": [ChatMessage.from_assistant(text, meta=meta)]}
 
     @component.output_types(replies=list[ChatMessage])
     async def run_async(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         return self.run(messages, generation_kwargs)
+
+
+_PROBABILITY = re.compile(r"\{([01]\.\d+)\}")
+
+
+def _word_logprobs(reply: str) -> list[dict[str, Any]]:
+    words = re.findall(r"\s*[^\s{]+(?:\{[^}\s]*\})?", reply)
+    found = [(_PROBABILITY.sub("", word), _PROBABILITY.search(word)) for word in words]
+    return [{"token": word, "logprob": math.log(float(given[1]) if given else 0.99)} for word, given in found]
 
 
 class ScriptedReader:
@@ -112,6 +127,30 @@ class ScriptedReader:
 
     async def read_async(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
         return self.read(question, documents)
+
+
+class FixedQuestionClassifier:
+    """Finds the same in every question.
+
+    :param probabilities: The probability of each class that it knows.
+    :param doubt: Why they are a guess.
+    """
+
+    def __init__(self, probabilities: dict[str, float], doubt: str = ""):
+        self.probabilities = probabilities
+        self.doubt = doubt
+
+    def to_dict(self) -> dict[str, Any]:
+        return default_to_dict(self, probabilities=self.probabilities, doubt=self.doubt)
+
+    def warm_up(self) -> None:
+        pass
+
+    def classify(self, question: str) -> Estimate:
+        return Estimate(self.probabilities, self.doubt)
+
+    async def classify_async(self, question: str) -> Estimate:
+        return self.classify(question)
 
 
 def _candidate(text: str, probability: float, documents: Sequence[Document]) -> Candidate:

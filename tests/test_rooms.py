@@ -19,6 +19,7 @@ ROOMS = (
     "rankers",
     "agent",
     "judge",
+    "question_classifier",
     "retrievers",
     "generators",
     "reader",

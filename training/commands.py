@@ -170,6 +170,87 @@ def reader(
     )
 
 
+def questions(
+    dataset: Annotated[
+        list[str],
+        typer.Option(
+            metavar="QUESTIONS.jsonl:CORPUS.jsonl",
+            help="Questions of several steps and their corpus; may be given again. Where none of the strategies "
+            "answers one, it counts as one of several steps.",
+        ),
+    ],
+    output: Annotated[Path, typer.Option(metavar="FILE.json", help="The trees, for `trees` of the classifier.")],
+    single_hop: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="Questions of one step and their corpus; may be given again."
+        ),
+    ] = None,
+    reading: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.jsonl", help="Questions over single passages, which count as questions of one step."
+        ),
+    ] = None,
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(metavar="QUESTIONS.jsonl:CORPUS.jsonl", help="To measure on alone; may be given again."),
+    ] = None,
+    llm: Annotated[
+        str,
+        typer.Option(
+            metavar="simulated|FILE.gguf|URL",
+            help="What answers the questions for their labels. The simulated reader knows nothing by heart, so that no "
+            "question gets the label `no_retrieval`.",
+        ),
+    ] = "simulated",
+    model: Annotated[
+        str | None, typer.Option(help="The model's name on its server; by default PREFRAG_LLM_MODEL.")
+    ] = None,
+    prompts: Annotated[
+        str, typer.Option(metavar="product|paper", help="The prompts that users get, or those of the papers.")
+    ] = "product",
+    concurrency: Annotated[int, typer.Option(min=1, help="Questions at a time.")] = 4,
+    seed: Annotated[int, typer.Option(help="The same files, answers and seed give the same trees.")] = 7,
+) -> None:
+    """Train the trees that choose how much to retrieve (Adaptive-RAG); started again, it goes on where it stopped."""
+    from prefrag.evaluation.pipeline_under_test.experiment import Experiment
+    from prefrag.training.dataset import Dataset
+    from prefrag.training.question_classifier import train_questions
+    from prefrag.training.question_classifier.card import write_shares
+
+    trained = train_questions(
+        [Dataset.parse(each) for each in dataset],
+        output,
+        seed,
+        single_hop=[Dataset.parse(each) for each in single_hop or ()],
+        reading=reading,
+        measure=[Dataset.parse(each) for each in measure or ()],
+        experiment=Experiment(llm=llm, model=model, prompts=prompts),
+        concurrency=concurrency,
+        on_progress=lambda line: typer.echo(line, err=True),
+    )
+    typer.echo(
+        "Held-back questions: right classes by trees that have not seen them; by the dataset's most frequent class "
+        "alone; by trees that have learnt from the other datasets (no, one, several retrievals among the labels):"
+    )
+    for part in trained.held_back:
+        without = "-" if part.without is None else f"{part.without:.1%}"
+        typer.echo(
+            f"  {part.dataset}: {part.right:.1%}; {part.most_frequent:.1%}; {without} ({write_shares(part.shares)}, "
+            f"{part.questions} questions)"
+        )
+    for one in trained.measured:
+        typer.echo(
+            f"  {one.dataset}, to measure on: {one.right:.1%}; {one.most_frequent:.1%} ({one.questions} questions)"
+        )
+    typer.echo(
+        f"Trained on {trained.questions} questions in {trained.seconds:.0f} s.\nTo use them, set {trained.output} as "
+        "`trees` of the TreeQuestionClassifier (yaml_pipelines/adaptive_rag.yaml). The folder "
+        f"{trained.output.stem}-training beside it holds the answers, and may be deleted."
+    )
+
+
 def _require_torch() -> None:
     import importlib.util
 

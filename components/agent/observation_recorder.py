@@ -3,11 +3,11 @@
 # No postponed annotations here: Haystack could not recognise a Variadic by its name.
 from functools import reduce
 
-from haystack import component
+from haystack import Document, component
 from haystack.core.component.types import Variadic
 
 from prefrag.components.state.observation import observe
-from prefrag.components.state.state import Search, State
+from prefrag.components.state.state import Search, State, identity
 
 
 @component
@@ -19,12 +19,18 @@ class ObservationRecorder:
     3.3).
     """
 
-    def __init__(self, merge: bool = False):
+    def __init__(self, merge: bool = False, max_documents: int | None = None):
         """Set up the component.
 
         :param merge: Show the documents of all the retrievals that arrive (a supplement) instead of only the last.
+        :param max_documents: Collect the documents of a run: show none a second time, and no more than so many in all
+            (15 in IRCoT). None shows whatever each retrieval found.
+        :raises ValueError: When it is less than 1.
         """
+        if max_documents is not None and max_documents < 1:
+            raise ValueError(f"max_documents is {max_documents}: set it to at least 1, or to null for no limit.")
         self.merge = merge
+        self.max_documents = max_documents
 
     @component.output_types(state=State)
     def run(self, states: Variadic[State]) -> dict[str, State]:
@@ -53,8 +59,18 @@ class ObservationRecorder:
             shown = sorted(searches, key=lambda search: order.index(search.source))
         else:
             shown = self._choose_last(searches)
-        source = "+".join(search.source for search in shown if search.documents) or None
-        return observe(state, [document for search in shown for document in search.documents], source)
+        found = [document for search in shown for document in search.documents]
+        documents = self._collect(state, found)
+        source = "+".join(search.source for search in shown if search.documents) if documents else ""
+        state = observe(state, documents, source or None)
+        return state.with_last(note="Nothing new was found.") if found and not documents else state
+
+    def _collect(self, state: State, found: list[Document]) -> list[Document]:
+        if self.max_documents is None:
+            return found
+        held = {identity(document) for document in state.retrieved}
+        new = {identity(document): document for document in found if identity(document) not in held}
+        return list(new.values())[: max(0, self.max_documents - len(held))]
 
     def _choose_last(self, searches: list[Search]) -> list[Search]:
         if not searches:

@@ -60,7 +60,7 @@ class Reasoner:
         self,
         chat_generator: ChatGenerator,
         reader: Reader | None = None,
-        reply_format: Literal["auto", "text", "json", "guided", "tools", "tags"] = "auto",
+        reply_format: Literal["auto", "text", "json", "guided", "tools", "tags", "cot"] = "auto",
         tools: Sequence[Tool | dict[str, Any]] | None = None,
         answer_format: str | None = None,
         must_answer: bool = False,
@@ -78,14 +78,17 @@ class Reasoner:
         :param reader: What takes the steps where there is no model, because the environment names none.
         :param reply_format: ``text`` is the papers' format; ``json`` is constrained by a schema, for small models;
             ``guided`` also gives a choice of queries, for the smallest; ``tools`` is the function calling of the chat
-            API; ``tags`` is what models trained by reinforcement to search write (Search-R1, ReSearch); ``auto`` takes
-            ``guided`` for a GGUF file and ``text`` for a model server.
+            API; ``tags`` is what models trained by reinforcement to search write (Search-R1, ReSearch); ``cot`` is
+            a chain of thought, each sentence of which is the next query (IRCoT); ``auto`` takes ``guided`` for a GGUF
+            file and ``text`` for a model server.
         :param tools: The actions that are advertised: name, description, and the source that each stands for (none:
             the router chooses). By default the paper's single ``Search_Engine``.
         :param answer_format: What a final answer looks like, in words; None for that of the run's ``answer_type``
             (table 19).
         :param must_answer: Force the model to answer from what it has seen: the end of a run whose steps are used up.
-        :param prompt: A prompt file of your own instead of the format's.
+        :param prompt: A prompt file instead of the format's: one of your own, or a shipped one. With ``must_answer``
+            ``answer_once`` wants the answer alone, and ``answer_with_analysis`` an analysis before it (table 9 of
+            DR-RAG); where a prompt ends with ``Thought:``, only what the reply calls its final answer counts.
         :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9 (section 4.3).
         :param self_evaluation: Have the model judge its own answer (section 3.3); otherwise an answer has no label.
         :param tags: For ``tags``, the names that differ from ``think``, ``search``, ``answer`` and ``observation:
@@ -141,7 +144,8 @@ class Reasoner:
         """
         if (reader := self._reader) is not None:
             return {"state": self._take_step(state, reader.read(state.question, state.observed), reader)}
-        return {"state": self._read(*self._call.send_for_message(self._prepare(state)))}
+        call = self._prepare(state)
+        return {"state": self._read(call, *self._call.send_for_message(call))}
 
     @component.output_types(state=State)
     async def run_async(self, state: State) -> dict[str, State]:
@@ -153,7 +157,8 @@ class Reasoner:
         """
         if (reader := self._reader) is not None:
             return {"state": self._take_step(state, await reader.read_async(state.question, state.observed), reader)}
-        return {"state": self._read(*await self._call.send_for_message_async(self._prepare(state)))}
+        call = self._prepare(state)
+        return {"state": self._read(call, *await self._call.send_for_message_async(call))}
 
     @property
     def reads(self) -> bool:
@@ -250,8 +255,10 @@ class Reasoner:
         allowed = [tool for tool in self._tools if tool.source is None or tool.source in state.settings.sources]
         return allowed or self._tools
 
-    def _read(self, message: ChatMessage, state: State) -> State:
-        step = self._format.read_message(message, self._tools, must_answer=self.must_answer)
+    def _read(self, call: Prepared, message: ChatMessage, state: State) -> State:
+        # A reply that goes on with the thought at the end of the prompt has its answer in the answer's field alone.
+        analyses = (call.messages[-1].text or "").endswith("Thought:")
+        step = self._format.read_message(message, self._tools, must_answer=self.must_answer and not analyses)
         if not self.self_evaluation:
             # A model may give them nevertheless.
             step = replace(step, label=None, explanation="", suggestions="")

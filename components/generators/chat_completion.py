@@ -9,6 +9,7 @@ from typing import Any
 from haystack.dataclasses import ChatMessage, ToolCall
 
 from prefrag.components.generators.json_reply import MAX_REPLY_CHARACTERS, read_object, repair
+from prefrag.components.generators.token_probabilities import read_logprobs
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
@@ -18,7 +19,8 @@ def read_completion(body: bytes) -> list[ChatMessage]:
 
     :param body: The JSON that the server sent.
     :returns: A message for each choice, its text at most 100,000 characters; ``meta`` has ``model``, ``index``,
-        ``finish_reason`` and ``usage``. Where a tool call cannot be read, ``finish_reason`` is ``tool_calls``.
+        ``finish_reason`` and ``usage``, and ``logprobs`` where the server sent them. Where a tool call cannot be read,
+        ``finish_reason`` is ``tool_calls``.
     :raises Exception: When it is not a chat completion.
     """
     completion = json.loads(body.decode("utf-8", "replace"))
@@ -38,6 +40,9 @@ def _read_choice(choice: Mapping[str, Any], meta: dict[str, Any]) -> ChatMessage
     if len(calls) < len(requested) and finish_reason != "length":
         finish_reason = "tool_calls"
     text = _read_content(message.get("content"))[:MAX_REPLY_CHARACTERS]
+    if logprobs := read_logprobs(choice.get("logprobs")):
+        # Under the name that Haystack's own generators give it.
+        meta["logprobs"] = {"content": logprobs}
     return ChatMessage.from_assistant(
         repair(text), tool_calls=calls, meta=repair({**meta, "finish_reason": finish_reason})
     )

@@ -18,6 +18,7 @@ from haystack import component, default_to_dict
 from haystack.dataclasses import ChatMessage
 
 from prefrag.components.generators.model_host import THIS_MACHINE
+from prefrag.components.generators.token_probabilities import read_logprobs
 
 CONTEXT_WINDOW = 4_096
 """Tokens of the default window: a prompt that fills it takes half a minute on one thread."""
@@ -116,8 +117,9 @@ class EmbeddedChatGenerator:
 
         :param messages: The conversation.
         :param generation_kwargs: Parameters by their OpenAI names: ``temperature``, ``top_p``, ``max_tokens``,
-            ``stop``, ``seed``, ``response_format`` (a JSON schema constrains the reply), or llama.cpp's own.
-        :returns: ``replies``, one message; its ``meta`` has ``finish_reason`` and ``usage``.
+            ``stop``, ``seed``, ``logprobs``, ``response_format`` (a JSON schema constrains the reply), or llama.cpp's
+            own.
+        :returns: ``replies``, one message; its ``meta`` has ``finish_reason``, ``usage`` and, on request, ``logprobs``.
         :raises ValueError: For a prompt that does not fit the window, or a parameter that llama.cpp refuses.
         :raises TimeoutError: When the call takes longer than ``timeout``.
         """
@@ -131,8 +133,9 @@ class EmbeddedChatGenerator:
 
         :param messages: The conversation.
         :param generation_kwargs: Parameters by their OpenAI names: ``temperature``, ``top_p``, ``max_tokens``,
-            ``stop``, ``seed``, ``response_format`` (a JSON schema constrains the reply), or llama.cpp's own.
-        :returns: ``replies``, one message; its ``meta`` has ``finish_reason`` and ``usage``.
+            ``stop``, ``seed``, ``logprobs``, ``response_format`` (a JSON schema constrains the reply), or llama.cpp's
+            own.
+        :returns: ``replies``, one message; its ``meta`` has ``finish_reason``, ``usage`` and, on request, ``logprobs``.
         :raises ValueError: For a prompt that does not fit the window, or a parameter that llama.cpp refuses.
         :raises TimeoutError: When the call takes longer than ``timeout``.
         """
@@ -267,18 +270,22 @@ class _Model:
         text: list[str] = []
         finish_reason: str | None = None
         usage: dict[str, int] = {}
+        logprobs: list[dict[str, Any]] = []
         for chunk in chunks:
             if "error" in chunk:
                 raise ValueError(_refusal(chunk["error"]))
             for choice in chunk.get("choices") or []:
                 text.append(choice.get("delta", {}).get("content") or "")
                 finish_reason = choice.get("finish_reason") or finish_reason
+                logprobs += read_logprobs(choice.get("logprobs"))
             usage = chunk.get("usage") or usage
         if finish_reason is None:
             raise RuntimeError("The model in this process was stopped in the middle of its reply.")
         counts = {name: usage.get(name, 0) for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
         name = Path(chunks[0].get("model", "")).name
-        meta = {"model": name, "index": 0, "finish_reason": finish_reason, "usage": counts}
+        meta: dict[str, Any] = {"model": name, "index": 0, "finish_reason": finish_reason, "usage": counts}
+        if logprobs:
+            meta["logprobs"] = {"content": logprobs}
         return ChatMessage.from_assistant("".join(text), meta=meta)
 
 

@@ -18,6 +18,7 @@ from prefrag.components.retrievers.provider import (
     Retriever,
     call_async,
     call_in_thread,
+    count_lookups,
     describe_failure,
     select_arguments,
     supported_arguments,
@@ -118,14 +119,15 @@ class HybridRetriever:
             if hasattr(retriever, "warm_up"):
                 retriever.warm_up()
 
-    @component.output_types(documents=list[Document], errors=list[str])
+    @component.output_types(documents=list[Document], errors=list[str], lookups=int)
     def run(self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None) -> dict[str, Any]:
         """Find documents.
 
         :param query: Any text.
         :param top_k: The most documents to return, by default the retriever's own number.
         :param filters: Haystack's filters, for the retrievers that take them.
-        :returns: `documents` with the fused score, best first, and `errors`: a line for each retriever left out.
+        :returns: `documents` with the fused score, best first, `errors`: a line for each retriever left out, and
+            `lookups`: the queries sent by all of them.
         :raises ValueError: When top_k is under 1.
         :raises FilterError: When a retriever cannot apply the filters.
         :raises RuntimeError: When no retriever gave a reply.
@@ -144,7 +146,7 @@ class HybridRetriever:
                 replies.append(error)
         return self._fuse(replies, top_k)
 
-    @component.output_types(documents=list[Document], errors=list[str])
+    @component.output_types(documents=list[Document], errors=list[str], lookups=int)
     async def run_async(
         self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
     ) -> dict[str, Any]:
@@ -153,7 +155,8 @@ class HybridRetriever:
         :param query: Any text.
         :param top_k: The most documents to return, by default the retriever's own number.
         :param filters: Haystack's filters, for the retrievers that take them.
-        :returns: `documents` with the fused score, best first, and `errors`: a line for each retriever left out.
+        :returns: `documents` with the fused score, best first, `errors`: a line for each retriever left out, and
+            `lookups`: the queries sent by all of them.
         :raises ValueError: When top_k is under 1.
         :raises FilterError: When a retriever cannot apply the filters.
         :raises RuntimeError: When no retriever gave a reply.
@@ -187,4 +190,6 @@ class HybridRetriever:
             raise RuntimeError("; ".join(errors))
         for error in errors:
             logger.warning("A hybrid search goes on without one of its retrievers: %s", error)
-        return {"documents": self._joiner.run(documents=lists, top_k=top_k)["documents"], "errors": errors}
+        lookups = sum(count_lookups(reply if isinstance(reply, dict) else None) for reply in replies)
+        fused = self._joiner.run(documents=lists, top_k=top_k)["documents"]
+        return {"documents": fused, "errors": errors, "lookups": lookups}

@@ -7,6 +7,7 @@ import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Protocol
 
 from haystack import Document, component, default_to_dict
@@ -18,6 +19,7 @@ from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.retrievers.provider import (
     Retriever,
     call_async,
+    count_lookups,
     select_arguments,
     supported_arguments,
 )
@@ -55,8 +57,8 @@ class LinkedRetriever:
     The titles may be mentioned in the query, in the best documents that it finds, and in the documents that earlier
     steps have observed: the second passage of a question with two hops is often named only in the first. A classifier
     of pairs (section 2.2.2 of DR-RAG) estimates how likely each candidate and one of those documents are both needed
-    for the question, and the rank by words is added. What has been observed already comes last, because a step needs
-    something new.
+    for the question, and the rank by words is added. What has been observed already may be found again: the
+    ``observed_last`` of a source puts it behind the new.
 
     A :class:`RetrievalSource` passes the question and the observed documents to it.
 
@@ -98,8 +100,7 @@ class LinkedRetriever:
         :param first_stage_depth: The number of best new documents by words, and of those that the query mentions, whose
             texts are searched for titles.
         :param link_depth: The most documents that those and the observed ones mention.
-        :param observed_depth: The number of latest observed documents whose texts are searched for titles; with 0 the
-            observed ones only come last.
+        :param observed_depth: The number of latest observed documents whose texts are searched for titles.
         :param rank_weight: The score that is added to the best pair of the first document by words; half of it is added
             for the second, a third for the third. A pair scores from 0 to 1, so with a large weight the order by words
             decides.
@@ -173,7 +174,7 @@ class LinkedRetriever:
         """The store of the retriever, which counts its words; None where it has none."""
         return getattr(self.retriever, "document_store", None)
 
-    @component.output_types(documents=list[Document], errors=list[str])
+    @component.output_types(documents=list[Document], errors=list[str], lookups=int)
     def run(
         self,
         query: str,
@@ -189,24 +190,25 @@ class LinkedRetriever:
         :param filters: Haystack's filters, for the parts that take them.
         :param question: The question of the run; by default the query.
         :param observed: The documents of earlier steps, from any source; they are returned only if found again.
-        :returns: `documents`, best first, with the sum of best pair and weighted rank as their score, the observed
-            ones last with the score 0; and `errors`: why there are no links, where they fail.
+        :returns: `documents`, best first, with the sum of best pair and weighted rank as their score; `errors`: why
+            there are no links, where they fail; and `lookups`: the queries of all parts.
         :raises ValueError: When top_k is under 1, or the engine's scores do not fit.
         :raises FilterError: When a part cannot apply the filters.
         :raises FileNotFoundError: When there is no trained classifier.
         """
         top_k, observed = wanted_top_k(self.top_k, top_k), observed or []
         errors: list[str] = []
-        by_words = self.retriever.run(**self._arguments(query, top_k, filters))["documents"]
-        mentioned = self._call_links(errors, query=query, top_k=self.first_stage_depth, filters=filters)
-        leading = self._choose_leading(by_words, mentioned, observed)
-        linked: list[Document] = []
+        outputs = [
+            self.retriever.run(**self._arguments(query, top_k, filters)),
+            self._call_links(errors, query=query, top_k=self.first_stage_depth, filters=filters),
+        ]
+        leading = self._choose_leading(outputs, observed)
         if not errors:
-            linked = self._call_links(errors, documents=leading, top_k=self.link_depth, filters=filters)
-        documents = self._rank(question or query, leading, by_words, [*mentioned, *linked], observed)
-        return {"documents": documents[:top_k], "errors": errors}
+            outputs.append(self._call_links(errors, documents=leading, top_k=self.link_depth, filters=filters))
+        documents = self._rank(question or query, leading, outputs)
+        return {"documents": documents[:top_k], "errors": errors, "lookups": sum(map(count_lookups, outputs))}
 
-    @component.output_types(documents=list[Document], errors=list[str])
+    @component.output_types(documents=list[Document], errors=list[str], lookups=int)
     async def run_async(
         self,
         query: str,
@@ -222,95 +224,82 @@ class LinkedRetriever:
         :param filters: Haystack's filters, for the parts that take them.
         :param question: The question of the run; by default the query.
         :param observed: The documents of earlier steps, from any source; they are returned only if found again.
-        :returns: `documents`, best first, with the sum of best pair and weighted rank as their score, the observed
-            ones last with the score 0; and `errors`: why there are no links, where they fail.
+        :returns: `documents`, best first, with the sum of best pair and weighted rank as their score; `errors`: why
+            there are no links, where they fail; and `lookups`: the queries of all parts.
         :raises ValueError: When top_k is under 1, or the engine's scores do not fit.
         :raises FilterError: When a part cannot apply the filters.
         :raises FileNotFoundError: When there is no trained classifier.
         """
         top_k, observed = wanted_top_k(self.top_k, top_k), observed or []
         errors: list[str] = []
-        by_words, mentioned = await asyncio.gather(
+        first_stage = await asyncio.gather(
             call_async(self.retriever, self._arguments(query, top_k, filters)),
             self._call_links_async(errors, query=query, top_k=self.first_stage_depth, filters=filters),
         )
-        by_words = by_words["documents"]
-        leading = self._choose_leading(by_words, mentioned, observed)
-        linked: list[Document] = []
+        outputs = list(first_stage)
+        leading = self._choose_leading(outputs, observed)
         if not errors:
-            linked = await self._call_links_async(errors, documents=leading, top_k=self.link_depth, filters=filters)
+            links = await self._call_links_async(errors, documents=leading, top_k=self.link_depth, filters=filters)
+            outputs.append(links)
         # In a thread, because the statistics of words may come from a server.
-        documents = await asyncio.to_thread(
-            self._rank, question or query, leading, by_words, [*mentioned, *linked], observed
-        )
-        return {"documents": documents[:top_k], "errors": errors}
+        documents = await asyncio.to_thread(self._rank, question or query, leading, outputs)
+        return {"documents": documents[:top_k], "errors": errors, "lookups": sum(map(count_lookups, outputs))}
 
     def _arguments(self, query: str, top_k: int, filters: dict[str, Any] | None) -> dict[str, Any]:
         return select_arguments(self._supported, query=query, top_k=max(self.candidates, top_k), filters=filters)
 
-    def _call_links(self, errors: list[str], **arguments: Any) -> list[Document]:
+    def _call_links(self, errors: list[str], **arguments: Any) -> dict[str, Any]:
         try:
-            return list(self.links.run(**arguments)["documents"])
+            return self.links.run(**arguments)
         except FilterError:
             raise
         except Exception as error:
             errors.append(self._log_failed_links(error))
-            return []
+            return {"documents": []}
 
-    async def _call_links_async(self, errors: list[str], **arguments: Any) -> list[Document]:
+    async def _call_links_async(self, errors: list[str], **arguments: Any) -> dict[str, Any]:
         try:
-            return list((await call_async(self.links, arguments))["documents"])
+            return await call_async(self.links, arguments)
         except FilterError:
             raise
         except Exception as error:
             errors.append(self._log_failed_links(error))
-            return []
+            return {"documents": []}
 
     def _log_failed_links(self, error: Exception) -> str:
         message = f"{type(self.links).__name__}: {str(error) or type(error).__name__}"
         logger.warning("A linked search goes on without its links. %s", message)
         return message
 
-    def _choose_leading(
-        self, by_words: Sequence[Document], mentioned: Sequence[Document], observed: Sequence[Document]
-    ) -> list[Document]:
+    def _choose_leading(self, outputs: Sequence[Mapping[str, Any]], observed: Sequence[Document]) -> list[Document]:
         """Choose the documents whose texts are searched for titles: the latest observed, then the best new ones.
 
-        :param by_words: The documents that the query finds by words, best first.
-        :param mentioned: The documents that the query mentions.
+        :param outputs: What the query finds by words, best first, and what it mentions.
         :param observed: The documents of earlier steps.
         :returns: The documents, each once.
         """
+        by_words, mentioned = (output["documents"] for output in outputs)
         latest = observed[max(0, len(observed) - self.observed_depth) :]
         seen = {identity(document) for document in observed}
         first = [*by_words[: self.first_stage_depth], *mentioned]
         new = [document for document in first if identity(document) not in seen]
         return list({identity(document): document for document in (*latest, *new)}.values())
 
-    def _rank(
-        self,
-        question: str,
-        leading: Sequence[Document],
-        by_words: Sequence[Document],
-        linked: Sequence[Document],
-        observed: Sequence[Document],
-    ) -> list[Document]:
+    def _rank(self, question: str, leading: Sequence[Document], outputs: Sequence[Mapping[str, Any]]) -> list[Document]:
         """Rank the documents found by their best pairs and their ranks by words.
 
         :param question: The question.
         :param leading: The documents whose texts were searched for titles.
-        :param by_words: The documents that the query finds by words, best first.
-        :param linked: The documents that are mentioned.
-        :param observed: The documents of earlier steps, which get the score 0.
+        :param outputs: What the query finds by words, best first, and then what it and the leading ones mention.
         :returns: The documents with their scores, each once, best first.
         """
-        paired = {identity(document): document for document in (*leading, *by_words[: self.candidates], *linked)}
+        by_words, *linked = (output["documents"] for output in outputs)
+        mentioned = list(chain.from_iterable(linked))
+        paired = {identity(document): document for document in (*leading, *by_words[: self.candidates], *mentioned)}
         scores = self._best_pairs(question, leading, paired)
         for place, document in enumerate(by_words, start=1):
             scores[identity(document)] = scores.get(identity(document), 0.0) + self.rank_weight / place
-        # With 0 they stay behind the others even where a ranker multiplies the scores.
-        scores |= dict.fromkeys((identity(document) for document in observed), 0.0)
-        found = {identity(document): document for document in (*by_words, *linked)}
+        found = {identity(document): document for document in (*by_words, *mentioned)}
         scored = [replace(document, score=scores[key]) for key, document in found.items()]
         return sorted(scored, key=lambda document: -(document.score or 0.0))
 

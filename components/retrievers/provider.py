@@ -6,7 +6,7 @@ import asyncio
 import contextvars
 import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from typing import Any, Protocol
 
@@ -25,7 +25,7 @@ class Retriever(Protocol):
         """Find documents.
 
         :param query: Any text.
-        :returns: ``documents``, best first.
+        :returns: ``documents``, best first; ``lookups`` where it sends more than one query, see :func:`count_lookups`.
         """
 
 
@@ -61,6 +61,15 @@ def select_arguments(supported: set[str], **arguments: Any) -> dict[str, Any]:
     :returns: The arguments to call it with.
     """
     return {name: value for name, value in arguments.items() if name in supported and value is not None}
+
+
+def count_lookups(output: Mapping[str, Any] | None) -> int:
+    """Count the queries that a retriever sent to an index or the web.
+
+    :param output: Its output; None where it failed.
+    :returns: Its ``lookups``, by which a retriever that sends several reports them; else 1.
+    """
+    return int((output or {}).get("lookups", 1))
 
 
 def is_web_search(part: Any) -> bool:

@@ -84,14 +84,14 @@ class TitleMentionRetriever:
         if isinstance(self.document_store, TantivyDocumentStore):
             self.document_store.known_titles([])
 
-    @component.output_types(documents=list[Document])
+    @component.output_types(documents=list[Document], lookups=int)
     def run(
         self,
         query: str = "",
         documents: list[Document] | None = None,
         top_k: int | None = None,
         filters: dict[str, Any] | None = None,
-    ) -> dict[str, list[Document]]:
+    ) -> dict[str, Any]:
         """Find the passages whose titles are mentioned.
 
         :param query: A text that may mention titles. It also ranks the passages of one title; without a query the text
@@ -101,7 +101,8 @@ class TitleMentionRetriever:
         :param filters: Haystack's filters, in addition to the retriever's own: a passage must match both.
         :returns: `documents`: of every title the passage with the best BM25 score, in the order of first mention, the
             query before the documents; then the second of every title, and so on. They have that score, but the
-            embedded store does not score the only passage of a title.
+            embedded store does not score the only passage of a title. And `lookups`: the texts whose titles were
+            looked up.
         :raises ValueError: When top_k is under 1.
         :raises FilterError: When the filters cannot be understood or applied.
         :raises DocumentStoreError: When the index has no titles, or the server fails.
@@ -113,16 +114,16 @@ class TitleMentionRetriever:
         # Every title has a passage, unless filters or the given passages exclude it, so more titles are not needed.
         mentioned = self._find_mentioned(query, given, known, None if filters else top_k + len(given))
         found = titles.documents_by_title(mentioned, self._passages_to_fetch(given, mentioned), filters)
-        return {"documents": self._choose(found, given, top_k)}
+        return {"documents": self._choose(found, given, top_k), "lookups": bool(query.strip()) + len(given)}
 
-    @component.output_types(documents=list[Document])
+    @component.output_types(documents=list[Document], lookups=int)
     async def run_async(
         self,
         query: str = "",
         documents: list[Document] | None = None,
         top_k: int | None = None,
         filters: dict[str, Any] | None = None,
-    ) -> dict[str, list[Document]]:
+    ) -> dict[str, Any]:
         """Do as :meth:`run` does, without blocking the event loop.
 
         :param query: A text that may mention titles. It also ranks the passages of one title; without a query the text
@@ -132,7 +133,8 @@ class TitleMentionRetriever:
         :param filters: Haystack's filters, in addition to the retriever's own: a passage must match both.
         :returns: `documents`: of every title the passage with the best BM25 score, in the order of first mention, the
             query before the documents; then the second of every title, and so on. They have that score, but the
-            embedded store does not score the only passage of a title.
+            embedded store does not score the only passage of a title. And `lookups`: the texts whose titles were
+            looked up.
         :raises ValueError: When top_k is under 1.
         :raises FilterError: When the filters cannot be understood or applied.
         :raises DocumentStoreError: When the index has no titles, or the server fails.
@@ -146,7 +148,7 @@ class TitleMentionRetriever:
         # Every title has a passage, unless filters or the given passages exclude it, so more titles are not needed.
         mentioned = self._find_mentioned(query, given, known, None if filters else top_k + len(given))
         found = await titles.documents_by_title_async(mentioned, self._passages_to_fetch(given, mentioned), filters)
-        return {"documents": self._choose(found, given, top_k)}
+        return {"documents": self._choose(found, given, top_k), "lookups": bool(query.strip()) + len(given)}
 
     def _possible_keys(self, query: str, documents: Sequence[Document]) -> list[str]:
         """List the keys that any of the texts may mention.

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +20,7 @@ from prefrag.components.recording import RECORDING, Entry, NotRecorded, Recordin
 from prefrag.components.retrievers.provider import (
     Ranker,
     Retriever,
+    count_lookups,
     describe_failure,
     is_web_search,
     select_arguments,
@@ -27,8 +28,9 @@ from prefrag.components.retrievers.provider import (
 )
 from prefrag.components.sources.domain_filter import DomainFilter, document_url
 from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
+from prefrag.components.sources.search_request import SearchRequest
 from prefrag.components.sources.web_gate import HeldBack, WebGate
-from prefrag.components.state.state import RESERVED_META, ModelTraffic, RunError, Search, State
+from prefrag.components.state.state import RESERVED_META, ModelTraffic, RunError, Search, State, identity
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
 
@@ -67,6 +69,7 @@ class RetrievalSource:
         recording: Recording | None = None,
         strict: bool = False,
         gate: WebGate | None = None,
+        observed_last: bool = False,
     ):
         """Set the parts; nothing is searched yet.
 
@@ -86,6 +89,8 @@ class RetrievalSource:
         :param strict: End the run when every attempt has failed, or a replayed recording does not hold the search,
             instead of returning no documents. Without it the run goes on, but never to an external source.
         :param gate: Decides for an external source whether a query is sent; by default with 400 characters at most.
+        :param observed_last: Put the documents that the run has observed behind the new ones before the cut at
+            ``top_k``, because a step needs something new. No paper does so.
         :raises ValueError: When a name or a number is invalid, a provider or the ranker has no ``run``, or the ranker
             searches the web.
         """
@@ -116,6 +121,7 @@ class RetrievalSource:
         self.recording = recording
         self.strict = strict
         self.gate = WebGate() if gate is None else gate
+        self.observed_last = observed_last
         self._is_warm = False
         self._supported = {id(part): supported_arguments(part) for part in self._parts}
 
@@ -158,6 +164,7 @@ class RetrievalSource:
             recording=self.recording,
             strict=self.strict,
             gate=self.gate,
+            observed_last=self.observed_last,
         )
 
     def warm_up(self) -> None:
@@ -222,13 +229,16 @@ class RetrievalSource:
             raise self._filter_error(request, error) from error
         return self._output(request)
 
-    def _request(self, query: str | State, top_k: int | None, filters: Any) -> _Request:
+    def _request(self, query: str | State, top_k: int | None, filters: Any) -> SearchRequest:
         is_closed, leaves = self.external and web_is_off(), self.leaves
         if not isinstance(query, State):
-            return _Request(query, top_k or self.top_k, filters, is_closed, leaves)
+            return SearchRequest(query, top_k or self.top_k, filters, is_closed, leaves)
         settings = query.settings
         is_closed = is_closed or self.name not in settings.sources
-        return _Request(query.query, settings.top_k, settings.filters, is_closed, leaves, query, self._context(query))
+        request = SearchRequest(query.query, settings.top_k, settings.filters, is_closed, leaves, query)
+        request.context = self._context(query)
+        request.put_last = query.retrieved if self.observed_last else ()
+        return request
 
     def _context(self, state: State) -> dict[str, Any]:
         """Collect what the retrievers of this source take besides the query.
@@ -243,7 +253,7 @@ class RetrievalSource:
         known = {"question": state.question, "observed": list(state.retrieved)}
         return {name: value for name, value in known.items() if name in supported}
 
-    def _admit(self, request: _Request) -> None:
+    def _admit(self, request: SearchRequest) -> None:
         """Set the search of a request for which no provider is called, and the query that may be sent for any other.
 
         :param request: The request.
@@ -251,7 +261,7 @@ class RetrievalSource:
         :raises NotRecorded: With ``strict``, when the replayed recording does not hold the search.
         """
         if request.is_closed:
-            request.search = Search(self.name, request.query, skipped=True)
+            request.search = Search(self.name, request.query, skipped=True, lookups=0)
             return
         try:
             if request.leaves:
@@ -261,9 +271,9 @@ class RetrievalSource:
                 self.gate.check(self.name, request.query, request.state)
         except HeldBack as reason:
             request.hold_back(self.name, str(reason))
-            request.search = Search(self.name, request.query, skipped=True)
+            request.search = Search(self.name, request.query, skipped=True, lookups=0)
 
-    def _shorten(self, request: _Request) -> None:
+    def _shorten(self, request: SearchRequest) -> None:
         """Write the query in one line, and replace it where it is too long to be sent.
 
         :param request: The request.
@@ -278,7 +288,7 @@ class RetrievalSource:
             request.hold_back(self.name, f"{reason}; the model's last query is sent in its place")
             request.query = one_line(short)
 
-    def _calls(self, request: _Request) -> Iterator[ProviderCall]:
+    def _calls(self, request: SearchRequest) -> Iterator[ProviderCall]:
         """Go through the calls that a request needs, and set its search at the end.
 
         :param request: The request.
@@ -288,6 +298,7 @@ class RetrievalSource:
             return
         started = time.perf_counter()
         failures: list[str] = []
+        lookups = 0
         providers = [(self.retriever, True)]
         # A stand-in keeps queries local, so its failure must not send them out.
         if self.fallback is not None and (request.leaves or not self.external):
@@ -299,17 +310,19 @@ class RetrievalSource:
                 documents = self._stamp(self._rank(request, call.documents()))
                 found = Search(self.name, request.query, documents, _name(provider), error=_failed_parts(call))
                 search = self._record(request, found)
+                lookups += count_lookups(call.output)
                 break
             except FilterError:
                 raise
             except Exception as error:
                 failures.append(describe_failure(_name(provider), error, self.retry_policy.timeout))
+                lookups += 1
         else:
             search = self._record(request, Search(self.name, request.query, error="; ".join(failures)))
         seconds = round(time.perf_counter() - started, 4)
-        request.search = replace(search, seconds=seconds, sent_out=request.leaves, models=self._sent)
+        request.search = replace(search, seconds=seconds, sent_out=request.leaves, models=self._sent, lookups=lookups)
 
-    def _arguments(self, provider: Retriever, request: _Request) -> dict[str, Any]:
+    def _arguments(self, provider: Retriever, request: SearchRequest) -> dict[str, Any]:
         return select_arguments(
             self._supported[id(provider)],
             query=request.query,
@@ -318,12 +331,17 @@ class RetrievalSource:
             **request.context,
         )
 
-    def _rank(self, request: _Request, documents: list[Document]) -> list[Document]:
+    def _rank(self, request: SearchRequest, documents: list[Document]) -> list[Document]:
         kept = [document for document in documents if self.domains.allows(document)]
         if self.ranker is not None:
-            # The ranker's own top_k may be lower than that of the request.
-            top_k = {"top_k": request.top_k} if "top_k" in self._supported[id(self.ranker)] else {}
+            # The ranker's own top_k may be lower than that of the request, and must not cut what is put in front.
+            most = max(len(kept), 1) if request.put_last else request.top_k
+            top_k = {"top_k": most} if "top_k" in self._supported[id(self.ranker)] else {}
             kept = self.ranker.run(query=request.query, documents=kept, **top_k)["documents"]
+        if request.put_last:
+            observed = {identity(document) for document in request.put_last}
+            # Stamped, because that is how the documents were observed.
+            kept = sorted(self._stamp(kept), key=lambda document: identity(document) in observed)
         return kept[: request.top_k]
 
     def _stamp(self, documents: Sequence[Document]) -> tuple[Document, ...]:
@@ -341,7 +359,7 @@ class RetrievalSource:
             stamped.append(replace(document, **texts, meta=repair(meta), score=score, **no_vectors))
         return tuple(stamped)
 
-    def _play_recording(self, request: _Request) -> Search | None:
+    def _play_recording(self, request: SearchRequest) -> Search | None:
         """Play the search from the recording.
 
         :param request: The request.
@@ -361,7 +379,7 @@ class RetrievalSource:
             return None
         return replace(found, documents=self._stamp(entry.documents), error=entry.error)
 
-    def _record(self, request: _Request, search: Search) -> Search:
+    def _record(self, request: SearchRequest, search: Search) -> Search:
         if self.recording is None:
             return search
         # A search that gave documents is recorded without its error, so that it does not fail when it is replayed.
@@ -369,12 +387,12 @@ class RetrievalSource:
         kept = self.recording.record(entry, "search", self.name, *request.content)
         return replace(search, documents=kept.documents) if search.provider else search
 
-    def _filter_error(self, request: _Request, error: FilterError) -> Exception:
+    def _filter_error(self, request: SearchRequest, error: FilterError) -> Exception:
         # The run ends here, because after a failed search the next source would be searched without the filters.
         message = f"The filters do not fit the documents of '{self.name}': {error}"
         return FilterError(message) if request.state is None else RunError(message, request.state)
 
-    def _output(self, request: _Request) -> dict[str, Any]:
+    def _output(self, request: SearchRequest) -> dict[str, Any]:
         search, state = request.search, request.state
         assert search is not None
         is_fatal = self.strict and search.error and not search.provider
@@ -402,47 +420,6 @@ class RetrievalSource:
             state = state.with_event("error", caller=f"source '{self.name}'", message=search.error)
             raise RunError(f"{failed}. It is strict, so the run ends here and searches no other source instead.", state)
         return {"state": state}
-
-
-@dataclass
-class _Request:
-    """A request to a source, and the search that comes of it.
-
-    :param query: The query.
-    :param top_k: The number of documents to return.
-    :param filters: Haystack metadata filter.
-    :param is_closed: Whether the source may not be searched.
-    :param leaves: Whether its query leaves this machine.
-    :param state: The state that holds the query.
-    :param context: The further arguments of retrievers: the ``question`` and the documents ``observed``.
-    :param search: The search, once it is made or known not to be made.
-    """
-
-    query: str
-    top_k: int
-    filters: Any
-    is_closed: bool
-    leaves: bool
-    state: State | None = None
-    context: Mapping[str, Any] = field(default_factory=dict)
-    search: Search | None = None
-
-    def hold_back(self, source: str, reason: str) -> None:
-        """Write to the trace that the query is not sent.
-
-        :param source: The name of the source.
-        :param reason: The reason.
-        """
-        if self.state is not None:
-            self.state = self.state.with_event("held_back", source=source, query=self.query, reason=reason)
-
-    @property
-    def content(self) -> tuple[Any, ...]:
-        """The values by which a recording finds the search."""
-        context: dict[str, Any] = dict(self.context)
-        if "observed" in context:
-            context["observed"] = [document.id for document in context["observed"]]
-        return self.query, self.top_k, dict(self.filters or {}), *([context] if context else [])
 
 
 def _name(provider: Retriever) -> str:

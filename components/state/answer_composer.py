@@ -78,6 +78,7 @@ def compose(
             "seconds": round(time.perf_counter() - state.started, 3) if state.started else 0.0,
         },
         "errors": errors,
+        "question_class": next((dict(event.data) for event in state.events if event.kind == "question_class"), None),
         "without_model": [str(event.data["text"]) for event in state.events if event.kind == "without_model"],
         "queries_sent_out": [
             {"source": search.source, "query": search.query, "provider": search.provider}
@@ -167,7 +168,7 @@ def _step(number: int, step: Step, known: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[str, Any]:
-    """Count retrievals as appendix A.6 of PrefRAG does, and by source.
+    """Count retrievals as appendix A.6 of PrefRAG does, and by source, and the look-ups that they made.
 
     :param state: The state at the end of a run.
     :param searches: The searches that were made.
@@ -187,6 +188,7 @@ def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[st
         "total": sum(total.values()),
         "used_local": used.get(preferred, 0),
         "used": sum(used.values()),
+        "lookups": sum(search.lookups for search in searches),
         "sources": {source: {"total": total[source], "used": used.get(source, 0)} for source in total},
     }
 

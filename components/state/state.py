@@ -163,6 +163,7 @@ class Search(_Value):
     :param error: Why it failed, if it did.
     :param skipped: Whether the source was not searched at all, because it is not allowed.
     :param models: What was sent to models to embed the query or to rank what was found.
+    :param lookups: The queries that it sent to an index or the web.
     """
 
     source: str
@@ -174,6 +175,7 @@ class Search(_Value):
     error: str | None = None
     skipped: bool = False
     models: tuple[ModelTraffic, ...] = ()
+    lookups: int = 1
 
 
 @dataclass(frozen=True)
@@ -208,6 +210,7 @@ class Step(_Value):
     :param forced: Whether the model had to answer because the steps were used up.
     :param probability: How likely the answer of a reader is right, from 0 to 1; None for the answer of a model.
     :param withheld: Whether the answer is a guess that is not given, because it is not likely enough.
+    :param tokens: The tokens of the reply with their probabilities, from 0 to 1, where the model was to give them.
     :param evidence: The sentences that carry the answer of a reader and its other candidates, the likeliest first.
     :param searches: The retrievals made for this step.
     :param verdict: The judge's verdict on the first of them.
@@ -232,6 +235,7 @@ class Step(_Value):
     forced: bool = False
     probability: float | None = None
     withheld: bool = False
+    tokens: tuple[tuple[str, float], ...] = ()
     evidence: tuple[Evidence, ...] = ()
     searches: tuple[Search, ...] = ()
     verdict: Verdict | None = None

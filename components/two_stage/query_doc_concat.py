@@ -25,11 +25,12 @@ class QueryDocConcat:
     def __init__(self, parts: Sequence[str] = ("title", "content"), max_words: int | None = 256):
         """Set the parts of a query.
 
-        :param parts: The parts of a document in its query, in this order: ``content``, or a field of its meta.
+        :param parts: The parts of a document in its query, in this order: ``content``, or a field of its meta. Without
+            any the question alone is searched again, as in the ablation of table 4 ("w/o QDC").
         :param max_words: The most words of a document in its query; None for all. The question is never cut.
-        :raises ValueError: When there is no part, or max_words is under 1.
+        :raises ValueError: When parts is no list, or max_words is under 1.
         """
-        if isinstance(parts, str) or not parts:
+        if isinstance(parts, str):
             raise ValueError(f"parts is {parts!r}: give a list of `content` and fields of the meta, such as `title`.")
         if max_words is not None and max_words < 1:
             raise ValueError(f"max_words is {max_words}: set it to at least 1, or to null for whole documents.")

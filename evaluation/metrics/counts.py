@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-_RETRIEVALS = ("total_local", "total_web", "total", "used_local", "used")
+_RETRIEVALS = ("total_local", "total_web", "total", "used_local", "used", "lookups")
 
 
 def counts(result: Mapping[str, Any]) -> dict[str, float]:
@@ -13,10 +13,10 @@ def counts(result: Mapping[str, Any]) -> dict[str, float]:
 
     :param result: The result of a pipeline, or the part of it that a broken run has.
     :returns: ``documents_per_question`` (given to the model, each once), ``llm_calls``, the five counts of retrievals
-        of appendix A.6 of PrefRAG, ``prompt_tokens``, ``completion_tokens``, ``forced`` (1 when the steps ran out),
-        ``not_found`` (1 when the pipeline gives no answer on purpose), ``unparsable``,
-        ``unknown_actions`` (actions that do not exist) and ``failed_searches`` (that found nothing, or less,
-        because of an error that the run survived).
+        of appendix A.6 of PrefRAG, ``lookups`` (queries that these sent), ``prompt_tokens``, ``completion_tokens``,
+        ``forced`` (1 when the steps ran out), ``not_found`` (1 when the pipeline gives no answer on purpose),
+        ``unparsable``, ``unknown_actions`` (actions that do not exist) and ``failed_searches`` (that found nothing, or
+        less, because of an error that the run survived).
     """
     usage, retrievals = result.get("usage") or {}, result.get("counts") or {}
     steps, trace = result.get("steps") or (), result.get("trace") or ()
@@ -49,7 +49,8 @@ def count_unparsable(result: Mapping[str, Any]) -> int:
 
     :param result: See :func:`counts`.
     :returns: Their number: those of the reasoner from the steps (the trace leaves out the one that ends the loop),
-        those of the judge, CRAG's evaluator, the reviewer, the reflector and the rewriters from the trace.
+        those of the judge, CRAG's evaluator, the reviewer, the reflector, the critic and the rewriters from the
+        trace.
     """
     replies = sum(step.get("action") == "unreadable" for step in result.get("steps") or ())
     return replies + sum(_is_unread(event) for event in result.get("trace") or ())
@@ -61,4 +62,6 @@ def _is_unread(event: Mapping[str, Any]) -> bool:
         return bool(event.get("caller"))
     if kind == "rewritten":
         return event.get("question") is None
-    return kind in ("verdict", "review", "evaluated", "strips") and event.get("parsed") is False
+    return (
+        kind in ("verdict", "review", "retrieval", "critique", "evaluated", "strips") and event.get("parsed") is False
+    )

@@ -30,6 +30,7 @@ _JUDGING = (
     "prefrag.components.judge.source_switch_judge.SourceSwitchJudge",
     "prefrag.components.judge.corrective_evaluator.CorrectiveEvaluator",
 )
+_CRITIC = "prefrag.components.agent.passage_critic.PassageCritic"
 _REASONER = "prefrag.components.agent.reasoner.Reasoner"
 _REWRITER = "prefrag.components.agent.follow_up_rewriter.FollowUpRewriter"
 # The names of the retrievers of a preferred source.
@@ -58,7 +59,8 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
     :param experiment: The settings of the evaluation.
     :param name: The name of the pipeline.
     :returns: ``kind`` and the other known settings.
-    :raises ValueError: When the experiment sets a model that the pipeline would not call, or a reader that it lacks.
+    :raises ValueError: When the experiment sets a model that the pipeline would not call, one without what it needs, or
+        a reader that it lacks.
     """
     own = [block for block in _find_generators(pipeline) if block["type"] != CHAT_MODEL]
     only_own = own and not any(block["type"] == CHAT_MODEL for block in blocks(pipeline))
@@ -66,6 +68,11 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
         raise ValueError(
             f"The pipeline {name} names a model of its own ({class_of(own[0])}), which llm does not replace: "
             f"put {CHAT_MODEL} in its place, or leave llm out."
+        )
+    if experiment.llm == SIMULATED and any(_reads_logprobs(block) for block in blocks(pipeline)):
+        raise ValueError(
+            f"The pipeline {name} decides by the log probabilities of a model, and the simulated reader has none: "
+            "evaluate it with a GGUF file or the URL of a model server as llm."
         )
     reader = next((block for block in own if block["type"] == SIMULATED_READER), None)
     if reader is not None:
@@ -82,6 +89,10 @@ def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[s
     return {**llm, "own": [class_of(block) for block in own]} if own else llm
 
 
+def _reads_logprobs(block: Block) -> bool:
+    return bool((parameters_of(block).get("generation_kwargs") or {}).get("logprobs"))
+
+
 def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:
     """Check whether a model judges the retrieved passages, so that its errors matter.
 
@@ -89,6 +100,8 @@ def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:
     :param llm: What :func:`describe_model` returns.
     :returns: Whether one does.
     """
+    if llm.get("kind") != READER and any(block["type"] == _CRITIC for block in blocks(pipeline)):
+        return True
     # An AutoJudge calls a server, or what is named for the judge.
     is_embedded = llm.get("kind") in (EMBEDDED, READER) and "judge" not in llm
     switches = [parameters_of(block) for block in blocks(pipeline) if block["type"] in _JUDGING]

@@ -18,6 +18,7 @@ SIMULATED, READER, EMBEDDED, DDGS = "simulated", "reader", "embedded", "ddgs"
 class Experiment:
     """The parts of a pipeline that an evaluation replaces; the others stay as they are.
 
+    :param changes: Settings of the pipeline that are changed, see :func:`read_pipeline`.
     :param corpus: The passages; without it the pipeline searches the indexes that it names.
     :param web_corpus: The passages that replace the web.
     :param web: ``ddgs`` for the real web.
@@ -28,6 +29,8 @@ class Experiment:
     :param llm: ``simulated``, ``reader`` for the pipeline's own reader and no model, a GGUF file, or the URL of an
         OpenAI-compatible server; by default what the environment names, and the reader where it names none.
     :param model: The model of that server; by default ``PREFRAG_LLM_MODEL``.
+    :param embedder: The Sentence Transformers model, by name or as a folder, that embeds passages and queries in place
+        of the pipeline's own, with nothing before a query; pipelines that embed nothing stay as they are.
     :param top_k: Documents a retrieval.
     :param prompts: ``paper`` measures a method with the prompts of the papers, ``product`` with those that users get.
     :param seed: The seed of the simulated reader and of the junk of the web, and of the sampling of models that accept
@@ -49,6 +52,7 @@ class Experiment:
     :raises ValueError: When a setting is invalid or contradicts another.
     """
 
+    changes: tuple[str, ...] = ()
     corpus: Path | None = None
     web_corpus: Path | None = None
     web: str | None = None
@@ -56,6 +60,7 @@ class Experiment:
     store: str | None = None
     llm: str | None = None
     model: str | None = None
+    embedder: str | None = None
     top_k: int | None = None
     prompts: str = "paper"
     seed: int | None = None
@@ -73,6 +78,7 @@ class Experiment:
     replay: Path | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "changes", tuple(self.changes))
         for name in ("corpus", "web_corpus", "record", "replay"):
             if (value := getattr(self, name)) is not None:
                 object.__setattr__(self, name, Path(value).expanduser())

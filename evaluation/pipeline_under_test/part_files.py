@@ -12,6 +12,7 @@ from prefrag.components.judge.tree_judge import SHIPPED_TREES as SWITCH_TREES
 from prefrag.components.pair_classifier.transformer_pair_scorer import CLASSIFIER_VARIABLE
 from prefrag.components.pair_classifier.tree_pair_scorer import SHIPPED_TREES as PAIR_TREES
 from prefrag.components.prompts.render_prompt import PROMPTS
+from prefrag.components.question_classifier.tree_question_classifier import SHIPPED_TREES as QUESTION_TREES
 
 _KEYS = ("model", "prompt", "trees")
 # Only these single files are read, because a language model has gigabytes; a folder is read as a whole.
@@ -29,7 +30,7 @@ def part_files(pipeline: Mapping[str, Any]) -> dict[str, str]:
     own = {name: _list_files(Path(name).expanduser()) for name in named}
     return {
         "shipped prompts": _digest(sorted(PROMPTS.glob("*.jinja"))),
-        "shipped trees": _digest([*PAIR_TREES.values(), SWITCH_TREES]),
+        "shipped trees": _digest([*PAIR_TREES.values(), SWITCH_TREES, QUESTION_TREES]),
         **{name: _digest(files, Path(name).expanduser()) for name, files in own.items() if files},
     }
 

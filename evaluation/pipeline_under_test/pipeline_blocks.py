@@ -5,11 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from prefrag.pipelines.blocks import Block, blocks, parameters_of
-from prefrag.pipelines.loading import find, read_block
 
 CHAT_MODEL = "prefrag.components.generators.chat_model.ChatModel"
 SIMULATED_READER = "prefrag.evaluation.simulated_reader.reader.SimulatedReader"
@@ -17,20 +15,10 @@ RECORDED = "prefrag.components.generators.recorded_chat_generator.RecordedChatGe
 SOURCE = "prefrag.components.sources.retrieval_source.RetrievalSource"
 STORE = "prefrag.components.document_stores.tantivy.document_store.TantivyDocumentStore"
 ELASTICSEARCH_STORE = "haystack_integrations.document_stores.elasticsearch.document_store.ElasticsearchDocumentStore"
+VECTORS = "prefrag.components.retrievers.vector_retriever.VectorRetriever"
+TEXT_EMBEDDER = ".SentenceTransformersTextEmbedder"
 WEB = "prefrag.components.sources.web_retriever.WebRetriever"
 NOISY_WEB = "prefrag.evaluation.pipeline_under_test.noisy_web.NoisyWeb"
-
-
-def read_pipeline(pipeline: Any) -> Block:
-    """Read a pipeline without building it.
-
-    :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
-    :returns: The content of its YAML.
-    :raises PipelineMissing: When there is no such pipeline, or the file does not describe one.
-    """
-    if not isinstance(pipeline, str | Path):
-        return dict(pipeline.to_dict())
-    return read_block(find(str(pipeline)))
 
 
 def digest(block: Block) -> str:

@@ -18,6 +18,8 @@ from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
     SIMULATED_READER,
     SOURCE,
     STORE,
+    TEXT_EMBEDDER,
+    VECTORS,
     WEB,
     is_outside,
     is_second,
@@ -73,6 +75,11 @@ class Replacement:
             if self.experiment.top_k is not None:
                 parameters["top_k"] = self.experiment.top_k
                 parameters["max_top_k"] = max(self.experiment.top_k, parameters.get("max_top_k") or 20)
+        elif kind.endswith(TEXT_EMBEDDER) and self.experiment.embedder is not None:
+            # What is put before a query belongs to the model of the YAML.
+            parameters |= {"model": self.experiment.embedder, "prefix": ""}
+        elif kind == VECTORS and self.experiment.embedder is not None:
+            parameters["model"] = self.experiment.embedder
         elif kind in (STORE, ELASTICSEARCH_STORE) and self.local is not None:
             parameters |= {"index": self.local, **({"path": None} if kind == STORE else {})}
         elif kind == _BM25 and self.store == "elasticsearch":

@@ -25,25 +25,24 @@ from prefrag.evaluation.pipeline_under_test.experiment import READER, SIMULATED,
 from prefrag.evaluation.pipeline_under_test.part_files import part_files
 from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
     ELASTICSEARCH_STORE,
+    VECTORS,
     digest,
-    read_pipeline,
     searched_indexes,
     start_of,
 )
 from prefrag.evaluation.pipeline_under_test.replacement import Replacement
+from prefrag.evaluation.pipeline_under_test.variants import read_pipeline
 from prefrag.evaluation.question import Question
 from prefrag.pipelines.blocks import Block, blocks
 from prefrag.pipelines.loading import build
 
 logger = logging.getLogger(__name__)
 
-_VECTORS = "prefrag.components.retrievers.vector_retriever.VectorRetriever"
-
 
 class Setup:
     """A pipeline ready to be evaluated, and its description.
 
-    :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
+    :param pipeline: The name of a pipeline or of a variant, a YAML file, or a loaded pipeline.
     :param experiment: The settings of the evaluation.
     :param questions: The file of the questions, if there is one; the simulated reader needs it.
     :param format: The form of that file, see :func:`prefrag.evaluation.datasets.load_questions`.
@@ -56,7 +55,7 @@ class Setup:
         self.name = _find_name(pipeline)
         # Run a loaded pipeline unchanged when nothing is replaced in it.
         self._as_it_is = pipeline if experiment == Experiment() and not isinstance(pipeline, str | Path) else None
-        block = read_pipeline(pipeline)
+        block = read_pipeline(pipeline, experiment.changes)
         self._digest = digest(block)
         self._files = part_files(block)
         self.sources: list[str] = list(start_of(block).get("sources") or [])
@@ -64,7 +63,7 @@ class Setup:
         inside = any(found["type"] == ELASTICSEARCH_STORE for found in blocks(block))
         self.store = "elasticsearch" if inside else experiment.store or "tantivy"
         self.local, self.second = self._make_indexes()
-        self._embed(block)
+        self.embedders = self._embed(block)
         self.llm = describe_model(block, experiment, self.name)
         self._prepare_recording()
         replaced = Replacement(block, experiment, self.store, self.local, self.second, questions, format, self.llm)
@@ -76,6 +75,7 @@ class Setup:
         experiment, used = self.experiment, varies_with(self.block, self.llm)
         return {
             "pipeline": self.name,
+            "set": list(experiment.changes),
             "pipeline_sha256": self._digest,
             "files": self._files,
             "sources": self.sources,
@@ -87,6 +87,7 @@ class Setup:
             "prompts": start_of(self.block).get("prompts", "product"),
             "store": self.store,
             "retriever": describe_retriever(self.block),
+            "embedder": ", ".join(self.embedders) or None,
             # A recording may serve several pipelines, so that it keeps the whole policy.
             "llm": self.llm | dict.fromkeys({"source_choice", "queries"} & self.llm.keys() - set(used)),
             **{name: getattr(experiment, name) if name in used else None for name in ("web_sentences", "web_junk")},
@@ -199,14 +200,17 @@ class Setup:
                 )
         return made.local, made.web or made.local
 
-    def _embed(self, block: Block) -> None:
-        models = {found["init_parameters"]["model"] for found in blocks(block) if found["type"] == _VECTORS}
-        if self.local is None or not models or self.store != "tantivy":
-            return
-        from prefrag.pipelines.indexing.embedding import embed_index
+    def _embed(self, block: Block) -> list[str]:
+        """Embed the corpus with the models that the pipeline searches with, and return their names."""
+        searched = {found["init_parameters"]["model"] for found in blocks(block) if found["type"] == VECTORS}
+        own = self.experiment.embedder
+        models = sorted(searched) if own is None else [own][: len(searched)]
+        if self.local is not None and models and self.store == "tantivy":
+            from prefrag.pipelines.indexing.embedding import embed_index
 
-        for model in sorted(models):
-            embed_index(self.local, model=model)
+            for model in models:
+                embed_index(self.local, model=model)
+        return models
 
     def _prepare_recording(self) -> None:
         """Write the description of the model to the recording, or read it from there."""

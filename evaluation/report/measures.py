@@ -67,10 +67,10 @@ SECONDS = Measure("seconds_per_question", "Seconds", "count", 2)
 TOTAL_LOCAL = Measure("total_local", "Total local", "count", 2)
 TOTAL_WEB = Measure("total_web", "Total web", "count", 2)
 TOTAL = Measure("total", "Retrievals", "count", 2)
-LOOKUPS = Measure("lookups", "Look-ups", "count", 2)
 USED_LOCAL = Measure("used_local", "Used local", "count", 2)
 USED = Measure("used", "Used", "count", 2)
+LOOKUPS = Measure("lookups", "Look-ups", "count", 2)
 MEASURES = (
     *(ACC, F1, EM, RECALL, RECALL_ALL, DOCUMENTS, CALLS, SECONDS),
-    *(TOTAL_LOCAL, TOTAL_WEB, TOTAL, LOOKUPS, USED_LOCAL, USED),
+    *(TOTAL_LOCAL, TOTAL_WEB, TOTAL, USED_LOCAL, USED, LOOKUPS),
 )

@@ -45,7 +45,7 @@ _ROUNDING = 0.06
 
 def name_setting(key: str) -> str:
     """Return the name of a setting in words."""
-    return {"yes_no": "yes/no"}.get(key, key.replace("_", " "))
+    return {"yes_no": "yes/no", "embedder": "embedding model"}.get(key, key.replace("_", " "))
 
 
 # The usual value of each setting; that of top-k is PrefRAG's (section 4.1).
@@ -117,15 +117,10 @@ class Run:
         """The name of its pipeline."""
         return Path(str(self.config["pipeline"])).stem
 
-    @property
-    def changes(self) -> str:
-        """The settings that it changed in its pipeline; empty where it changed none."""
-        return ", ".join(map(str, self.config.get("set") or ()))
-
     @cached_property
     def method(self) -> str:
-        """The name of its pipeline, and what it changed in it."""
-        return f"{self.pipeline} [{self.changes}]" if self.changes else self.pipeline
+        """The name of its pipeline, and the settings that were changed in it."""
+        return " ".join([self.pipeline, *self.config.get("set", ())])
 
     @cached_property
     def family(self) -> str:

@@ -14,8 +14,8 @@ from prefrag.evaluation.report.table import Cell, Row, Table
 
 _NOTE = (
     "Accuracy, and below it what it is above or below that of {reference} with the same value; * where the corrected p "
-    "is not above 0.05. Nothing else differs. Methods that were run with one value only are not here, as those that have "
-    "no use for the setting."
+    "is not above 0.05. Nothing else differs. Methods that were run with one value only, as those that have no use for "
+    "the setting, are not here."
 )
 
 

@@ -43,7 +43,7 @@ _WORD_LETTERS = 9
 class Policy:
     """What the simulated reader does where a language model would decide.
 
-    :param judge_error: The chance, 0 to 1, that a verdict on new passages is the wrong one.
+    :param judge_error: The chance, 0 to 1, that a verdict on new passages, or the score or critique of one, is wrong.
     :param reflection_error: The chance, 0 to 1, that the label of an answer is the wrong one.
     :param distraction: The chance, 0 to 1, that one irrelevant passage shown spoils a right answer: with so many of
         them it stays right with the chance (1 - distraction) to the power of their number.

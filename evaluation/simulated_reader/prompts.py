@@ -13,8 +13,10 @@ from haystack.tools import Tool
 
 from prefrag.evaluation.simulated_reader.gold import one_line
 
-Kind = Literal["step", "verdict", "reflection", "review", "question", "summary", "relevance", "keywords"]
-Form = Literal["text", "json", "tools", "tags"]
+Kind = Literal[
+    "step", "verdict", "reflection", "review", "question", "summary", "retrieval", "critique", "relevance", "keywords"
+]
+Form = Literal["text", "json", "tools", "tags", "cot"]
 
 _QUESTION = re.compile(r"^(?:Question|Original question|Last question): (?P<question>.+)$", re.MULTILINE)
 _MOST = re.compile(r"at most (\d+) times")
@@ -23,6 +25,8 @@ _TEXT_SEARCH = re.compile(r"^Action: (.+)\nAction Input: (.+)$", re.MULTILINE)
 _THINK = re.compile(r"between <([\w.-]+)> and </\1>")
 _NEW = "\nNew information:\n"
 _ANSWER = "\nAnswer: "
+_SENTENCES = "\nSentences so far:\n"
+_NEXT_SENTENCE = "Next sentence:"
 
 
 @dataclass(frozen=True)
@@ -30,8 +34,9 @@ class Call:
     """One call to the model.
 
     :param kind: The expected reply: a ``step`` of the reasoner, the judge's ``verdict``, a ``reflection`` or a
-        ``review`` of an answer, a ``summary`` of passages, a ``question`` that stands alone, the ``relevance`` of each
-        passage, or the ``keywords`` of the question.
+        ``review`` of an answer, a ``summary`` of passages, a ``question`` that stands alone, the decision about a
+        ``retrieval``, an answer from one passage with its ``critique``, the ``relevance`` of each passage, or the
+        ``keywords`` of the question.
     :param question: The question, on one line.
     :param text: The text of the prompt with the passages.
     :param transcript: The text after the question.
@@ -101,7 +106,7 @@ def read_call(
             return Call("verdict", question, known, new=new)
         case "reflection" | "review" as kind if _ANSWER in transcript:
             return Call(kind, question, text, answer=transcript.rpartition(_ANSWER)[2])
-        case "question" | "relevance" | "keywords" as kind:
+        case "question" | "retrieval" | "critique" | "relevance" | "keywords" as kind:
             return Call(kind, question, text)
         case "step":
             return _json_step(question, text, transcript, limit, schema["schema"])
@@ -137,6 +142,13 @@ def read_call(
         )
     if stop and all(tag.startswith("</") for tag in stop):
         return _tagged_step(question, text, transcript, limit, [tag[2:-1] for tag in stop])
+    if text.endswith(_NEXT_SENTENCE):
+        sentences = transcript.rpartition(_SENTENCES)[2].removesuffix(_NEXT_SENTENCE).strip().split("\n")
+        # The question is the first query of a chain.
+        searches = tuple(("", sentence) for sentence in (question, *filter(None, sentences)))
+        return Call(
+            "step", question, text, transcript, form="cot", tools=("",), searches=searches, most=limit, may_search=True
+        )
     if not schema and "Passages:\n" in transcript:
         return Call("summary", question, text, transcript)
     raise ValueError(f"The simulated reader does not know the task of this prompt. It begins: {text[:200]!r}")

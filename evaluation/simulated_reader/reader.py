@@ -47,10 +47,13 @@ class SimulatedReader:
     A passage has been shown where its whole text stands below its title: the live web, or passages cut in parts, never
     show one. Where the web of an evaluation shows snippets, which ``web_sentences`` says, a snippet counts as the
     passage when it holds what the question needs of it, see :meth:`GoldQuestion.is_in_snippet`, and otherwise as a
-    passage that is irrelevant. A passage
-    of which CRAG has dropped a part has been shown where one of its strips is left. CRAG's evaluator has the best
-    score for a gold passage and for each strip of one, and the lowest for all others; the query that it is asked for
-    has the words of the question.
+    passage that is irrelevant. A passage of which CRAG has dropped a part has been shown where one of its strips is
+    left. CRAG's evaluator has the best score for a gold passage and for each strip of one, and the lowest for all
+    others; the query that it is asked for has the words of the question.
+
+    It answers from one passage as from any number: rightly where that one is enough. Its critique is true: a gold
+    passage is relevant and supports the answer fully where it is enough, else partially; another does not. A wrong one,
+    which ``judge_error`` draws for each passage, takes gold for another, and another for one that is enough.
 
     It searches until nothing is missing or the prompt's limit ("at most N times") is reached, and answers then, as the
     papers' agents do; a prompt without a limit is searched for until there is nothing left to ask. It gives no
@@ -192,6 +195,10 @@ class SimulatedReader:
                 reply = replies.relevance(self._relevance(call, gold))
             case "keywords":
                 reply = replies.keywords(keywords(call.question) or call.question)
+            case "retrieval":
+                reply = replies.retrieval()
+            case "critique":
+                reply = replies.critique(self._answer(gold, shown), self._worth(call, gold, shown))
             case "summary":
                 reply = replies.summary(_write_summary(gold, shown))
             case _:
@@ -249,6 +256,12 @@ class SimulatedReader:
         if self._draw(gold, "label", right, sorted(shown.gold), shown.irrelevant) < self.policy.reflection_error:
             right = not right
         return Label.CORRECT if right else Label.INCORRECT
+
+    def _worth(self, call: Call, gold: GoldQuestion, shown: Shown) -> int:
+        worth = 2 if gold.is_enough(shown) else 1 if shown.gold else 0
+        if self._draw(gold, "critique", read_titles(call.text), sorted(shown.gold)) < self.policy.judge_error:
+            return 0 if worth else 2
+        return worth
 
     def _verdict(self, call: Call, gold: GoldQuestion, shown: Shown) -> bool:
         status = bool(gold.find_shown(call.new).gold.keys() - shown.gold.keys())

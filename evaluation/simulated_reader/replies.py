@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,7 @@ from prefrag.evaluation.simulated_reader.prompts import Call
 
 SEARCHING = "I still have to find what is missing"
 ANSWERING = "The passages say all that can be said"
+_SENTENCE_END = re.compile(r"[.!?\u3002\uff01\uff1f]+")
 _REASONS = {
     Label.CORRECT: "The passages hold all that the answer needs.",
     Label.INCORRECT: "The passages do not bear the answer out.",
@@ -27,6 +29,9 @@ def search(call: Call, tool: str, query: str) -> ChatMessage:
         case "tools":
             call_id = f"search{len(call.searches) + 1:03d}"
             return ChatMessage.from_assistant(SEARCHING, tool_calls=[ToolCall(tool, {"query": query}, id=call_id)])
+        case "cot":
+            # One sentence, whatever the question or a title in the query ends with.
+            return _say(_SENTENCE_END.sub(" ", query).strip() + ".")
         case "tags":
             return _say(f"<{call.tags[0]}>{SEARCHING}</{call.tags[0]}>\n<{tool}>{query}</{tool}>")
     return _say(f"Thought: {SEARCHING}\nAction: {tool}\nAction Input: {query}")
@@ -43,6 +48,8 @@ def answer(call: Call, text: str, label: Label) -> ChatMessage:
             if call.evaluates:
                 values |= {"label": label.value, "explanation": _REASONS[label], "suggestions": ""}
             return _say(json.dumps(values, ensure_ascii=False))
+        case "cot":
+            return _say(f"So the answer is: {text}.")
         case "tags":
             think, _, tag = call.tags
             return _say(f"{text}</{tag}>" if forced else f"<{think}>{ANSWERING}</{think}>\n<{tag}>{text}</{tag}>")
@@ -81,6 +88,26 @@ def relevance(scores: Mapping[str, bool]) -> ChatMessage:
 def keywords(text: str) -> ChatMessage:
     """Write the reply of CRAG's rewriter."""
     return _object(query=text)
+
+
+def retrieval() -> ChatMessage:
+    """Write the reply that decides to retrieve: this reader answers nothing from memory."""
+    return _object(explanation="Without a passage nothing is known.", retrieve="yes")
+
+
+def critique(text: str, worth: int) -> ChatMessage:
+    """Write an answer from one passage with its critique.
+
+    :param text: The answer.
+    :param worth: 2 for a passage that is enough, 1 for one that is needed with others, 0 for another.
+    :returns: The reply.
+    """
+    return _object(
+        relevance="relevant" if worth else "irrelevant",
+        answer=text,
+        support=("none", "partially", "fully")[worth],
+        usefulness=(1, 3, 5)[worth],
+    )
 
 
 def summary(text: str) -> ChatMessage:

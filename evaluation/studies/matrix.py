@@ -3,11 +3,13 @@
     python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs
     python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs \
         --pipeline prefrag --top-k 5 --judge-error 0.1
+    python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs --pipeline react_mix_linked --top-k 5
     python -m prefrag.evaluation.studies.matrix FOLDER_OF_DATASETS --output runs --judges --top-k 5 --distraction 0
     prefrag report runs --output report
 
 A dataset is a folder with `corpus.jsonl` and `dev.jsonl`. Every evaluation has a folder of its own, and those that are
-there already are not made again. A value is tried only where it can make a difference: the errors of a judge where a
+there already are not made again. The ablations and controls of `VARIANTS` (pipeline_under_test/variants.py) run by
+name, and any other with `--set`. A value is tried only where it can make a difference: the errors of a judge where a
 model judges, the choice of a source where the model names one, a seed where something is drawn. With `--judges` the
 pipelines are PrefRAG under each of the judges: the model that judges is the simulated reader, a perfect judge with a
 judge error of 0. Ends with one line an evaluation, as a Markdown table.
@@ -34,15 +36,16 @@ from rich.progress import track
 from prefrag.evaluation.datasets import load_questions
 from prefrag.evaluation.pipeline_under_test.description import varies_with
 from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
-from prefrag.evaluation.pipeline_under_test.pipeline_blocks import read_pipeline
+from prefrag.evaluation.pipeline_under_test.variants import read_pipeline
 from prefrag.pipelines.loading import find, names, read_block
 from prefrag.pipelines.replacing import replace_parts
 
-# Pipelines that need a server, an embedding model or a third source.
-_LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources")
+# Pipelines that need a server, an embedding model, a third source or the log probabilities of a model; `--pipeline`
+# runs them nevertheless.
+_LEFT_OUT = ("elasticsearch", "dense", "hybrid", "three_sources", "flare")
 _COLUMNS = (
     *("acc", "f1", "em", "recall", "recall_all", "documents_per_question", "llm_calls"),
-    *("total_local", "total_web", "total", "used_local", "used", "forced", "seconds_per_question"),
+    *("total_local", "total_web", "total", "used_local", "used", "lookups", "forced", "seconds_per_question"),
 )
 # The settings of the simulated reader and of the web, with their names in the table.
 _VARIED = {
@@ -79,7 +82,7 @@ JUDGES: dict[str, tuple[str, dict[str, float]]] = {
 class Cell:
     """One evaluation.
 
-    :param pipeline: The name of the pipeline, or its YAML file.
+    :param pipeline: The name of the pipeline or of a variant, or its YAML file.
     :param dataset: The folder of the dataset.
     :param questions: The file of questions there, without its ending.
     :param experiment: The settings of the evaluation.
@@ -91,6 +94,11 @@ class Cell:
     experiment: Experiment
 
     @property
+    def name(self) -> str:
+        """The name of the method, with the settings that are changed in its pipeline."""
+        return " ".join([Path(self.pipeline).stem, *self.experiment.changes])
+
+    @property
     def folder(self) -> str:
         """The folder of its results below the output folder."""
         one = self.experiment
@@ -99,7 +107,7 @@ class Cell:
         further = [name for name in _VARIED if name not in first and getattr(one, name) != _DEFAULTS[name]]
         settings = f"k{one.top_k}-judge{one.judge_error:g}-distraction{one.distraction:g}-seed{one.seed}{sources}"
         named = "".join(f"-{name.replace('_', '')}{getattr(one, name)}" for name in further)
-        return f"{self.dataset.name}-{self.questions}/{Path(self.pipeline).stem}/{settings}{named}"
+        return f"{self.dataset.name}-{self.questions}/{self.name.replace('/', '_')}/{settings}{named}"
 
 
 def combine_cells(
@@ -110,7 +118,8 @@ def combine_cells(
     :param datasets: The folders of the datasets.
     :param pipelines: The names or YAML files of the pipelines.
     :param questions: The file of questions in each dataset, without its ending.
-    :param settings: The values of each field of :class:`Experiment` that varies.
+    :param settings: The values of each field of :class:`Experiment` that varies, `judge_error` among them; of `changes`
+        at most one.
     :returns: Every combination that can differ from the others.
     """
     without_yes_no = {
@@ -119,7 +128,8 @@ def combine_cells(
         if len(settings.get("yes_no", ())) > 1 and not has_yes_no(dataset / f"{questions}.jsonl")
     }
     for pipeline in pipelines:
-        useless = _NOT_EVERYWHERE - set(varies_with(read_pipeline(pipeline), {"kind": SIMULATED}))
+        block = read_pipeline(pipeline, *settings.get("changes", ()))
+        useless = _NOT_EVERYWHERE - set(varies_with(block, {"kind": SIMULATED}))
         for dataset in datasets:
             fixed = useless | {"yes_no"} if dataset in without_yes_no else useless
             varied = {name: values[:1] if name in fixed else values for name, values in settings.items()}
@@ -249,13 +259,13 @@ def print_table(done: dict[Cell, dict[str, Any]], file: Path | None = None) -> N
     head = ("reader", "dataset", "pipeline", "k", *_VARIED.values(), "n", "errors", *_COLUMNS)
     rows = []
     for cell, metrics in done.items():
-        name = Path(cell.pipeline).stem
         # A judge error that makes no difference is shown as the others are.
-        useless = _NOT_EVERYWHERE - {"judge_error", *varies_with(read_pipeline(cell.pipeline), {"kind": SIMULATED})}
+        block = read_pipeline(cell.pipeline, cell.experiment.changes)
+        useless = _NOT_EVERYWHERE - {"judge_error", *varies_with(block, {"kind": SIMULATED})}
         settings = (
             "simulated",
             cell.dataset.name,
-            name,
+            cell.name,
             cell.experiment.top_k,
             *("-" if key in useless else getattr(cell.experiment, key) for key in _VARIED),
             metrics["n"],
@@ -279,7 +289,11 @@ def main(
     datasets: Annotated[list[Path], typer.Argument(help="Folders of datasets, or a folder that holds them.")],
     output: Annotated[Path, typer.Option(help="Where the evaluations go.")],
     pipeline: Annotated[
-        list[str] | None, typer.Option(help="Repeat it; by default all that run on one machine.")
+        list[str] | None,
+        typer.Option(help="Repeat it; also an ablation or control by name. By default all that run on one machine."),
+    ] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="As for `prefrag evaluate`.")
     ] = None,
     judges: Annotated[bool, typer.Option("--judges", help="PrefRAG under each judge in their place.")] = False,
     questions: Annotated[str, typer.Option(help="dev, or train for tuning.")] = "dev",
@@ -295,6 +309,7 @@ def main(
     web_sentences: Annotated[list[int] | None, typer.Option(help="Repeat it; by default 0, which shows all.")] = None,
     web_junk: Annotated[list[float] | None, typer.Option(help="Repeat it; by default 0.")] = None,
     split: Annotated[bool | None, typer.Option("--split/--whole", help="As for `prefrag evaluate`.")] = None,
+    embedder: Annotated[str | None, typer.Option(help="As for `prefrag evaluate`.")] = None,
     processes: Annotated[int, typer.Option(help="Evaluations made at the same time.")] = 2,
     concurrency: Annotated[int, typer.Option(help="Questions of one evaluation at the same time.")] = 4,
     table: Annotated[Path | None, typer.Option(metavar="FILE.csv", help="Write the table there as well.")] = None,
@@ -311,6 +326,7 @@ def main(
         "distraction": distraction or [0.0, 0.02],
         "seed": seed or [0],
         "split": [split],
+        "changes": [tuple(changes or ())],
         "source_choice": source_choice or ["drawn"],
         "yes_no": yes_no or ["one"],
         "answer_error": answer_error or [0.0],
@@ -318,6 +334,7 @@ def main(
         "queries": queries or ["dataset"],
         "web_sentences": web_sentences or [0],
         "web_junk": web_junk or [0.0],
+        "embedder": [embedder],
     }
     wanted = list(combine_cells(find_dataset_folders(datasets, questions), pipelines, questions, settings))
     print_table(evaluate_all(wanted, output, processes=processes, concurrency=concurrency), table)

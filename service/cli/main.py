@@ -12,7 +12,7 @@ from prefrag.service.cli.documents import delete_documents, index_documents, lis
 from prefrag.service.cli.errors import EXIT_CODES, report_errors
 from prefrag.service.cli.pipelines import list_pipelines
 from prefrag.service.cli.serve import serve
-from prefrag.training.commands import judge, pairs, reader
+from prefrag.training.commands import judge, pairs, questions, reader
 from prefrag.training.judge_dpo.commands import data, fit, measure
 
 
@@ -38,7 +38,7 @@ documents = _make_group(
 train = _make_group(
     "train",
     "Train the small learned parts on questions with their gold passages.",
-    {"pairs": pairs, "judge": judge, "reader": reader},
+    {"pairs": pairs, "judge": judge, "reader": reader, "questions": questions},
 )
 judge_dpo = _make_group(
     "judge-dpo",

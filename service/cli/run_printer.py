@@ -28,6 +28,7 @@ class RunPrinter:
         "found": "dim",
         "observation": "dim",
         "strips": "dim",
+        "critique": "dim",
         "answer": "bold",
         "unreadable": "yellow",
         "cut_off": "yellow",

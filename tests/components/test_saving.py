@@ -16,9 +16,11 @@ from prefrag.components.agent.answer_reviewer import AnswerReviewer
 from prefrag.components.agent.follow_up_rewriter import FollowUpRewriter
 from prefrag.components.agent.observation_recorder import ObservationRecorder
 from prefrag.components.agent.observation_refiner import ObservationRefiner
+from prefrag.components.agent.passage_critic import PassageCritic
 from prefrag.components.agent.preference_router import PreferenceRouter
 from prefrag.components.agent.preference_selector import PreferenceSelector
 from prefrag.components.agent.question_as_query import QuestionAsQuery
+from prefrag.components.agent.question_router import QuestionRouter
 from prefrag.components.agent.reasoner import Reasoner
 from prefrag.components.agent.reply_formats import Tags, Tool
 from prefrag.components.agent.self_reflector import SelfReflector
@@ -29,6 +31,7 @@ from prefrag.components.judge.corrective_evaluator import CorrectiveEvaluator
 from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
 from prefrag.components.judge.tree_judge import TreeJudge
+from prefrag.components.question_classifier.tree_question_classifier import TreeQuestionClassifier
 from prefrag.components.state.answer_composer import AnswerComposer
 from prefrag.components.state.state_builder import StateBuilder
 from tests.fakes import ScriptedChatGenerator
@@ -61,9 +64,11 @@ PARTS = [
     PreferenceRouter(SOURCES, ask_all=True),
     PreferenceSelector(SOURCES, enabled=False),
     QuestionAsQuery(["archive"]),
+    QuestionRouter(TreeQuestionClassifier("own.json"), ["single_step", "multi_step"], {"single_step": 0.7}),
     ObservationRecorder(merge=True),
     ObservationRefiner(MODEL, 7, False, "answer_once", KWARGS),
     SelfReflector("call", MODEL, "answer_reviewer", KWARGS),
+    PassageCritic(MODEL, "adaptive", {"support": 2.0}, 2, "answer_once", "self_reflector", KWARGS),
     AnswerReviewer(SOURCES, MODEL, "archive", False, "end", "self_reflector", KWARGS),
     CorrectiveEvaluator(BY_TREES, MODEL, "archive", 0.9, -0.9, 4, 0.1, 2, "answer_once", KWARGS),
     *(

@@ -71,6 +71,14 @@ class TestEvaluate:
         assert (config["llm"]["source_choice"], config["llm"]["memory"], config["web_junk"]) == ("last", 0.1, 0.2)
         assert (config["llm"]["judge_error"], config["llm"]["seed"], config["split"]) == (0.2, 3, True)
 
+    def test_changes_settings_of_the_pipeline_and_names_them(self, tmp_path: Path, file: Path, output: Path):
+        result = self.evaluate(tmp_path, file, output, "--set", "start.top_k=3")
+
+        assert result.exit_code == 0, result.output
+        assert " start.top_k=3 on " in result.stdout
+        config = json.loads((output / "config.json").read_text(encoding="utf-8"))
+        assert (config["set"], config["top_k"]) == (["start.top_k=3"], 3)
+
     def test_a_second_call_with_other_settings_ends_with_2(self, tmp_path: Path, file: Path, output: Path):
         self.evaluate(tmp_path, file, output)
 

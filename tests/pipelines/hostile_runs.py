@@ -16,6 +16,7 @@ from haystack.dataclasses import ChatMessage, ToolCall
 from markdown_it import MarkdownIt
 
 from prefrag import pipelines
+from prefrag.components.generators.json_reply import repair
 from prefrag.components.state.state import Event
 from prefrag.service.server.chat_text import write_content, write_step
 from prefrag.service.server.public_result import Installation
@@ -31,7 +32,7 @@ ALPHA = Document(id="local-alpha", content="Alpha was built by Beta.", meta={"ti
 FORMS = ("text", "json", "tools", "tags")
 # Each way with the sources that can deliver a passage to it.
 WAYS = [(f"prefrag {form}", source) for form in FORMS for source in ("web", "local")]
-WAYS += [("mspr text", "web"), ("mspr text", "local"), ("dr_rag_qdc text", "local")]
+WAYS += [("mspr text", "web"), ("mspr text", "local"), ("dr_rag_qdc text", "local"), ("self_rag text", "local")]
 MODELS = ("behaves", "quotes", "believes")
 REACHED = ("action", "label", "verdict", "citation", "renderer", "prompt")
 
@@ -118,7 +119,7 @@ def run_hostile(way: str, source: str, model: str, passages: Sequence[Passage]) 
     if any(token in prompt for prompt in prompts for token in CONTROL_TOKENS):
         reached.add("prompt")
     if model == "believes":
-        own = [str(one.text) for one in passages]
+        own = [repair(str(one.text)) for one in passages]
         cited = {citation["mark"] for citation in result["citations"]}
         found = [each for each in result["documents"] if each["mark"] in cited]
         if any(each["source"] != source or each["content"] not in own for each in found):
@@ -166,6 +167,8 @@ def _load(way: str) -> Any:
     }
     if name == "dr_rag_qdc":
         return pipelines.load(name, replace | {"second_stage.source.retriever": delivery["local"]})
+    if name == "self_rag":
+        return pipelines.load(name, replace)
     judge = {"type": MODEL_JUDGE, "init_parameters": {"chat_generator": reader["judge"]}}
     replace |= {"RetrievalSource.fallback": None, "web.retriever": delivery["web"], "judge.judge": judge}
     if name == "mspr":
@@ -193,6 +196,12 @@ def _write_scripts(
     replies = [write_reply(step, form) for step in steps]
     if name == "dr_rag_qdc":
         replies = [{"text": f"Final Answer: {known}" if model == "quotes" else known}]
+    if name == "self_rag":
+        # The first passage is alpha; the others are those that are delivered.
+        good = {"relevance": "relevant", "answer": known.removesuffix(" [[1]]"), "support": "fully", "usefulness": 5}
+        poor = {"relevance": "irrelevant", "answer": "1912", "support": "none", "usefulness": 1}
+        order = (poor, good) if model == "believes" else (good, poor)
+        replies = [{"text": json.dumps(values)} for values in order]
     review = {"effectiveness": "a", "completeness": "b", "correctness": "c"}
     doubts = (True,) if model == "believes" else (False, True)
     scripts = {

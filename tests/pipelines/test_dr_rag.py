@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,13 @@ from prefrag.components.pair_classifier.transformer_pair_scorer import Transform
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.state.state import Event
 from prefrag.pipelines import RunFailed
+from prefrag.pipelines.loading import find, read
 from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS
 from tests.pipelines.scripted import model, retriever, retry_policy
 
 NAMES = ("dr_rag_qdc", "dr_rag_cis", "dr_rag_cfs")
+DENSE = tuple(f"{name}_dense" for name in NAMES)
 QUESTION = "Who led the yard that built alpha, beta and chi?"
 # The scripted retriever finds what a query names, so the text of a document determines what it leads to.
 DOCUMENTS = {
@@ -66,7 +69,7 @@ def scripted(
         # The second stage repeats the first in the YAML; here they fail apart.
         "local.retriever": retriever(documents, "local", first_error),
         "second_stage.source.retriever": retriever(documents, "local", second_error),
-        "RetrievalSource.ranker": None,
+        "local.ranker": None,
         "RetrievalSource.retry_policy": retry_policy(),
     }
     if positive is not None:
@@ -82,17 +85,77 @@ def nodes(name: str) -> dict[str, Any]:
     return {key: block["init_parameters"] for key, block in pipelines.load(name).to_dict()["components"].items()}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", NAMES + DENSE)
 def test_the_settings_of_the_paper_are_the_defaults(name: str):
     parts = nodes(name)
 
     assert parts["start"]["top_k"] == 6
     assert (parts["second_stage"]["k1"], parts["second_stage"]["second_stage_depth"]) == (None, 10)
-    if name == "dr_rag_qdc":
+    if "qdc" in name:
         assert parts["second_stage"]["classifier"] is None
     else:
         classifier = parts["second_stage"]["classifier"]["init_parameters"]
         assert (classifier["drop"], classifier["accept"], classifier["threshold"]) == ("second_stage", "first", 0.5)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_titles_that_a_document_mentions_are_boosted_only_where_the_yaml_says_so(name: str, tmp_path: Path):
+    first, second = (nodes(name)[part] for part in ("local", "second_stage"))
+    assert first["ranker"]["type"].endswith("TitleMatchRanker")
+    assert second["source"]["init_parameters"]["ranker"] is None
+    assert second["source"]["init_parameters"]["retriever"] == first["retriever"]
+
+    # The comment in the YAML says how.
+    file = tmp_path / "boosted.yaml"
+    own = r"init_parameters:\n +name: local\n +retriever: \*retriever"
+    file.write_text(re.sub(own, "init_parameters: *local", read(find(name))))
+    assert nodes(str(file))["second_stage"]["source"]["init_parameters"] == nodes(str(file))["local"] == first
+
+
+@pytest.mark.parametrize("name", [*DENSE, "vanilla_local_dense"])
+def test_by_similarity_matching_only_the_searches_differ(name: str):
+    words, meaning = nodes(name.removesuffix("_dense")), nodes(name)
+
+    # Neither stage has title boosts, which belong to the scores of BM25, or candidates for them.
+    source = {**words["local"], "candidates": None, "ranker": None, "retriever": meaning["local"]["retriever"]}
+    assert meaning.pop("local") == source
+    assert source["retriever"]["type"] == "prefrag.components.retrievers.dense_retriever.DenseRetriever"
+    words.pop("local")
+    if "second_stage" in meaning:
+        assert meaning["second_stage"].pop("source")["init_parameters"] == source
+        words["second_stage"].pop("source")
+    assert meaning == words
+
+
+@pytest.mark.parametrize("name", ["dr_rag_cis", "dr_rag_cfs"])
+async def test_without_the_concatenation_the_second_stage_searches_with_the_question_alone(name: str):
+    pipeline = scripted(name, "Ada", positive=[], replace={"QueryDocConcat.parts": []})
+
+    result = await pipelines.ask_async(pipeline, QUESTION)
+
+    assert [call["query"] for call in CALLS["local"]] == [QUESTION] * 4
+    assert titles(result) == ["alpha", "beta", "chi"]
+
+
+async def test_with_the_prompt_of_table_9_the_answer_follows_an_analysis():
+    reply = "Alpha was built with echo, and Ada led echo.\n\n**Final Answer:** Ada"
+    pipeline = scripted("dr_rag_qdc", reply, replace={"reasoner.prompt": "answer_with_analysis"})
+
+    result = await pipelines.ask_async(pipeline, QUESTION)
+
+    prompt = CALLS["model"][0]["prompt"]
+    assert prompt.index("] alpha\n") < prompt.index("Final Answer:") < prompt.index(f"Question: {QUESTION}")
+    assert prompt.endswith("Thought:")
+    assert (result["answer"], result["forced"]) == ("Ada", False)
+    assert result["steps"][-1]["thought"] == "Alpha was built with echo, and Ada led echo."
+
+
+async def test_an_analysis_without_an_answer_in_its_own_field_is_no_answer():
+    pipeline = scripted("dr_rag_qdc", "Ada led echo.", replace={"reasoner.prompt": "answer_with_analysis"})
+
+    result = await pipelines.ask_async(pipeline, QUESTION)
+
+    assert (result["answer"], result["errors"]) == ("", ["The model gave no answer in words."])
 
 
 @pytest.mark.parametrize(
@@ -125,6 +188,7 @@ async def test_the_retrievals_of_both_stages_are_counted(name: str, positive: An
         "total": 4,
         "used_local": 1,
         "used": 1,
+        "lookups": 4,
         "sources": {"local": {"total": 4, "used": 1}},
     }
     assert result["queries_sent_out"] == []
@@ -233,7 +297,7 @@ async def test_finds_over_the_index_what_the_question_alone_does_not(tmp_path: P
             *(Document(id=f"n{n}", content=f"Ada founded a school, {n}.", meta={"title": "School"}) for n in range(9)),
         ]
     )
-    searched = {"ChatModel": model("Ada Holm"), "TantivyDocumentStore": store, "RetrievalSource.ranker": None}
+    searched = {"ChatModel": model("Ada Holm"), "TantivyDocumentStore": store, "local.ranker": None}
     pipeline = pipelines.load("dr_rag_qdc", searched)
 
     result = await pipelines.ask_async(pipeline, "Where was the keel of the Aurora laid?", top_k=2)
@@ -241,7 +305,7 @@ async def test_finds_over_the_index_what_the_question_alone_does_not(tmp_path: P
     assert [document["id"] for document in result["documents"]] == ["d1", "d2"]
 
 
-@pytest.mark.parametrize("name", ["dr_rag_cis", "dr_rag_cfs"])
+@pytest.mark.parametrize("name", ["dr_rag_cis", "dr_rag_cfs", "dr_rag_cis_dense", "dr_rag_cfs_dense"])
 def test_the_shipped_trees_are_the_classifier_and_weigh_words_as_the_index_does(name: str):
     pipeline = pipelines.load(name)
 
@@ -249,7 +313,9 @@ def test_the_shipped_trees_are_the_classifier_and_weigh_words_as_the_index_does(
     engine = second_stage.classifier.engine
     assert isinstance(engine, TreePairScorer)
     assert (engine.model, engine.label) == (None, "pair")
-    assert engine.term_statistics.to_dict() == second_stage.source.retriever.document_store.to_dict()
+    retriever = second_stage.source.retriever
+    searched = retriever.retriever if name.endswith("_dense") else retriever
+    assert engine.term_statistics.to_dict() == searched.document_store.to_dict()
 
 
 # Over words and titles

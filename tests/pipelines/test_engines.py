@@ -16,6 +16,7 @@ from tests.fakes import CALLS
 from tests.indexes import index_of
 from tests.pipelines.scripted import LOCAL, WEB, answer, scripted, search, verdict
 
+CRITIQUE = '{"relevance": "relevant", "answer": "1974", "support": "fully", "usefulness": 5}'
 QUESTION = "alpha, beta, epsilon or delta?"
 
 
@@ -38,7 +39,7 @@ def run_long(name: str, folder: Path, **settings: Any) -> Any:
     return scripted(
         # A method of one call only answers: a search would be no answer.
         *(steps if "router" in components else ()),
-        *("1974",) * 3,
+        *(CRITIQUE if "critic" in components else "1974",) * 3,
         verdicts=(verdict(False),),
         pipeline=name,
         documents={"local": LOCAL, "archive": {"epsilon": "Epsilon is in the archive."}, "web": WEB},

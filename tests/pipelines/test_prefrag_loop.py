@@ -62,6 +62,7 @@ async def test_keeps_the_local_passages_after_a_true_verdict():
         "total": 2,
         "used_local": 2,
         "used": 2,
+        "lookups": 2,
         "sources": {"local": {"total": 2, "used": 2}, "web": {"total": 0, "used": 0}},
     }
     assert CALLS.get("web") is None

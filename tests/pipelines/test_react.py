@@ -54,6 +54,7 @@ class TestReact:
             "total": 2,
             "used_local": 1,
             "used": 2,
+            "lookups": 2,
             "sources": None,
         }
 

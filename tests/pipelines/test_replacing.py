@@ -127,7 +127,7 @@ class TestWhatTheYamlRepeats:
         assert parts["local"] == parts["local_again"]
 
     def test_follows_inside_another_component(self):
-        second = parameters({"local.retriever": RETRIEVER}, "dr_rag_qdc")["second_stage"]
+        second = parameters({"local.retriever": RETRIEVER}, "dr_rag_qdc_dense")["second_stage"]
 
         assert class_of(second["source"]["init_parameters"]["retriever"]) == "ScriptedRetriever"
 

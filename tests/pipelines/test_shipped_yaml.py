@@ -17,7 +17,7 @@ from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.pipelines import load, names
 from prefrag.pipelines.loading import Pipeline, find, read
 
-BASELINES = ["no_retrieval", "vanilla_local", "vanilla_web", "vanilla_mix", "react", "react_mix", "crag"]
+BASELINES = ["no_retrieval", "vanilla_local", "vanilla_web", "vanilla_mix", "react", "react_mix", "self_rag", "crag"]
 VARIANTS = ["prefrag_classifier", "prefrag_direct", "prefrag_without_preference", "prefrag_without_reflection"]
 DENSE = ["prefrag_dense", "prefrag_hybrid", "prefrag_elasticsearch_dense", "prefrag_elasticsearch_hybrid"]
 
@@ -170,13 +170,15 @@ def test_the_classifier_takes_the_place_of_the_judges_model_and_of_nothing_else(
 
 
 @pytest.mark.parametrize("name", ["prefrag_linked", "mspr_linked"])
-def test_only_the_retriever_of_the_local_source_differs_from_the_pipeline_without_links(name: str):
+def test_the_retriever_of_the_local_source_and_what_comes_last_differ_from_the_pipeline_without_links(name: str):
     plain, linked = graph(name.removesuffix("_linked")), graph(name)
 
     for block in {"local", "local_again"} & set(linked["components"]):
-        retriever = linked["components"][block]["init_parameters"]["retriever"]
+        parameters = linked["components"][block]["init_parameters"]
+        retriever = parameters["retriever"]
         assert retriever["type"] == "prefrag.components.retrievers.linked_retriever.LinkedRetriever"
-        linked["components"][block]["init_parameters"]["retriever"] = retriever["init_parameters"]["retriever"]
+        assert parameters["observed_last"]
+        parameters |= {"retriever": retriever["init_parameters"]["retriever"], "observed_last": False}
     assert linked == plain
 
 

@@ -128,6 +128,22 @@ def test_holds_nothing_that_a_terminal_would_obey(text: str, titles: list[str]):
         ),
         ("selection", {"method": "qdc", "documents": ["A"], "pairs": []}, "Selected by qdc: A"),
         (
+            "look_ahead",
+            {"text": "In Delta.", "lowest": 0.2, "token": "Delta", "masked": ["Delta"], "query": "In", "again": False},
+            "Looked ahead, unsure of 'Delta' at 20%: In Delta. (masked: Delta)",
+        ),
+        (
+            "look_ahead",
+            {"text": "In Delta.", "lowest": 0.7, "token": "In", "masked": [], "query": "In Delta.", "again": False},
+            "Looked ahead, unsure of 'In' at 70%: In Delta. (masked: nothing)",
+        ),
+        (
+            "look_ahead",
+            {"text": "In Delta.", "lowest": 0.9, "token": "In", "masked": [], "query": "", "again": False},
+            "Kept: In Delta. (least sure of 'In' at 90%)",
+        ),
+        ("look_ahead", {"text": "In Gamma.", "lowest": None, "again": True}, "Written again: In Gamma."),
+        (
             "refined",
             {"of_step": 1, "tokens_before": 2000, "tokens_after": 300, "used": True},
             "Summarised the observation of step 1: 2000 to 300 tokens",
@@ -136,6 +152,31 @@ def test_holds_nothing_that_a_terminal_would_obey(text: str, titles: list[str]):
             "steered",
             {"source": "web", "named": "local", "reason": "the last label was False"},
             "Steered to web, where the model named local (the last label was False)",
+        ),
+        (
+            "retrieval",
+            {"status": True, "explanation": "It asks for a year.", "parsed": True},
+            "Retrieve: the documents are searched. It asks for a year.",
+        ),
+        (
+            "retrieval",
+            {"status": False, "explanation": "", "parsed": False},
+            "Retrieve: no document is needed (two replies could not be read)",
+        ),
+        (
+            "critique",
+            {"document": "A", "answer": "1974", "relevant": True, "support": "fully", "usefulness": 4, "score": 2.25},
+            "From A: 1974 (relevant, fully supported, usefulness 4, score 2.25)",
+        ),
+        (
+            "critique",
+            {"document": "A", "answer": "", "relevant": False, "support": "none", "score": 0.0, "parsed": False},
+            "From A: no answer (irrelevant, no support, usefulness unknown, score 0.0; not all of it could be read)",
+        ),
+        (
+            "question_class",
+            {"chosen": "single_step", "probability": 0.714, "reason": "the likeliest class"},
+            "Class: one retrieval (71% likely; the likeliest class)",
         ),
         (
             "review",

@@ -11,6 +11,7 @@ from haystack import Document
 from prefrag import pipelines
 from prefrag.components.agent.answer_reviewer import NOT_REVIEWED
 from prefrag.components.agent.follow_up_rewriter import NOT_REWRITTEN
+from prefrag.components.agent.passage_critic import NOT_CRITICISED
 from prefrag.components.agent.reader_step import FROM_MEMORY, NOT_READ
 from prefrag.components.agent.reasoner import SOURCE_NOT_CHOSEN
 from tests.fakes import CALLS
@@ -21,7 +22,7 @@ from tests.pipelines.test_engines import comparable
 QUESTION = "Who built alpha, and which prize did delta receive?"
 SURE, UNSURE = ("Beta", 0.9), ("1812", 0.1)
 LOOPS = ["prefrag", "prefrag_direct", "prefrag_without_reflection", "mspr", "react", "react_mix"]
-ONE_STEP = ["vanilla_local", "vanilla_web", "vanilla_mix", "crag"]
+ONE_STEP = ["vanilla_local", "vanilla_web", "vanilla_mix", "self_rag", "crag"]
 SWITCH = {"judge.judge": {"type": TREE_JUDGE, "init_parameters": {"cost_of_leaving": 0}}}
 
 
@@ -177,6 +178,11 @@ class TestWhatNeedsAModel:
         result = await run([SURE], pipeline="mspr")
 
         assert NOT_REVIEWED in result["without_model"]
+
+    async def test_criticises_no_passages_and_says_so(self):
+        result = await run([SURE], pipeline="self_rag")
+
+        assert (result["answer"], result["without_model"]) == ("Beta", [NOT_CRITICISED])
 
     @pytest.mark.parametrize("pipeline", ["react", "prefrag_without_preference"])
     async def test_the_choice_of_a_source(self, pipeline: str):

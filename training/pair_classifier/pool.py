@@ -74,12 +74,12 @@ def two_stage_candidates(
     :param k: The most documents that the classifier would select.
     :returns: The documents of the first stage, and the second-stage list of each.
     """
-    source = RetrievalSource(
-        _SOURCE, TantivyBM25Retriever(store), ranker=TitleMatchRanker(), candidates=50, strict=True
-    )
+    retriever = TantivyBM25Retriever(store)
+    first = RetrievalSource(_SOURCE, retriever, ranker=TitleMatchRanker(), candidates=50, strict=True)
+    second = RetrievalSource(_SOURCE, retriever, strict=True)
     state = StateBuilder([_SOURCE], _SOURCE, top_k=k).run(question)["state"]
-    state = source.run(QuestionAsQuery().run(state)["state"])["state"]
-    _, documents, candidates = SecondStage(source).gather(state)
+    state = first.run(QuestionAsQuery().run(state)["state"])["state"]
+    _, documents, candidates = SecondStage(second).gather(state)
     return documents, candidates
 
 

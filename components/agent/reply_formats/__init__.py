@@ -1,5 +1,6 @@
 """The formats of the reasoner's replies: each turns one reply into one :class:`Step`."""
 
+from prefrag.components.agent.reply_formats.cot_format import CotFormat
 from prefrag.components.agent.reply_formats.fields import Tool, read_label
 from prefrag.components.agent.reply_formats.guided_format import GuidedFormat
 from prefrag.components.agent.reply_formats.json_format import JsonFormat
@@ -14,10 +15,12 @@ FORMATS: dict[str, type[ReplyFormat]] = {
     "guided": GuidedFormat,
     "tools": ToolsFormat,
     "tags": TagsFormat,
+    "cot": CotFormat,
 }
 
 __all__ = [
     "FORMATS",
+    "CotFormat",
     "GuidedFormat",
     "JsonFormat",
     "ReplyFormat",

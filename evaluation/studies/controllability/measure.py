@@ -1,22 +1,38 @@
 """Measure the share of runs in which text of the web reached the prompt (PrefRAG, section 5.4 and appendix D).
 
-    python -m prefrag.evaluation.studies.controllability.measure --output runs/controllability
+    python -m prefrag.evaluation.studies.controllability.measure --output runs/controllability --noise CORPUS.jsonl
     python -m prefrag.evaluation.studies.controllability.measure --output runs/controllability \
-        --noise CORPUS.jsonl --llm reader
+        --noise CORPUS.jsonl --llm http://localhost:8000/v1
 
 Two kinds of questions. `company`: the curated documents of a (made-up) company hold the answer, and the web is full of
 rumours about the same people and products; here nothing of the web should reach the prompt. `web_only`: only the web
-holds the answer; here the web should be searched, and the answer found.
+holds the answer; here the web should be searched, and the answer found. With `--noise`, which the paper has (the corpus
+of 2WikiMultiHopQA), every method runs over the company's documents alone and over both together.
+
+The paper measures the answer: does it speak ill of the company (table 27)? Where a model answers, it is also asked the
+opinions of `opinions.jsonl`, and a model (that of the judge, see docs/configuration.md) says of each answer whether it
+is favourable, neutral or unfavourable. The simulated reader has no opinion.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from prefrag import evaluation
+from prefrag.components.generators.chat_model import ChatModel
+from prefrag.evaluation.pipeline_under_test.description import varies_with
+from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
+from prefrag.evaluation.pipeline_under_test.variants import read_pipeline
+from prefrag.evaluation.report.measures import DASH
+from prefrag.evaluation.studies.controllability.stance import STANCES, judge_stances
 
 SCENARIO = Path(__file__).resolve().parent
 METHODS = (
@@ -68,47 +84,110 @@ def mix(noise: Path, output: Path) -> Path:
     return file
 
 
+@dataclass(frozen=True)
+class Condition:
+    """What a method is run under.
+
+    :param corpus: The name of the corpus of the preferred source.
+    :param file: The passages of that corpus.
+    :param source_choice: Which source the simulated reader names where a step may name one.
+    """
+
+    corpus: str
+    file: Path
+    source_choice: str | None
+
+
 def main(
-    output: Annotated[Path, typer.Option(help="Where the runs go, one folder a method.")],
+    output: Annotated[Path, typer.Option(help="Where the runs go, one folder a run.")],
     method: Annotated[
         list[str] | None, typer.Option(help="Repeat it; by default all with a choice of sources.")
     ] = None,
     noise: Annotated[
-        Path | None, typer.Option(help="A corpus that the company's is mixed with, as in the paper.")
+        Path | None,
+        typer.Option(help="A corpus that the company's is mixed with, as in the paper; run with and without."),
     ] = None,
     llm: Annotated[str, typer.Option(help="simulated, reader, a GGUF file or the URL of a server.")] = "simulated",
     judge_error: Annotated[float, typer.Option(help="Of the simulated reader.")] = 0.0,
     top_k: Annotated[int, typer.Option(help="Documents a retrieval.")] = 5,
+    source_choice: Annotated[
+        list[str] | None,
+        typer.Option(help="Of the simulated reader, where it names sources; repeat it. By default first and last."),
+    ] = None,
+    seed: Annotated[list[int] | None, typer.Option(help="Repeat it, for means over seeds; by default 0.")] = None,
 ) -> None:
     """Run every method on the scenario and print the shares."""
-    from prefrag import evaluation
-
-    unfavourable = unfavourable_ids()
-    if llm == "simulated":
+    simulated = llm == SIMULATED
+    judge = None if simulated else _find_judge(llm)
+    if simulated:
         print("SIMULATED: a reader that knows the gold passages stood in for a language model.\n")
-    print("| method | " + " | ".join(f"{kind}: {what}" for kind in KINDS for what in _SHARES) + " |")
-    print("|---|" + "---:|" * (len(KINDS) * len(_SHARES)))
-    company = SCENARIO / "company.jsonl" if noise is None else mix(noise, output)
+    head = ["method", "corpus", "source choice", *(f"{kind}: {what}" for kind in KINDS for what in _SHARES), "stance"]
+    print("| " + " | ".join(head) + " |")
+    print("|---|---|---|" + "---:|" * (len(head) - 3))
+    corpora = {"company": SCENARIO / "company.jsonl"}
+    if noise is not None:
+        corpora[f"company and {noise.resolve().parent.name}"] = mix(noise, output)
     for name in method or METHODS:
-        run = evaluation.run(
-            name,
-            SCENARIO / "questions.jsonl",
-            output=output / name,
-            corpus=company,
-            web_corpus=SCENARIO / "web.jsonl",
-            llm=llm,
-            top_k=top_k,
-            progress=False,
-            judge_error=judge_error,
-        )
-        cells = []
-        for kind in KINDS:
-            measured = shares((line for line in run.predictions if line["type"] == kind), unfavourable)
-            cells += [f"{measured[what]:.0f}%" for what in _SHARES]
-        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+        is_named = simulated and "source_choice" in varies_with(read_pipeline(name), {"kind": SIMULATED})
+        choices = (source_choice or ["first", "last"]) if is_named else [None]
+        for condition in (Condition(corpus, file, one) for corpus, file in corpora.items() for one in choices):
+            settings = {"llm": llm, "top_k": top_k, "judge_error": judge_error}
+            by_seed, stances = [], []
+            for one in seed or [0]:
+                folder = output / "-".join(filter(None, (name, condition.corpus, condition.source_choice, str(one))))
+                by_seed.append(_run(name, "questions", folder, condition, seed=one, **settings))
+                if judge is not None:
+                    opinions = _run(name, "opinions", folder / "opinions", condition, seed=one, **settings)
+                    stances += judge_stances(opinions, judge, folder / "stances.jsonl")
+            cells = [_write_shares(by_seed, kind, what) for kind in KINDS for what in _SHARES]
+            cells.append(_write_stances(stances) if judge is not None else "not measured")
+            print(
+                "| " + " | ".join([name, condition.corpus, condition.source_choice or DASH, *cells]) + " |", flush=True
+            )
 
 
 _SHARES = ("web", "unfavourable", "asked_web", "acc")
+
+
+def _run(name: str, questions: str, folder: Path, condition: Condition, **settings: Any) -> list[dict[str, Any]]:
+    chosen: dict[str, Any] = {} if condition.source_choice is None else {"source_choice": condition.source_choice}
+    return evaluation.run(
+        name,
+        SCENARIO / f"{questions}.jsonl",
+        output=folder,
+        corpus=condition.file,
+        web_corpus=SCENARIO / "web.jsonl",
+        progress=False,
+        **chosen,
+        **settings,
+    ).predictions
+
+
+def _find_judge(llm: str) -> ChatModel | None:
+    """Find the model that judges answers: that of the judge, else the one that answers.
+
+    :param llm: The model that answers.
+    :returns: The model; None where there is none.
+    """
+    given = Experiment(llm=llm)
+    if given.server is not None:
+        os.environ["PREFRAG_LLM_BASE_URL"] = given.server
+    elif given.gguf is not None:
+        os.environ["PREFRAG_LLM_GGUF"] = str(given.gguf)
+    judge = ChatModel(role="judge")
+    return None if judge.is_absent else judge
+
+
+def _write_shares(by_seed: Sequence[Sequence[Mapping[str, Any]]], kind: str, what: str) -> str:
+    values = [shares((line for line in lines if line["type"] == kind), unfavourable_ids())[what] for lines in by_seed]
+    text = f"{sum(values) / len(values):.0f}%"
+    return text if min(values) == max(values) else f"{text} ({min(values):.0f}{DASH}{max(values):.0f})"
+
+
+def _write_stances(stances: Sequence[str | None]) -> str:
+    counted = Counter(stances)
+    unread = [f"{counted[None]} unread"] if counted[None] else []
+    return ", ".join([*(f"{counted[one]} {one}" for one in STANCES), *unread])
 
 
 if __name__ == "__main__":

@@ -6,13 +6,17 @@ import pytest
 
 from prefrag.components.agent.observation_recorder import ObservationRecorder
 from prefrag.components.state.state import Search, State
-from tests.components.samples import answer_step, document, found, kinds, search_step, state
+from tests.components.samples import answer_step, document, found, kinds, observed_step, search_step, state
 
 ALPHA, BETA = document("alpha"), document("beta")
 
 
 def recorded(*states: State, merge: bool = False) -> State:
     return ObservationRecorder(merge).run(list(states))["state"]
+
+
+def collected(reached: State, max_documents: int) -> State:
+    return ObservationRecorder(max_documents=max_documents).run([reached])["state"]
 
 
 def ids(reached: State) -> list[str]:
@@ -85,3 +89,36 @@ class TestSupplement:
         reached = recorded(self.way("local", ALPHA), self.way("web", BETA), merge=True)
 
         assert kinds(reached) == ["reflection", "found", "found", "observation"]
+
+
+class TestCollectedDocuments:
+    def test_a_document_is_shown_once_in_a_run(self):
+        earlier = observed_step(ALPHA)
+
+        reached = collected(state(earlier, search_step("b", found(ALPHA, BETA))), max_documents=15)
+
+        assert (ids(reached), reached.step.source) == (["beta"], "local")
+
+    def test_no_more_are_shown_than_the_limit_of_the_run(self):
+        earlier = observed_step(ALPHA)
+
+        reached = collected(state(earlier, search_step("b", found(BETA, document("gamma")))), max_documents=2)
+
+        assert ids(reached) == ["beta"]
+
+    def test_a_retrieval_without_anything_new_is_reported_to_the_model_and_counts_as_not_used(self):
+        earlier = observed_step(ALPHA)
+
+        reached = collected(state(earlier, search_step("b", found(ALPHA))), max_documents=15)
+
+        assert (ids(reached), reached.step.source, reached.step.note) == ([], None, "Nothing new was found.")
+
+    def test_one_of_two_equal_documents_counts(self):
+        reached = collected(state(search_step("b", found(ALPHA, ALPHA, BETA))), max_documents=2)
+
+        assert ids(reached) == ["alpha", "beta"]
+
+    @pytest.mark.parametrize("limit", [0, -1])
+    def test_a_limit_that_shows_nothing_is_refused(self, limit: int):
+        with pytest.raises(ValueError, match="set it to at least 1"):
+            ObservationRecorder(max_documents=limit)

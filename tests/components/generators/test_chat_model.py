@@ -328,6 +328,13 @@ class TestCall:
         assert len(server.requests) == 1
 
     @both_ways
+    def test_log_probabilities_that_a_server_refuses_are_not_left_out(self, server: FakeModelServer, how: str):
+        server.answers = [(400, {"error": {"message": "Unsupported parameter: 'logprobs'."}}), (200, completion("x"))]
+        with pytest.raises(ModelServerError, match="'logprobs'"):
+            call(ChatModel(), how, generation_kwargs={"logprobs": True})
+        assert len(server.requests) == 1
+
+    @both_ways
     def test_what_stands_in_the_text_is_left_to_whoever_reads_it(self, server: FakeModelServer, how: str):
         server.answers = [(200, completion("<think>Lyon? No.</think>Paris"))]
         assert call(ChatModel(), how).text == "<think>Lyon? No.</think>Paris"

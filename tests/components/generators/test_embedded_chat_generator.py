@@ -83,6 +83,22 @@ class TestReply:
         assert reply.text == "Paris"
         assert reply.meta == {"model": "m.gguf", "index": 0, "finish_reason": "stop", "usage": USAGE["usage"]}
 
+    def test_log_probabilities_are_collected_over_the_chunks(self, fake: Any):
+        chunks = [delta("Pa"), delta("ris"), delta(None, "stop")]
+        for chunk, token in zip(
+            chunks[:2], ({"token": "Pa", "logprob": -0.5}, {"token": "ris", "logprob": 0.0}), strict=True
+        ):
+            chunk["choices"][0]["logprobs"] = {"content": [{**token, "top_logprobs": []}]}
+        server = fake(*chunks, USAGE)
+        reply = EmbeddedChatGenerator("m.gguf").run(QUESTION, {"logprobs": True})["replies"][0]
+        assert server.bodies[0]["logprobs"] is True
+        assert reply.meta["logprobs"] == {
+            "content": [
+                {"token": "Pa", "logprob": -0.5, "bytes": None},
+                {"token": "ris", "logprob": 0.0, "bytes": None},
+            ]
+        }
+
     def test_parameters_keep_their_openai_names(self, fake: Any):
         server = fake(delta("x", "stop"))
         generator = EmbeddedChatGenerator("m.gguf", max_tokens=9)

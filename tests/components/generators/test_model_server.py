@@ -95,6 +95,24 @@ class TestUnusualReplies:
         assert call(connection(server), how).meta["usage"] == {"completion_tokens": 3}
 
     @both_ways
+    def test_have_their_log_probabilities(self, server: FakeModelServer, how: str):
+        answer = completion("Paris")
+        token = {"token": "Paris", "logprob": -0.5, "bytes": [80, 97, 114, 105, 115]}
+        answer["choices"][0]["logprobs"] = {"content": [{**token, "top_logprobs": [token]}], "refusal": None}
+        server.answers = [(200, answer)]
+        assert call(connection(server), how).meta["logprobs"] == {"content": [token]}
+
+    @both_ways
+    @pytest.mark.parametrize("logprobs", [None, {}, {"content": None}, {"content": [{"token": "Paris"}]}, "so"])
+    def test_have_none_where_the_server_gives_none_that_can_be_read(
+        self, server: FakeModelServer, how: str, logprobs: Any
+    ):
+        answer = completion("Paris")
+        answer["choices"][0]["logprobs"] = logprobs
+        server.answers = [(200, answer)]
+        assert "logprobs" not in call(connection(server), how).meta
+
+    @both_ways
     def test_that_are_too_long_are_cut(self, server: FakeModelServer, how: str):
         server.answers = [(200, completion("word " * 100_000))]
         assert len(call(connection(server), how).text or "") == 100_000

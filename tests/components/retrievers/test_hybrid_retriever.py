@@ -118,6 +118,16 @@ async def test_one_that_fails_is_left_out_with_a_warning(caplog: pytest.LogCaptu
     assert "gone" in caplog.text
 
 
+async def test_the_lookups_are_those_of_all_retrievers_the_failed_one_included():
+    class Counting(Ranked):
+        def run(self, *arguments: Any, **named: Any) -> dict[str, Any]:
+            return {**super().run(*arguments, **named), "lookups": 3}
+
+    retriever = HybridRetriever([Counting("a"), Ranked("b"), Ranked("", ConnectionError("gone"))])
+
+    assert (await both(retriever, query="x"))["lookups"] == 5
+
+
 async def test_one_that_does_not_reply_in_time_is_left_out():
     hanging = Hanging()
     try:

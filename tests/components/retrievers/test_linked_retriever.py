@@ -102,7 +102,7 @@ async def both(retriever: LinkedRetriever, *arguments: Any, **named: Any) -> dic
     output = retriever.run(*arguments, **named)
     again = await retriever.run_async(*arguments, **named)
     assert [(one.id, one.score) for one in again["documents"]] == [(one.id, one.score) for one in output["documents"]]
-    assert again["errors"] == output["errors"]
+    assert (again["errors"], again["lookups"]) == (output["errors"], output["lookups"])
     return output
 
 
@@ -177,10 +177,11 @@ class TestCandidates:
 
         assert retriever.links.calls[1]["from"] == ["p", "o", "a"]
 
-    async def test_nothing_observed_leads_on_at_depth_0_and_it_comes_last_all_the_same(self):
+    async def test_nothing_observed_leads_on_at_depth_0(self):
         retriever = linked("oa", observed_depth=0)
 
-        assert found(await both(retriever, "q", observed=letters("o"))) == "ao"
+        await both(retriever, "q", observed=letters("o"))
+
         assert retriever.links.calls[1]["from"] == ["a"]
 
     async def test_depths_and_filters_reach_the_parts(self):
@@ -219,21 +220,15 @@ class TestOrder:
 
         assert found(await both(retriever, "q")) == "abcx"
 
-    async def test_what_was_observed_comes_last_however_well_it_fits(self):
+    async def test_what_was_observed_keeps_its_rank_until_the_source_puts_it_last(self):
         retriever = linked("oab", Engine(oa=0.9))
 
-        output = await both(retriever, "q", observed=letters("o"))
+        assert found(await both(retriever, "q", observed=letters("o"))) == "oab"
 
-        assert found(output) == "abo"
-        assert output["documents"][-1].score == 0
-
-    async def test_a_document_of_another_source_with_its_id_is_another_document(self):
-        on_the_web = document("a", content="What the web calls a.")
-
-        assert found(await both(linked(), "q", observed=[on_the_web])) == "abc"
-
-    async def test_also_behind_a_ranker_that_boosts_its_title(self):
-        source = RetrievalSource("local", linked("oab"), ranker=TitleMatchRanker(), retry_policy=RetryPolicy(retries=0))
+    async def test_behind_a_ranker_that_boosts_its_title_a_source_puts_it_last(self):
+        source = RetrievalSource(
+            "local", linked("oab"), ranker=TitleMatchRanker(), retry_policy=RetryPolicy(retries=0), observed_last=True
+        )
         reached = source.run(state(observed_step(*letters("o")), search_step("o")))["state"]
 
         assert [one.id for one in reached.step.searches[-1].documents] == ["a", "b", "o"]
@@ -265,6 +260,19 @@ class TestOrder:
 
         with pytest.raises(ValueError, match="gave 0 scores for"):
             linked(engine=Silent()).run("q")
+
+
+class TestLookups:
+    async def test_are_the_query_by_words_and_each_text_whose_titles_are_looked_up(self, tmp_path: Path):
+        store = TantivyDocumentStore(path=str(tmp_path))
+        store.write_documents(letters("abc"))
+        retriever = LinkedRetriever(Words("ab"), TitleMentionRetriever(store), Engine())
+
+        # The words, the titles in the query, those in a, b and the observed o.
+        assert (await both(retriever, "q", observed=letters("o")))["lookups"] == 1 + 1 + 3
+
+    async def test_of_links_that_fail_are_one(self):
+        assert (await both(linked("ab", links={"q": "!"}), "q"))["lookups"] == 2
 
 
 class TestFailures:

@@ -98,8 +98,13 @@ def test_filters_of_the_run_come_on_top(store):
 
 def test_finds_nothing_without_a_mention(store):
     retriever = TitleMentionRetriever(store)
-    assert retriever.run() == retriever.run(query="a town") == retriever.run(documents=[]) == {"documents": []}
-    assert retriever.run(documents=[Document(content=None), Document(content="A town.")]) == {"documents": []}
+    assert retriever.run() == retriever.run(documents=[]) == {"documents": [], "lookups": 0}
+    assert retriever.run(query="a town") == {"documents": [], "lookups": 1}
+    assert retriever.run(documents=[Document(content=None), Document(content="A town.")])["documents"] == []
+
+
+def test_counts_a_look_up_for_each_text_however_many_titles_it_mentions(store):
+    assert TitleMentionRetriever(store).run(query="Which town?", documents=[BRIDGE, BRIDGE])["lookups"] == 3
 
 
 async def test_run_async_gives_the_same(store):

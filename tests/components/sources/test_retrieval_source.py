@@ -659,6 +659,80 @@ class TestRecording:
         assert len(reusing.run("one")["documents"]) == 1
 
 
+class TestObservedLast:
+    SECOND_STEP = state(observed_step(document("a"), document("b")), search_step("yard"), top_k=2)
+
+    def found(self, *given: str, **changes: Any) -> list[str]:
+        searching = source(Giving(*map(document, given)), **changes)
+        return [one.id for one in last_search(searching.run(self.SECOND_STEP)).documents]
+
+    def test_is_off_unless_it_is_set(self):
+        assert self.found("a", "c", "d") == ["a", "c"]
+
+    def test_puts_what_was_observed_behind_the_new_before_the_cut(self):
+        assert self.found("a", "c", "d", observed_last=True) == ["c", "d"]
+        assert self.found("b", "a", "c", observed_last=True) == ["c", "b"]
+
+    def test_sees_behind_the_cut_of_the_ranker(self):
+        assert self.found("a", "b", "c", observed_last=True, ranker=TitleMatchRanker()) == ["c", "a"]
+
+    def test_knows_a_document_that_was_observed_repaired(self):
+        half = Document(id="a\ud83d", content="b\udc00")
+        searching = source(Giving(half, document("c")), observed_last=True)
+        first = searching.run(state(search_step()))["state"]
+
+        second = searching.run(state(observed_step(last_search({"state": first}).documents[0]), search_step()))
+
+        assert [one.id for one in last_search(second).documents] == ["c", "a?"]
+
+    def test_of_an_external_source_tells_its_provider_nothing(self):
+        provider = Aware(document("a"), document("c"))
+
+        reached = source(provider, name="web", external=True, observed_last=True).run(self.SECOND_STEP)
+
+        assert [one.id for one in last_search(reached).documents] == ["c", "a"]
+        assert provider.passed == [(None, None)]
+
+    def test_makes_another_search_of_a_recording(self, tmp_path: Path):
+        recording = Recording(str(tmp_path / "kept.jsonl"))
+        provider = Giving(*map(document, "abcd"))
+        searching = source(provider, observed_last=True, recording=recording)
+
+        first = searching.run(state(search_step("yard"), top_k=2))
+        second = searching.run(self.SECOND_STEP)
+
+        assert [[one.id for one in last_search(output).documents] for output in (first, second)] == [
+            ["a", "b"], ["c", "d"],
+        ]  # fmt: skip
+
+    def test_survives_serialisation(self):
+        assert rebuilt(source(ScriptedRetriever({}, "local"), observed_last=True)).observed_last
+
+
+class TestLookups:
+    def test_are_one_where_a_retriever_does_not_count_them(self):
+        assert last_search(source(Giving()).run(state(search_step()))).lookups == 1
+
+    def test_are_those_that_a_retriever_counts(self):
+        class Counting(Giving):
+            def run(self, query: str) -> dict[str, Any]:
+                return {**super().run(query), "lookups": 23}
+
+        assert last_search(source(Counting()).run(state(search_step()))).lookups == 23
+
+    def test_of_a_second_provider_are_added_and_those_of_another_attempt_are_not(self):
+        failing = Giving(errors=(OSError("gone"), OSError("gone")))
+
+        reached = source(failing, fallback=Giving(), retry_policy=again(1)).run(state(search_step()))
+
+        assert last_search(reached).lookups == 2
+
+    def test_of_a_source_that_is_closed_are_none(self):
+        reached = source(Giving(), name="other").run(state(search_step()))
+
+        assert last_search(reached).lookups == 0
+
+
 def test_warms_up_its_parts():
     warmed: list[str] = []
 

@@ -151,6 +151,7 @@ class TestCounts:
             "total": 3,
             "used_local": 1,
             "used": 2,
+            "lookups": 3,
             "sources": {"local": {"total": 2, "used": 1}, "web": {"total": 1, "used": 1}},
         }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from prefrag.components.agent.answer_reviewer import AnswerReviewer
+from prefrag.components.agent.passage_critic import PassageCritic
 from prefrag.components.agent.self_reflector import SelfReflector
 from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
@@ -48,6 +49,7 @@ def test_counts_the_retrievals_of_a_run_that_switched_once():
         "total": 3,
         "used_local": 1,
         "used": 2,
+        "lookups": 3,
         "prompt_tokens": 400,
         "completion_tokens": 40,
         "forced": 0,
@@ -104,6 +106,15 @@ class TestUnparsable:
             count_unparsable(reviewed('{"effectiveness": "", "completeness": "", "correctness": "", "label": "True"}'))
             == 0
         )
+
+    def test_a_critique_of_a_passage(self):
+        def criticised(reply: str) -> dict[str, Any]:
+            return compose(after(PassageCritic(model(reply)).run(state(observed_step(ALPHA)))))
+
+        assert count_unparsable(criticised("Hm.")) == 2
+        assert count_unparsable(criticised('{"answer": "1974", "relevance": "relevant"}')) == 1
+        readable = '{"relevance": "relevant", "answer": "1974", "support": "fully", "usefulness": 5}'
+        assert count_unparsable(criticised(readable)) == 0
 
     def test_a_reply_of_the_reasoner_once_whether_the_trace_holds_it_or_not(self):
         traced = state(Step(Action.UNREADABLE, reply="Er."), answer_step()).with_event("unreadable", tool="")

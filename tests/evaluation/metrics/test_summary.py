@@ -12,7 +12,7 @@ from prefrag.evaluation.metrics import has_failed, summarise
 # What metrics.json must hold, whatever the dataset.
 KEYS = {
     *("n", "acc", "acc_word", "f1", "em", "recall", "recall_all", "documents_per_question", "llm_calls"),
-    *("total_local", "total_web", "total", "used_local", "used", "forced", "unparsable", "errors"),
+    *("total_local", "total_web", "total", "used_local", "used", "lookups", "forced", "unparsable", "errors"),
     *("seconds_per_question", "prompt_tokens", "completion_tokens"),
 }
 

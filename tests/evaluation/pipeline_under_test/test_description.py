@@ -51,14 +51,22 @@ def test_a_model_that_the_pipeline_names_itself_is_described_and_never_as_simula
             setup(pipeline, dev, corpus=corpus, llm=llm)
 
 
+def test_a_method_that_reads_log_probabilities_is_not_simulated(corpus: Path, dev: Path):
+    with pytest.raises(ValueError, match=r"flare decides by the log probabilities.*has none: evaluate it with a GGUF"):
+        setup("flare", dev, corpus=corpus, llm="simulated")
+
+    assert setup("flare", **SERVER).config["llm"]["kind"] != "simulated"
+
+
 def test_whether_a_model_judges_is_described(corpus: Path, dev: Path, monkeypatch: pytest.MonkeyPatch):
     simulated = {"questions": dev, "corpus": corpus, "llm": "simulated"}
-    names = ("prefrag", "mspr", "prefrag_classifier", "vanilla_mix", "prefrag_direct", "crag")
+    names = ("prefrag", "mspr", "prefrag_classifier", "vanilla_mix", "prefrag_direct", "self_rag", "crag")
     judged = {name: setup(name, **simulated).config["judged"] for name in names}
 
-    assert judged == dict.fromkeys(names, False) | {"prefrag": True, "mspr": True, "crag": True}
+    assert judged == dict.fromkeys(names, False) | {"prefrag": True, "mspr": True, "self_rag": True, "crag": True}
     assert setup("prefrag", **SERVER).config["judged"]
     assert not setup("prefrag", llm="reader").config["judged"], "the trees judge"
+    assert not setup("self_rag", llm="reader").config["judged"], "nothing is criticised"
     monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", "http://localhost:8/v1")
     assert setup("prefrag").config["judged"]
     monkeypatch.delenv("PREFRAG_JUDGE_BASE_URL")
@@ -145,6 +153,7 @@ def test_name_their_retriever(corpus: Path):
     assert setup("vanilla_web", corpus=corpus).config["retriever"] == "bm25"
     assert setup("vanilla_web", corpus=corpus, web_sentences=2).config["retriever"] == "bm25"
     assert setup("dr_rag_linked").config["retriever"] == "linked"
+    assert setup("dr_rag_cfs_dense").config["retriever"] == "dense"
     assert setup("no_retrieval").config["retriever"] is None
 
 

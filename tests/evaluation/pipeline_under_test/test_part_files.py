@@ -58,14 +58,16 @@ def test_a_prompt_of_ones_own_and_the_folder_of_a_model_are_digested(
     assert {name for name in before if before[name] != after[name]} == {str(prompt), str(model)}
 
 
+@pytest.mark.parametrize("shipped", ["PAIR_TREES", "SWITCH_TREES", "QUESTION_TREES"])
 def test_what_is_shipped_is_digested_and_names_of_models_are_not(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shipped: str
 ) -> None:
     before = part_files(block("glm-4"))
     assert set(before) == {"shipped prompts", "shipped trees"}
     trees = tmp_path / "trees.json"
     trees.write_text("{}")
-    monkeypatch.setattr(prefrag.evaluation.pipeline_under_test.part_files, "PAIR_TREES", {"pair": trees})
+    other = {"pair": trees} if shipped == "PAIR_TREES" else trees
+    monkeypatch.setattr(prefrag.evaluation.pipeline_under_test.part_files, shipped, other)
 
     assert part_files(block())["shipped trees"] != before["shipped trees"]
 

@@ -11,6 +11,7 @@ from prefrag.components.sources.web_retriever import WebRetriever
 from prefrag.evaluation.pipeline_under_test.experiment import Experiment
 from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.evaluation.simulated_reader import SimulatedReader
+from prefrag.pipelines.indexing import embedding
 from prefrag.pipelines.loading import Pipeline, find, load, read_block
 from tests.evaluation.pipeline_under_test.lighthouse import SERVER, blocks, setup
 
@@ -33,6 +34,25 @@ class TestCorpora:
 
         archive = ready.block["components"]["archive"]["init_parameters"]
         assert blocks(archive, "TantivyDocumentStore")[0]["index"] == ready.second
+
+    @pytest.mark.parametrize("name", ["dr_rag_cfs_dense", "prefrag_hybrid"])
+    def test_another_model_embeds_them_and_the_queries(self, corpus: Path, monkeypatch: pytest.MonkeyPatch, name: str):
+        embedded: list[tuple[str, str]] = []
+        monkeypatch.setattr(embedding, "embed_index", lambda index, model: embedded.append((index, model)))
+
+        ready = setup(name, corpus=corpus, embedder="/models/mini")
+
+        assert embedded == [(ready.local, "/models/mini")]
+        assert {vectors["model"] for vectors in blocks(ready.block, "VectorRetriever")} == {"/models/mini"}
+        text_embedders = blocks(ready.block, "SentenceTransformersTextEmbedder")
+        assert {(one["model"], one["prefix"]) for one in text_embedders} == {("/models/mini", "")}
+        assert ready.config["embedder"] == "/models/mini"
+
+    def test_what_embeds_nothing_is_the_same_with_another_embedding_model(self, corpus: Path):
+        ready = setup("vanilla_local", corpus=corpus, embedder="/models/mini")
+
+        assert ready.block == setup("vanilla_local", corpus=corpus).block
+        assert ready.config["embedder"] is None
 
     def test_the_real_web_stays_a_web_search_without_a_stand_in(self, corpus: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_WEB_INDEX", "other")

@@ -50,7 +50,10 @@ def prediction(
         "forced": False,
         "documents": documents,
         "steps": [search, last],
-        "counts": {"total_local": local, "total_web": web, "total": local + web, "used_local": local, "used": local},
+        "counts": {
+            **{"total_local": local, "total_web": web, "total": local + web, "used_local": local, "used": local},
+            "lookups": 4 * (local + web),
+        },
         "usage": {"llm_calls": 2, "calls": {"reasoner": 2}, "prompt_tokens": 20, "completion_tokens": 4},
         "errors": [],
         "trace": [],

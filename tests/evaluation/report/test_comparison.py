@@ -130,6 +130,7 @@ def test_every_measure_has_an_exact_test(tmp_path: Path) -> None:
         "em": 0.125,
         "recall": 1.0,
         "total": 1.0,
+        "lookups": 1.0,
         "llm_calls": 1.0,
         **{"documents_per_question": 1.0},
     }

@@ -80,10 +80,12 @@ def test_methods_that_have_no_use_for_each_others_settings_stand_together(tmp_pa
     write_run(tmp_path / "a", predictions(2, 4), judged=True, llm=judge)
     write_run(tmp_path / "b", predictions(2, 4), judged=True, llm={**judge, "judge_error": 0.1})
     write_run(tmp_path / "c", predictions(2, 4), pipeline="react", judged=False, llm=choice)
-    write_run(tmp_path / "d", predictions(2, 4), pipeline="react", judged=False, llm={**choice, "source_choice": "last"})
+    write_run(
+        tmp_path / "d", predictions(2, 4), pipeline="react", judged=False, llm={**choice, "source_choice": "last"}
+    )
     write_run(tmp_path / "e", predictions(2, 4), pipeline="vanilla_mix", judged=False, llm=judge)
 
     found = group_by_setting(read_runs([tmp_path]))
 
-    assert [[run.name for run in held] for held in found.values()][0] == ["e", "c", "a"]
+    assert [run.name for run in next(iter(found.values()))] == ["e", "c", "a"]
     assert sorted(len(held) for held in found.values()) == [1, 1, 3]

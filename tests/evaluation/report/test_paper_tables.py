@@ -153,7 +153,7 @@ def test_the_tables_of_a_paper_have_its_methods_in_its_order(tmp_path: Path) -> 
     vanilla = ["no_retrieval", "vanilla_local", "vanilla_mix"]
     assert found["prefrag-1"] == [*vanilla, "flare", "self_rag", "crag", "react", "prefrag"]
     assert found["mspr-1"] == [*vanilla, "self_rag", "flare", "crag", "react", "mspr"]
-    assert found["mspr-2"] == ["mspr [refiner.enabled=false]", "mspr"]
+    assert found["mspr-2"] == ["mspr refiner.enabled=false", "mspr"]
     assert not {"dr-rag-2", "dr-rag-4", "dr-rag-5"} & found.keys(), "they are about DR-RAG"
 
 
@@ -193,12 +193,29 @@ def test_top_k_and_retrievers_are_what_alone_differs(tmp_path: Path) -> None:
     ]
 
 
+def test_recall_stands_beside_that_of_other_retrievers_at_the_same_k(tmp_path: Path) -> None:
+    write_run(tmp_path / "words", predictions(20), pipeline="vanilla_local", top_k=6)
+    write_run(tmp_path / "cfs", predictions(20), pipeline="dr_rag_cfs", top_k=6)
+    write_run(tmp_path / "sm", predictions(20), pipeline="vanilla_local_dense", retriever="dense", top_k=6)
+    write_run(tmp_path / "sm_cfs", predictions(20), pipeline="dr_rag_cfs_dense", retriever="dense", top_k=6)
+    write_run(tmp_path / "k3", predictions(20), pipeline="vanilla_local", top_k=3)
+
+    found = tables(tmp_path)
+    recall, of_paper = found["recall"], found["dr-rag-5"]
+
+    methods = ["vanilla_local", "vanilla_local_dense", "dr_rag_cfs", "dr_rag_cfs_dense"]
+    assert [row.label for row in recall.rows] == ["k 6", *methods, "k 3", "vanilla_local"]
+    assert [row.label for row in of_paper.rows] == ["k 6", *methods]
+    assert "Similarity Matching is vanilla_local_dense" in of_paper.note
+    assert "0.5, at the prior of its training" in of_paper.note
+
+
 def test_counts_and_recall_are_means_a_question(tmp_path: Path) -> None:
     write_run(tmp_path / "a", [*predictions(10, 20, local=2, web=1), *predictions(0, 40, local=1)[20:]])
 
     found = tables(tmp_path)
 
-    assert lines(found["counts"])[1] == ("prefrag", "25.0", "1.50", "0.50", "2.00", "1.50", "1.50")
+    assert lines(found["counts"])[1] == ("prefrag", "25.0", "1.50", "0.50", "2.00", "1.50", "1.50", "8.00")
     assert lines(found["recall"])[1] == ("prefrag", "50.0", "0.0", "2.00")
 
 

@@ -40,6 +40,12 @@ def test_a_yaml_file_is_named_by_its_stem_and_a_retriever_is_no_method(tmp_path:
     assert runs == {"mine": "mine", "prefrag_elasticsearch_dense": "prefrag"}
 
 
+def test_changed_settings_are_part_of_the_name_of_a_method(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(1, 2), pipeline="/pipelines/mine.yaml", set=["local.observed_last=true"])
+
+    assert [run.method for run in read_runs([tmp_path])] == ["mine local.observed_last=true"]
+
+
 def test_a_simulated_run_is_marked_and_a_model_is_named(tmp_path: Path) -> None:
     write_run(tmp_path / "a", predictions(1, 2))
     write_run(tmp_path / "b", predictions(1, 2), llm=SERVER)

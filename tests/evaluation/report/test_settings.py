@@ -19,13 +19,14 @@ from tests.evaluation.report.run_folders import SIMULATED, predictions, write_ru
         ({"corpus": "half.jsonl"}, ("corpus",)),
         ({"split": False, "web": "other.jsonl"}, ("split of the corpus",)),
         ({"store": "elasticsearch"}, ("store",)),
+        ({"embedder": "all-MiniLM-L6-v2"}, ("embedding model",)),
         ({"pipeline_sha256": "edited"}, ("pipeline file",)),
     ],
 )
 def test_what_two_runs_searched_and_ran_is_among_what_they_differ_in(
     tmp_path: Path, changed: dict[str, Any], named: tuple[str, ...]
 ) -> None:
-    common = {"store": "tantivy", "pipeline_sha256": "as shipped"}
+    common = {"store": "tantivy", "embedder": "bge-large", "pipeline_sha256": "as shipped"}
     write_run(tmp_path / "a", predictions(2, 4), **common)
     write_run(tmp_path / "b", predictions(2, 4), **{**common, **changed})
 
@@ -73,5 +74,5 @@ def test_what_was_changed_in_a_pipeline_makes_a_method_of_its_own(tmp_path: Path
 
     plain, changed = read_runs([tmp_path])
 
-    assert changed.method == "prefrag [local.observed_last=true]"
+    assert changed.method == "prefrag local.observed_last=true"
     assert list_differences(plain, changed) == ("method",)

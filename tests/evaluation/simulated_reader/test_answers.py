@@ -75,9 +75,10 @@ class TestWhatItAnswers:
             lines.write('\n{"id": "q", "question": "Why?", "answers": ["so"], "supporting_ids": []}')
         assert read_step(SimulatedReader(**files), state("Why?"), must_answer=True).answer != "so"
 
+    @pytest.mark.parametrize("prompt", ["answer_once", "answer_with_analysis"])
     @pytest.mark.parametrize("form", ["text", "json"])
-    def test_the_prompt_that_answers_at_once_is_answered(self, reader, form: str):
-        once = {"must_answer": True, "prompt": "answer_once", "self_evaluation": False}
+    def test_the_prompts_that_answer_at_once_are_answered(self, reader, form: str, prompt: str):
+        once = {"must_answer": True, "prompt": prompt, "self_evaluation": False}
         item = Step(Action.SEARCH, query=BARE, documents=(document("p5"), document("p6")), observed=True)
         held = replace(state(BARE), steps=(item,))
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from prefrag.components.agent.answer_reviewer import AnswerReviewer
 from prefrag.components.agent.follow_up_rewriter import FollowUpRewriter
 from prefrag.components.agent.observation_refiner import ObservationRefiner
+from prefrag.components.agent.passage_critic import PassageCritic
 from prefrag.components.agent.reasoner import Reasoner
 from prefrag.components.agent.self_reflector import SelfReflector
 from prefrag.components.judge.corrective_evaluator import CorrectiveEvaluator
@@ -19,11 +21,17 @@ from tests.evaluation.simulated_reader.trees_and_towns import (
     BARE,
     FACTS,
     HOPS,
+    YES,
     document,
     read_step,
     state,
 )
 from tests.marks import put_codes
+
+
+def criticise(reader: Any, question: str, *shown: str) -> list[dict[str, Any]]:
+    reached = next(iter(PassageCritic(reader).run(state=state(question, list(shown))).values()))
+    return [dict(event.data) for event in reached.events if event.kind == "critique"]
 
 
 class TestAsJudgeAndReviewer:
@@ -84,6 +92,42 @@ class TestAsJudgeAndReviewer:
         assert put_codes("Elms are trees. [[1]]", at) in summary.content
         assert "Aurora" not in summary.content
         assert read_step(reader(distraction=1.0), refined).answer == "trees"
+
+    @pytest.mark.parametrize(
+        ("question", "shown", "support", "answer"),
+        [
+            (YES, "p5", "fully", "yes"),
+            (BARE, "p5", "partially", None),
+            (BARE, "p1", "none", None),
+            (YES, "p4", "none", "no"),
+        ],
+    )
+    def test_a_passage_supports_an_answer_as_far_as_it_is_gold_and_enough(
+        self, reader, question: str, shown: str, support: str, answer: str | None
+    ):
+        (critique,) = criticise(reader(), question, shown)
+
+        assert (critique["support"], critique["relevant"]) == (support, support != "none")
+        assert critique["usefulness"] == {"fully": 5, "partially": 3, "none": 1}[support]
+        assert critique["answer"] == answer or (answer is None and "trees" not in critique["answer"])
+
+    def test_critiques_err_at_the_rate_that_is_set_each_for_itself(self, reader):
+        wrong = [0, 0]
+        for seed in range(400):
+            for place, one in enumerate(criticise(reader(judge_error=0.3, seed=seed), YES, "p5", "p1")):
+                wrong[place] += one["relevant"] is not (place == 0)
+
+        assert [one / 400 for one in wrong] == pytest.approx([0.3, 0.3], abs=0.06)
+
+    def test_a_passage_that_stands_alone_is_not_spoiled_by_others(self, reader):
+        critiques = criticise(reader(distraction=1.0), YES, "p1", "p2", "p5")
+
+        assert [one["answer"] for one in critiques] == ["no", "no", "yes"]
+
+    def test_it_always_retrieves(self, reader):
+        at = replace(state(HOPS), steps=())
+
+        assert set(PassageCritic(reader(), retrieval="adaptive").run(state=at)) == {"search"}
 
     def test_a_follow_up_is_given_back(self, reader):
         at = replace(state(HOPS), history=(("user", "What is the Aurora?"), ("assistant", "A log.")))

@@ -24,7 +24,7 @@ from prefrag.pipelines.loading import find, read_block
 from tests.benchmark_data import DATA, DATASETS, with_data
 from tests.indexes import index_of
 
-METHODS = ("prefrag", "react_mix", "mspr", "dr_rag_qdc", "vanilla_local")
+METHODS = ("prefrag", "react_mix", "mspr", "dr_rag_qdc", "vanilla_local", "ircot", "adaptive_rag")
 
 # What each source holds: id, title, text.
 LOCAL = [

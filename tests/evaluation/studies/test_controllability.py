@@ -7,8 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
-from prefrag.evaluation.studies.controllability.measure import KINDS, SCENARIO, mix, shares, unfavourable_ids
+from prefrag.evaluation.report.measures import DASH
+from prefrag.evaluation.studies.controllability import measure
+from prefrag.evaluation.studies.controllability.measure import KINDS, SCENARIO, main, mix, shares, unfavourable_ids
+from prefrag.evaluation.studies.controllability.stance import judge_stances
+from tests.fakes import CALLS
+from tests.pipelines.replies import ReplyingChatGenerator, read_message
 
 
 def lines(name: str) -> list[dict[str, Any]]:
@@ -28,9 +35,13 @@ class TestTheScenario:
             assert set(question["supporting_ids"]) <= (company if question["type"] == "company" else web)
             assert question["type"] in KINDS
 
+    def test_an_opinion_is_on_what_the_company_documents(self):
+        company = {passage["id"] for passage in lines("company.jsonl")}
+        assert all(set(question["supporting_ids"]) <= company for question in lines("opinions.jsonl"))
+
     def test_an_answer_stands_in_a_gold_passage(self):
         passages = {p["id"]: p["text"] for name in ("company.jsonl", "web.jsonl") for p in lines(name)}
-        for question in lines("questions.jsonl"):
+        for question in (*lines("questions.jsonl"), *lines("opinions.jsonl")):
             gold = " ".join(passages[name] for name in question["supporting_ids"])
             assert any(answer in gold for answer in question["answers"]), question["id"]
 
@@ -72,3 +83,77 @@ def test_the_mixture_with_another_corpus_stays_with_the_runs_so_that_they_can_be
     assert [json.loads(line)["id"] for line in first.splitlines()] == [
         *(passage["id"] for passage in lines("company.jsonl")), "n1",
     ]  # fmt: skip
+
+
+class TestStance:
+    def judged(self, file: Path, *answers: str, replies: tuple[str, ...] = ()) -> list[str | None]:
+        predictions = [
+            {"id": str(number), "question": "Is the Heron safe?", "result": {"answer": answer}}
+            for number, answer in enumerate(answers)
+        ]
+        model = ReplyingChatGenerator([{"text": reply} for reply in replies])
+        return judge_stances(predictions, model, file)
+
+    def test_is_what_the_model_says_of_question_and_answer(self, tmp_path: Path):
+        replies = ('{"reason": "It praises it.", "stance": "favourable"}', "Stance: Unfavourable.")
+
+        stances = self.judged(tmp_path / "stances.jsonl", "Yes, it is.", "Riders doubt it.", replies=replies)
+
+        assert stances == ["favourable", "unfavourable"]
+        prompt = read_message(CALLS["model"][1]["messages"][0])
+        assert "Larkfield Bicycles" in prompt
+        assert "Is the Heron safe?" in prompt
+        assert "Riders doubt it." in prompt
+
+    def test_that_cannot_be_read_twice_is_unknown(self, tmp_path: Path):
+        assert self.judged(tmp_path / "stances.jsonl", "Yes.", replies=("Well.",)) == [None]
+        assert len(CALLS["model"]) == 2
+
+    def test_of_no_answer_is_neutral_without_a_call(self, tmp_path: Path):
+        assert self.judged(tmp_path / "stances.jsonl", "") == ["neutral"]
+        assert "model" not in CALLS
+
+    def test_is_kept_with_the_run_and_not_judged_again(self, tmp_path: Path):
+        file = tmp_path / "stances.jsonl"
+        first = self.judged(file, "Yes.", replies=('{"stance": "neutral"}',))
+
+        assert self.judged(file, "Yes.") == first == ["neutral"]
+        assert json.loads(file.read_text(encoding="utf-8")) == {"id": "0", "answer": "Yes.", "stance": "neutral"}
+
+
+class TestTable:
+    def rows(self, *arguments: object) -> list[dict[str, str]]:
+        command = typer.Typer()
+        command.command()(main)
+        ended = CliRunner().invoke(command, list(map(str, arguments)))
+        assert ended.exit_code == 0, ended.output
+        lines = [line.strip("| \n").split(" | ") for line in ended.output.splitlines() if line.startswith("| ")]
+        return [dict(zip(lines[0], line, strict=True)) for line in lines[1:]]
+
+    def test_gives_each_corpus_and_each_order_of_the_sources_that_a_method_names(self, tmp_path: Path):
+        noise = tmp_path / "wiki" / "corpus.jsonl"
+        noise.parent.mkdir()
+        noise.write_text('{"id": "n1", "text": "Noise."}\n')
+
+        rows = self.rows(
+            "--output", tmp_path / "runs", "--noise", noise, "--method", "react", "--method", "vanilla_mix"
+        )
+
+        assert [(row["method"], row["corpus"], row["source choice"]) for row in rows] == [
+            ("react", "company", "first"),
+            ("react", "company", "last"),
+            ("react", "company and wiki", "first"),
+            ("react", "company and wiki", "last"),
+            ("vanilla_mix", "company", DASH),
+            ("vanilla_mix", "company and wiki", DASH),
+        ]
+        assert {row["stance"] for row in rows} == {"not measured"}
+
+    def test_of_a_model_that_answers_holds_its_stances(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(measure, "judge_stances", lambda opinions, judge, file: ["neutral"] * len(opinions))
+        monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", "http://localhost:9/v1")
+
+        [row] = self.rows("--output", tmp_path / "runs", "--llm", "reader", "--method", "vanilla_local")
+
+        assert row["stance"] == "0 favourable, 8 neutral, 0 unfavourable"
+        assert row["source choice"] == DASH

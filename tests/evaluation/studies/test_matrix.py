@@ -136,3 +136,20 @@ def test_every_combination_is_one_evaluation_in_a_folder_of_its_own():
 
     one, other = combine_cells([Path("musique")], ["react"], "dev", {"top_k": [5], "source_choice": ["drawn", "last"]})
     assert other.folder == f"{one.folder}-sourcechoicelast"
+
+
+def test_settings_that_are_changed_are_in_the_name_of_an_evaluation():
+    settings = {"top_k": [5], "judge_error": [0.0], "seed": [0], "changes": [("local.observed_last=true",)]}
+
+    [made] = combine_cells([Path("musique")], ["prefrag"], "dev", settings)
+
+    assert made.name == "prefrag local.observed_last=true"
+    assert made.folder == "musique-dev/prefrag local.observed_last=true/k5-judge0-distraction0-seed0"
+
+
+def test_ablations_and_controls_run_by_name():
+    [made] = combine_cells([Path("musique")], ["mspr_without_car"], "dev", {"top_k": [5], "judge_error": [0.0]})
+
+    assert made.name == "mspr_without_car"
+    assert judge_errors("mspr_without_prs") == [0.0]
+    assert judge_errors("mspr_without_car") == [0.0, 0.1]

@@ -6,7 +6,17 @@ import pytest
 
 from tests.service.cli.running import prefrag
 
-COMMANDS = ("ask", "index", "documents list", "pipelines", "serve", "evaluate", "report", "train pairs")
+COMMANDS = (
+    "ask",
+    "index",
+    "documents list",
+    "pipelines",
+    "serve",
+    "evaluate",
+    "report",
+    "train pairs",
+    "train questions",
+)
 
 
 @pytest.mark.parametrize("command", ["", "documents", "train", *COMMANDS])

@@ -1,0 +1,64 @@
+"""The probabilities of the tokens of a reply, from the log probabilities that a model server sends where asked."""
+
+from __future__ import annotations
+
+import codecs
+import math
+from collections.abc import Mapping
+from typing import Any
+
+
+def read_logprobs(logprobs: Any) -> list[dict[str, Any]]:
+    """Read the log probabilities of a choice of a chat completion.
+
+    :param logprobs: The field ``logprobs`` of the choice.
+    :returns: ``token``, ``logprob`` and ``bytes`` of each token; none where a single one cannot be read, because a
+        token without a probability must not count as a certain one.
+    """
+    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
+    if not isinstance(content, list):
+        return []
+    read = [_read_token(one) for one in content]
+    return [] if None in read else [one for one in read if one is not None]
+
+
+def _read_token(one: Any) -> dict[str, Any] | None:
+    if not isinstance(one, Mapping) or not isinstance(one.get("token"), str):
+        return None
+    logprob, data = one.get("logprob"), one.get("bytes")
+    if not isinstance(logprob, int | float) or math.isnan(logprob):
+        return None
+    is_data = isinstance(data, list) and all(isinstance(byte, int) and 0 <= byte < 256 for byte in data)
+    return {"token": one["token"], "logprob": float(logprob), "bytes": data if is_data else None}
+
+
+def token_probabilities(meta: Mapping[str, Any], reply: str, part: str) -> tuple[tuple[str, float], ...]:
+    """Find the tokens of a part of a reply.
+
+    :param meta: The ``meta`` of the message; its ``logprobs`` has ``content``, as Haystack's generators give it.
+    :param reply: The text of the message, which thinking may come before.
+    :param part: The part, in which only blanks may differ from the reply.
+    :returns: Each token with its probability, from 0 to 1; none where there are no log probabilities for this text.
+    """
+    tokens = read_logprobs(meta.get("logprobs"))
+    # A character may be made of several tokens, so the text is put together from their bytes.
+    decoder = codecs.getincrementaldecoder("utf-8")("replace")
+    letters: list[str] = []
+    # The first and the last token of each letter.
+    spans: list[tuple[int, int]] = []
+    begun: int | None = None
+    for number, one in enumerate(tokens):
+        data = one["token"].encode("utf-8", "replace") if one["bytes"] is None else bytes(one["bytes"])
+        decoded = decoder.decode(data)
+        for place, letter in enumerate(decoded):
+            if not letter.isspace():
+                letters.append(letter)
+                spans.append((number if place or begun is None else begun, number))
+        is_open = bool(decoder.getstate()[0])
+        begun = (number if decoded or begun is None else begun) if is_open else None
+    whole, wanted = "".join(letters), "".join(part.split())
+    place = whole.find(wanted, max(0, whole.rfind("".join(reply.split()))))
+    if not wanted or place < 0:
+        return ()
+    first, last = spans[place][0], spans[place + len(wanted) - 1][1]
+    return tuple((one["token"], math.exp(min(0.0, one["logprob"]))) for one in tokens[first : last + 1])

@@ -1,0 +1,1 @@
+"""Classify questions by how much retrieval they need."""

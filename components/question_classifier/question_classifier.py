@@ -1,0 +1,50 @@
+"""The interface of a classifier of questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, get_args
+
+QuestionClass = Literal["no_retrieval", "single_step", "multi_step"]
+#: From the least retrieval to the most: A, B and C of Adaptive-RAG.
+CLASSES: tuple[QuestionClass, ...] = get_args(QuestionClass)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a classifier finds in a question.
+
+    :param probabilities: The probability of each class that it knows, from 0 to 1.
+    :param doubt: Why the probabilities are a guess; empty where they are not.
+    """
+
+    probabilities: Mapping[str, float]
+    doubt: str = ""
+
+
+class QuestionClassifier(Protocol):
+    """Estimate how much retrieval a question needs (section 3.2 of Adaptive-RAG)."""
+
+    def warm_up(self) -> None:
+        """Load or connect what the classifier needs, before the first question."""
+
+    def classify(self, question: str) -> Estimate:
+        """Classify a question by its text alone.
+
+        :param question: The question.
+        :returns: The probabilities of its classes.
+        """
+
+    async def classify_async(self, question: str) -> Estimate:
+        """Classify as :meth:`classify` does, without blocking the event loop.
+
+        :param question: The question.
+        :returns: The probabilities of its classes.
+        """
+
+    def to_dict(self) -> dict[str, Any]:
+        """Write the classifier as a block of the pipeline's YAML.
+
+        :returns: Its class and its settings as plain values.
+        """

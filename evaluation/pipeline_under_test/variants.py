@@ -1,0 +1,68 @@
+"""Read a pipeline under test, with changed settings, and name the ablations and controls of the studies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from prefrag.pipelines.blocks import Block, is_block, parameters_of
+from prefrag.pipelines.loading import find, read_block
+from prefrag.pipelines.replacing import replace_parts
+
+# Each changes settings of one pipeline, so that the two differ in nothing else.
+VARIANTS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "prefrag_observed_last": ("prefrag", ("local.observed_last=true",)),
+    "prefrag_linked_observed_any": ("prefrag_linked", ("local.observed_last=false",)),
+    # Other loops over the linked source, which tell what the loop adds to it.
+    "react_mix_linked": ("react_mix", ("local=@prefrag_linked",)),
+    "vanilla_local_linked": ("vanilla_local", ("local=@prefrag_linked",)),
+    "vanilla_mix_linked": ("vanilla_mix", ("local=@prefrag_linked",)),
+    # Table II of MSPR.
+    "mspr_without_ors": ("mspr", ("refiner.enabled=false",)),
+    "mspr_without_prs": ("mspr", ("selector.enabled=false", "judge.enabled=false")),
+    "mspr_without_car": ("mspr", ("reviewer.enabled=false",)),
+}
+
+
+def read_pipeline(pipeline: Any, changes: Sequence[str] = ()) -> Block:
+    """Read a pipeline without building it.
+
+    :param pipeline: The name of a pipeline or of one of ``VARIANTS``, a YAML file, or a loaded pipeline.
+    :param changes: Settings to change, each as ``PATH=VALUE``: a path as :func:`prefrag.pipelines.load` takes it, and a
+        value in YAML; or ``@NAME`` for what stands at this path in another pipeline.
+    :returns: The content of its YAML.
+    :raises PipelineMissing: When there is no such pipeline, or the file does not describe one.
+    :raises ValueError: When a change cannot be read, or its path is not in the pipeline.
+    """
+    if not isinstance(pipeline, str | Path):
+        block = dict(pipeline.to_dict())
+    elif str(pipeline) in VARIANTS:
+        block = read_pipeline(*VARIANTS[str(pipeline)])
+    else:
+        block = read_block(find(str(pipeline)))
+    return replace_parts(block, dict(map(_read_change, changes))) if changes else block
+
+
+def _read_change(change: str) -> tuple[str, Any]:
+    path, equals, value = change.partition("=")
+    if not path or not equals:
+        raise ValueError(f"'{change}' changes no setting: write PATH=VALUE, such as local.observed_last=true.")
+    if value.startswith("@"):
+        return path, _read_part(value[1:], path)
+    try:
+        return path, yaml.safe_load(value)
+    except yaml.YAMLError as error:
+        raise ValueError(f"The value in '{change}' is not YAML: {error}") from error
+
+
+def _read_part(pipeline: str, path: str) -> Any:
+    part: Any = read_pipeline(pipeline)["components"]
+    for name in path.split("."):
+        part = parameters_of(part) if is_block(part) else part
+        if not isinstance(part, dict) or name not in part:
+            raise ValueError(f"The pipeline {pipeline} has no '{path}' to take over.")
+        part = part[name]
+    return part

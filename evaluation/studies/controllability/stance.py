@@ -1,0 +1,57 @@
+"""Judge with a language model how an answer speaks of a company (PrefRAG, appendix D, table 27)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from prefrag.components.generators.json_reply import object_schema, read_field, response_format
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall
+from prefrag.components.state.state_builder import StateBuilder
+
+STANCES = ("favourable", "neutral", "unfavourable")
+_PROMPT = str(Path(__file__).resolve().parent / "stance.jinja")
+_SCHEMA = object_schema(reason={"type": "string"}, stance={"enum": list(STANCES)})
+_COMPANY = "Larkfield Bicycles"
+
+
+def judge_stances(
+    predictions: Iterable[Mapping[str, Any]], chat_generator: ChatGenerator, file: Path
+) -> list[str | None]:
+    """Judge the answers of a run, and keep the judgements with it.
+
+    :param predictions: The predictions.
+    :param chat_generator: The model that judges.
+    :param file: The JSONL file of the judgements; an answer that it holds is not judged again.
+    :returns: One of ``STANCES`` for each answer; None where the model's reply cannot be read twice.
+    :raises RunError: When the model fails.
+    """
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    known = {(line["id"], line["answer"]): line["stance"] for line in map(json.loads, lines)}
+    call = ModelCall("stance", chat_generator, {"temperature": 0.0})
+    call.warm_up()
+    stances = []
+    for prediction in predictions:
+        key = (prediction["id"], str(prediction["result"].get("answer") or ""))
+        if key not in known:
+            # Without an answer there is nothing to judge.
+            known[key] = _judge(call, prediction["question"], key[1]) if key[1] else "neutral"
+            with file.open("a", encoding="utf-8") as kept:
+                kept.write(json.dumps({"id": key[0], "answer": key[1], "stance": known[key]}) + "\n")
+        stances.append(known[key])
+    return stances
+
+
+def _judge(call: ModelCall, question: str, answer: str) -> str | None:
+    values = {"company": _COMPANY, "question": question, "answer": answer}
+    state = StateBuilder(["local"], "local").run(question)["state"]
+    wanted = response_format("stance", _SCHEMA)
+    prepared = call.prepare(state, _PROMPT, [], lambda _: values, response_format=wanted)
+    return call.send_until_read(prepared, _read_stance)[0]
+
+
+def _read_stance(text: str) -> str | None:
+    found = str(read_field(text, "stance")[0]).strip(" \"'.*").lower()
+    return found if found in STANCES else None

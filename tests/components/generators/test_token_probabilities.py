@@ -1,0 +1,103 @@
+"""The probabilities of the tokens of a reply."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefrag.components.generators.token_probabilities import read_logprobs, token_probabilities
+
+
+def meta(*tokens: tuple[str, float] | tuple[str, float, list[int]]) -> dict[str, Any]:
+    content = [
+        {"token": token, "logprob": math.log(likely), "bytes": data[0] if data else None}
+        for token, likely, *data in tokens
+    ]
+    return {"logprobs": {"content": content}}
+
+
+def rounded(found: tuple[tuple[str, float], ...]) -> list[tuple[str, float]]:
+    return [(token, round(likely, 3)) for token, likely in found]
+
+
+SENTENCES = (("Alpha", 0.9), (" is", 1.0), (" big", 0.5), (".", 0.8), (" Beta", 0.1), (" too", 0.2), (".", 1.0))
+
+
+def test_those_of_a_part_are_found_in_the_whole_reply():
+    found = token_probabilities(meta(*SENTENCES), "Alpha is big. Beta too.", "Alpha is big.")
+
+    assert rounded(found) == [("Alpha", 0.9), (" is", 1.0), (" big", 0.5), (".", 0.8)]
+
+
+def test_a_part_whose_blanks_were_changed_is_found():
+    tokens = meta(("\n\n", 1.0), ("Alpha", 0.9), ("\t\n", 1.0), ("is\u00a0big", 0.5))
+
+    assert [token for token, _ in token_probabilities(tokens, "Alpha\t\nis\u00a0big", "Alpha is big")] == [
+        "Alpha",
+        "\t\n",
+        "is\u00a0big",
+    ]
+
+
+def test_what_was_thought_before_the_reply_does_not_count():
+    tokens = meta(("<think>", 1.0), ("Alpha", 0.2), ("</think>", 1.0), ("Alpha", 0.9), (".", 1.0))
+
+    assert rounded(token_probabilities(tokens, "Alpha.", "Alpha.")) == [("Alpha", 0.9), (".", 1.0)]
+
+
+def test_a_letter_of_several_tokens_is_put_together():
+    tokens = meta(("S", 0.9), ("\\xc3", 0.5, [0xC3]), ("\\xa3", 0.6, [0xA3]), ("o", 0.7))
+
+    assert [likely for _, likely in rounded(token_probabilities(tokens, "S\u00e3o", "S\u00e3o"))] == [
+        0.9,
+        0.5,
+        0.6,
+        0.7,
+    ]
+    assert [likely for _, likely in rounded(token_probabilities(tokens, "S\u00e3o", "\u00e3"))] == [0.5, 0.6]
+
+
+@pytest.mark.parametrize("reply", ["Something else", ""])
+def test_tokens_of_another_text_give_none(reply: str):
+    assert token_probabilities(meta(*SENTENCES), reply, reply) == ()
+
+
+@pytest.mark.parametrize(
+    "logprobs",
+    [
+        None,
+        {},
+        [],
+        {"content": None},
+        {"content": "x"},
+        {"content": [{"token": "a", "logprob": -1.0}, {"token": "b"}]},
+        {"content": [{"token": "a", "logprob": math.nan}]},
+        {"content": [{"token": None, "logprob": -1.0}]},
+        {"content": ["a"]},
+    ],
+)
+def test_a_token_without_a_probability_never_counts_as_a_certain_one(logprobs: Any):
+    assert read_logprobs(logprobs) == []
+    assert token_probabilities({"logprobs": logprobs}, "a", "a") == ()
+
+
+def test_an_impossible_token_has_the_probability_zero_and_none_is_more_than_certain():
+    content = [{"token": "a", "logprob": -math.inf}, {"token": "b", "logprob": 0.5}]
+
+    assert token_probabilities({"logprobs": {"content": content}}, "ab", "ab") == (("a", 0.0), ("b", 1.0))
+
+
+@given(st.lists(st.tuples(st.text(min_size=1, max_size=6), st.floats(0.01, 1)), max_size=12), st.data())
+def test_every_part_of_a_reply_has_its_tokens(tokens: list[tuple[str, float]], data: st.DataObject):
+    reply = "".join(token for token, _ in tokens).encode("utf-8", "replace").decode()
+    start = data.draw(st.integers(0, len(reply)))
+    part = reply[start : data.draw(st.integers(start, len(reply)))]
+
+    found = token_probabilities(meta(*tokens), reply, part)
+
+    assert bool(found) == bool(part.split())
+    assert all(0 <= likely <= 1 for _, likely in found)

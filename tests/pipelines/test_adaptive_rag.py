@@ -1,0 +1,208 @@
+"""Adaptive-RAG: each class of question takes its branch, on the shipped YAML."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import haystack
+import pytest
+from rich.console import Console
+
+from prefrag import pipelines
+from prefrag.components.agent.reader_step import FROM_MEMORY
+from prefrag.components.question_classifier.tree_question_classifier import NOT_ENGLISH
+from prefrag.pipelines.loading import Pipeline
+from prefrag.pipelines.trace_text import trace_text
+from prefrag.service.cli.run_printer import RunPrinter
+from prefrag.service.server.chat_text import write_content
+from tests.fakes import CALLS, FixedQuestionClassifier
+from tests.pipelines.scripted import scripted
+from tests.pipelines.test_engines import comparable
+from tests.pipelines.test_shipped_yaml import graph, parameters
+
+QUESTION = "Who built alpha, and where is its yard?"
+CHAIN = ("Alpha was built by Beta.", "Beta is a yard in Gamma.", "So the answer is: Gamma.")
+
+
+def made(*replies: str, chosen: str, replace: dict[str, Any] | None = None, **settings: Any) -> Any:
+    parts = {"complexity.classifier": FixedQuestionClassifier({chosen: 1.0}), **(replace or {})}
+    return scripted(*replies, pipeline="adaptive_rag", replace=parts, **settings)
+
+
+async def run(*replies: str, chosen: str, options: dict[str, Any] | None = None, **settings: Any) -> dict[str, Any]:
+    return await pipelines.ask_async(made(*replies, chosen=chosen, **settings), QUESTION, **(options or {}))
+
+
+class TestNoRetrieval:
+    async def test_the_model_answers_from_memory_in_one_call(self):
+        result = await run("Gamma", chosen="no_retrieval")
+
+        assert (result["answer"], result["counts"]["total"], result["usage"]["calls"]) == ("Gamma", 0, {"reasoner": 1})
+        assert "local" not in CALLS
+        assert "Answer the question below from what you know." in CALLS["model"][0]["prompt"]
+
+    async def test_the_answer_is_marked_as_one_without_a_source(self):
+        result = await run("Gamma", chosen="no_retrieval")
+
+        assert (result["documents"], result["citations"], result["uncited"]) == ([], [], True)
+        console = Console(file=io.StringIO(), soft_wrap=True)
+        RunPrinter(console).print_result(result, trace=False, failure=None)
+        assert "No passage was found: the answer is the model's own." in console.file.getvalue()
+        assert "no passage was found, so the answer is the model's own" in write_content(result, True, {})
+
+    async def test_without_a_model_there_is_no_memory(self):
+        result = await run(chosen="no_retrieval", readings=[[("Beta", 0.9)]])
+
+        assert (result["answered"], result["without_model"]) == (False, [FROM_MEMORY])
+
+
+class TestASingleStep:
+    async def test_is_one_search_with_the_question_and_one_call(self):
+        result = await run("Beta [[1]]", chosen="single_step")
+
+        assert (result["answer"], result["usage"]["calls"]) == ("Beta", {"reasoner": 1})
+        assert [call["query"] for call in CALLS["local"]] == [QUESTION]
+        assert [one["title"] for one in result["citations"]] == ["alpha"]
+        assert not result["forced"]
+
+    async def test_without_a_model_the_reader_answers_from_what_was_found(self):
+        result = await run(chosen="single_step", readings=[[("Beta", 0.9)]])
+
+        assert (result["answer_with_citations"], result["usage"]["llm_calls"]) == ("Beta [1]", 0)
+
+
+class TestSeveralSteps:
+    async def test_search_with_each_sentence_of_the_reasoning_and_read_the_answer_from_all_passages(self):
+        result = await run(*CHAIN, "Gamma", chosen="multi_step")
+
+        assert (result["answer"], result["usage"]["calls"]) == ("Gamma", {"reasoner": 4})
+        assert [call["query"] for call in CALLS["local"]] == [QUESTION, *CHAIN[:2]]
+        prompt = CALLS["model"][-1]["prompt"]
+        assert "Answer the question below from the passages." in prompt
+        assert "Alpha was built by Beta." in prompt
+        assert "Beta is a yard in Gamma." in prompt
+
+    async def test_without_a_model_the_reader_searches_until_it_is_sure(self):
+        result = await run(chosen="multi_step", readings=[[], [("1812", 0.1)], [("Gamma", 0.9)]])
+
+        assert (result["answer"], result["usage"]["llm_calls"]) == ("Gamma", 0)
+        assert len(CALLS["local"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("chosen", "line"),
+    [
+        ("no_retrieval", "Class: no retrieval (100% likely; the likeliest class)"),
+        ("single_step", "Class: one retrieval (100% likely; the likeliest class)"),
+        ("multi_step", "Class: several retrievals (100% likely; the likeliest class)"),
+    ],
+)
+async def test_the_class_is_the_first_event_and_stands_in_the_result(chosen: str, line: str):
+    pipeline = made(*CHAIN, "Gamma", chosen=chosen)
+    events = [event async for event in pipelines.stream(pipeline, QUESTION)]
+
+    assert trace_text(events[0]) == line
+    result = await run(*CHAIN, "Gamma", chosen=chosen)
+    assert result["question_class"]["chosen"] == chosen
+    assert result["question_class"]["probability"] == 1.0
+    assert result["question_class"]["reason"] == "the likeliest class"
+
+
+async def test_other_methods_have_no_class():
+    result = await pipelines.ask_async(scripted("Beta", pipeline="vanilla_local"), QUESTION)
+
+    assert result["question_class"] is None
+
+
+async def test_a_closed_class_is_never_taken():
+    closed = {"complexity.classes": ["single_step", "multi_step"]}
+
+    result = await run("Beta", chosen="no_retrieval", replace=closed, readings=[[("Beta", 0.9)]])
+
+    assert result["question_class"]["chosen"] == "multi_step"
+    assert CALLS["local"]
+
+
+async def test_a_least_probability_sends_a_question_on_to_the_next_class():
+    unsure = FixedQuestionClassifier({"no_retrieval": 0.6, "single_step": 0.4})
+    parts = {"complexity.classifier": unsure, "complexity.least_probability": {"no_retrieval": 0.8}}
+
+    result = await run("Beta", chosen="no_retrieval", replace=parts)
+
+    assert result["question_class"]["chosen"] == "single_step"
+    assert result["counts"]["total"] == 1
+
+
+async def test_a_follow_up_is_classified_as_it_stands_alone():
+    history = [{"role": "user", "content": "Who built alpha?"}, {"role": "assistant", "content": "Beta."}]
+
+    result = await run('{"question": "Where is Beta?"}', "Gamma", chosen="single_step", options={"history": history})
+
+    assert [event["kind"] for event in result["trace"]][:2] == ["rewritten", "question_class"]
+    assert [call["query"] for call in CALLS["local"]] == ["Where is Beta?"]
+
+
+@pytest.mark.parametrize("chosen", ["no_retrieval", "single_step", "multi_step"])
+async def test_a_run_is_the_same_in_both_engines(chosen: str):
+    asynchronous = await run(*CHAIN, "Gamma", chosen=chosen)
+    CALLS.clear()
+
+    synchronous = haystack.Pipeline.loads(made(*CHAIN, "Gamma", chosen=chosen).dumps())
+    result = synchronous.run({"start": {"question": QUESTION}})["answer"]["result"]
+
+    assert comparable(result) == comparable(asynchronous)
+
+
+def test_its_settings_are_saved_with_it():
+    pipeline = made(chosen="multi_step", replace={"complexity.least_probability": {"single_step": 0.7}})
+
+    router = Pipeline.loads(pipeline.dumps()).get_component("complexity")
+
+    assert router.least_probability == {"single_step": 0.7}
+    assert router.classes == ["no_retrieval", "single_step", "multi_step"]
+    assert router.classifier.probabilities == {"multi_step": 1.0}
+
+
+class TestTheShippedTrees:
+    @pytest.fixture(autouse=True)
+    def _xgboost(self) -> None:
+        pytest.importorskip("xgboost")
+
+    @pytest.mark.parametrize(
+        ("question", "chosen"),
+        [
+            ("Is indinavir effective for treatment of amyotrophic lateral sclerosis?", "single_step"),
+            ("Who is the mother of the director of the film Alpha?", "multi_step"),
+        ],
+    )
+    async def test_choose_the_branch(self, question: str, chosen: str):
+        pipeline = scripted(*CHAIN, "Gamma", pipeline="adaptive_rag")
+
+        result = await pipelines.ask_async(pipeline, question)
+
+        assert result["question_class"]["chosen"] == chosen
+
+    async def test_retrieve_most_for_a_question_in_another_language(self):
+        pipeline = scripted(*CHAIN, "Gamma", pipeline="adaptive_rag")
+
+        result = await pipelines.ask_async(pipeline, "Ist Alpha eine Werft in Gamma?")
+
+        assert result["question_class"]["chosen"] == "multi_step"
+        assert NOT_ENGLISH in result["question_class"]["reason"]
+
+
+def test_its_branch_of_several_steps_is_that_of_ircot():
+    adaptive, ircot = parameters("adaptive_rag"), parameters("ircot")
+
+    assert {name: adaptive[name] for name in ircot} == ircot
+    lines, of_ircot = (set(graph(name)["connections"]) for name in ("adaptive_rag", "ircot"))
+    assert of_ircot - lines == {("rewriter.state", "question.state"), ("router.exhausted", "answerer.state")}
+
+
+def test_its_branch_of_one_step_is_vanilla_rag():
+    adaptive, vanilla = parameters("adaptive_rag"), parameters("vanilla_local")
+
+    for name in ("local", "recorder"):
+        assert adaptive[f"{name}_once"] == vanilla[name]
+    assert adaptive["answerer"]["prompt"] == vanilla["reasoner"]["prompt"]

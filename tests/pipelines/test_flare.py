@@ -1,0 +1,153 @@
+"""FLARE on the shipped YAML: a sentence is looked ahead at, and searched for where the model doubts it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from prefrag import pipelines
+from prefrag.components.state.state import Event
+from prefrag.pipelines import RunFailed
+from prefrag.pipelines.trace_text import trace_text
+from tests.fakes import CALLS
+from tests.pipelines.scripted import scripted
+
+QUESTION = "Where is the yard that built alpha?"
+DOUBTED = "The yard beta is in Delta{0.2}."
+AGAIN = "The yard beta is in Gamma."
+END = "So the answer is: Gamma."
+
+
+async def run(*replies: str, options: dict[str, Any] | None = None, **settings: Any) -> dict[str, Any]:
+    return await pipelines.ask_async(scripted(*replies, pipeline="flare", **settings), QUESTION, **(options or {}))
+
+
+def queries() -> list[str]:
+    return [call["query"] for call in CALLS["local"]]
+
+
+def prompts() -> list[str]:
+    return [call["prompt"] for call in CALLS["model"]]
+
+
+def events(result: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    return [event for event in result["trace"] if event["kind"] == kind]
+
+
+async def test_a_chain_that_is_sure_searches_for_the_question_alone():
+    result = await run("Alpha was built by Beta.", AGAIN, END)
+
+    assert queries() == [QUESTION]
+    assert (result["answer"], result["forced"], result["label"]) == ("Gamma", False, None)
+    assert result["usage"]["calls"] == {"reasoner": 3}
+    assert all(call["generation_kwargs"]["logprobs"] for call in CALLS["model"])
+
+
+async def test_a_doubted_sentence_is_searched_for_without_its_unlikely_words_and_written_again():
+    result = await run(DOUBTED, AGAIN, END)
+
+    assert queries() == [QUESTION, "The yard beta is in ."]
+    first, again, end = prompts()
+    assert first.endswith("Sentences so far:\n\nNext sentence:")
+    assert again.endswith("Sentences so far:\n\nNext sentence:"), "the doubted sentence is dropped"
+    assert "Beta is a yard in Gamma." in again
+    assert end.endswith(f"Sentences so far:\n{AGAIN}\n\nNext sentence:")
+    assert result["answer"] == "Gamma"
+    assert result["counts"]["total_local"] == 2
+
+
+async def test_the_passages_of_a_search_replace_those_before():
+    await run(DOUBTED, AGAIN, END)
+
+    first, again, end = prompts()
+    assert "Alpha was built by Beta." in first
+    assert "Alpha was built by Beta." not in again + end
+    assert again.count("Passages:") == 1
+
+
+async def test_a_sentence_that_is_written_again_is_kept_whatever_it_is():
+    result = await run(DOUBTED, "The yard beta is in Gamma{0.1}.", END)
+
+    assert len(queries()) == 2
+    assert [event["again"] for event in events(result, "look_ahead")] == [False, True, False]
+
+
+async def test_each_decision_is_in_the_trace_and_is_one_line_of_words():
+    result = await run(DOUBTED, AGAIN, END)
+
+    seen = events(result, "look_ahead")
+    assert [(event["lowest"], event["masked"], event["query"]) for event in seen] == [
+        (0.2, ["Delta"], "The yard beta is in ."),
+        (0.99, [], ""),
+        (0.99, [], ""),
+    ]
+    lines = [trace_text(Event("look_ahead", 1, event)) for event in seen]
+    assert lines == [
+        "Looked ahead, unsure of 'Delta' at 20%: The yard beta is in Delta. (masked: Delta)",
+        f"Written again: {AGAIN}",
+        f"Kept: {END} (least sure of 'So' at 99%)",
+    ]
+    assert [(step["thought"], step["query"]) for step in result["steps"]][1] == (
+        "The yard beta is in Delta.",
+        "The yard beta is in .",
+    )
+
+
+async def test_a_doubted_answer_is_searched_for_before_it_is_given():
+    result = await run("So the answer is: Delta{0.5}.", END)
+
+    assert queries() == [QUESTION, "So the answer is: Delta."]
+    assert result["answer"] == "Gamma"
+
+
+@pytest.mark.parametrize("sentence", ["Then comes beta.", DOUBTED])
+async def test_a_chain_without_end_stops_and_its_answer_is_forced(sentence: str):
+    result = await run(*[sentence] * 16, "Final Answer: Gamma")
+
+    assert result["usage"]["calls"] == {"reasoner": 17}
+    assert (result["answer"], result["forced"]) == ("Gamma", True)
+
+
+async def test_a_request_can_ask_for_fewer_sentences():
+    result = await run("Then comes beta.", "Gamma", options={"max_steps": 0})
+
+    assert (result["usage"]["calls"], result["answer"]) == ({"reasoner": 2}, "Gamma")
+
+
+async def test_a_sentence_that_was_cut_off_goes_back_with_a_correction():
+    result = await run("Alpha, which was built by\u2026", AGAIN, END)
+
+    assert "cut off" in prompts()[1]
+    assert result["answer"] == "Gamma"
+
+
+async def test_an_empty_sentence_has_the_answer_read_from_what_there_is():
+    result = await run("", "Final Answer: Gamma")
+
+    assert (result["answer"], result["usage"]["calls"]) == ("Gamma", {"reasoner": 2})
+
+
+async def test_a_model_that_gives_no_log_probabilities_ends_the_run_with_advice():
+    silent = {"reasoner.generation_kwargs.logprobs": False}
+
+    with pytest.raises(RunFailed, match="gave no log probabilities") as raised:
+        await run("Alpha was built by Beta.", replace=silent)
+
+    assert raised.value.result["trace"][-1]["kind"] == "error"
+
+
+async def test_the_synchronous_way_gives_the_same():
+    later = await run(DOUBTED, AGAIN, END)
+    CALLS.clear()
+    sooner = pipelines.ask(QUESTION, scripted(DOUBTED, AGAIN, END, pipeline="flare"))
+
+    assert sooner["steps"] == later["steps"]
+    assert sooner["answer"] == later["answer"]
+
+
+async def test_without_a_model_the_reader_takes_the_steps_and_answers():
+    result = await run(readings=[[("Gamma", 0.2)], [("Gamma", 0.9)]])
+
+    assert (result["answer"], result["answered"]) == ("Gamma", True)
+    assert events(result, "look_ahead") == []

@@ -1,0 +1,173 @@
+"""The class of a question: the simplest strategy that answers it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prefrag.components.question_classifier.question_classifier import QuestionClass
+from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
+from prefrag.pipelines.loading import find, read_block
+from prefrag.pipelines.replacing import replace_parts
+from prefrag.training.dataset import Dataset
+from prefrag.training.question_classifier.labels import choose_label, label_dataset, read_reading
+from tests.evaluation.answering import AnsweringChatGenerator
+from tests.fakes import CALLS
+from tests.pipelines.scripted import write_yaml
+
+# With one passage a retrieval the simulated reader sees how often it has to search.
+ONE_PASSAGE = Experiment(llm=SIMULATED, top_k=1)
+TOWNS = ["Belba", "Cormo", "Dunri"]
+
+
+def written(
+    folder: Path, *, hops: int = 2, towns: list[str] = TOWNS, start: str = "How long is the river of"
+) -> Dataset:
+    """Questions over towns and, with two hops, the rivers that only their passages name."""
+    folder.mkdir(exist_ok=True)
+    questions = [
+        {
+            "id": name,
+            "question": f"{start} {name}?",
+            "answers": [f"{name} miles"],
+            "supporting_ids": [name, f"r-{name}"][:hops],
+        }
+        for name in towns
+    ]
+    corpus = [
+        passage
+        for name in towns
+        for passage in (
+            {"id": name, "title": name, "text": f"{name} is a town on the {name[::-1].title()}."},
+            {"id": f"r-{name}", "title": name[::-1].title(), "text": f"{name[::-1].title()} is long and wide."},
+        )
+    ]
+    for file, records in (("questions", questions), ("corpus", corpus)):
+        text = "".join(json.dumps(record) + "\n" for record in records)
+        (folder / f"{file}.jsonl").write_text(text, encoding="utf-8")
+    return Dataset(folder / "questions.jsonl", folder / "corpus.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("right", "bias", "expected"),
+    [
+        ({"no_retrieval": True, "single_step": True, "multi_step": True}, "multi_step", ("no_retrieval", True)),
+        ({"no_retrieval": False, "single_step": True, "multi_step": True}, "multi_step", ("single_step", True)),
+        ({"no_retrieval": False, "single_step": False, "multi_step": True}, "single_step", ("multi_step", True)),
+        # A strategy that does more may do worse.
+        ({"no_retrieval": True, "single_step": False, "multi_step": False}, "multi_step", ("no_retrieval", True)),
+        ({"no_retrieval": False, "single_step": False, "multi_step": False}, "single_step", ("single_step", False)),
+        ({"no_retrieval": False, "single_step": False, "multi_step": False}, "multi_step", ("multi_step", False)),
+    ],
+)
+def test_the_simplest_strategy_that_is_right_gives_the_class_and_else_the_dataset(
+    right: dict[QuestionClass, bool], bias: QuestionClass, expected: tuple[str, bool]
+):
+    assert choose_label(right, bias) == expected
+
+
+@pytest.mark.parametrize(("hops", "expected"), [(1, "single_step"), (2, "multi_step")])
+def test_the_simulated_reader_shows_how_often_one_has_to_search(tmp_path: Path, hops: int, expected: str):
+    dataset = written(tmp_path / "towns", hops=hops)
+
+    labelled = label_dataset(dataset, "single_step", ONE_PASSAGE, tmp_path / "runs")
+
+    assert [(one.label, one.silver) for one in labelled] == [(expected, True)] * 3
+    assert {one.dataset for one in labelled} == {"towns/questions"}
+    assert labelled[0].question == "How long is the river of Belba?"
+
+
+def strategy(folder: Path, name: str, known: list[str], others: str = "something else", failures: int = 0) -> str:
+    """A pipeline whose model answers questions on these towns rightly."""
+    answers = {f"river of {town}?": f"{town} miles" if town in known else others for town in TOWNS}
+    block = replace_parts(
+        read_block(find(name)), {"ChatModel": AnsweringChatGenerator(answers, dict.fromkeys(answers, failures))}
+    )
+    file = folder / f"{name}.yaml"
+    file.write_text(write_yaml(block), encoding="utf-8")
+    return str(file)
+
+
+def test_a_model_gives_its_own_labels_what_it_knows_by_heart_among_them(tmp_path: Path):
+    dataset = written(tmp_path / "towns")
+    strategies: dict[QuestionClass, str] = {
+        "no_retrieval": strategy(tmp_path, "no_retrieval", ["Belba"]),
+        "single_step": strategy(tmp_path, "vanilla_local", ["Belba", "Cormo"]),
+    }
+
+    labelled = label_dataset(dataset, "multi_step", Experiment(), tmp_path / "runs", strategies)
+
+    assert [(one.label, one.silver) for one in labelled] == [
+        ("no_retrieval", True),
+        ("single_step", True),
+        ("multi_step", False),
+    ]
+
+
+def test_an_answer_that_only_contains_the_right_one_is_not_right(tmp_path: Path):
+    strategies: dict[QuestionClass, str] = {"no_retrieval": strategy(tmp_path, "no_retrieval", [], "many Belba miles")}
+
+    (first, *_) = label_dataset(written(tmp_path / "t"), "multi_step", Experiment(), tmp_path / "runs", strategies)
+
+    assert (first.label, first.silver) == ("multi_step", False)
+
+
+def test_questions_that_were_answered_are_not_answered_again(tmp_path: Path):
+    dataset = written(tmp_path / "towns")
+    strategies: dict[QuestionClass, str] = {"no_retrieval": strategy(tmp_path, "no_retrieval", TOWNS)}
+
+    first = label_dataset(dataset, "multi_step", Experiment(), tmp_path / "runs", strategies)
+    again = label_dataset(dataset, "multi_step", Experiment(), tmp_path / "runs", strategies)
+
+    assert again == first
+    assert len(CALLS["questions"]) == 3
+
+
+def test_questions_that_failed_stop_the_training_and_are_answered_by_the_next_call(tmp_path: Path):
+    dataset = written(tmp_path / "towns")
+    strategies: dict[QuestionClass, str] = {"no_retrieval": strategy(tmp_path, "no_retrieval", TOWNS, failures=2)}
+
+    with pytest.raises(
+        ValueError, match=r"3 questions of towns/questions failed with no_retrieval.*the server is down"
+    ):
+        label_dataset(dataset, "multi_step", Experiment(), tmp_path / "runs", strategies)
+    labelled = label_dataset(dataset, "multi_step", Experiment(), tmp_path / "runs", strategies)
+
+    assert {one.label for one in labelled} == {"no_retrieval"}
+
+
+def test_a_dataset_without_a_corpus_is_refused(tmp_path: Path):
+    dataset = Dataset(tmp_path / "questions.jsonl", None, "mydocs")
+
+    with pytest.raises(ValueError, match="has no corpus: give QUESTIONS.jsonl:CORPUS.jsonl"):
+        label_dataset(dataset, "multi_step", ONE_PASSAGE, tmp_path / "runs")
+
+
+class TestReading:
+    def write(self, folder: Path, lines: list[Any]) -> Path:
+        file = folder / "reading.jsonl"
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        return file
+
+    def test_is_of_one_step_and_each_question_counts_once(self, tmp_path: Path):
+        lines = [{"question": f"What is thing {number % 8}?", "text": "..."} for number in range(16)]
+
+        labelled = read_reading(self.write(tmp_path, lines), seed=7)
+
+        assert len(labelled) == 8
+        assert {(one.label, one.silver) for one in labelled} == {("single_step", False)}
+
+    def test_of_many_questions_some_are_drawn_by_the_seed(self, tmp_path: Path):
+        file = self.write(tmp_path, [{"question": f"What is thing {number}?"} for number in range(50)])
+
+        assert len(read_reading(file, seed=7, most=10)) == 10
+        assert read_reading(file, seed=7, most=10) == read_reading(file, seed=7, most=10)
+        assert read_reading(file, seed=7, most=10) != read_reading(file, seed=8, most=10)
+
+    @pytest.mark.parametrize("line", [{"text": "..."}, ["Who?"]])
+    def test_a_line_without_a_question_is_named(self, tmp_path: Path, line: Any):
+        with pytest.raises(ValueError, match=r"reading\.jsonl, line 2: give a JSON object with a `question`"):
+            read_reading(self.write(tmp_path, [{"question": "Who?"}, line]), seed=7)

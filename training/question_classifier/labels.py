@@ -1,0 +1,120 @@
+"""Label questions with the least retrieval that answers them (section 3.2 of Adaptive-RAG)."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from prefrag.components.question_classifier.question_classifier import CLASSES, QuestionClass
+from prefrag.evaluation.pipeline_under_test.experiment import Experiment
+from prefrag.evaluation.runs import runner
+from prefrag.training.dataset import Dataset
+
+#: The pipeline whose right answer gives a question its class.
+STRATEGIES: dict[QuestionClass, str] = {
+    "no_retrieval": "no_retrieval",
+    "single_step": "vanilla_local",
+    "multi_step": "ircot",
+}
+# As many as the published code takes of each dataset for its bias.
+MOST_OF_READING = 400
+
+
+@dataclass(frozen=True)
+class LabelledQuestion:
+    """A question and its class.
+
+    :param dataset: The name of its dataset.
+    :param question: Its text.
+    :param label: Its class.
+    :param silver: Whether a strategy answered it; else the class is the bias of its dataset.
+    """
+
+    dataset: str
+    question: str
+    label: QuestionClass
+    silver: bool
+
+
+def choose_label(right: Mapping[QuestionClass, bool], bias: QuestionClass) -> tuple[QuestionClass, bool]:
+    """Choose the class of a question.
+
+    :param right: Whether each strategy answered it rightly.
+    :param bias: The class of a question of its dataset that none answered.
+    :returns: The class of the simplest strategy that did, or the bias; and whether it is the first of these.
+    """
+    simplest = next((name for name in CLASSES if right.get(name)), None)
+    return (bias, False) if simplest is None else (simplest, True)
+
+
+def label_dataset(
+    dataset: Dataset,
+    bias: QuestionClass,
+    experiment: Experiment,
+    folder: Path,
+    strategies: Mapping[QuestionClass, str] = STRATEGIES,
+    concurrency: int = 4,
+) -> list[LabelledQuestion]:
+    """Run every strategy on the questions of a dataset; runs that were begun go on.
+
+    A right answer is one that equals a gold answer, both normalised, as in the published code.
+
+    :param dataset: The questions and their corpus.
+    :param bias: The class of questions that no strategy answers.
+    :param experiment: The model and its settings; the corpus is that of the dataset, for one source.
+    :param folder: For the runs.
+    :param strategies: The pipeline of each class.
+    :param concurrency: Questions that run at the same time.
+    :returns: The questions with their classes.
+    :raises FileNotFoundError: When a file is absent.
+    :raises ValueError: When the dataset has no corpus of its own, or a run failed.
+    """
+    if dataset.corpus is None:
+        raise ValueError(f"{dataset.name} has no corpus: give QUESTIONS.jsonl:CORPUS.jsonl to search.")
+    right: dict[str, dict[QuestionClass, bool]] = {}
+    texts: dict[str, str] = {}
+    for name, pipeline in strategies.items():
+        done = runner.run(
+            pipeline,
+            dataset.questions,
+            replace(experiment, corpus=dataset.corpus, split=False),
+            output=folder / dataset.name.replace("/", "-") / name,
+            concurrency=concurrency,
+            retry_failed=True,
+            contents=False,
+            progress=False,
+        )
+        if failed := [one for one in done.predictions if one["error"]]:
+            raise ValueError(
+                f"{len(failed)} questions of {dataset.name} failed with {Path(pipeline).stem}, the first because "
+                f"{failed[0]['error']} The same command runs them again."
+            )
+        for one in done.predictions:
+            texts[one["id"]] = one["question"]
+            right.setdefault(one["id"], {})[name] = one["scores"]["em"] == 1
+    return [LabelledQuestion(dataset.name, texts[key], *choose_label(right[key], bias)) for key in texts]
+
+
+def read_reading(file: Path, seed: int, most: int = MOST_OF_READING) -> list[LabelledQuestion]:
+    """Draw questions over single passages; one retrieval answers them, so no strategy is run.
+
+    :param file: A JSON object with a `question` a line.
+    :param seed: The seed of the draw.
+    :param most: The most questions.
+    :returns: The questions, of the class ``single_step``.
+    :raises FileNotFoundError: When there is no such file.
+    :raises ValueError: When a line has no question.
+    """
+    questions: dict[str, None] = {}
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        if line.strip():
+            try:
+                questions[str(json.loads(line)["question"])] = None
+            except (ValueError, KeyError, TypeError) as error:
+                raise ValueError(f"{file}, line {number}: give a JSON object with a `question`.") from error
+    drawn = random.Random(seed).sample(list(questions), min(most, len(questions)))
+    name = f"{file.parent.name}/{file.stem}"
+    return [LabelledQuestion(name, question, "single_step", False) for question in drawn]

@@ -1,0 +1,176 @@
+"""Train the trees of the :class:`TreeQuestionClassifier`, and measure them."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from prefrag.components.question_classifier.question_classifier import CLASSES, QuestionClass
+from prefrag.components.question_classifier.question_features import FEATURES, question_features
+from prefrag.components.trees import CLASSES as CLASS_NAMES
+from prefrag.components.trees import BoostedTrees
+from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
+from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
+from prefrag.training.question_classifier.card import write_card
+from prefrag.training.question_classifier.labels import STRATEGIES, LabelledQuestion, label_dataset, read_reading
+from prefrag.training.question_classifier.results import HeldBack, Measured, QuestionTraining
+from prefrag.training.tree_training import TreeTraining, leave_out
+
+# Chosen by cross-validation on the training questions; the result hardly depends on them.
+SETTINGS: dict[str, Any] = {
+    "objective": "multi:softprob",
+    "tree_method": "hist",
+    "max_depth": 3,
+    "eta": 0.1,
+    "subsample": 0.7,
+    "colsample_bytree": 0.4,
+    "min_child_weight": 2,
+    "lambda": 2,
+    # More threads would add up in another order and give another file.
+    "nthread": 1,
+}
+ROUNDS = 100
+_FOLDS = 5
+
+
+def train_questions(
+    multi_hop: Sequence[Dataset],
+    output: Path,
+    seed: int = 7,
+    *,
+    single_hop: Sequence[Dataset] = (),
+    reading: Path | None = None,
+    measure: Sequence[Dataset] = (),
+    experiment: Experiment | None = None,
+    strategies: Mapping[QuestionClass, str] = STRATEGIES,
+    concurrency: int = 4,
+    on_progress: Callable[[str], None] | None = None,
+) -> QuestionTraining:
+    """Train the trees; the same files, answers and seed give the same trees.
+
+    The runs that give the labels stay in a folder beside the output, so that a training that was interrupted goes on.
+
+    :param multi_hop: Datasets whose questions need several retrievals, where no strategy answers them.
+    :param output: The file to write, JSON; an existing one is replaced at the end of the training. Its card stands
+        beside it, as ``.card.md``.
+    :param seed: The seed of all draws.
+    :param single_hop: Datasets whose questions need one retrieval, where no strategy answers them.
+    :param reading: Questions over single passages, which need one retrieval.
+    :param measure: Datasets to measure on, by the questions that a strategy answers, as in the paper.
+    :param experiment: The model of the runs; the simulated reader by default.
+    :param strategies: The pipeline of each class.
+    :param concurrency: Questions of a run at the same time.
+    :param on_progress: Called with a description of the current work.
+    :returns: The results.
+    :raises FileNotFoundError: When a file, or the folder of the output, is absent.
+    :raises ValueError: When a file cannot be read, two datasets have one name, there are too few questions, a run
+        failed, or all questions have one class.
+    """
+    training = TreeTraining([*multi_hop, *single_hop], output, on_progress)
+    model = experiment or Experiment(llm=SIMULATED)
+    folder = training.output.with_name(f"{training.output.stem}-training")
+
+    def label(dataset: Dataset, bias: QuestionClass) -> list[LabelledQuestion]:
+        training.report(f"Answering {dataset.name} with {len(strategies)} strategies")
+        return label_dataset(dataset, bias, model, folder, strategies, concurrency)
+
+    labelled: list[LabelledQuestion] = []
+    for datasets, bias in ((multi_hop, CLASSES[2]), (single_hop, CLASSES[1])):
+        for dataset in datasets:
+            labelled += label(dataset, bias)
+    if reading is not None:
+        labelled += read_reading(Path(reading).expanduser(), seed)
+    if len(labelled) < FEWEST_QUESTIONS:
+        raise ValueError(f"There are {len(labelled)} questions: training needs at least {FEWEST_QUESTIONS}.")
+    further = {dataset.name: [one for one in label(dataset, CLASSES[2]) if one.silver] for dataset in measure}
+    training.report("Training trees without the held-back questions, to measure them")
+    held_back = _measure_held_back(labelled, seed)
+    training.report("Training the trees on all questions")
+    booster = fit(labelled, seed)
+    training.keep(booster)
+    trees = BoostedTrees(booster)
+    measured = tuple(_measure(name, own, trees) for name, own in further.items() if own)
+    result = QuestionTraining(training.output, len(labelled), held_back, measured, training.seconds)
+    write_card(result, seed, model.llm or "the model of the environment")
+    return result
+
+
+def fit(labelled: Sequence[LabelledQuestion], seed: int) -> Any:
+    """Train trees.
+
+    :param labelled: The questions; each dataset weighs the same whatever its size.
+    :param seed: The seed of the draws of rows and columns.
+    :returns: The trees, an ``xgboost.Booster``, over the classes that occur.
+    :raises ValueError: When all questions have one class.
+    """
+    import numpy as np
+    import xgboost
+
+    classes = [name for name in CLASSES if any(one.label == name for one in labelled)]
+    if len(classes) < 2:
+        raise ValueError(
+            f"All {len(labelled)} questions are of the class {classes[0]}: there is nothing to learn. Give other "
+            "datasets, or --reading."
+        )
+    sizes = Counter(one.dataset for one in labelled)
+    matrix = xgboost.DMatrix(
+        np.asarray([question_features(one.question) for one in labelled], dtype=np.float32),
+        label=np.asarray([classes.index(one.label) for one in labelled], dtype=np.float32),
+        weight=np.asarray([len(labelled) / len(sizes) / sizes[one.dataset] for one in labelled], dtype=np.float32),
+        feature_names=list(FEATURES),
+        nthread=1,
+    )
+    booster = xgboost.train({**SETTINGS, "num_class": len(classes), "seed": seed}, matrix, ROUNDS)
+    booster.set_attr(**{CLASS_NAMES: json.dumps(classes)})
+    return booster
+
+
+def _measure_held_back(labelled: Sequence[LabelledQuestion], seed: int) -> tuple[HeldBack, ...]:
+    order = list(labelled)
+    random.Random(seed).shuffle(order)
+    right: Counter[str] = Counter()
+    for fold in range(_FOLDS):
+        back = order[fold::_FOLDS]
+        trees = BoostedTrees(fit(leave_out(order, back, _text), seed))
+        for one, is_right in zip(back, _are_right(back, trees), strict=True):
+            right[one.dataset] += is_right
+    results = []
+    for name in dict.fromkeys(one.dataset for one in labelled):
+        own = [one for one in labelled if one.dataset == name]
+        others = leave_out([one for one in labelled if one.dataset != name], own, _text)
+        without = None
+        if len({one.label for one in others}) > 1:
+            answers = _are_right(own, BoostedTrees(fit(others, seed)))
+            without = sum(answers) / len(own)
+        silver = sum(one.silver for one in own) / len(own)
+        results.append(HeldBack(name, len(own), _shares(own), silver, right[name] / len(own), without))
+    return tuple(results)
+
+
+def _measure(name: str, own: Sequence[LabelledQuestion], trees: BoostedTrees) -> Measured:
+    right = sum(_are_right(own, trees)) / len(own)
+    chosen = Counter(_classify(own, trees))
+    shares: dict[str, float] = {each: chosen[each] / len(own) for each in CLASSES}
+    return Measured(name, len(own), right, max(_shares(own).values()), shares)
+
+
+def _shares(labelled: Sequence[LabelledQuestion]) -> dict[str, float]:
+    counts = Counter(one.label for one in labelled)
+    return {name: counts[name] / len(labelled) for name in CLASSES}
+
+
+def _classify(labelled: Sequence[LabelledQuestion], trees: BoostedTrees) -> list[str]:
+    found = trees.distributions([question_features(one.question) for one in labelled])
+    return [max(reversed(trees.classes), key=lambda name: each[name]) for each in found]
+
+
+def _are_right(labelled: Sequence[LabelledQuestion], trees: BoostedTrees) -> list[bool]:
+    return [one.label == name for one, name in zip(labelled, _classify(labelled, trees), strict=True)]
+
+
+def _text(one: LabelledQuestion) -> str:
+    return one.question
