@@ -14,6 +14,7 @@ from haystack.core.serialization import component_from_dict, component_to_dict
 
 from prefrag.components.agent.answer_reviewer import AnswerReviewer
 from prefrag.components.agent.follow_up_rewriter import FollowUpRewriter
+from prefrag.components.agent.look_ahead import LookAhead
 from prefrag.components.agent.observation_recorder import ObservationRecorder
 from prefrag.components.agent.observation_refiner import ObservationRefiner
 from prefrag.components.agent.passage_critic import PassageCritic
@@ -64,6 +65,7 @@ PARTS = [
     PreferenceRouter(SOURCES, ask_all=True),
     PreferenceSelector(SOURCES, enabled=False),
     QuestionAsQuery(["archive"]),
+    LookAhead(0.7, 0.3),
     QuestionRouter(TreeQuestionClassifier("own.json"), ["single_step", "multi_step"], {"single_step": 0.7}),
     ObservationRecorder(merge=True),
     ObservationRefiner(MODEL, 7, False, "answer_once", KWARGS),

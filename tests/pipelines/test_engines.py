@@ -37,8 +37,8 @@ def run_long(name: str, folder: Path, **settings: Any) -> Any:
         search("alpha", tool),
     )
     return scripted(
-        # A method of one call only answers: a search would be no answer.
-        *(steps if "router" in components else ()),
+        # A method of one call only answers, as the branch that this question takes does: a search would be no answer.
+        *(steps if "router" in components and "complexity" not in components else ()),
         *(CRITIQUE if "critic" in components else "1974",) * 3,
         verdicts=(verdict(False),),
         pipeline=name,
