@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+import threading
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
@@ -19,6 +19,8 @@ DEFAULT_LANGUAGE = "english"
 # Longer tokens come from broken encodings; in bytes, enough for 80 letters of three bytes each.
 _LONGEST_TOKEN = 255
 
+_of_thread = threading.local()
+
 
 def check_language(language: str) -> None:
     """Refuse a language that tantivy cannot stem.
@@ -34,15 +36,17 @@ def text_analyzer(language: str) -> TextAnalyzer:
     """Make the analyzer of an index, which splits into words, lower-cases, removes stop words and stems.
 
     :param language: One of `LANGUAGES`. Arabic, Greek, Romanian, Tamil and Turkish keep their stop words.
-    :returns: The analyzer, one object per language.
+    :returns: The analyzer, one object per language and thread: it refuses a second call while it is in one.
     :raises ValueError: When the language is unknown.
     """
     check_language(language)
-    return _text_analyzer(language)
+    made = _of_thread.__dict__
+    if language not in made:
+        made[language] = _make_analyzer(language)
+    return made[language]
 
 
-@functools.cache
-def _text_analyzer(language: str) -> TextAnalyzer:
+def _make_analyzer(language: str) -> TextAnalyzer:
     builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(_LONGEST_TOKEN))
     builder = builder.filter(Filter.lowercase())
     if language in _WITH_STOP_WORDS:

@@ -7,10 +7,10 @@ from typing import Any
 
 import tantivy
 from haystack import Document
-from tantivy import Occur, Query, TextAnalyzer
+from tantivy import Occur, Query
 
 from prefrag.components.document_stores.filter_fields import named_fields, unknown_field
-from prefrag.components.document_stores.tantivy.analysis import indexed_form
+from prefrag.components.document_stores.tantivy.analysis import indexed_form, text_analyzer
 from prefrag.components.document_stores.tantivy.filters import candidate_query, matches_filters
 from prefrag.components.document_stores.tantivy.schema import (
     KEY_END,
@@ -42,7 +42,7 @@ class Commit:
         searcher: tantivy.Searcher,
         version: tuple[int, int, int] | None,
         schema: tantivy.Schema,
-        analyzer: TextAnalyzer,
+        language: str,
         whole: bool,
     ) -> None:
         """Set the handles of a commit.
@@ -50,14 +50,14 @@ class Commit:
         :param searcher: The searcher of the commit.
         :param version: The version of the file that every commit replaces.
         :param schema: The schema of the index.
-        :param analyzer: The analyzer of the index.
+        :param language: The language of the index.
         :param whole: Whether the index has no deleted documents, which tantivy's frequency of a term would count.
         """
         self.searcher = searcher
         self.version = version
         self.whole = whole
         self._schema = schema
-        self._analyzer = analyzer
+        self._language = language
         self._frequencies: dict[str, int] = {}
         self._clauses: dict[str, list[tuple[Occur, Query]]] = {}
         self._names: set[str] | None = None
@@ -72,7 +72,7 @@ class Commit:
         # Built from terms rather than parsed, so that no text is a syntax error. A repeated word counts once: counted
         # twice, it costs 3 points of recall at 5 on MuSiQue and gains nothing elsewhere.
         clauses: list[tuple[Occur, Query]] = []
-        for token in dict.fromkeys(self._analyzer.analyze(indexed_form(text))):
+        for token in dict.fromkeys(text_analyzer(self._language).analyze(indexed_form(text))):
             known = self._clauses.get(token)
             clauses += self._clauses_of(token) if known is None else known
         return Query.boolean_query(clauses) if clauses else None
@@ -193,7 +193,7 @@ class Commit:
             # Stemming a stem can change it again, so a term of the index is counted as it is.
             text = indexed_form(word)
             known = any(searcher.doc_freq(field, text) for field in TEXT_FIELDS)
-            tokens = [text] if known else self._analyzer.analyze(text)
+            tokens = [text] if known else text_analyzer(self._language).analyze(text)
             if not tokens:
                 frequencies[word] = total
                 continue

@@ -249,7 +249,7 @@ class TantivyDocumentStore:
         :returns: The tokens of each.
         """
         index = self._open()
-        analyzer = index.analyzer if index else text_analyzer(self.language or DEFAULT_LANGUAGE)
+        analyzer = text_analyzer(index.language if index else self.language or DEFAULT_LANGUAGE)
         return [analyzer.analyze(indexed_form(text)) for text in texts]
 
     @report_damage

@@ -44,7 +44,7 @@ _Version = tuple[int, int, int]
 
 
 class Index:
-    """An opened index: tantivy's handles, the analyzer, and the methods to search and write."""
+    """An opened index: tantivy's handles and the methods to search and write."""
 
     def __init__(self, path: Path) -> None:
         """Open the index in a folder.
@@ -64,10 +64,9 @@ class Index:
                 "Delete the folder and index the documents again."
             )
         self.language: str = settings["language"]
-        self.analyzer = text_analyzer(self.language)
         self._index = tantivy.Index.open(str(path))
         # tantivy does not store analyzers on disk.
-        self._index.register_tokenizer(ANALYZER, self.analyzer)
+        self._index.register_tokenizer(ANALYZER, text_analyzer(self.language))
         self._index.config_reader("manual")
         self._reload_lock = threading.Lock()
         self._commit: Commit | None = None
@@ -90,7 +89,7 @@ class Index:
                     raise DocumentStoreError(f"The index {self.path} cannot be read: {error}") from error
                 searcher = self._index.searcher()
                 whole = self._is_whole(searcher, current)
-                latest = self._commit = Commit(searcher, current, self._index.schema, self.analyzer, whole)
+                latest = self._commit = Commit(searcher, current, self._index.schema, self.language, whole)
         return latest
 
     def search(self, text: str, top_k: int, filters: dict[str, Any] | None) -> list[Document]:

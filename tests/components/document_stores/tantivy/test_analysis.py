@@ -1,6 +1,8 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
-from prefrag.components.document_stores.tantivy.analysis import LANGUAGES
+from prefrag.components.document_stores.tantivy.analysis import LANGUAGES, text_analyzer
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 
 
@@ -20,3 +22,12 @@ class TestWords:
         assert towns.analyze("The Running HERONS of U.S., naïve") == expected
         assert TantivyDocumentStore(path="nowhere").analyze("The Running HERONS of U.S., naïve") == expected
         assert towns.analyze_many(["The Running HERONS of U.S., naïve", "", "run"]) == [expected, [], ["run"]]
+
+
+def test_each_thread_has_an_analyzer_of_its_own_because_one_refuses_two_calls_at_a_time():
+    here = text_analyzer("english")
+    with ThreadPoolExecutor(1) as pool:
+        there = pool.submit(text_analyzer, "english").result()
+
+    assert here is text_analyzer("english")
+    assert there is not here
