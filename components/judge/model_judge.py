@@ -156,7 +156,8 @@ class ModelJudge:
         :param found: The passages.
         :returns: The call, and what reads the score of each passage from its reply.
         """
-        marks = {identity(document): str(number) for number, document in enumerate(found, start=1)}
+        # Equal passages, such as a sentence that a page repeats, share a number.
+        marks = {key: str(number) for number, key in enumerate(dict.fromkeys(map(identity, found)), start=1)}
         shown: list[str] = []
 
         def values(observations: Any) -> dict[str, Any]:
@@ -225,6 +226,6 @@ def _read_score(value: Any) -> float | None:
     """
     try:
         score = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return round(2 * score / _BEST_SCORE - 1, 4) if 0 <= score <= _BEST_SCORE else None

@@ -202,6 +202,19 @@ class TestScores:
     def test_an_object_around_them_or_words_before_them_do_not_matter(self):
         assert self.scored('The scores: \n{"scores": {"1": 0, "2": 5}}')[0].scores == (-1.0, 0.0)
 
+    def test_equal_passages_have_one_number_and_one_score(self):
+        beta, gamma = self.PASSAGES
+
+        relevance, _ = judge('{"1": 10, "2": 0}').score(JUDGED, [beta, gamma, beta])
+
+        assert relevance == Relevance((1.0, -1.0, 1.0), "model")
+
+    @pytest.mark.parametrize("number", ["1" + "0" * 400, "-1", "11", "NaN", "true", '"high"'])
+    def test_a_number_out_of_range_is_no_score(self, number: str):
+        relevance, _ = self.scored(f'{{"1": {number}, "2": 0}}')
+
+        assert (relevance.scores, relevance.parsed) == ((None, None), False)
+
     @pytest.mark.parametrize(("on_doubt", "score"), [("keep", None), ("switch", -1.0)])
     def test_that_cannot_be_read_twice_are_none_or_the_lowest(self, on_doubt: str, score: float | None):
         relevance, reached = self.scored('{"1": 10}', on_doubt=on_doubt)
