@@ -237,6 +237,15 @@ class TestScores:
         assert relevance.scores == (1.0,) * fitting + (None,) * (10 - fitting)
         assert (relevance.parsed, "did not fit" in relevance.analysis) == (True, True)
 
+    def test_no_more_than_a_hundred_are_scored_in_a_call_whatever_a_page_holds(self):
+        many = [document(f"d{number}") for number in range(150)]
+        all_of_them = json.dumps({str(number): 10 for number in range(1, 151)})
+
+        relevance, _ = judge(all_of_them, model={"context_window": 30_000}).score(JUDGED, many)
+
+        assert relevance.scores == (1.0,) * 100 + (None,) * 50
+        assert CALLS["judge"][0]["generation_kwargs"]["max_tokens"] == 1_200
+
     async def test_the_asynchronous_way_gives_the_same(self):
         reply = '{"1": 10, "2": 0}'
 
