@@ -199,11 +199,15 @@ def report(
         list[Path], typer.Argument(help="Output folders of `prefrag evaluate`, or folders that hold some.")
     ],
     output: Annotated[Path, typer.Option(metavar="DIR", help="The folder of the report.")],
+    reference: Annotated[
+        str | None,
+        typer.Option(metavar="METHOD", help="What every other method is compared with; by default prefrag."),
+    ] = None,
 ) -> None:
     """Compare runs in tables and pictures, down to the steps of each question."""
     from prefrag.evaluation.report import write_report
 
-    typer.echo(f"The report is {write_report(folders, output)}")
+    typer.echo(f"The report is {write_report(folders, output, reference)}")
 
 
 def _read_prices(path: Path) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from prefrag.components.state.state import Event
@@ -30,6 +31,9 @@ def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: in
         question of the dataset), ``pairs`` (run numbers in the given order), ``traces`` (by run number, by question
         number), and ``left_out``, the traces that found no room.
     """
+    # Of repetitions, the first is shown.
+    runs = [run.runs[0] for run in runs]
+    comparisons = [replace(one, run=one.run.runs[0], other=one.other.runs[0]) for one in comparisons]
     datasets: dict[str, _Numbers] = {}
     questions: dict[str, list[dict[str, Any]]] = {}
     for run in runs:

@@ -1,77 +1,95 @@
-"""Group the runs that can be compared: those of one setting, and those that differ in one setting only."""
+"""Group the runs that can be compared: those of one task and setting, and those that differ in one setting only."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from prefrag.evaluation.report.runs import Run
-from prefrag.evaluation.report.settings import Setting
+from prefrag.evaluation.report.runs import TOP_K, USUAL, Run, Value
+from prefrag.evaluation.report.settings import Setting, describe
 
 Settings = Mapping[Setting, Sequence[Run]]
+
+
+def group_by_task(runs: Sequence[Run]) -> dict[str | None, list[Run]]:
+    """Group runs by their task, see :attr:`Run.task`.
+
+    :param runs: Runs.
+    :returns: The runs of each task, in the order of their names. A run without a task, which searched nothing or did
+        not record what, is with each.
+    """
+    tasks: list[str | None] = [*sorted({run.task for run in runs if run.task is not None})] or [None]
+    return {task: [run for run in runs if run.task in (None, task)] for task in tasks}
 
 
 def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
     """Group runs by their setting.
 
     :param runs: Runs.
-    :returns: The runs of each setting, the one with most runs first. A run that has no judge, no top-k or no retriever
-        is with the largest setting that it agrees with. So are methods that were all run with one top-k of their own
-        alone, as DR-RAG's k is another number than PrefRAG's.
+    :returns: The runs of each setting, the one with most runs first, and among equals the most usual one. A run that
+        has no use for something, such as a judge's error, is with the first setting that it agrees with. So are methods
+        that were all run with one top-k of their own alone, as DR-RAG's k is another number than PrefRAG's.
     """
     groups: dict[Setting, list[Run]] = {}
+    top_ks: dict[str, set[int | None]] = {}
+    values: dict[tuple[str, str], Counter[Value]] = {}
     for run in runs:
-        groups.setdefault(Setting.of(run), []).append(run)
-    largest_first = sorted(groups, key=lambda setting: -len(groups[setting]))
+        top_ks.setdefault(run.method, set()).add(run.top_k)
+        for name, value in run.settings.items():
+            values.setdefault((run.model, name), Counter()).update([value] if value is not None else [])
+    for run in runs:
+        groups.setdefault(_complete(run, values), []).append(run)
+    largest_first = sorted(groups, key=lambda setting: (-len(groups[setting]), -setting.usual))
     found: dict[Setting, list[Run]] = {}
     for run in runs:
-        own = Setting.of(run)
-        larger = largest_first[: largest_first.index(own)]
-        with_others = [setting for setting in largest_first if setting != own and setting.holds(run)]
-        if all(_has_one_top_k(other, runs) for other in groups[own]):
-            with_others += [setting for setting in larger if replace(setting, top_k=run.top_k).holds(run)]
-        found.setdefault(with_others[0] if with_others else own, []).append(run)
+        own = next(setting for setting in largest_first if setting.holds(run))
+        if all(len(top_ks[other.method]) == 1 for other in groups[own]):
+            larger = largest_first[: largest_first.index(own)]
+            own = next((setting for setting in larger if setting.put(TOP_K, run.top_k).holds(run)), own)
+        found.setdefault(own, []).append(run)
     shared = frozenset.intersection(*(frozenset(setting.parts) for setting in found))
-    several = {f"k {run.top_k}" for run in runs if run.top_k is not None}
+    several = {describe(TOP_K, run.top_k) for run in runs if run.top_k is not None}
     if len(several) > 1:
         # Includes methods with a top-k of their own.
         shared -= several
-    return {
-        replace(setting, known=shared): found[setting] for setting in sorted(found, key=lambda one: -len(found[one]))
-    }
+    order = sorted(found, key=lambda one: (-len(found[one]), -one.usual))
+    return {replace(setting, known=shared): found[setting] for setting in order}
 
 
-def _has_one_top_k(run: Run, runs: Sequence[Run]) -> bool:
-    return len({other.top_k for other in runs if other.method == run.method}) == 1
-
-
-def group_varied(
-    runs: Sequence[Run],
-    value: Callable[[Run], float | str | None],
-    rest: Callable[[Run], tuple[object, ...]],
-) -> list[list[Run]]:
-    """Group the runs that differ in one setting only.
+def vary(runs: Sequence[Run], main: Setting, name: str) -> dict[Value, list[Run]]:
+    """Find the runs that differ in one setting only.
 
     :param runs: Runs.
-    :param value: Gives the value of a run that varies.
-    :param rest: Gives the values of a run that must be equal.
-    :returns: The groups of runs on one dataset that differ only in two or more of these values, sorted by them.
+    :param main: The setting that they share but for that one.
+    :param name: The name of the setting that varies.
+    :returns: The runs of each value, the values in order; without those of methods that have no other value.
     """
-    groups: dict[Hashable, list[Run]] = {}
+    found: dict[Value, list[Run]] = {}
+    values: dict[tuple[str, str], set[Value]] = {}
     for run in runs:
-        if value(run) is not None:
-            groups.setdefault((run.dataset, *rest(run)), []).append(run)
-    return [
-        sorted(group, key=lambda run: sort_key(value(run)))
-        for group in groups.values()
-        if len({value(run) for run in group}) > 1
-    ]
+        value = run.settings.get(name)
+        if value is not None and main.put(name, value).holds(run):
+            found.setdefault(value, []).append(run)
+            values.setdefault((run.method, run.dataset), set()).add(value)
+    varied = {value: [run for run in held if len(values[run.method, run.dataset]) > 1] for value, held in found.items()}
+    return {value: varied[value] for value in sorted(varied, key=sort_key) if varied[value]}
 
 
-def sort_key(value: float | str | None) -> tuple[float, str]:
+def sort_key(value: Value) -> tuple[float, str]:
     """Make values of several types comparable.
 
     :param value: A number, a word or nothing.
     :returns: A key that sorts numbers by size and words by alphabet; None counts as zero.
     """
     return (0.0, value) if isinstance(value, str) else (value or 0.0, "")
+
+
+def _complete(run: Run, values: Mapping[tuple[str, str], Counter[Value]]) -> Setting:
+    """Return the setting of a run, with the usual or most frequent value of what it has no use for."""
+    setting = Setting.of(run)
+    for name, value in setting.values:
+        known = values[run.model, name]
+        if value is None and known:
+            setting = setting.put(name, USUAL[name] if USUAL.get(name) in known else known.most_common(1)[0][0])
+    return setting

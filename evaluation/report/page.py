@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,110 +11,115 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from prefrag.evaluation.report.comparison import (
-    COMPARED,
-    CONFIDENCE,
-    RESAMPLES,
-    Comparison,
-    compare,
-    mcnemar,
-    score_intervals,
-    turn_around,
-)
-from prefrag.evaluation.report.drill_down import differing_ids, drill_down
-from prefrag.evaluation.report.grouping import group_by_setting
-from prefrag.evaluation.report.measures import ACC, DASH, SECONDS
-from prefrag.evaluation.report.paper_tables import REFERENCE, paper_tables
+from prefrag.evaluation.report.against import Against, compare_one_change, compare_with_reference
+from prefrag.evaluation.report.comparison import COMPARED, Comparison, Intervals, score_intervals
+from prefrag.evaluation.report.drill_down import drill_down
+from prefrag.evaluation.report.exports import escape_latex, write_comparisons, write_tables
+from prefrag.evaluation.report.grouping import Settings, group_by_setting, group_by_task
+from prefrag.evaluation.report.measures import DASH, SECONDS, Measure
+from prefrag.evaluation.report.paper_tables import paper_tables
 from prefrag.evaluation.report.runs import CONFIG, Run, read_runs
 from prefrag.evaluation.report.settings import Setting
+from prefrag.evaluation.report.split import describe_split
+from prefrag.evaluation.report.statistics import CONFIDENCE, RESAMPLES
+from prefrag.evaluation.report.table import Table
+from prefrag.evaluation.report.variations import list_variations
 
 _FOLDER = Path(__file__).parent
 HTML, MARKDOWN = "report.html", "report.md"
 # Ids that are named when two runs did not answer the same questions.
 _IDS_NAMED = 10
-_BRIEF = {
-    "better": "is higher than that of",
-    "worse": "is lower than that of",
-    "no difference shown": "is not shown to differ from that of",
-    "too few questions": "cannot be compared, over so few questions, with that of",
+_TASKS = {
+    "split": "Split corpus: a local source and a web, each with passages that the other lacks",
+    "whole": "Whole corpus: nothing is divided between sources",
+    None: "What the sources hold was not recorded",
 }
 
 
 @dataclass(frozen=True)
-class Against:
-    """All methods under one setting on one dataset, against one of them.
+class Task:
+    """Everything that the report shows of the runs of one task, which no other task is compared with.
 
-    :param dataset: The dataset.
-    :param setting: The setting.
-    :param reference: The method that the others are compared with.
-    :param comparisons: The reference against each other method.
-    :param main: Whether it is the dataset's first, which is shown at once.
+    :param name: Its name, part of anchors and file names.
+    :param title: Its heading.
+    :param settings: Its runs by setting.
+    :param tables: Its tables.
+    :param against: Its methods against a reference.
+    :param one_change: Its runs that differ in one setting alone.
+    :param plots: Its plots by heading.
     """
 
-    dataset: str
-    setting: Setting
-    reference: Run
-    comparisons: tuple[Comparison, ...]
-    main: bool
+    name: str
+    title: str
+    settings: Settings
+    tables: tuple[Table, ...]
+    against: tuple[Against, ...]
+    one_change: tuple[Comparison, ...]
+    plots: Sequence[tuple[str, Sequence[Any]]]
 
     @property
-    def brief(self) -> str:
-        """The result for accuracy, as the end of a sentence that begins with the reference."""
-        parts = []
-        by_construction = [one.other.method for one in self.comparisons if _answers_nothing(one.other)]
-        for verdict, words in _BRIEF.items():
-            named = [
-                f"{comparison.other.method} ({ACC.text(difference.interval.mean, sign=True)})"
-                for comparison in self.comparisons
-                if (difference := comparison.differences.get(ACC.key)) and difference.verdict == verdict
-                if not _answers_nothing(comparison.other)
-            ]
-            if named:
-                parts.append(f"{words} {', '.join(named)}")
-        if by_construction:
-            parts.append(f"is not set against {', '.join(by_construction)}: there the simulated reader is never right")
-        return "; ".join(parts or ["was not measured"]) + "."
+    def main(self) -> list[Against]:
+        """The comparisons that are shown at once: the first setting of each dataset."""
+        return [one for one in self.against if one.main]
+
+    @property
+    def further(self) -> list[Against]:
+        """The comparisons under other settings."""
+        return [one for one in self.against if not one.main]
+
+    @property
+    def comparisons(self) -> list[Comparison]:
+        """Every comparison, the most important first."""
+        return [*(comparison for one in self.against for comparison in one.comparisons), *self.one_change]
+
+    @property
+    def compared(self) -> list[Measure]:
+        """The measures that were compared."""
+        return [measure for measure in COMPARED if any(measure.key in one.differences for one in self.comparisons)]
 
 
-def write_report(run_folders: Sequence[Path], output: Path) -> Path:
-    """Write ``report.html`` and ``report.md``.
+def write_report(run_folders: Sequence[Path], output: Path, reference: str | None = None) -> Path:
+    """Write ``report.html``, ``report.md``, and each table as CSV and LaTeX in the folder ``tables``.
 
     :param run_folders: Run folders, or folders that hold run folders at any depth.
     :param output: The folder to write into; it is made where it is missing.
+    :param reference: The method that all others are compared with; by default PrefRAG if there is a run of it.
     :returns: The HTML page.
     :raises FileNotFoundError: When a folder is not there.
-    :raises ValueError: When there is no run, a run cannot be read, or matplotlib is not installed.
+    :raises ValueError: When there is no run, a run cannot be read, there is no run of the reference, or matplotlib or
+        scipy is not installed.
     """
     try:
-        from prefrag.evaluation.report.plots import draw_all
+        import matplotlib  # noqa: F401
     except ImportError as error:
         raise ValueError(f"The report draws with matplotlib ({error}): make install EXTRAS=evaluation.") from error
     runs = read_runs(run_folders)
-    settings = group_by_setting(runs)
+    methods = sorted({run.method for run in runs})
+    if reference is not None and reference not in methods:
+        raise ValueError(f"There is no run of the method {reference}: choose from {', '.join(methods)}.")
     intervals = score_intervals(runs)
-    comparisons = compare(settings)
-    against = _compare_with_reference(settings, comparisons)
-    first = [comparison for one in against for comparison in one.comparisons]
-    known = {frozenset((one.run.name, one.other.name)) for one in first}
-    others = [one for one in comparisons if frozenset((one.run.name, one.other.name)) not in known]
-    drilled = drill_down(runs, [*first, *others])
+    tasks = [
+        _describe_task(task, group_by_setting(held), runs, intervals, reference)
+        for task, held in group_by_task(runs).items()
+    ]
+    output = Path(output).expanduser()
+    folder = output / "tables"
+    folder.mkdir(parents=True, exist_ok=True)
+    tables = [(task.name, table) for task in tasks for table in task.tables]
+    files = write_tables(tables, folder, _make_environment(html=False))
+    if any(task.comparisons for task in tasks):
+        every = [(task.name, one) for task in tasks for one in task.against]
+        files.append(write_comparisons(every, [(task.name, one) for task in tasks for one in task.one_change], folder))
     values: dict[str, Any] = {
         "runs": runs,
+        "shared": frozenset.intersection(*(frozenset(Setting.of(run).parts) for run in runs)),
         "simulated": [run for run in runs if run.simulated],
-        "shared": next(iter(settings)).known,
-        "tables": paper_tables(settings, intervals),
-        "against": against,
-        "one_thing": [one for one in others if "method" not in one.differing],
-        "others": [one for one in others if "method" in one.differing],
-        "compared": COMPARED,
+        "tasks": tasks,
         "confidence": CONFIDENCE,
         "resamples": RESAMPLES,
-        "tested": sum(len(one.differences) for one in comparisons),
-        "sections": draw_all(settings, intervals),
-        "drill_down": drilled,
+        "files": [f"{folder.name}/{name}" for name in files],
+        "drill_down": drill_down(runs, [one for task in tasks for one in task.comparisons]),
     }
-    output = Path(output).expanduser()
-    output.mkdir(parents=True, exist_ok=True)
     (output / MARKDOWN).write_text(
         _make_environment(html=False).get_template("report.md.jinja").render(values), "utf-8"
     )
@@ -123,45 +128,23 @@ def write_report(run_folders: Sequence[Path], output: Path) -> Path:
     return page
 
 
-def _compare_with_reference(
-    settings: Mapping[Setting, Sequence[Run]], comparisons: Sequence[Comparison]
-) -> list[Against]:
-    """Set each method against the reference, for every setting and dataset with two methods.
+def _describe_task(
+    task: str | None, settings: Settings, runs: Sequence[Run], intervals: Intervals, reference: str | None
+) -> Task:
+    from prefrag.evaluation.report.plots import draw_all
 
-    A method without a judge is in the tables of one setting, and here under every error of the others' judge.
-    """
-    by_pair = {(one.run.name, one.other.name): one for one in comparisons}
-    by_pair |= {(one.other.name, one.run.name): turn_around(one) for one in comparisons}
-    found: list[Against] = []
-    for setting, runs in settings.items():
-        for dataset in sorted({run.dataset for run in runs}):
-            held = [run for run in runs if run.dataset == dataset]
-            reference = _choose_reference(held)
-            if setting.judge_error is not None:
-                held += [
-                    run
-                    for other, elsewhere in settings.items()
-                    for run in elsewhere
-                    if other != setting and run.dataset == dataset and run.judge_error is None and setting.holds(run)
-                ]
-            pairs = [by_pair.get((reference.name, run.name)) for run in held]
-            kept = tuple(pair for pair in pairs if pair is not None and "method" in pair.differing)
-            if kept:
-                main = dataset not in {one.dataset for one in found}
-                found.append(Against(dataset, setting, reference, kept, main))
-    return found
-
-
-def _answers_nothing(run: Run) -> bool:
-    """Check whether its accuracy is 0 by construction: the simulated reader knows nothing that it is not shown."""
-    return run.simulated and run.family == "no_retrieval"
-
-
-def _choose_reference(runs: Sequence[Run]) -> Run:
-    """Return PrefRAG if there is a run of it, otherwise the last run of the tables."""
-    named = [run for run in runs if run.method == REFERENCE]
-    family = [run for run in runs if run.family == REFERENCE]
-    return next(iter([*named, *family, runs[-1]]))
+    against = compare_with_reference(settings, runs, reference)
+    held = [run for of_setting in settings.values() for run in of_setting]
+    shares = describe_split(held) if task == "split" else None
+    return Task(
+        task or "",
+        _TASKS[task],
+        settings,
+        (*([shares] if shares else []), *paper_tables(settings, intervals), *list_variations(settings, against)),
+        tuple(against),
+        tuple(compare_one_change(settings, against)),
+        draw_all(settings, intervals, task or ""),
+    )
 
 
 def _make_environment(html: bool) -> Environment:
@@ -176,36 +159,38 @@ def _make_environment(html: bool) -> Environment:
     # `tojson` escapes its text for a script element.
     environment.policies["json.dumps_kwargs"] = {"separators": (",", ":"), "ensure_ascii": False}
     environment.filters["markdown"] = _markdown
+    environment.filters["latex"] = escape_latex
     environment.filters["some"] = _name_some
     environment.globals["file"] = lambda name: Markup((_FOLDER / name).read_text(encoding="utf-8"))
     environment.globals["safe_svg"] = Markup
     environment.globals["config_text"] = lambda run: json.dumps(run.config, indent=2, ensure_ascii=False, default=str)
     environment.globals["config_name"] = CONFIG
-    environment.globals["only"] = _count_only
     environment.globals["facts"] = facts
     return environment
 
 
-def facts(run: Run) -> dict[str, str]:
+def facts(run: Run, shared: Collection[str] = ()) -> dict[str, str]:
     """Describe what was run.
 
     :param run: A run.
+    :param shared: Settings in words that all runs share, which are left out.
     :returns: Short texts by heading.
     """
     config = run.config
     web = config.get("web")
+    corpus = {"split": "split by source", "whole": "whole", None: DASH}[run.task]
     return {
         "Run": run.name,
         "Method": run.method,
         "Dataset": run.dataset,
         "Questions": str(len(run.predictions)) + (f" (limit {config['limit']})" if config.get("limit") else ""),
-        "k": str(run.top_k or DASH),
+        "Seeds": ", ".join(str(one.seed) for one in run.runs if one.seed is not None) or DASH,
         "Model": ("SIMULATED: " if run.simulated else "")
         + run.model
         + (", replayed" if config.get("replayed") else ""),
-        "Judge error": DASH if run.judge_error is None else f"{run.judge_error:g}",
+        "Settings": ", ".join(part for part in Setting.of(run).parts if part not in (*shared, run.model)) or DASH,
         "Retriever": run.retriever or DASH,
-        "Corpus": f"{_file(config.get('corpus'))}, {run.corpus}",
+        "Corpus": f"{_file(config.get('corpus'))}, {corpus}",
         "Web": DASH if not web else _file(web),
         "Questions at once": str(run.concurrency or DASH),
         "Seconds a question": SECONDS.text(run.value(SECONDS)),
@@ -217,14 +202,6 @@ def facts(run: Run) -> dict[str, str]:
 def _file(path: object) -> str:
     """Return a file with its folder, which distinguishes corpora; the config holds the whole path."""
     return "/".join(Path(str(path)).parts[-2:]) if path else DASH
-
-
-def _count_only(comparison: Comparison) -> tuple[int, int, str]:
-    """Return how many questions only the first run has right, how many only the other, and McNemar's p of these."""
-    ids = differing_ids(comparison)
-    first = sum(bool(comparison.run.predictions[id].right) for id in ids)
-    p = mcnemar(first, len(ids) - first)
-    return first, len(ids) - first, "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _name_some(ids: Sequence[str]) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from prefrag.evaluation.report.comparison import Intervals
-from prefrag.evaluation.report.grouping import Settings, group_varied, sort_key
+from prefrag.evaluation.report.grouping import Settings, sort_key, vary
 from prefrag.evaluation.report.measures import (
     ACC,
     CALLS,
@@ -24,12 +24,10 @@ from prefrag.evaluation.report.measures import (
     USED_LOCAL,
     Measure,
 )
-from prefrag.evaluation.report.runs import Run
-from prefrag.evaluation.report.settings import Setting
+from prefrag.evaluation.report.runs import TOP_K, Run, Value
+from prefrag.evaluation.report.settings import Setting, describe
 from prefrag.evaluation.report.table import Column, Lines, Table, fill_table
 
-REFERENCE = "prefrag"
-ABLATIONS = ("prefrag_without_preference", "prefrag_without_reflection", "prefrag_direct")
 # The single-retrieval methods to which calls and time are relative, best match first.
 SINGLE_STEP = ("vanilla_local", "vanilla_mix", "vanilla_web")
 AVERAGE = Measure("average", "Avg")
@@ -37,42 +35,58 @@ AVERAGE = Measure("average", "Avg")
 _ACCURACY_ALONE = ("bioasq",)
 
 
+@dataclass(frozen=True)
+class _Rows:
+    """A table of a paper.
+
+    :param id: Its anchor.
+    :param title: Its title, with its number in the paper.
+    :param methods: Its methods in the order of the paper; a ``*`` at the end stands for the rest of a name.
+    :param columns: Gives the columns of a dataset.
+    :param needed: Methods of which one must have been run, because the table is about them.
+    :param note: A note for the reader.
+    """
+
+    id: str
+    title: str
+    methods: tuple[str, ...]
+    columns: Callable[[str], list[Column]]
+    needed: tuple[str, ...]
+    note: str = ""
+
+    def place(self, run: Run) -> int | None:
+        """Return the place of a run in the table; None where it is in no line of it."""
+        for place, name in enumerate(self.methods):
+            if run.family.startswith(name[:-1]) if name.endswith("*") else run.family == name:
+                return place
+        return None
+
+
 def paper_tables(settings: Settings, intervals: Intervals) -> list[Table]:
     """Fill every table for which there are runs.
 
-    :param settings: The runs by setting.
+    :param settings: The runs of one task by setting.
     :param intervals: The interval of each score.
     :returns: The tables.
     """
     tables = [
         _overall(settings, intervals),
-        _ablation(settings, intervals),
-        _table_of_varied(
+        *(_table_of_paper(one, settings, intervals) for one in _PAPERS),
+        _table_of_values(
             "top-k",
-            "Documents a retrieval (PrefRAG, table 16)",
-            "top-k",
-            settings,
+            "Documents a retrieval (PrefRAG, table 16; MSPR, table III; DR-RAG, table 3)",
+            TOP_K,
+            vary([run for held in settings.values() for run in held], next(iter(settings)), TOP_K),
             intervals,
-            lambda run: run.top_k,
-            lambda run: (run.method, run.model, run.judge_error, run.retriever),
+            lambda run: run.method,
         ),
-        _table_of_varied(
+        _table_of_values(
             "retrievers",
             "Retrievers (PrefRAG, table 17)",
             "retriever",
-            settings,
+            _by_retriever(next(iter(settings.values()))),
             intervals,
-            lambda run: run.retriever,
-            lambda run: (run.family, run.model, run.judge_error, run.top_k),
-        ),
-        _table_of_varied(
-            "judge-error",
-            "Errors of the simulated judge",
-            "judge error",
-            settings,
-            intervals,
-            lambda run: run.judge_error,
-            lambda run: (run.method, run.model, run.top_k, run.retriever),
+            lambda run: run.family,
         ),
         _counts(settings, intervals),
         _recall(settings, intervals),
@@ -82,37 +96,34 @@ def paper_tables(settings: Settings, intervals: Intervals) -> list[Table]:
 
 
 def _overall(settings: Settings, intervals: Intervals) -> Table | None:
+    number = {run.dataset: len(run.predictions) for held in settings.values() for run in held}
+    questions = ", ".join(f"{dataset} {number[dataset]}" for dataset in sorted(number))
     return _table_by_setting(
         "overall",
-        "Overall (PrefRAG, tables 1 and 4)",
+        "All methods",
         "Scores in percent, their 95% interval below (bootstrap; Wilson's where all questions have 0 or all have 100), "
         "the best of each column in bold. Avg is the mean of Acc, F1 and EM; questions answered with yes or no have "
-        "Acc alone.",
+        f"Acc alone. Questions: {questions}.",
         settings,
         intervals,
         _scores,
     )
 
 
-def _ablation(settings: Settings, intervals: Intervals) -> Table | None:
-    kept = {
-        setting: [run for run in held if run.family in (*ABLATIONS, REFERENCE)]
-        for setting, held in settings.items()
-        if any(run.family in ABLATIONS for run in held)
-    }
-    return _table_by_setting(
-        "ablation",
-        "Ablation (PrefRAG, tables 2 and 6)",
-        "without_preference lets the model choose the source, without_reflection takes the first answer, direct states "
-        "the preference in the descriptions of the tools alone.",
-        kept,
-        intervals,
-        _scores,
-    )
+def _table_of_paper(rows: _Rows, settings: Settings, intervals: Intervals) -> Table | None:
+    kept: dict[Setting, list[Run]] = {}
+    for setting, held in settings.items():
+        placed = sorted((place, run.order, run) for run in held if (place := rows.place(run)) is not None)
+        shown = [run for _, _, run in placed]
+        if any(run.family.startswith(rows.needed) for run in shown) and len({run.method for run in shown}) > 1:
+            kept[setting] = shown
+    return _table_by_setting(rows.id, rows.title, rows.note, kept, intervals, rows.columns)
 
 
 def _counts(settings: Settings, intervals: Intervals) -> Table | None:
-    measures = (TOTAL_LOCAL, TOTAL_WEB, TOTAL, USED_LOCAL, USED, LOOKUPS)
+    every = (TOTAL_LOCAL, TOTAL_WEB, TOTAL, USED_LOCAL, USED, LOOKUPS)
+    runs = [run for held in settings.values() for run in held]
+    measures = [measure for measure in every if any(run.value(measure) is not None for run in runs)]
     return _table_by_setting(
         "counts",
         "Retrievals a question (PrefRAG, A.6)",
@@ -125,29 +136,14 @@ def _counts(settings: Settings, intervals: Intervals) -> Table | None:
 
 
 def _recall(settings: Settings, intervals: Intervals) -> Table | None:
-    # The paper compares retrievers here: those of BM25 and of similarity matching stand beside each other.
-    beside: dict[Setting, list[Run]] = {}
-    for setting, held in _only(settings, lambda run: run.value(RECALL) is not None).items():
-        beside.setdefault(replace(setting, retriever=None, known=setting.known), []).extend(held)
-    note = (
-        "Recall is the share of a question's gold passages among the documents that the model was given, All found the "
-        "share of questions with all of them, Documents their number a question."
-    )
-    runs = [run for held in beside.values() for run in held]
-    if any(run.family in ("dr_rag_cis", "dr_rag_cfs") for run in runs):
-        note += (
-            " CIS and CFS select where the pair classifier's score reaches a threshold: as shipped 0.5, at the prior "
-            "of its training, one positive pair to one negative."
-        )
-    if any(run.retriever == "dense" for run in runs):
-        note += " The paper's row Similarity Matching is vanilla_local_dense, its BM25 is vanilla_local."
     return _table_by_setting(
         "recall",
-        "Recall by documents given (DR-RAG, table 5)",
-        note,
-        {setting: sorted(held, key=lambda run: run.order) for setting, held in beside.items()},
+        "Recall by documents given",
+        "Recall is the share of a question's gold passages among the documents that the model was given, All found the "
+        "share of questions with all of them, Documents their number a question.",
+        _only(settings, lambda run: run.value(RECALL) is not None),
         intervals,
-        lambda dataset: [_plain(RECALL), _plain(RECALL_ALL), _plain(DOCUMENTS, ranked=False)],
+        _recalls,
     )
 
 
@@ -157,12 +153,16 @@ def _cost(settings: Settings, intervals: Intervals) -> Table | None:
     if not any(run.method in SINGLE_STEP for run in runs):
         return None
     seconds = Measure("time", "Time", "count", 2)
+    # By the name of a run, because the search for its single step compares it with all runs.
+    multiples: dict[str, float | None] = {}
 
     def relative(run: Run) -> float | None:
-        own, single = run.value(SECONDS), find_single_step(run, runs)
-        # The seconds of a question include its wait for concurrent questions.
-        base = single.value(SECONDS) if single and single.concurrency == run.concurrency else None
-        return own / base if own is not None and base else None
+        if run.name not in multiples:
+            own, single = run.value(SECONDS), find_single_step(run, runs)
+            # The seconds of a question include its wait for concurrent questions.
+            base = single.value(SECONDS) if single and single.concurrency == run.concurrency else None
+            multiples[run.name] = own / base if own is not None and base else None
+        return multiples[run.name]
 
     note = (
         "Calls of a model a question, and seconds a question as a multiple of single-step RAG's (vanilla_local, or the "
@@ -205,6 +205,10 @@ def _scores(dataset: str) -> list[Column]:
     return [_plain(ACC), _plain(F1), _plain(EM), Column(AVERAGE, _average)]
 
 
+def _recalls(dataset: str) -> list[Column]:
+    return [_plain(RECALL), _plain(RECALL_ALL), _plain(DOCUMENTS, ranked=False)]
+
+
 def _plain(measure: Measure, ranked: bool = True) -> Column:
     return Column(measure, lambda run: run.value(measure), ranked)
 
@@ -215,9 +219,87 @@ def _average(run: Run) -> float | None:
     return sum(known) / len(known) if len(known) == len(values) else None
 
 
+_PAPERS = (
+    _Rows(
+        "prefrag-1",
+        "Overall (PrefRAG, tables 1 and 4)",
+        ("no_retrieval", "vanilla_local", "vanilla_mix", "flare", "self_rag", "crag", "react", "react_mix", "prefrag"),
+        _scores,
+        ("prefrag",),
+    ),
+    _Rows(
+        "prefrag-2",
+        "Ablation and PrefRAG_Direct (PrefRAG, tables 2, 6 and 15)",
+        ("prefrag", "prefrag_without_*", "prefrag_direct"),
+        _scores,
+        ("prefrag_without_", "prefrag_direct"),
+    ),
+    _Rows(
+        "prefrag-5",
+        "One retrieval from each source (PrefRAG, table 5)",
+        ("vanilla_local", "vanilla_web", "vanilla_mix"),
+        _scores,
+        SINGLE_STEP,
+    ),
+    _Rows(
+        "mspr-1",
+        "Overall (MSPR, table I)",
+        (
+            *("no_retrieval", "vanilla_local", "vanilla_web", "vanilla_mix", "self_rag", "flare", "crag", "react"),
+            "mspr",
+        ),
+        lambda dataset: [_plain(F1), _plain(EM)],
+        ("mspr",),
+    ),
+    _Rows(
+        "mspr-2",
+        "Ablation (MSPR, table II)",
+        ("mspr_without_*", "mspr *", "mspr"),
+        lambda dataset: [_plain(F1), _plain(EM)],
+        ("mspr_without_", "mspr "),
+    ),
+    _Rows(
+        "dr-rag-2",
+        "Answers in one call and in several (DR-RAG, table 2)",
+        ("vanilla_local", "self_rag", "adaptive_rag*", "ircot*", "dr_rag_qdc", "dr_rag_cis", "dr_rag_cfs"),
+        lambda dataset: [_plain(EM), _plain(F1), _plain(ACC), _plain(CALLS, ranked=False)],
+        ("dr_rag_",),
+    ),
+    _Rows(
+        "dr-rag-4",
+        "Ablation (DR-RAG, table 4)",
+        ("dr_rag_qdc", "dr_rag_cis*", "dr_rag_cfs*"),
+        lambda dataset: [_plain(EM), _plain(F1), _plain(ACC)],
+        ("dr_rag_cis_", "dr_rag_cfs_", "dr_rag_cis ", "dr_rag_cfs "),
+    ),
+    _Rows(
+        "dr-rag-5",
+        "Recall by documents given (DR-RAG, table 5)",
+        ("vanilla_local", "dr_rag_qdc", "dr_rag_cis", "dr_rag_cfs"),
+        lambda dataset: [_plain(RECALL), _plain(DOCUMENTS, ranked=False)],
+        ("dr_rag_",),
+        "CIS and CFS select where the pair classifier's score reaches a threshold: as shipped 0.5, at the prior of its "
+        "training, one positive pair to one negative. The paper's row Similarity Matching is vanilla_local_dense, its "
+        "BM25 is vanilla_local.",
+    ),
+)
+
+
 def _only(settings: Settings, kept: Callable[[Run], bool]) -> dict[Setting, list[Run]]:
     chosen = {setting: [run for run in held if kept(run)] for setting, held in settings.items()}
     return {setting: held for setting, held in chosen.items() if held}
+
+
+def _by_retriever(runs: Sequence[Run]) -> dict[Value, list[Run]]:
+    """Return the runs of methods that were run with several retrievers, by retriever."""
+    of_family: dict[str, set[Value]] = {}
+    for run in runs:
+        of_family.setdefault(run.family, set()).add(run.retriever)
+    found: dict[Value, list[Run]] = {}
+    for run in runs:
+        if len(of_family[run.family] - {None}) > 1:
+            found.setdefault(run.retriever, []).append(run)
+    return {value: found[value] for value in sorted(found, key=sort_key)}
 
 
 def _table_by_setting(
@@ -232,37 +314,27 @@ def _table_by_setting(
     for setting, held in settings.items():
         lines = Lines()
         for run in held:
-            own_k = "" if run.top_k in (None, setting.top_k) else f" (k {run.top_k})"
+            own_k = "" if run.top_k in (None, setting.get(TOP_K)) else f" (k {run.top_k})"
             lines.add(run.method, run.method + own_k, run)
         blocks.append((setting.text, lines))
     runs = [run for held in settings.values() for run in held]
-    return fill_table(id, title, note, blocks, runs, intervals, columns)
+    return fill_table(id, title, note, blocks, runs, intervals, columns, folded=True)
 
 
-def _table_of_varied(
+def _table_of_values(
     id: str,
     title: str,
-    word: str,
-    settings: Settings,
+    name: str,
+    values: Mapping[Value, Sequence[Run]],
     intervals: Intervals,
-    value: Callable[[Run], float | str | None],
-    rest: Callable[[Run], tuple[object, ...]],
+    label: Callable[[Run], str],
 ) -> Table | None:
     """Make a table of the runs that differ in one setting alone, a block for each of its values."""
-    runs = [run for held in settings.values() for run in held]
-    groups = group_varied(runs, value, rest)
-    if not groups:
-        return None
-    kept = [run for group in groups for run in group]
-    several = len({rest(run)[1:] for run in kept}) > 1
-    of_run = {run.name: setting for setting, held in settings.items() for run in held}
-    blocks: dict[str, Lines] = {}
-    for run in sorted(kept, key=lambda run: (sort_key(value(run)), run.order)):
-        label = f"{rest(run)[0]}" + (f" ({of_run[run.name].text})" if several else "")
-        blocks.setdefault(f"{word} {_as_text(value(run))}", Lines()).add(rest(run), label, run)
-    note = "Runs that differ in nothing else." if several else f"Runs that differ in nothing else ({kept[0].model})."
-    return fill_table(id, title, note, list(blocks.items()), kept, intervals, _scores)
-
-
-def _as_text(value: float | str | None) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    blocks = []
+    for value, held in values.items():
+        lines = Lines()
+        for run in held:
+            lines.add(label(run), label(run), run)
+        blocks.append((describe(name, value), lines))
+    runs = [run for held in values.values() for run in held]
+    return fill_table(id, title, "Runs that differ in nothing else.", blocks, runs, intervals, _scores)

@@ -17,9 +17,9 @@ from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 from prefrag.evaluation.report.comparison import Intervals
-from prefrag.evaluation.report.grouping import Settings, group_varied
+from prefrag.evaluation.report.grouping import Settings, vary
 from prefrag.evaluation.report.measures import ACC, DOCUMENTS, RECALL, SECONDS, TOTAL, Measure
-from prefrag.evaluation.report.runs import Run
+from prefrag.evaluation.report.runs import TOP_K, Run
 from prefrag.evaluation.report.settings import Setting
 
 # Placeholders that are replaced in the SVG by the page's colours, which differ between light and dark.
@@ -45,74 +45,75 @@ class Plot:
     :param dataset: The dataset.
     :param note: The settings.
     :param svg: The picture, safe to embed in HTML.
-    :param main: Whether it is shown at once, not folded.
     """
 
     dataset: str
     note: str
     svg: str
-    main: bool = True
 
 
-def draw_all(settings: Settings, intervals: Intervals) -> list[tuple[str, list[Plot]]]:
-    """Draw every plot for which there are runs.
+def draw_all(settings: Settings, intervals: Intervals, task: str = "") -> list[tuple[str, list[Plot]]]:
+    """Draw every plot for which there are runs, each for the first setting of a dataset.
 
-    :param settings: The runs by setting, the most important first.
+    :param settings: The runs of one task by setting, the most important first.
     :param intervals: The interval of each score.
+    :param task: The name of the task, which makes the names inside the pictures unique.
     :returns: The plots by heading; a heading without a plot is left out.
     """
-    runs = [run for held in settings.values() for run in held]
     # A dollar in a name must not start a formula.
     with matplotlib.rc_context({"text.parse_math": False, "font.size": _SIZE - 1, "text.color": _TEXT}):
         sections = [
-            ("Accuracy against retrievals", list(_scatter_of_methods(settings, intervals))),
-            ("Recall against documents given", list(_recall(runs, intervals))),
-            ("Seconds a question", list(_seconds(settings, intervals))),
-            ("Accuracy against errors of the simulated judge", list(_judge_error(runs, intervals))),
+            ("Accuracy against retrievals", list(_scatter_of_methods(settings, intervals, task))),
+            ("Recall against documents given", list(_recall(settings, intervals, task))),
+            ("Seconds a question", list(_seconds(settings, intervals, task))),
+            ("Accuracy against errors of the simulated judge", list(_judge_error(settings, intervals, task))),
         ]
     return [(title, plots) for title, plots in sections if plots]
 
 
-def _methods(settings: Settings) -> Iterator[tuple[str, Setting, bool, list[Run]]]:
-    """Yield dataset, setting, whether it is the dataset's first, and runs, where there are several methods."""
+def _methods(settings: Settings) -> Iterator[tuple[str, Setting, list[Run]]]:
+    """Yield each dataset with the first setting that has several methods, and its runs."""
     seen: set[str] = set()
     for setting, held in settings.items():
-        for dataset in sorted({run.dataset for run in held}):
+        for dataset in sorted({run.dataset for run in held} - seen):
             shown = [run for run in held if run.dataset == dataset]
             if len({run.method for run in shown}) > 1:
-                yield dataset, setting, dataset not in seen, shown
+                yield dataset, setting, shown
                 seen.add(dataset)
 
 
-def _scatter_of_methods(settings: Settings, intervals: Intervals) -> Iterator[Plot]:
-    for dataset, setting, first, shown in _methods(settings):
+def _vary_main(settings: Settings, dataset: str, setting: Setting, name: str) -> list[list[Run]]:
+    """Return the runs of each method on a dataset that differ from a setting in one thing, in the order of it."""
+    runs = [run for held in settings.values() for run in held if run.dataset == dataset]
+    lines: dict[str, list[Run]] = {}
+    for held in vary(runs, setting, name).values():
+        for run in held:
+            lines.setdefault(run.method, []).append(run)
+    return list(lines.values())
+
+
+def _scatter_of_methods(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plot]:
+    for dataset, setting, shown in _methods(settings):
         points = [run for run in shown if run.value(ACC) is not None and run.value(TOTAL) is not None]
         if len(points) > 1:
-            svg = _scatter(points, TOTAL, ACC, intervals, "Retrievals a question", "Accuracy (%)", dataset)
-            yield Plot(dataset, setting.text, svg, first)
+            name = f"{task}-{dataset}"
+            svg = _scatter(points, TOTAL, ACC, intervals, "Retrievals a question", "Accuracy (%)", name)
+            yield Plot(dataset, setting.text, svg)
 
 
-def _recall(runs: Sequence[Run], intervals: Intervals) -> Iterator[Plot]:
-    known = [run for run in runs if run.value(RECALL) is not None and run.value(DOCUMENTS)]
-    groups: dict[tuple[str, str, float | None], list[Run]] = {}
-    for run in known:
-        same = {other.judge_error for other in known if (other.dataset, other.model) == (run.dataset, run.model)}
-        # A method without a judge is compared with the others at every judge error.
-        errors = same - {None} if run.judge_error is None and same != {None} else {run.judge_error}
-        for error in errors:
-            groups.setdefault((run.dataset, run.model, error), []).append(run)
-    largest: dict[str, int] = {}
-    for (dataset, model, error), shown in sorted(groups.items(), key=lambda item: (-len(item[1]), item[0][0])):
+def _recall(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plot]:
+    for dataset, setting, held in _methods(settings):
+        lines = _vary_main(settings, dataset, setting, TOP_K)
+        every = {run.name: run for run in (*held, *(run for line in lines for run in line))}
+        shown = [run for run in every.values() if run.value(RECALL) is not None and run.value(DOCUMENTS)]
         if len(shown) > 1:
-            first = largest.setdefault(dataset, len(shown)) == len(shown)
-            axis = "Documents given to the model, a question"
-            svg = _scatter(shown, DOCUMENTS, RECALL, intervals, axis, "Recall (%)", dataset, joined=True)
-            note = model if error is None else f"{model}, judge error {error:g}"
-            yield Plot(dataset, note, svg, first)
+            axis, name = "Documents given to the model, a question", f"{task}-{dataset}"
+            svg = _scatter(shown, DOCUMENTS, RECALL, intervals, axis, "Recall (%)", name, lines)
+            yield Plot(dataset, setting.text, svg)
 
 
-def _seconds(settings: Settings, intervals: Intervals) -> Iterator[Plot]:
-    for dataset, setting, first, shown in _methods(settings):
+def _seconds(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plot]:
+    for dataset, setting, shown in _methods(settings):
         note = setting.text
         known = sorted((run for run in shown if run.value(SECONDS)), key=lambda run: run.value(SECONDS) or 0.0)
         if len(known) < 2:
@@ -135,18 +136,17 @@ def _seconds(settings: Settings, intervals: Intervals) -> Iterator[Plot]:
             note += "; without the time that a language model would take"
         if len({run.concurrency for run in known}) > 1:
             note += "; not all with as many questions at once"
-        yield Plot(dataset, note, _svg(figure, f"seconds-{dataset}-{note}", _describe(known, SECONDS)), first)
+        yield Plot(dataset, note, _svg(figure, f"seconds-{task}-{dataset}", _describe(known, SECONDS)))
 
 
-def _judge_error(runs: Sequence[Run], intervals: Intervals) -> Iterator[Plot]:
-    lines = group_varied(
-        runs,
-        lambda run: run.judge_error,
-        lambda run: (run.method, run.model, run.top_k, run.retriever),
-    )
-    lines = [[run for run in line if run.value(ACC) is not None] for line in lines]
-    for dataset in sorted({line[0].dataset for line in lines if len(line) > 1}):
-        shown = [line for line in lines if len(line) > 1 and line[0].dataset == dataset]
+def _judge_error(settings: Settings, intervals: Intervals, task: str) -> Iterator[Plot]:
+    main = next(iter(settings))
+    for dataset in sorted({run.dataset for held in settings.values() for run in held}):
+        varied = _vary_main(settings, dataset, main, "judge error")
+        lines = [[run for run in line if run.value(ACC) is not None] for line in varied]
+        shown = [line for line in lines if len(line) > 1]
+        if not shown:
+            continue
         figure, axes = _figure(3.3)
         ends = []
         drawn: Counter[int] = Counter()
@@ -170,9 +170,9 @@ def _judge_error(runs: Sequence[Run], intervals: Intervals) -> Iterator[Plot]:
         axes.set_xlabel("Verdicts that the judge gets wrong (%)")
         axes.set_ylabel("Accuracy (%)")
         _label_ends(figure, axes, ends)
-        note = "; ".join(dict.fromkeys(line[0].model for line in shown)) + "; bands are 95% intervals"
+        note = f"{main.put('judge error', None).text}; bands are 95% intervals"
         words = ". ".join(_describe(line, ACC) for line in shown)
-        yield Plot(dataset, note, _svg(figure, f"error-{dataset}", words))
+        yield Plot(dataset, note, _svg(figure, f"error-{task}-{dataset}", words))
 
 
 def _scatter(
@@ -182,11 +182,10 @@ def _scatter(
     intervals: Intervals,
     x_label: str,
     y_label: str,
-    dataset: str,
-    joined: bool = False,
+    name: str,
+    lines: Sequence[Sequence[Run]] = (),
 ) -> str:
     figure, axes = _figure(4.2)
-    lines = group_varied(runs, lambda run: run.top_k, lambda run: (run.method, run.retriever)) if joined else []
     for line in lines:
         values = [(run.value(across) or 0.0, run.value(up) or 0.0) for run in line]
         axes.plot(*zip(*values, strict=True), color=_colour(line[0]), linewidth=1, alpha=0.6, zorder=1)
@@ -204,7 +203,7 @@ def _scatter(
     axes.set_ylabel(y_label)
     axes.margins(x=0.2, y=0.08)
     _label_points(figure, axes, points)
-    return _svg(figure, f"{across.key}-{dataset}-{'-'.join(run.name for run in runs)}", _describe(runs, up, across))
+    return _svg(figure, f"{across.key}-{name}", _describe(runs, up, across))
 
 
 def _labels(runs: Sequence[Run]) -> list[str]:

@@ -6,22 +6,53 @@ import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from prefrag.evaluation.metrics import has_failed, score, summarise
 from prefrag.evaluation.metrics.counts import counts
+from prefrag.evaluation.pipeline_under_test.experiment import Experiment
 from prefrag.evaluation.question import Question
-from prefrag.evaluation.report.measures import ACC, DASH, MEASURES, SECONDS, Measure
-from prefrag.evaluation.runs.run_folder import CONFIG, METRICS, PREDICTIONS
+from prefrag.evaluation.report.measures import ACC, MEASURES, SECONDS, Measure
+from prefrag.evaluation.runs.run_folder import CONFIG, FREE, METRICS, PREDICTIONS
 
-# The order of the tables: baselines first, as in the papers.
-_ORDER = ("no_retrieval", "vanilla", "react", "crag", "dr_rag", "mspr", "prefrag")
+Value = float | str | None
+TOP_K = "top-k"
+# The order of the tables: baselines first, as in the papers (PrefRAG, table 1; DR-RAG, table 2).
+_ORDER = (
+    *("no_retrieval", "vanilla_local", "vanilla_web", "vanilla_mix", "flare", "self_rag", "adaptive_rag", "ircot"),
+    *("crag", "react", "react_mix", "dr_rag_qdc", "dr_rag_cis", "dr_rag_cfs", "dr_rag", "mspr", "prefrag"),
+)
 # The part of a pipeline's name that only names its retriever.
 _RETRIEVERS = ("_elasticsearch_dense", "_elasticsearch", "_dense", "_hybrid")
+# Fields of an experiment that are no setting of their own here: they are files, or described in words of the report.
+_DESCRIBED = (
+    *("changes", "corpus", "web_corpus", "web", "split", "store", "llm", "model", "top_k", "seed", "judge_error"),
+    *("record", "replay"),
+)
+_DEFAULTS: dict[str, Value] = {
+    name: getattr(Experiment, name) for one in fields(Experiment) if (name := one.name) not in _DESCRIBED
+}
+# What config.json holds of a simulated reader besides its rates and rules.
+_NO_RATES = ("kind", "seed", "judge_error", "own")
+# What runs did before they recorded it, where the default is another today.
+_BEFORE: dict[str, Value] = {"source_choice": "first"}
 # The allowed difference between a score of metrics.json and the mean of its predictions, which are both rounded.
 _ROUNDING = 0.06
+
+
+def name_setting(key: str) -> str:
+    """Return the name of a setting in words."""
+    return {"yes_no": "yes/no", "embedder": "embedding model"}.get(key, key.replace("_", " "))
+
+
+# The usual value of each setting; that of top-k is PrefRAG's (section 4.1).
+USUAL: dict[str, Value] = {
+    **{TOP_K: 5, "judge error": 0.0},
+    **{name_setting(key): value for key, value in _DEFAULTS.items()},
+}
 
 
 @dataclass(frozen=True)
@@ -31,6 +62,7 @@ class Prediction:
     :param id: The question's id.
     :param question: The question.
     :param answers: The gold answers.
+    :param gold: The ids of its gold passages.
     :param values: The value of each measure by key, scores in percent; missing ones are left out.
     :param offset: Where its line starts in ``predictions.jsonl``, in bytes.
     """
@@ -38,6 +70,7 @@ class Prediction:
     id: str
     question: str
     answers: tuple[str, ...]
+    gold: tuple[str, ...]
     values: Mapping[str, float]
     offset: int
 
@@ -55,14 +88,15 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Run:
-    """One method on one dataset.
+    """One method on one dataset, or its repetitions with other seeds.
 
-    :param folder: Its folder.
+    :param folder: Its folder; of repetitions that of the first.
     :param name: A short name, unique in the report.
     :param config: Its ``config.json``.
     :param metrics: Its ``metrics.json``: scores in percent, counts as means a question.
     :param predictions: Its questions by id.
     :param warnings: Warnings for the reader.
+    :param repetitions: Runs that differ in the seed alone, of which the values here are means; none for a single run.
     """
 
     folder: Path
@@ -71,19 +105,28 @@ class Run:
     metrics: Mapping[str, Any]
     predictions: Mapping[str, Prediction]
     warnings: tuple[str, ...] = ()
+    repetitions: tuple[Run, ...] = ()
 
     @property
+    def runs(self) -> tuple[Run, ...]:
+        """Its repetitions, or itself."""
+        return self.repetitions or (self,)
+
+    @cached_property
+    def pipeline(self) -> str:
+        """The name of its pipeline."""
+        return Path(str(self.config["pipeline"])).stem
+
+    @cached_property
     def method(self) -> str:
         """The name of its pipeline, and the settings that were changed in it."""
-        return " ".join([Path(str(self.config["pipeline"])).stem, *self.config.get("set", ())])
+        return " ".join([self.pipeline, *self.config.get("set", ())])
 
-    @property
+    @cached_property
     def family(self) -> str:
-        """The name of its pipeline without that of the retriever."""
-        for suffix in _RETRIEVERS:
-            if self.method.endswith(suffix):
-                return self.method.removesuffix(suffix)
-        return self.method
+        """The method without the retriever in its name."""
+        suffix = next((suffix for suffix in _RETRIEVERS if self.pipeline.endswith(suffix)), "")
+        return self.pipeline.removesuffix(suffix) + self.method.removeprefix(self.pipeline)
 
     @property
     def dataset(self) -> str:
@@ -101,12 +144,11 @@ class Run:
         """Whether no language model took part."""
         return bool(self.config.get("simulated")) or self.llm.get("kind") == "simulated"
 
-    @property
+    @cached_property
     def model(self) -> str:
-        """Its model in words, without the judge's error rate."""
+        """Its model in words; a simulated reader has further settings."""
         if self.simulated:
-            errors = [f"{key.replace('_', ' ')} {self.llm[key]}" for key in _SIMULATED if self.llm.get(key) is not None]
-            return ", ".join(["simulated reader", *errors])
+            return "simulated reader"
         named = next((str(self.llm[key]) for key in ("model", "name") if self.llm.get(key)), None)
         if self.llm.get("kind") == "embedded":
             return f"embedded model {named or ''}".strip()
@@ -137,15 +179,42 @@ class Run:
         return None if not retriever or self.family == "no_retrieval" else str(retriever)
 
     @property
+    def seed(self) -> int | None:
+        """The seed of its draws; None where it has none."""
+        seed = self.llm.get("seed", self.config.get("seed"))
+        return None if seed is None else int(seed)
+
+    @property
     def concurrency(self) -> int | None:
         """Questions that run at the same time; None where config.json lacks it."""
         return None if self.config.get("concurrency") is None else int(self.config["concurrency"])
 
+    @cached_property
+    def settings(self) -> dict[str, Value]:
+        """What methods must share to be in one table, by name; None where it does not apply or is not known.
+
+        A run that records a setting as None has no use for it. One that does not record it is older than the setting.
+        """
+        held: dict[str, Value] = {key: self.config.get(key) for key in _DEFAULTS}
+        if self.simulated:
+            stated = {key: value for key, value in held.items() if key in self.config}
+            of_reader = {key: value for key, value in self.llm.items() if key not in _NO_RATES}
+            held = {**_DEFAULTS, **_BEFORE, **stated, **of_reader}
+        return {
+            "model": self.model,
+            TOP_K: self.top_k,
+            "judge error": self.judge_error,
+            **{name_setting(key): value for key, value in held.items()},
+        }
+
     @property
-    def corpus(self) -> str:
-        """How the corpus was used: split between the sources, or whole."""
-        split = self.config.get("split")
-        return DASH if split is None else "split by source" if split else "whole"
+    def task(self) -> str | None:
+        """What the sources hold: a part of the corpus or the whole; None where that is unknown or nothing is searched.
+
+        Runs of several tasks are no alternatives to each other, because one has to find what another is given.
+        """
+        split = None if self.family == "no_retrieval" else self.config.get("split")
+        return None if split is None else "split" if split else "whole"
 
     @property
     def passages(self) -> tuple[str, str]:
@@ -158,8 +227,8 @@ class Run:
     @property
     def order(self) -> tuple[Any, ...]:
         """Its position in a table."""
-        group = next((number for number, name in enumerate(_ORDER) if self.method.startswith(name)), len(_ORDER))
-        return (group, self.method, self.dataset, self.name)
+        longest = max((name for name in _ORDER if self.method.startswith(name)), key=len, default=None)
+        return (_ORDER.index(longest) if longest else len(_ORDER), self.method, self.dataset, self.name)
 
     def value(self, measure: Measure) -> float | None:
         """Look up a measure over all questions.
@@ -182,9 +251,6 @@ class Run:
                 yield json.loads(file.readline())
 
 
-_SIMULATED = ("reflection_error", "distraction", "seed")
-
-
 def read_runs(folders: Sequence[Path]) -> list[Run]:
     """Read every run in some folders.
 
@@ -198,7 +264,55 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
         raise ValueError("There is no run to report: give the folders that `prefrag evaluate --output` wrote.")
     root = Path(os.path.commonpath([run.parent for run in found]))
     runs = [_read_run(run, str(run.relative_to(root))) for run in found]
-    return sorted(runs, key=lambda run: run.order)
+    return sorted(merge_repetitions(runs), key=lambda run: run.order)
+
+
+def merge_repetitions(runs: Sequence[Run]) -> list[Run]:
+    """Make one run of those that differ in their seed alone.
+
+    :param runs: Runs.
+    :returns: Each group of them over the same questions as one run with the mean of each value, and the other runs.
+    """
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        same = {key: value for key, value in run.config.items() if key not in ("llm", "seed", *FREE)}
+        llm = {key: value for key, value in run.llm.items() if key != "seed"}
+        questions = sorted(prediction.content for prediction in run.predictions.values())
+        groups.setdefault(json.dumps([same, llm, questions], sort_keys=True, default=str), []).append(run)
+    found = []
+    for group in groups.values():
+        seeds = {seed for run in group if (seed := run.seed) is not None}
+        repeated = len(group) > 1 and len(seeds) == len(group)
+        found += [_merge(sorted(group, key=lambda run: run.seed or 0))] if repeated else group
+    return found
+
+
+def _merge(runs: Sequence[Run]) -> Run:
+    first = runs[0]
+    predictions = {
+        id: replace(one, values=_average([run.predictions[id].values for run in runs]))
+        for id, one in first.predictions.items()
+    }
+    warnings = tuple(f"seed {run.seed}: {warning}" for run in runs for warning in run.warnings)
+    metrics = _average([{measure.key: run.value(measure) for measure in MEASURES} for run in runs])
+    return replace(
+        first,
+        name=f"{first.name} ({len(runs)} seeds)",
+        predictions=predictions,
+        metrics=metrics,
+        warnings=warnings,
+        repetitions=tuple(runs),
+    )
+
+
+def _average(values: Sequence[Mapping[str, float | None]]) -> dict[str, float]:
+    """Return the mean of each value over the mappings that have it."""
+    known: dict[str, list[float]] = {}
+    for one in values:
+        for key, value in one.items():
+            if value is not None:
+                known.setdefault(key, []).append(value)
+    return {key: sum(numbers) / len(numbers) for key, numbers in known.items()}
 
 
 def _run_folders(folder: Path) -> list[Path]:
@@ -293,7 +407,8 @@ def _prediction(line: bytes, offset: int, where: str) -> Prediction:
             "it continues with the questions that are missing."
         ) from error
     known = {key: value for key, value in values.items() if not math.isnan(value)}
-    return Prediction(question.id, question.question, question.answers, known, offset)
+    gold = tuple(str(id) for id in question.supporting_ids)
+    return Prediction(question.id, question.question, question.answers, gold, known, offset)
 
 
 def _contradictions(run: Run) -> Iterator[str]:

@@ -2,85 +2,115 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from prefrag.evaluation.report.measures import DASH
-from prefrag.evaluation.report.runs import Run
+from prefrag.evaluation.report.runs import TOP_K, USUAL, Run, Value
+
+_CORPUS, _WEB, _SPLIT = "corpus", "web", "split of the corpus"
+# What may differ between compared methods, because it belongs to a method; the report names it.
+OF_METHODS = frozenset({"method", "retriever", TOP_K, "store", "pipeline file"})
 
 
 @dataclass(frozen=True)
 class Setting:
     """The settings that a table keeps fixed while methods and datasets vary.
 
-    :param model: The model in words.
-    :param judge_error: The error rate of a simulated judge, 0 to 1.
-    :param top_k: Documents per retrieval.
-    :param retriever: The kind of retriever.
+    :param values: Each setting by name; None where the runs have none.
     :param known: The parts that :attr:`text` leaves out.
     """
 
-    model: str
-    judge_error: float | None
-    top_k: int | None
-    retriever: str | None
+    values: tuple[tuple[str, Value], ...]
     known: frozenset[str] = field(default=frozenset(), compare=False)
 
     @classmethod
     def of(cls, run: Run) -> Setting:
         """Return the setting of a run."""
-        return cls(run.model, run.judge_error, run.top_k, run.retriever)
+        return cls(tuple(run.settings.items()))
+
+    def get(self, name: str) -> Value:
+        """Return the value of one setting; None where there is none."""
+        return dict(self.values).get(name)
+
+    def put(self, name: str, value: Value) -> Setting:
+        """Return this setting with another value of one name."""
+        return Setting(tuple({**dict(self.values), name: value}.items()), self.known)
 
     @property
     def parts(self) -> list[str]:
         """The setting in words, one for each thing held fixed."""
-        error, k = self.judge_error, self.top_k
-        parts = (self.model, error is not None and f"judge error {error:g}", k and f"k {k}", self.retriever)
-        return [str(part) for part in parts if part]
+        return [describe(name, value) for name, value in self.values if value is not None]
 
     @property
     def text(self) -> str:
-        """The parts that differ from other settings, in words; all parts where none differ."""
-        return ", ".join([part for part in self.parts if part not in self.known] or self.parts)
+        """The parts that differ from other settings, in words; where none differ, top-k and what is not usual."""
+        unlike = [part for part in self.parts if part not in self.known]
+        return ", ".join(unlike or [describe(*one) for one in self.values if _is_worth_naming(*one)])
+
+    @property
+    def usual(self) -> int:
+        """The number of settings that have their usual value."""
+        return sum(USUAL.get(name) == value for name, value in self.values)
 
     def holds(self, run: Run) -> bool:
         """Check whether a run has this setting; a value that a run lacks, such as top-k, agrees."""
-        return self.model == run.model and all(
-            own in (None, held)
-            for own, held in (
-                (run.judge_error, self.judge_error),
-                (run.top_k, self.top_k),
-                (run.retriever, self.retriever),
-            )
-        )
+        own = run.settings
+        names = {**dict(self.values), **own}
+        return all(own.get(name) in (None, self.get(name)) for name in names)
+
+
+def _is_worth_naming(name: str, value: Value) -> bool:
+    return value is not None and (name == TOP_K or USUAL.get(name) != value)
+
+
+def describe(name: str, value: Value) -> str:
+    """Write one setting in words.
+
+    :param name: Its name.
+    :param value: Its value.
+    :returns: Both, or the value alone where it explains itself.
+    """
+    digits = f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+    if name == "model":
+        return digits
+    return f"{digits} {name}" if name == "prompts" else f"{'k' if name == TOP_K else name} {digits}"
 
 
 def list_differences(run: Run, other: Run) -> tuple[str, ...]:
-    """List the settings in which two runs differ.
+    """List the settings in which two runs differ; one that is unknown, or that a run does not have, agrees.
 
     :param run: A run.
     :param other: Another one.
     :returns: Their names in words.
     """
-    found = {
-        "method": run.family != other.family,
-        "model": run.model != other.model,
-        # The error of a real model is unknown, and a method without a judge has none.
-        "judge error": run.simulated != other.simulated
-        or (None not in (run.judge_error, other.judge_error) and run.judge_error != other.judge_error),
-        "top-k": None not in (run.top_k, other.top_k) and run.top_k != other.top_k,
-        "retriever": None not in (run.retriever, other.retriever) and run.retriever != other.retriever,
-        "embedding model": _differ(run.config.get("embedder"), other.config.get("embedder")),
-        "corpus": _differ(run.passages[0], other.passages[0]),
-        "web": _differ(run.passages[1], other.passages[1]),
-        "store": _differ(run.config.get("store"), other.config.get("store")),
-        "prompts": _differ(run.config.get("prompts"), other.config.get("prompts")),
-        "pipeline file": run.method == other.method
-        and _differ(run.config.get("pipeline_sha256"), other.config.get("pipeline_sha256")),
-        "split of the corpus": DASH not in (run.corpus, other.corpus) and run.corpus != other.corpus,
-    }
-    return tuple(name for name, differs in found.items() if differs)
+    mine, theirs = _list_all(run), _list_all(other)
+    names = {**mine, **theirs}
+    if run.method != other.method:
+        # Files of two methods always differ.
+        names.pop("pipeline file")
+    known = ((name, mine.get(name), theirs.get(name)) for name in names)
+    return tuple(name for name, one, another in known if None not in (one, another) and one != another)
 
 
-def _differ(one: object, another: object) -> bool:
-    """Check whether both values are known and differ."""
-    return bool(one and another) and one != another
+def list_obstacles(run: Run, other: Run) -> tuple[str, ...]:
+    """List the differences that keep two methods from being compared.
+
+    :param run: A run of a method.
+    :param other: A run of another one.
+    :returns: Their names in words.
+    """
+    return tuple(name for name in list_differences(run, other) if name not in OF_METHODS - {TOP_K})
+
+
+def _list_all(run: Run) -> dict[str, Value]:
+    return {"method": run.family, **run.settings, **dict(_list_searched(run))}
+
+
+def _list_searched(run: Run) -> Iterator[tuple[str, Value]]:
+    """Yield what a run searched and ran, which a table does not hold fixed."""
+    yield "retriever", run.retriever
+    yield _CORPUS, run.passages[0] or None
+    yield _WEB, run.passages[1] or None
+    yield "store", run.config.get("store") or None
+    yield "pipeline file", run.config.get("pipeline_sha256") or None
+    yield _SPLIT, run.task

@@ -46,6 +46,8 @@ class Table:
     :param groups: The upper headings, each with its number of columns.
     :param columns: The lower headings.
     :param rows: Its lines.
+    :param folded: Whether only the lines of the first heading are shown at once.
+    :param label: The heading of the labels.
     """
 
     id: str
@@ -54,11 +56,20 @@ class Table:
     groups: tuple[tuple[str, int], ...]
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
+    folded: bool = False
+    label: str = "Method"
 
     @property
     def starts(self) -> set[int]:
         """The columns at which a group starts."""
         return {sum(width for _, width in self.groups[:place]) for place in range(len(self.groups))}
+
+    @property
+    def parts(self) -> list[tuple[Row, ...]]:
+        """The lines that are shown at once, and those of the further headings, if there are any."""
+        headings = [number for number, row in enumerate(self.rows) if not row.cells]
+        end = headings[1] if self.folded and len(headings) > 1 else len(self.rows)
+        return [rows for rows in (self.rows[:end], self.rows[end:]) if rows]
 
     @property
     def flat_columns(self) -> list[str]:
@@ -99,8 +110,9 @@ class Lines:
         """
         held = self.lines.setdefault(key, (label, {}))[1]
         if run.dataset in held:
-            # The folder distinguishes two runs of one method in one setting.
-            self.lines[key, run.name] = (f"{label} ({run.name})", {run.dataset: run})
+            # The retriever or the folder distinguishes two runs of one method in one setting.
+            other = run.retriever if run.retriever != held[run.dataset].retriever else run.name
+            self.lines.setdefault((key, other), (f"{label} ({other})", {}))[1].setdefault(run.dataset, run)
         else:
             held[run.dataset] = run
 
@@ -113,6 +125,7 @@ def fill_table(
     runs: Sequence[Run],
     intervals: Intervals,
     columns: Callable[[str], list[Column]],
+    folded: bool = False,
 ) -> Table | None:
     """Fill a table, a group of columns for each dataset.
 
@@ -123,6 +136,7 @@ def fill_table(
     :param runs: All runs in them.
     :param intervals: The interval of each score.
     :param columns: Gives the columns of a dataset.
+    :param folded: Whether only the first block is shown at once.
     :returns: The table; None without a run.
     """
     if not runs:
@@ -143,10 +157,11 @@ def fill_table(
     return Table(
         id,
         title,
-        " ".join([note, *_list_unlike(runs)]),
+        " ".join([*([note] if note else []), *_list_unlike(runs)]),
         tuple((dataset, len(shown)) for dataset, shown in by_dataset.items()),
         tuple(column.measure.title for shown in by_dataset.values() for column in shown),
         tuple(rows),
+        folded,
     )
 
 
@@ -163,9 +178,12 @@ def _list_unlike(runs: Sequence[Run]) -> Iterator[str]:
     )
     if searched:
         yield f"Not all lines searched the same corpus ({', '.join(searched)}): see what was run."
-    whole = sorted({run.method for run in runs if run.config.get("split") is False})
-    if whole and any(run.config.get("split") for run in runs):
-        yield f"Each source holds the whole corpus in runs of {', '.join(whole)}; in others it is split between two."
+    seeds = max(len(run.runs) for run in runs)
+    if seeds > 1:
+        fewer = {run.method: len(run.runs) for run in runs if len(run.runs) < seeds}
+        named = ", ".join(f"{method} ({number})" for method, number in fewer.items())
+        with_fewer = f"; with fewer: {named}" if named else ""
+        yield f"Means over {seeds} seeds, intervals over questions and seeds{with_fewer}."
 
 
 def _list_questions(run: Run) -> frozenset[object]:

@@ -197,16 +197,18 @@ class TestReport:
     def test_writes_the_report_of_the_folders(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         written: list[Any] = []
 
-        def write_report(folders: list[Path], output: Path) -> Path:
-            written.append((folders, output))
+        def write_report(folders: list[Path], output: Path, reference: str | None) -> Path:
+            written.append((folders, output, reference))
             return output / "index.html"
 
         monkeypatch.setattr("prefrag.evaluation.report.write_report", write_report, raising=False)
 
-        result = prefrag("report", tmp_path / "one", tmp_path / "two", "--output", tmp_path / "report")
+        result = prefrag(
+            *("report", tmp_path / "one", tmp_path / "two", "--output", tmp_path / "report", "--reference", "react")
+        )
 
         assert result.exit_code == 0, result.output
-        assert written == [([tmp_path / "one", tmp_path / "two"], tmp_path / "report")]
+        assert written == [([tmp_path / "one", tmp_path / "two"], tmp_path / "report", "react")]
         assert "index.html" in result.stdout
 
     def test_a_folder_that_is_absent_ends_with_3(self, tmp_path: Path):

@@ -6,16 +6,15 @@ from pathlib import Path
 
 from prefrag.evaluation.report.comparison import compare
 from prefrag.evaluation.report.drill_down import differing_ids, drill_down
-from prefrag.evaluation.report.grouping import group_by_setting
 from prefrag.evaluation.report.runs import read_runs
-from tests.evaluation.report.run_folders import prediction, write_run
+from tests.evaluation.report.run_folders import SIMULATED, prediction, write_run
 
 
 def test_only_questions_that_one_alone_has_right_have_traces(tmp_path: Path) -> None:
     write_run(tmp_path / "a", [prediction("x", True), prediction("y", False), prediction("z", True)])
     write_run(tmp_path / "b", [prediction("x", True), prediction("y", True), prediction("w", True)], pipeline="react")
     runs = read_runs([tmp_path])
-    (comparison,) = compare(group_by_setting(runs))
+    (comparison,) = compare([(runs[0], runs[1])])
 
     found = drill_down(runs, [comparison])
 
@@ -30,7 +29,7 @@ def test_two_questions_of_one_id_are_two(tmp_path: Path) -> None:
     write_run(tmp_path / "a", [prediction("x", True, question="Who built it?")])
     write_run(tmp_path / "b", [prediction("x", False, question="Who burnt it?")], pipeline="react")
     runs = read_runs([tmp_path])
-    (comparison,) = compare(group_by_setting(runs))
+    (comparison,) = compare([(runs[0], runs[1])])
 
     found = drill_down(runs, [comparison])
 
@@ -44,7 +43,7 @@ def test_a_trace_holds_each_step_with_its_verdict_and_marks_gold(tmp_path: Path)
     write_run(tmp_path / "b", [prediction("x", False)], pipeline="react")
     runs = read_runs([tmp_path])
 
-    trace = drill_down(runs, compare(group_by_setting(runs)))["traces"][1][0]
+    trace = drill_down(runs, compare([(runs[0], runs[1])]))["traces"][1][0]
 
     assert (trace["answer"], trace["label"], trace["gold"]) == ("Beta", "CORRECT", [1, 2])
     search, answer = trace["steps"]
@@ -59,7 +58,7 @@ def test_a_failed_question_has_its_error(tmp_path: Path) -> None:
     write_run(tmp_path / "b", [prediction("x", True, error="the server is gone")], pipeline="react")
     runs = read_runs([tmp_path])
 
-    assert drill_down(runs, compare(group_by_setting(runs)))["traces"][0][0] == {
+    assert drill_down(runs, compare([(runs[0], runs[1])]))["traces"][0][0] == {
         "gold": [0, 2],
         "errors": ["the server is gone"],
     }
@@ -70,7 +69,7 @@ def test_traces_that_find_no_room_are_counted(tmp_path: Path) -> None:
     write_run(tmp_path / "a", [prediction(f"q{n}", True, thought=long) for n in range(30)])
     write_run(tmp_path / "b", [prediction(f"q{n}", False, thought=long) for n in range(30)], pipeline="react")
     runs = read_runs([tmp_path])
-    comparisons = compare(group_by_setting(runs))
+    comparisons = compare([(runs[0], runs[1])])
 
     every, some = drill_down(runs, comparisons), drill_down(runs, comparisons, limit=20_000)
 
@@ -78,3 +77,15 @@ def test_traces_that_find_no_room_are_counted(tmp_path: Path) -> None:
     assert every["left_out"] == 0
     assert 0 < len(some["traces"][0]) == len(some["traces"][1]) < 30
     assert some["left_out"] == 60 - 2 * len(some["traces"][0])
+
+
+def test_of_repetitions_the_first_is_shown(tmp_path: Path) -> None:
+    for seed, right in ((3, True), (4, False)):
+        write_run(tmp_path / f"{seed}", [prediction("x", right)], llm={**SIMULATED, "seed": seed})
+    write_run(tmp_path / "b", [prediction("x", False)], pipeline="react")
+    runs = read_runs([tmp_path])
+
+    found = drill_down(runs, compare([(runs[1], runs[0])]))
+
+    assert [(run["name"], run["right"]) for run in found["runs"]] == [("b", "0"), ("3", "1")]
+    assert found["traces"][1][0]["answer"] == "Beta"

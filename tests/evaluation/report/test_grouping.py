@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from prefrag.evaluation.report.grouping import group_by_setting
+from prefrag.evaluation.report.grouping import group_by_setting, group_by_task, vary
 from prefrag.evaluation.report.runs import read_runs
+from prefrag.evaluation.report.settings import Setting
 from tests.evaluation.report.run_folders import SIMULATED, predictions, write_run
 
 
@@ -16,7 +17,7 @@ def test_what_all_settings_share_is_not_repeated(tmp_path: Path) -> None:
     first, second = group_by_setting(read_runs([tmp_path]))
 
     assert {first.text, second.text} == {"judge error 0", "judge error 0.2"}
-    assert {"k 5", "bm25"} <= first.known
+    assert {"k 5", "simulated reader", "distraction 0"} <= first.known
 
 
 def test_a_top_k_that_a_method_has_for_itself_is_not_shared(tmp_path: Path) -> None:
@@ -36,4 +37,55 @@ def test_a_method_without_a_judge_stands_with_the_others(tmp_path: Path) -> None
 
     ((setting, runs),) = group_by_setting(read_runs([tmp_path])).items()
 
-    assert (setting.judge_error, [run.judge_error for run in runs]) == (0.2, [None, 0.2])
+    assert (setting.get("judge error"), [run.judge_error for run in runs]) == (0.2, [None, 0.2])
+
+
+def test_the_usual_setting_comes_first_among_those_of_one_size(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(2, 4), top_k=3)
+    write_run(tmp_path / "b", predictions(2, 4))
+    write_run(tmp_path / "c", predictions(2, 4), llm={**SIMULATED, "distraction": 0.02})
+
+    first, *_ = group_by_setting(read_runs([tmp_path]))
+
+    assert first.text == "k 5, distraction 0"
+
+
+def test_runs_over_a_split_and_over_a_whole_corpus_are_two_tasks(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(2, 4))
+    write_run(tmp_path / "b", predictions(2, 4), pipeline="vanilla_local", split=False)
+    write_run(tmp_path / "c", predictions(2, 4), pipeline="no_retrieval", split=False, retriever=None)
+
+    tasks = group_by_task(read_runs([tmp_path]))
+
+    assert {task: [run.method for run in runs] for task, runs in tasks.items()} == {
+        "split": ["no_retrieval", "prefrag"],
+        "whole": ["no_retrieval", "vanilla_local"],
+    }
+
+
+def test_only_what_alone_differs_varies(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(2, 4), pipeline="react")
+    write_run(tmp_path / "b", predictions(2, 4), pipeline="react", llm={**SIMULATED, "distraction": 0.02})
+    write_run(tmp_path / "c", predictions(2, 4), pipeline="react", llm={**SIMULATED, "distraction": 0.02}, top_k=3)
+    write_run(tmp_path / "d", predictions(2, 4), llm={**SIMULATED, "distraction": 0.02})
+    runs = read_runs([tmp_path])
+
+    found = vary(runs, Setting.of(next(run for run in runs if run.name == "a")), "distraction")
+
+    assert {value: [run.name for run in held] for value, held in found.items()} == {0.0: ["a"], 0.02: ["b"]}
+
+
+def test_methods_that_have_no_use_for_each_others_settings_stand_together(tmp_path: Path) -> None:
+    judge, choice = {**SIMULATED, "source_choice": None}, {**SIMULATED, "judge_error": 0.0, "source_choice": "drawn"}
+    write_run(tmp_path / "a", predictions(2, 4), judged=True, llm=judge)
+    write_run(tmp_path / "b", predictions(2, 4), judged=True, llm={**judge, "judge_error": 0.1})
+    write_run(tmp_path / "c", predictions(2, 4), pipeline="react", judged=False, llm=choice)
+    write_run(
+        tmp_path / "d", predictions(2, 4), pipeline="react", judged=False, llm={**choice, "source_choice": "last"}
+    )
+    write_run(tmp_path / "e", predictions(2, 4), pipeline="vanilla_mix", judged=False, llm=judge)
+
+    found = group_by_setting(read_runs([tmp_path]))
+
+    assert [run.name for run in next(iter(found.values()))] == ["e", "c", "a"]
+    assert sorted(len(held) for held in found.values()) == [1, 1, 3]

@@ -106,9 +106,10 @@ def test_simulated_runs_are_marked(report: tuple[str, str], tmp_path: Path) -> N
 def test_verdicts_stand_in_both(report: tuple[str, str]) -> None:
     page, markdown = report
 
-    assert "is higher than that of react (+62.5)" in page
-    assert "is higher than that of react (+62.5)" in markdown
-    assert re.search(r"\| react \| \+62\.5 \(\+\d\d\.\d to \+\d\d\.\d\) better \|", markdown)
+    claim = r"is higher than that of react \(\+62\.5; \+\d\d\.\d to \+\d\d\.\d; p \S+ 0\.001, corrected \S+ 0\.001\)"
+    assert re.search(claim, page)
+    assert re.search(claim, markdown)
+    assert re.search(r"\| react \| \+62\.5 \(\+\d\d\.\d to \+\d\d\.\d; p [^|]*\) better \|", markdown)
     assert "worse: more" in page
 
 
@@ -122,7 +123,7 @@ def test_a_method_without_a_judge_is_set_against_the_reference_under_every_judge
 
     markdown = (tmp_path / "out" / "report.md").read_text()
     for error in ("0", "0.1", "0.2"):
-        section = markdown.partition(f"### prefrag against each method: musique (judge error {error})")[2]
+        section = markdown.partition(f"#### prefrag against each method: musique (judge error {error})")[2]
         assert "| vanilla_mix | +50.0" in section.partition("###")[0]
 
 
@@ -138,8 +139,9 @@ def test_what_is_wrong_by_construction_is_no_success(tmp_path: Path) -> None:
     write_report([tmp_path / "served"], tmp_path / "real")
 
     brief = (tmp_path / "simulated" / "report.md").read_text().partition("## In brief")[2].partition("##")[0]
-    assert "is higher than that of react (+25.0); is not set against no_retrieval: there the simulated" in brief
-    assert "is higher than that of no_retrieval (+75.0)" in (tmp_path / "real" / "report.md").read_text()
+    assert "is higher than that of react (+25.0;" in brief
+    assert "; is not set against no_retrieval: there the simulated" in brief
+    assert "is higher than that of no_retrieval (+75.0;" in (tmp_path / "real" / "report.md").read_text()
 
 
 def test_every_line_of_a_markdown_table_has_the_same_cells(report: tuple[str, str]) -> None:
@@ -181,8 +183,8 @@ def test_few_questions_that_only_one_has_right_have_an_exact_p(tmp_path: Path) -
 
     page = write_report([tmp_path], tmp_path / "out").read_text()
 
-    assert '<span class="interval">p 0.125</span>' in page
-    assert "| react | 4 | 0 | 0.125 |" in (tmp_path / "out" / "report.md").read_text()
+    assert '<span class="interval">p 0.125, corrected 0.125</span>' in page
+    assert "p 0.125, corrected 0.125) no difference shown" in (tmp_path / "out" / "report.md").read_text()
 
 
 def test_the_same_runs_give_the_same_report(tmp_path: Path) -> None:
@@ -199,3 +201,41 @@ def test_one_run_alone_can_be_reported(tmp_path: Path) -> None:
 
     assert "75.0" in page
     assert 'id="comparisons"' not in page
+
+
+@pytest.mark.usefixtures("_without_plots")
+def test_tasks_have_parts_of_their_own(tmp_path: Path) -> None:
+    write_run(tmp_path / "runs" / "a", predictions(30))
+    write_run(tmp_path / "runs" / "b", predictions(20), pipeline="react")
+    write_run(tmp_path / "runs" / "c", predictions(20), pipeline="vanilla_local", split=False)
+
+    write_report([tmp_path / "runs"], tmp_path / "out")
+
+    markdown = (tmp_path / "out" / "report.md").read_text()
+    split, whole = markdown.partition("## Split corpus: ")[2].split("## Whole corpus: ")
+    tables = [part.partition("### All methods")[2].partition("###")[0] for part in (split, whole)]
+    assert ["| vanilla_local |" in table for table in tables] == [False, True]
+    assert ["| prefrag |" in table for table in tables] == [True, False]
+
+
+@pytest.mark.usefixtures("_without_plots")
+def test_a_reference_that_was_not_run_is_refused_with_those_that_were(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(30))
+    write_run(tmp_path / "b", predictions(20), pipeline="react")
+
+    with pytest.raises(ValueError, match=r"no run of the method crag: choose from prefrag, react"):
+        write_report([tmp_path], tmp_path / "out", "crag")
+
+
+@pytest.mark.usefixtures("_without_plots")
+def test_seeds_are_one_line_with_their_number(tmp_path: Path) -> None:
+    for seed, right in enumerate((10, 20, 30)):
+        write_run(tmp_path / "runs" / f"{seed}", predictions(right), llm={**SIMULATED, "seed": seed})
+    write_run(tmp_path / "runs" / "react", predictions(20), pipeline="react")
+
+    write_report([tmp_path / "runs"], tmp_path / "out")
+
+    table = (tmp_path / "out" / "report.md").read_text().partition("### All methods")[2].partition("###")[0]
+    assert "over questions and seeds; with fewer: react (1)" in table
+    (line,) = re.findall(r"\| prefrag \|.*", table)
+    assert line.startswith("| prefrag | **50.0** (")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from prefrag.evaluation.report.measures import ACC, RECALL, TOTAL
 from prefrag.evaluation.report.runs import read_runs
-from tests.evaluation.report.run_folders import SERVER, prediction, predictions, write_run
+from tests.evaluation.report.run_folders import SERVER, SIMULATED, prediction, predictions, write_run
 
 
 def test_runs_are_found_at_any_depth_and_once(tmp_path: Path) -> None:
@@ -155,3 +156,30 @@ def test_a_run_without_predictions_is_reported(tmp_path: Path) -> None:
 
     with pytest.raises(ValueError, match="holds no prediction"):
         read_runs([folder])
+
+
+def test_runs_that_differ_in_the_seed_alone_are_one_run_with_the_mean_of_each_question(tmp_path: Path) -> None:
+    for seed, right in ((5, 1), (6, 3)):
+        write_run(tmp_path / f"{seed}", predictions(right, 4, web=seed - 5), llm={**SIMULATED, "seed": seed})
+
+    (run,) = read_runs([tmp_path])
+
+    assert (run.value(ACC), run.value(TOTAL)) == (50.0, 1.5)
+    assert [run.predictions[f"q00{number}"].values["acc"] for number in range(4)] == [100.0, 50.0, 50.0, 0.0]
+    assert [one.seed for one in run.runs] == [5, 6]
+
+
+@pytest.mark.parametrize("other", [{"top_k": 3}, {"pipeline": "react"}, {"prompts": "product"}, {"corpus": "x.jsonl"}])
+def test_runs_that_differ_in_more_than_the_seed_stay_apart(tmp_path: Path, other: dict[str, Any]) -> None:
+    write_run(tmp_path / "a", predictions(1, 4), llm={**SIMULATED, "seed": 1})
+    write_run(tmp_path / "b", predictions(1, 4), llm={**SIMULATED, "seed": 2}, **other)
+
+    assert len(read_runs([tmp_path])) == 2
+
+
+def test_runs_with_one_seed_or_other_questions_are_no_repetitions(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(1, 4), llm={**SIMULATED, "seed": 1})
+    write_run(tmp_path / "b", predictions(1, 4), llm={**SIMULATED, "seed": 1})
+    write_run(tmp_path / "c", predictions(1, 3), llm={**SIMULATED, "seed": 2})
+
+    assert len(read_runs([tmp_path])) == 3

@@ -9,7 +9,7 @@ import pytest
 
 from prefrag.evaluation.report.runs import read_runs
 from prefrag.evaluation.report.settings import list_differences
-from tests.evaluation.report.run_folders import predictions, write_run
+from tests.evaluation.report.run_folders import SIMULATED, predictions, write_run
 
 
 @pytest.mark.parametrize(
@@ -42,3 +42,37 @@ def test_two_stand_ins_for_the_web_differ(tmp_path: Path) -> None:
     one, another = read_runs([tmp_path])
 
     assert list_differences(one, another) == ("web",)
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [({"distraction": 0.02}, ("distraction",)), ({"source_choice": "last"}, ("source choice",))],
+)
+def test_each_setting_of_the_simulated_reader_is_among_what_two_runs_differ_in(
+    tmp_path: Path, changed: dict[str, Any], named: tuple[str, ...]
+) -> None:
+    write_run(tmp_path / "a", predictions(2, 4), llm={**SIMULATED, "source_choice": "first"})
+    write_run(tmp_path / "b", predictions(3, 4), llm={**SIMULATED, "source_choice": "first", **changed})
+
+    one, another = read_runs([tmp_path])
+
+    assert list_differences(one, another) == named
+
+
+def test_a_run_that_recorded_no_choice_of_source_took_the_first(tmp_path: Path) -> None:
+    write_run(tmp_path / "old", predictions(2, 4), llm={**SIMULATED, "seed": None})
+    write_run(tmp_path / "new", predictions(2, 4), llm={**SIMULATED, "seed": None, "source_choice": "drawn"})
+
+    new, old = read_runs([tmp_path])
+
+    assert (old.settings["source choice"], list_differences(new, old)) == ("first", ("source choice",))
+
+
+def test_what_was_changed_in_a_pipeline_makes_a_method_of_its_own(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(2, 4))
+    write_run(tmp_path / "b", predictions(2, 4), set=["local.observed_last=true"])
+
+    plain, changed = read_runs([tmp_path])
+
+    assert changed.method == "prefrag local.observed_last=true"
+    assert list_differences(plain, changed) == ("method",)

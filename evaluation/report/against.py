@@ -1,0 +1,153 @@
+"""Set every method against a reference method, and list what is not compared."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from prefrag.evaluation.report.comparison import Comparison, compare
+from prefrag.evaluation.report.grouping import Settings
+from prefrag.evaluation.report.measures import ACC
+from prefrag.evaluation.report.runs import Run
+from prefrag.evaluation.report.settings import OF_METHODS, Setting, list_differences, list_obstacles
+
+REFERENCE = "prefrag"
+_BRIEF = {
+    "better": "is higher than that of",
+    "worse": "is lower than that of",
+    "no difference shown": "is not shown to differ from that of",
+    "too few questions": "cannot be compared, over so few questions, with that of",
+}
+
+
+@dataclass(frozen=True)
+class Against:
+    """All methods of one task under one setting on one dataset, against one of them.
+
+    :param dataset: The dataset.
+    :param setting: The setting.
+    :param reference: The method that the others are compared with.
+    :param comparisons: The reference against each other method, one family for the correction of p-values.
+    :param main: Whether it is the dataset's first, which is shown at once.
+    :param not_compared: Why other runs on the dataset are not compared here, one sentence each.
+    """
+
+    dataset: str
+    setting: Setting
+    reference: Run
+    comparisons: tuple[Comparison, ...]
+    main: bool
+    not_compared: tuple[str, ...] = ()
+
+    @property
+    def brief(self) -> str:
+        """The result for accuracy, as the end of a sentence that begins with the reference."""
+        parts = []
+        by_construction = [one.other.method for one in self.comparisons if _answers_nothing(one.other)]
+        for verdict, words in _BRIEF.items():
+            named = [
+                f"{comparison.other.method} ({difference.mean_text}; {difference.interval_text}; {difference.p_text})"
+                for comparison in self.comparisons
+                if (difference := comparison.differences.get(ACC.key)) and difference.verdict == verdict
+                if not _answers_nothing(comparison.other)
+            ]
+            if named:
+                parts.append(f"{words} {', '.join(named)}")
+        if by_construction:
+            parts.append(f"is not set against {', '.join(by_construction)}: there the simulated reader is never right")
+        return "; ".join(parts or ["was not measured"]) + "."
+
+
+def compare_with_reference(settings: Settings, every: Sequence[Run], method: str | None = None) -> list[Against]:
+    """Set each method against the reference, for every setting and dataset with two methods.
+
+    A method without a judge is in the tables of one setting, and here under every error of the others' judge; so is
+    every method that has no use for a setting.
+
+    :param settings: The runs of one task by setting.
+    :param every: All runs of the report, also those of other tasks.
+    :param method: The reference; by default PrefRAG if there is a run of it, otherwise the last run of the tables.
+    :returns: The comparisons of each dataset and setting.
+    """
+    found: list[Against] = []
+    for setting, runs in settings.items():
+        for dataset in sorted({run.dataset for run in runs}):
+            held = [run for run in runs if run.dataset == dataset]
+            # Methods that have no use for what distinguishes the setting are in the tables of another.
+            elsewhere = [
+                run
+                for other, of_other in settings.items()
+                for run in of_other
+                if other != setting and run.dataset == dataset and setting.holds(run)
+            ]
+            every_one = sorted([*held, *elsewhere], key=lambda run: run.order)
+            reference = _choose_reference(every_one, method)
+            # Two methods from elsewhere are compared there.
+            others = [
+                run
+                for run in (every_one if reference in held else held)
+                if run is not reference and set(list_differences(reference, run)) <= OF_METHODS
+            ]
+            if others:
+                main = dataset not in {one.dataset for one in found}
+                left_out = _explain_left_out(reference, others, every) if main else ()
+                family = tuple(compare([(reference, run) for run in others]))
+                found.append(Against(dataset, setting, reference, family, main, tuple(left_out)))
+    return found
+
+
+def compare_one_change(settings: Settings, known: Sequence[Against]) -> list[Comparison]:
+    """Compare the runs of the first setting with those of the same method that differ in one thing.
+
+    :param settings: The runs of one task by setting.
+    :param known: The comparisons with the reference, which are not made again.
+    :returns: The comparisons; those of one dataset and one thing are one family.
+    """
+    done = {frozenset((one.run.name, one.other.name)) for against in known for one in against.comparisons}
+    first = {run.name for run in next(iter(settings.values()))}
+    methods: dict[tuple[str, str], list[Run]] = {}
+    for run in sorted((run for held in settings.values() for run in held), key=lambda run: run.order):
+        methods.setdefault((run.dataset, run.family), []).append(run)
+    families: dict[tuple[str, str], list[tuple[Run, Run]]] = {}
+    for (dataset, _), runs in methods.items():
+        for run, other in itertools.combinations(runs, 2):
+            if first.isdisjoint((run.name, other.name)) or frozenset((run.name, other.name)) in done:
+                continue
+            differing = list_differences(run, other)
+            # What a simulated reader gets right is no model's success.
+            if len(differing) <= 1 and run.simulated == other.simulated:
+                families.setdefault((dataset, "".join(differing)), []).append((run, other))
+    return [one for _, pairs in sorted(families.items()) for one in compare(pairs)]
+
+
+def _explain_left_out(reference: Run, compared: Sequence[Run], every: Sequence[Run]) -> Iterator[str]:
+    """Yield a sentence for each reason why runs on the dataset of the reference are not compared with it."""
+    methods = {run.method: run for run in (*compared, reference)}
+    names = {run.name for run in (reference, *compared)}
+    reasons: dict[str, tuple[str, ...]] = {}
+    further: dict[str, None] = {}
+    for run in every:
+        if run.dataset != reference.dataset or run.name in names:
+            continue
+        obstacles = list_obstacles(methods.get(run.method, reference), run)
+        if run.method in methods:
+            further.update(dict.fromkeys(obstacles))
+        elif run.method not in reasons or len(obstacles) < len(reasons[run.method]):
+            reasons[run.method] = obstacles
+    for reason in dict.fromkeys(reasons.values()):
+        named = ", ".join(method for method, other in reasons.items() if other == reason)
+        yield f"Not compared: {named} (other {', '.join(reason) or 'settings'})."
+    if further:
+        yield f"Not compared here: runs of the same methods with other {', '.join(further)}."
+
+
+def _answers_nothing(run: Run) -> bool:
+    """Check whether its accuracy is 0 by construction: the simulated reader knows nothing that it is not shown."""
+    return run.simulated and run.family == "no_retrieval"
+
+
+def _choose_reference(runs: Sequence[Run], method: str | None) -> Run:
+    """Return the run of the method, otherwise of PrefRAG, otherwise the last run of the tables."""
+    wanted = [(kind(run), run) for kind in (lambda run: run.method, lambda run: run.family) for run in runs]
+    return next((run for name in (method, REFERENCE) for named, run in wanted if named == name), runs[-1])

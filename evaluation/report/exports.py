@@ -1,0 +1,114 @@
+"""Write the tables for spreadsheets and for papers."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from jinja2 import Environment
+
+from prefrag.evaluation.report.against import Against
+from prefrag.evaluation.report.comparison import Comparison
+from prefrag.evaluation.report.table import Table
+
+COMPARISONS = "comparisons.csv"
+# LaTeX has commands for its own characters, and pdflatex does not know these signs.
+_LATEX = str.maketrans(
+    {
+        **{character: f"\\{character}" for character in "&%$#_{}"},
+        **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+        **{
+            "\N{MINUS SIGN}": "$-$",
+            "\N{EN DASH}": "--",
+            "<": r"\textless{}",
+            ">": r"\textgreater{}",
+            "|": r"\textbar{}",
+        },
+        # A bracket at the start of a line would be an argument of the line break before it.
+        **{"[": "{[}", "]": "{]}", "*": "{*}"},
+    }
+)
+_PLAIN = str.maketrans({"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-"})
+_NAME = re.compile(r"[^a-z0-9.]+")
+
+
+def write_tables(tables: Iterable[tuple[str, Table]], output: Path, environment: Environment) -> list[str]:
+    """Write each table as CSV and as LaTeX with booktabs.
+
+    :param tables: Each table with the name of its task.
+    :param output: The folder for the files.
+    :param environment: Holds the template.
+    :returns: The names of the files, in the order of the tables.
+    """
+    template = environment.get_template("table.tex.jinja")
+    names = []
+    for task, table in tables:
+        name = "-".join(_NAME.sub("-", part.lower()).strip("-") for part in (task, table.id) if part)
+        _write_csv(output / f"{name}.csv", _list_lines(table))
+        (output / f"{name}.tex").write_text(template.render(table=table), "utf-8")
+        names += [f"{name}.csv", f"{name}.tex"]
+    return names
+
+
+def write_comparisons(
+    against: Iterable[tuple[str, Against]], one_change: Iterable[tuple[str, Comparison]], output: Path
+) -> str:
+    """Write every difference of the report as one line of a CSV file.
+
+    :param against: The comparisons with a reference, each with the name of its task.
+    :param one_change: The comparisons of runs that differ in one setting, each with the name of its task.
+    :param output: The folder for the file.
+    :returns: The name of the file.
+    """
+    head = ["task", "dataset", "setting", "run", "against", "differ in", "measure", "questions", "difference"]
+    every = [(task, one.setting.text, comparison) for task, one in against for comparison in one.comparisons]
+    every += [(task, "one setting changed", comparison) for task, comparison in one_change]
+    lines = [
+        [
+            *(task, comparison.run.dataset, setting, comparison.run.name, comparison.other.name),
+            *(", ".join(comparison.differing), difference.measure.key, difference.interval.n),
+            *(f"{number:.4f}" for number in (interval.mean, interval.low, interval.high)),
+            *(f"{p:.3g}" for p in (difference.p, difference.corrected)),
+            difference.words,
+        ]
+        for task, setting, comparison in every
+        for difference in comparison.differences.values()
+        for interval in (difference.interval,)
+    ]
+    _write_csv(output / COMPARISONS, [[*head, "low", "high", "p", "p corrected", "verdict"], *lines])
+    return COMPARISONS
+
+
+def escape_latex(text: object) -> str:
+    """Escape a text for LaTeX.
+
+    :param text: The text.
+    :returns: The text with the commands for special characters.
+    """
+    return " ".join(str(text).split()).translate(_LATEX)
+
+
+def _list_lines(table: Table) -> list[list[str]]:
+    """Return the lines of a table with its headings in a column, the interval of each number in a column of its own."""
+    places = range(len(table.columns))
+    has_interval = [any(row.cells and row.cells[place].interval for row in table.rows) for place in places]
+    head = ["setting", table.label.lower()]
+    for column, also in zip(table.flat_columns, has_interval, strict=True):
+        head += [column, f"{column} interval"] if also else [column]
+    lines, heading = [head], ""
+    for row in table.rows:
+        if not row.cells:
+            heading = row.label
+            continue
+        line = [heading, row.label]
+        for cell, also in zip(row.cells, has_interval, strict=True):
+            line += [cell.text, cell.interval] if also else [cell.text]
+        lines.append([text.translate(_PLAIN) for text in line])
+    return lines
+
+
+def _write_csv(path: Path, lines: Iterable[Sequence[object]]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows(lines)

@@ -1,0 +1,133 @@
+"""Every method against a reference, and what is not compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from prefrag.evaluation.report.against import Against, compare_one_change, compare_with_reference
+from prefrag.evaluation.report.grouping import group_by_setting, group_by_task
+from prefrag.evaluation.report.runs import read_runs
+from tests.evaluation.report.run_folders import SERVER, SIMULATED, predictions, write_run
+
+
+def list_against(folder: Path, method: str | None = None) -> list[Against]:
+    runs = read_runs([folder])
+    return [
+        one
+        for held in group_by_task(runs).values()
+        for one in compare_with_reference(group_by_setting(held), runs, method)
+    ]
+
+
+def list_pairs(against: list[Against]) -> dict[tuple[str, str], tuple[str, ...]]:
+    return {(one.run.name, one.other.name): one.differing for every in against for one in every.comparisons}
+
+
+def test_methods_with_another_retriever_or_a_top_k_of_their_own_are_compared_and_the_difference_is_named(
+    tmp_path: Path,
+) -> None:
+    write_run(tmp_path / "prefrag", predictions(20))
+    write_run(tmp_path / "linked", predictions(20), pipeline="prefrag_linked", retriever="linked")
+    write_run(tmp_path / "dr_rag", predictions(20), pipeline="dr_rag_qdc", top_k=6)
+
+    assert list_pairs(list_against(tmp_path)) == {
+        ("prefrag", "dr_rag"): ("method", "top-k"),
+        ("prefrag", "linked"): ("method", "retriever"),
+    }
+
+
+def test_a_split_corpus_is_not_compared_with_a_whole_one_and_both_say_so(tmp_path: Path) -> None:
+    write_run(tmp_path / "prefrag", predictions(20))
+    write_run(tmp_path / "react", predictions(20), pipeline="react")
+    write_run(tmp_path / "whole", predictions(20), pipeline="vanilla_local", split=False)
+    write_run(tmp_path / "qdc", predictions(20), pipeline="dr_rag_qdc", split=False)
+
+    split, whole = list_against(tmp_path)
+
+    assert list_pairs([split]) == {("prefrag", "react"): ("method",)}
+    assert list_pairs([whole]) == {("qdc", "whole"): ("method",)}
+    assert split.not_compared == ("Not compared: vanilla_local, dr_rag_qdc (other split of the corpus).",)
+    assert whole.not_compared == ("Not compared: react, prefrag (other split of the corpus).",)
+
+
+def test_every_run_that_is_not_compared_is_listed_with_the_reason(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(20))
+    write_run(tmp_path / "b", predictions(20), pipeline="react")
+    write_run(tmp_path / "c", predictions(20), pipeline="react", top_k=3)
+    write_run(tmp_path / "d", predictions(20), pipeline="mspr", llm={**SIMULATED, "source_choice": "last"}, top_k=3)
+    write_run(tmp_path / "e", predictions(20), pipeline="crag", corpus="half.jsonl")
+    write_run(tmp_path / "f", predictions(20), pipeline="flare", llm=SERVER)
+
+    main = next(one for one in list_against(tmp_path) if one.main)
+
+    assert set(list_pairs([main])) == {("a", "b")}
+    assert set(main.not_compared) == {
+        "Not compared: crag (other corpus).",
+        "Not compared: flare (other model).",
+        "Not compared: mspr (other top-k, source choice).",
+        "Not compared here: runs of the same methods with other top-k.",
+    }
+
+
+def test_the_reader_chooses_the_reference(tmp_path: Path) -> None:
+    write_run(tmp_path / "a", predictions(20))
+    write_run(tmp_path / "b", predictions(20), pipeline="react")
+    write_run(tmp_path / "c", predictions(20), pipeline="mspr")
+
+    by_default, chosen = (list_pairs(list_against(tmp_path, method)) for method in (None, "mspr"))
+
+    assert set(by_default) == {("a", "b"), ("a", "c")}
+    assert set(chosen) == {("c", "b"), ("c", "a")}
+
+
+def test_a_method_without_a_judge_is_compared_under_every_error_of_the_others(tmp_path: Path) -> None:
+    write_run(tmp_path / "vanilla", predictions(20), pipeline="vanilla_mix", judged=False)
+    write_run(tmp_path / "exact", predictions(20), judged=True)
+    write_run(tmp_path / "erring", predictions(20), judged=True, llm={**SIMULATED, "judge_error": 0.2})
+    write_run(tmp_path / "served", predictions(20), pipeline="vanilla_mix", judged=False, llm=SERVER)
+
+    assert list_pairs(list_against(tmp_path)) == {
+        ("exact", "vanilla"): ("method",),
+        ("erring", "vanilla"): ("method",),
+    }
+
+
+def test_runs_of_one_method_that_differ_in_one_setting_are_compared(tmp_path: Path) -> None:
+    write_run(tmp_path / "k5", predictions(20))
+    write_run(tmp_path / "k3", predictions(20), top_k=3)
+    write_run(tmp_path / "erring", predictions(20), llm={**SIMULATED, "judge_error": 0.2})
+    write_run(tmp_path / "both", predictions(20), llm={**SIMULATED, "judge_error": 0.2}, top_k=7)
+    write_run(tmp_path / "react", predictions(20), pipeline="react")
+    write_run(tmp_path / "elsewhere", predictions(20), dataset="hotpotqa")
+
+    settings = group_by_setting(read_runs([tmp_path]))
+    found = compare_one_change(settings, [])
+
+    assert {frozenset((one.run.name, one.other.name)): one.differing for one in found} == {
+        frozenset(("k5", "k3")): ("top-k",),
+        frozenset(("k5", "erring")): ("judge error",),
+    }
+
+
+def test_a_reference_that_names_no_source_is_that_of_every_choice_of_one(tmp_path: Path) -> None:
+    unused = {**SIMULATED, "source_choice": None}
+    write_run(tmp_path / "prefrag", predictions(20), llm=unused)
+    write_run(tmp_path / "mix", predictions(20), pipeline="react_mix", llm=unused)
+    for choice in ("drawn", "last"):
+        write_run(tmp_path / choice, predictions(10), pipeline="react", llm={**SIMULATED, "source_choice": choice})
+
+    assert list_pairs(list_against(tmp_path)) == {
+        ("prefrag", "drawn"): ("method",),
+        ("prefrag", "mix"): ("method",),
+        ("prefrag", "last"): ("method",),
+    }
+
+
+def test_another_choice_of_a_source_is_listed_although_the_reference_names_none(tmp_path: Path) -> None:
+    write_run(tmp_path / "prefrag", predictions(20), llm={**SIMULATED, "source_choice": None})
+    for choice in ("drawn", "last"):
+        write_run(tmp_path / choice, predictions(10), pipeline="react", llm={**SIMULATED, "source_choice": choice})
+
+    main = next(one for one in list_against(tmp_path) if one.main)
+
+    assert main.not_compared == ("Not compared here: runs of the same methods with other source choice.",)

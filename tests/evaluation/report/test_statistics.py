@@ -1,0 +1,118 @@
+"""Intervals, paired tests and their correction."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from prefrag.evaluation.report.statistics import compute_p, correct, intervals, wilson
+
+
+def test_the_interval_of_a_share_is_close_to_the_normal_one() -> None:
+    answers = np.array([100.0] * 120 + [0.0] * 80).reshape(-1, 1)
+
+    (interval,) = intervals(answers)
+
+    error = 1.96 * math.sqrt(0.6 * 0.4 / 200) * 100
+    assert interval.mean == pytest.approx(60.0)
+    assert (interval.low, interval.high) == (pytest.approx(60 - error, abs=0.6), pytest.approx(60 + error, abs=0.6))
+    assert interval.n == 200
+
+
+def test_the_same_values_give_the_same_interval_alone_or_beside_others() -> None:
+    values = np.random.default_rng(1).normal(size=(50, 3))
+
+    (alone,) = intervals(values[:, 1:2])
+    beside = intervals(values)[1]
+
+    assert (beside.mean, beside.low, beside.high) == pytest.approx((alone.mean, alone.low, alone.high), abs=1e-8)
+    assert intervals(values) == intervals(values)
+
+
+def test_what_rounding_leaves_of_a_sum_is_no_difference() -> None:
+    # Added up in 10,000 orders and weights, equal values give means that differ in the last bit.
+    (interval,) = intervals(np.full((50, 1), 0.1))
+
+    assert interval.low == interval.high
+
+
+def test_scipy_gives_the_same_interval() -> None:
+    from scipy.stats import bootstrap
+
+    values = np.random.default_rng(2).exponential(size=150)
+    theirs = bootstrap((values,), np.mean, n_resamples=10_000, method="percentile", rng=3).confidence_interval
+
+    (ours,) = intervals(values.reshape(-1, 1))
+
+    assert (ours.low, ours.high) == (pytest.approx(theirs.low, abs=0.02), pytest.approx(theirs.high, abs=0.02))
+
+
+@pytest.mark.parametrize(("percent", "n"), [(0.0, 100), (100.0, 40), (30.0, 50), (0.0, 1)])
+def test_scipy_gives_the_same_interval_of_a_proportion(percent: float, n: int) -> None:
+    from scipy.stats import binomtest
+
+    theirs = binomtest(round(percent * n / 100), n).proportion_ci(0.95, method="wilson")
+
+    ours = wilson(percent, n)
+
+    assert (ours.low, ours.high) == (pytest.approx(100 * theirs.low, abs=1e-9), pytest.approx(100 * theirs.high))
+
+
+def test_questions_without_a_value_are_out_of_the_mean() -> None:
+    (some, none) = intervals(np.array([[1.0, math.nan], [3.0, math.nan], [math.nan, math.nan]]))
+
+    assert (some.mean, some.n) == (2.0, 2)
+    assert 1.0 <= some.low <= some.high <= 3.0
+    assert none.n == 0
+    assert math.isnan(none.mean)
+
+
+def test_repetitions_are_resampled_within_their_questions() -> None:
+    # Every question is right in one of two repetitions: what is uncertain is the seed, not the question.
+    values = np.tile([[100.0], [0.0]], (50, 1))
+
+    (interval,) = intervals(values, repetitions=2)
+
+    error = 1.96 * 50 / math.sqrt(100)
+    assert (interval.mean, interval.n) == (50.0, 50)
+    assert (interval.low, interval.high) == (pytest.approx(50 - error, abs=0.6), pytest.approx(50 + error, abs=0.6))
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 0), (4, 0), (0, 6), (7, 7), (31, 12), (900, 1_100)])
+def test_right_and_wrong_answers_have_the_p_of_mcnemars_exact_test(first: int, second: int) -> None:
+    from scipy.stats import binomtest
+
+    theirs = binomtest(first, first + second).pvalue if first + second else 1.0
+    differences = np.array([100.0] * first + [-100.0] * second + [0.0] * 20).reshape(-1, 1)
+
+    assert compute_p(differences) == compute_p(-differences) == [pytest.approx(theirs)]
+
+
+@pytest.mark.parametrize("n", [8, 60])
+def test_scipy_gives_the_same_p(n: int) -> None:
+    from scipy.stats import permutation_test
+
+    values = np.random.default_rng(n).integers(-2, 4, size=n).astype(float)
+    values[:2] = 1, 2
+    theirs = permutation_test(
+        (values, np.zeros(n)),
+        lambda one, other, axis: (one - other).sum(axis),
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=10_000,
+    ).pvalue
+
+    alone, beside = compute_p(np.stack([values, np.arange(n) % 5.0], axis=1))[:1], compute_p(values.reshape(-1, 1))
+
+    assert alone == beside
+    assert beside == [pytest.approx(theirs, abs=0.02)]
+
+
+def test_one_comparison_needs_no_correction_and_several_get_that_of_holm() -> None:
+    assert correct([]) == []
+    assert correct([0.04]) == [0.04]
+    # The example in Holm's paper would reject the first two at 0.05 and then stop.
+    assert correct([0.01, 0.06, 0.02]) == pytest.approx([0.03, 0.06, 0.04])
+    assert correct([0.02, 0.02, 0.9]) == pytest.approx([0.06, 0.06, 0.9])
