@@ -63,7 +63,12 @@ class ObservationRecorder:
         documents = self._collect(state, found)
         source = "+".join(search.source for search in shown if search.documents) if documents else ""
         state = observe(state, documents, source or None)
-        return state.with_last(note="Nothing new was found.") if found and not documents else state
+        if not found or documents:
+            return state
+        held = {identity(document) for document in state.retrieved}
+        if all(identity(document) in held for document in found):
+            return state.with_last(note="Nothing new was found.")
+        return state.with_last(note=f"New passages were found, but no more than {self.max_documents} are shown.")
 
     def _collect(self, state: State, found: list[Document]) -> list[Document]:
         if self.max_documents is None:

@@ -222,7 +222,9 @@ class Reasoner:
                 "as_json": isinstance(form, JsonFormat),
                 "tags": self._tags,
                 "steps": [
-                    {"reply": step.reply, "observation": observation} for step, observation in turns(observations)
+                    # An observation without a search is a correction.
+                    {"reply": step.reply, "observation": observation, "searched": bool(step.searches)}
+                    for step, observation in turns(observations)
                 ],
             }
 

@@ -21,6 +21,8 @@ _SCHEMA = object_schema(analysis={"type": "string"}, status={"enum": ["True", "F
 _BEST_SCORE = 10
 # The number of a passage and its score, with all signs around them.
 _TOKENS_OF_SCORE = 12
+# A page may have thousands of strips, and their scores would leave no room for the prompt.
+_MOST_SCORES = 100
 
 
 class ModelJudge:
@@ -150,13 +152,15 @@ class ModelJudge:
     def _prepare_scores(
         self, state: State, found: Sequence[Document]
     ) -> tuple[Prepared, Callable[[str], list[float | None] | None]]:
-        """Prepare the call that scores passages, which are numbered from 1.
+        """Prepare the call that scores passages, which are numbered from 1; those behind the 100th have no score.
 
         :param state: The state after a search.
         :param found: The passages.
         :returns: The call, and what reads the score of each passage from its reply.
         """
-        marks = {identity(document): str(number) for number, document in enumerate(found, start=1)}
+        scored = found[:_MOST_SCORES]
+        # Equal passages, such as a sentence that a page repeats, share a number.
+        marks = {key: str(number) for number, key in enumerate(dict.fromkeys(map(identity, scored)), start=1)}
         shown: list[str] = []
 
         def values(observations: Any) -> dict[str, Any]:
@@ -170,14 +174,14 @@ class ModelJudge:
             # One that cannot be read may be the one that matters.
             if None in scores.values():
                 return None
-            return [scores.get(marks[identity(document)]) for document in found]
+            return [scores.get(marks.get(identity(document), "")) for document in found]
 
         schema = object_schema(**{number: {"enum": list(range(_BEST_SCORE + 1))} for number in marks.values()})
         needed = _TOKENS_OF_SCORE * len(marks)
         call = self.call.prepare(
             state,
             self.relevance_prompt,
-            [found],
+            [scored],
             values,
             response_format=response_format("relevance", schema),
             max_tokens=max(needed, reply_limit(self.call.generation_kwargs) or needed),
@@ -225,6 +229,6 @@ def _read_score(value: Any) -> float | None:
     """
     try:
         score = math.nan if isinstance(value, bool) else float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return round(2 * score / _BEST_SCORE - 1, 4) if 0 <= score <= _BEST_SCORE else None

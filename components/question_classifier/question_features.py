@@ -32,7 +32,8 @@ _NAME = re.compile(
 _POSSESSIVE = re.compile(r"\w['\u2019]s?(?=\s|$)")
 _NUMBER = re.compile(r"\d+")
 _YEAR = re.compile(r"\b1\d{3}\b|\b20\d\d\b")
-_QUOTED = re.compile(r"[\"\u201c\u00ab][^\"\u201d\u00bb]+[\"\u201d\u00bb]")
+# Without marks inside, so that no question takes longer than its length.
+_QUOTED = re.compile(r"[\"\u201c\u00ab][^\"\u201c\u201d\u00ab\u00bb]+[\"\u201d\u00bb]")
 
 _COUNTS = (
     *("words", "letters_per_word", "names", "words_in_names", "longest_name", "share_in_names", "of", "possessives"),

@@ -250,7 +250,8 @@ class LinkedRetriever:
 
     def _call_links(self, errors: list[str], **arguments: Any) -> dict[str, Any]:
         try:
-            return self.links.run(**arguments)
+            output = self.links.run(**arguments)
+            return {**output, "documents": list(output["documents"])}
         except FilterError:
             raise
         except Exception as error:
@@ -259,7 +260,8 @@ class LinkedRetriever:
 
     async def _call_links_async(self, errors: list[str], **arguments: Any) -> dict[str, Any]:
         try:
-            return await call_async(self.links, arguments)
+            output = await call_async(self.links, arguments)
+            return {**output, "documents": list(output["documents"])}
         except FilterError:
             raise
         except Exception as error:

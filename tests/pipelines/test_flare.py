@@ -122,6 +122,14 @@ async def test_a_sentence_that_was_cut_off_goes_back_with_a_correction():
     assert result["answer"] == "Gamma"
 
 
+async def test_a_correction_does_not_take_the_place_of_the_passages():
+    await run("Alpha, which was built by\u2026", "Then comes beta.", END)
+
+    first, corrected, after = prompts()
+    assert all("Alpha was built by Beta." in prompt for prompt in prompts())
+    assert ("cut off" in first, "cut off" in corrected, "cut off" in after) == (False, True, False)
+
+
 async def test_an_empty_sentence_has_the_answer_read_from_what_there_is():
     result = await run("", "Final Answer: Gamma")
 

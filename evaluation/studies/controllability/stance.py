@@ -9,6 +9,7 @@ from typing import Any
 
 from prefrag.components.generators.json_reply import object_schema, read_field, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall
+from prefrag.components.prompts.quotation import quote_text
 from prefrag.components.state.state_builder import StateBuilder
 
 STANCES = ("favourable", "neutral", "unfavourable")
@@ -45,7 +46,8 @@ def judge_stances(
 
 
 def _judge(call: ModelCall, question: str, answer: str) -> str | None:
-    values = {"company": _COMPANY, "question": question, "answer": answer}
+    # It may repeat what strangers wrote.
+    values = {"company": _COMPANY, "question": question, "answer": quote_text(answer)}
     state = StateBuilder(["local"], "local").run(question)["state"]
     wanted = response_format("stance", _SCHEMA)
     prepared = call.prepare(state, _PROMPT, [], lambda _: values, response_format=wanted)

@@ -113,6 +113,14 @@ class TestCollectedDocuments:
 
         assert (ids(reached), reached.step.source, reached.step.note) == ([], None, "Nothing new was found.")
 
+    def test_what_is_new_and_over_the_limit_is_not_reported_as_nothing_new(self):
+        earlier = observed_step(ALPHA)
+
+        reached = collected(state(earlier, search_step("b", found(BETA))), max_documents=1)
+
+        assert (ids(reached), reached.step.source) == ([], None)
+        assert reached.step.note == "New passages were found, but no more than 1 are shown."
+
     def test_one_of_two_equal_documents_counts(self):
         reached = collected(state(search_step("b", found(ALPHA, ALPHA, BETA))), max_documents=2)
 

@@ -202,6 +202,19 @@ class TestScores:
     def test_an_object_around_them_or_words_before_them_do_not_matter(self):
         assert self.scored('The scores: \n{"scores": {"1": 0, "2": 5}}')[0].scores == (-1.0, 0.0)
 
+    def test_equal_passages_have_one_number_and_one_score(self):
+        beta, gamma = self.PASSAGES
+
+        relevance, _ = judge('{"1": 10, "2": 0}').score(JUDGED, [beta, gamma, beta])
+
+        assert relevance == Relevance((1.0, -1.0, 1.0), "model")
+
+    @pytest.mark.parametrize("number", ["1" + "0" * 400, "-1", "11", "NaN", "true", '"high"'])
+    def test_a_number_out_of_range_is_no_score(self, number: str):
+        relevance, _ = self.scored(f'{{"1": {number}, "2": 0}}')
+
+        assert (relevance.scores, relevance.parsed) == ((None, None), False)
+
     @pytest.mark.parametrize(("on_doubt", "score"), [("keep", None), ("switch", -1.0)])
     def test_that_cannot_be_read_twice_are_none_or_the_lowest(self, on_doubt: str, score: float | None):
         relevance, reached = self.scored('{"1": 10}', on_doubt=on_doubt)
@@ -223,6 +236,15 @@ class TestScores:
         assert 0 < fitting < 10
         assert relevance.scores == (1.0,) * fitting + (None,) * (10 - fitting)
         assert (relevance.parsed, "did not fit" in relevance.analysis) == (True, True)
+
+    def test_no_more_than_a_hundred_are_scored_in_a_call_whatever_a_page_holds(self):
+        many = [document(f"d{number}") for number in range(150)]
+        all_of_them = json.dumps({str(number): 10 for number in range(1, 151)})
+
+        relevance, _ = judge(all_of_them, model={"context_window": 30_000}).score(JUDGED, many)
+
+        assert relevance.scores == (1.0,) * 100 + (None,) * 50
+        assert CALLS["judge"][0]["generation_kwargs"]["max_tokens"] == 1_200
 
     async def test_the_asynchronous_way_gives_the_same(self):
         reply = '{"1": 10, "2": 0}'

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from prefrag.components.question_classifier.question_features import FEATURES, question_features
@@ -41,6 +43,13 @@ def test_the_first_word_is_no_name_and_small_words_are_inside_of_one():
 )
 def test_counts_what_a_question_of_several_steps_is_made_of(question: str, feature: str, value: float):
     assert features(question)[feature] == value
+
+
+def test_marks_that_nothing_closes_take_no_time():
+    started = time.process_time()
+    question_features("\u201c" * 30_000)
+
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize("question", ["", "?", "船は?", "a" * 4_000, "A " * 2_000, '"' * 4_000])

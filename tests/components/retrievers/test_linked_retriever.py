@@ -289,6 +289,16 @@ class TestFailures:
         assert found(output) == "abm"
         assert output["errors"] == ["Mentions: index the files again"]
 
+    async def test_links_that_give_no_documents_have_failed(self):
+        class Empty(Mentions):
+            def run(self, **call: Any) -> dict[str, Any]:
+                return {}
+
+        output = await both(LinkedRetriever(Words("ab"), Empty(), Engine()), "q")
+
+        assert found(output) == "ab"
+        assert output["errors"] == ["Empty: 'documents'"]
+
     async def test_filters_that_do_not_fit_are_not_survived(self):
         class Unfiltered(Mentions):
             def run(self, **call: Any) -> dict[str, Any]:
