@@ -68,7 +68,11 @@ async def test_finds_what_the_texts_mention(index, store):
     assert await retriever.run_async(query="Which steel town does it lead to?", documents=PASSAGES[:1]) == found
     german = {"field": "meta.country", "operator": "==", "value": "de"}
     assert ids(retriever.run(query="Linz in Austria", filters=german)) == ["linz-rhine"]
-    assert retriever.run(query="Nothing here") == await retriever.run_async(query="Salzburg") == {"documents": [], "lookups": 1}
+    assert (
+        retriever.run(query="Nothing here")
+        == await retriever.run_async(query="Salzburg")
+        == {"documents": [], "lookups": 1}
+    )
     await store.close_async()
 
 
