@@ -153,7 +153,7 @@ def create_app() -> FastAPI:
         allowed = current_access.get()
         return {
             "key": allowed.key or None,
-            "web": allowed.web and not web_is_off(),
+            "web": not web_is_off(),
             "writes": allowed.writes,
             "needs_key": keyring.is_required,
         }

@@ -13,6 +13,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from prefrag.components.state.web_switch import CLOSED_BY_KEY, web_closed_by
 from prefrag.service.server.access import ANYONE, current_access
 from prefrag.service.server.keys import KEYS_VARIABLE, Keyring
 
@@ -112,7 +113,10 @@ class ApiKeys:
         elif access is not None and not access.deploys and _DEPLOY_PATHS.fullmatch(path_of(scope)):
             await refuse(scope, receive, send, 403, f"Only the keys of {KEYS_VARIABLE} may deploy pipelines.")
         else:
-            current_access.set(access or ANYONE)
+            access = access or ANYONE
+            current_access.set(access)
+            # At the gate itself, so that it holds for whatever is served.
+            web_closed_by.set("" if access.web else CLOSED_BY_KEY)
             await self.app(scope, receive, send)
 
 
