@@ -35,6 +35,7 @@ def serve(
     # Everything heavy is imported where it is used, so that help comes at once.
     import uvicorn
 
+    from prefrag.components.audit_log import check_audit_log
     from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, INDEX_VARIABLE
     from prefrag.pipelines.asking import DEADLINE_VARIABLE
     from prefrag.pipelines.loading import PIPELINES_VARIABLE
@@ -62,6 +63,7 @@ def serve(
         os.environ[DEADLINE_VARIABLE] = str(deadline)
     if demo:
         os.environ[INDEX_VARIABLE] = DEMO_INDEX
+    check_audit_log()
     files = choose_pipelines()
     if not leaves_out():
         check_index(files.values())

@@ -26,6 +26,7 @@ from hayhooks.settings import settings
 from pydantic import ConfigDict, create_model
 from starlette.middleware import Middleware
 
+from prefrag.components.audit_log import check_audit_log
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
 from prefrag.service.server.access import current_access
@@ -62,6 +63,7 @@ def create_app() -> FastAPI:
     """
     keyring, open_deploy = Keyring(), deploy_is_open()
     files, lenient = choose_pipelines(), leaves_out()
+    check_audit_log()
     # Hayhooks itself loads the wrappers in this folder and only logs failures, so it gets an empty folder, for those
     # that are deployed later.
     deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")

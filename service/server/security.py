@@ -13,6 +13,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from prefrag.components.audit_log import label_audit
 from prefrag.components.state.web_switch import CLOSED_BY_KEY, web_closed_by
 from prefrag.service.server.access import ANYONE, current_access
 from prefrag.service.server.keys import KEYS_VARIABLE, Keyring
@@ -117,6 +118,7 @@ class ApiKeys:
             current_access.set(access)
             # At the gate itself, so that it holds for whatever is served.
             web_closed_by.set("" if access.web else CLOSED_BY_KEY)
+            label_audit(key=access.key or None)
             await self.app(scope, receive, send)
 
 
