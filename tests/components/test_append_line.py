@@ -55,7 +55,7 @@ def test_a_line_that_does_not_fit_is_not_written(tmp_path: Path):
 
 def test_half_a_line_is_an_error_and_spoils_no_other(tmp_path: Path):
     append_line(tmp_path / "log", "one")
-    with files_of_at_most(7), pytest.raises(OSError):
+    with files_of_at_most(7), pytest.raises(OSError, match="No space left"):
         append_line(tmp_path / "log", "two and more")
 
     append_line(tmp_path / "log", "three")
