@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from prefrag.components.document_stores.tantivy.index_location import data_directory
+from prefrag.components.errors import BadInput
 from prefrag.pipelines.file_lock import take_lock
 
 logger = logging.getLogger(__name__)
@@ -15,6 +16,12 @@ logger = logging.getLogger(__name__)
 # A corpus of millions of passages takes most of an hour.
 WAIT_SECONDS = 7_200.0
 _POLL_SECONDS = 0.2
+
+
+class Busy(BadInput):
+    """Another process holds the lock for too long."""
+
+    http_status = 503
 
 
 @contextmanager
@@ -28,7 +35,7 @@ def index_lock(name: str, wait: float = WAIT_SECONDS, work: str | None = None) -
     :param name: The name of the lock: that of the index, or one for the index and the work on it.
     :param wait: Seconds to wait for another process.
     :param work: The work, for the messages; by default making the index of this name.
-    :raises ValueError: When another process still holds the lock after that time.
+    :raises Busy: When another process still holds the lock after that time.
     """
     work = work or f"making the index {name}"
     path = data_directory() / "locks" / f"{name}.lock"
@@ -40,7 +47,7 @@ def index_lock(name: str, wait: float = WAIT_SECONDS, work: str | None = None) -
             deadline = time.monotonic() + wait
             while not take_lock(file):
                 if time.monotonic() >= deadline:
-                    raise ValueError(
+                    raise Busy(
                         f"Another process is still {work} after {wait:g} seconds. Wait for it to end, or stop it, and "
                         "run this again: it continues from there."
                     )
