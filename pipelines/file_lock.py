@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from prefrag.components.errors import BadInput
+
 try:
     import fcntl
 except ImportError:  # Windows
@@ -18,6 +20,12 @@ logger = logging.getLogger(__name__)
 _POLL_SECONDS = 0.2
 
 
+class Busy(BadInput):
+    """Another process holds the lock for too long."""
+
+    http_status = 503
+
+
 @contextmanager
 def hold_lock(path: Path, wait: float, work: str) -> Iterator[None]:
     """Hold the lock of some work, while other processes wait for it.
@@ -25,7 +33,7 @@ def hold_lock(path: Path, wait: float, work: str) -> Iterator[None]:
     :param path: The file that is locked; made if missing, with its folder.
     :param wait: Seconds to wait for another process.
     :param work: The work, for the messages.
-    :raises ValueError: When another process still holds the lock after that time.
+    :raises Busy: When another process still holds the lock after that time.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     # Keep the file: if it were deleted, one process could wait for the old file while another locks a new one.
@@ -35,7 +43,7 @@ def hold_lock(path: Path, wait: float, work: str) -> Iterator[None]:
             deadline = time.monotonic() + wait
             while not take_lock(file):
                 if time.monotonic() >= deadline:
-                    raise ValueError(
+                    raise Busy(
                         f"Another process is still {work} after {wait:g} seconds. Wait for it to end, or stop it, and "
                         "run this again: it continues from there."
                     )

@@ -26,7 +26,7 @@ class WebGate:
     """Decide for each query of an external source whether it is sent, and in what form.
 
     A query is sent only if the web is allowed, by ``PREFRAG_WEB`` or by the answer that is kept with every index of the
-    pipeline, and the request does not close it; if it is short; and if the last search of every source that is not
+    pipeline, and not closed for this request; if it is short; and if the last search of every source that is not
     external was sound, so that no broken index sends questions out. ``pipelines.load`` sets the stores whose answers
     count.
 

@@ -23,7 +23,7 @@ def index_lock(name: str, wait: float = WAIT_SECONDS, work: str | None = None) -
     :param name: The name of the lock: that of the index, or one for the index and the work on it.
     :param wait: Seconds to wait for another process.
     :param work: The work, for the messages; by default making the index of this name.
-    :raises ValueError: When another process still holds the lock after that time.
+    :raises Busy: When another process still holds the lock after that time.
     """
     with hold_lock(data_directory() / "locks" / f"{name}.lock", wait, work or f"making the index {name}"):
         yield

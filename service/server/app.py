@@ -30,6 +30,9 @@ from prefrag.components.audit_log import check_audit_log
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
 from prefrag.service.server.access import current_access
+from prefrag.service.server.collection_routes import make_routes
+from prefrag.service.server.collections import listed_collections
+from prefrag.service.server.indexing_process import IndexingProcess
 from prefrag.service.server.json_bodies import JsonBodies, refuse_wrong_shape
 from prefrag.service.server.keys import Keyring
 from prefrag.service.server.lifetime import CancelWhenGone, RunLimit
@@ -64,6 +67,7 @@ def create_app() -> FastAPI:
     keyring, open_deploy = Keyring(), deploy_is_open()
     files, lenient = choose_pipelines(), leaves_out()
     check_audit_log()
+    listed_collections()
     # Hayhooks itself loads the wrappers in this folder and only logs failures, so it gets an empty folder, for those
     # that are deployed later.
     deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
@@ -73,6 +77,7 @@ def create_app() -> FastAPI:
     keep_modules_apart()
 
     in_flight: set[asyncio.Task[None]] = set()
+    indexing = IndexingProcess()
 
     app = create_hayhooks()
     app.title, app.description = "prefrag", "Answers multi-hop questions, your own documents first."
@@ -126,11 +131,14 @@ def create_app() -> FastAPI:
             # What the server has cancelled still tells its client.
             if in_flight:
                 await asyncio.wait(in_flight, timeout=_LAST_SECONDS)
+            indexing.stop()
             # The registry is global to the process and would refuse the same names to another application.
             registry.clear()
             deployed_later.cleanup()
 
     app.router.lifespan_context = lifespan
+
+    app.include_router(make_routes(indexing))
 
     @app.get("/ready", tags=["status"], summary="Whether every pipeline has loaded, and its index and servers answer")
     async def ready() -> JSONResponse:

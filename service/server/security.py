@@ -25,8 +25,11 @@ BODY_SECONDS = 30.0
 # Whatever Hayhooks adds in a later version stays closed until it is listed here.
 _OPEN_PATHS = re.compile(
     r"/(ready|live|status|status/[\w.-]+|[\w.-]+/run|(v1/)?models|(v1/)?chat/completions"
+    r"|collections|collections/[\w.-]+(/documents(/[\w-]+)?)?"
     r"|access|docs|docs/oauth2-redirect|redoc|openapi\.json)"
 )
+# Its body is read as it arrives, by the route itself, which has limits of its own.
+_UPLOAD_PATH = re.compile(r"/collections/[\w.-]+/documents")
 _DEPLOY_PATHS = re.compile(r"/(deploy_files|deploy-yaml|undeploy/[\w.-]+)")
 # A probe has no key, and these routes reveal only whether the service works.
 _PROBES = ("/ready", "/live")
@@ -142,7 +145,7 @@ class BodyLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 413 or 408."""
-        if scope["type"] != "http":
+        if scope["type"] != "http" or _is_upload(scope):
             await self.app(scope, receive, send)
             return
         too_large = f"The request is larger than {self.limit:,} bytes."
@@ -171,6 +174,12 @@ class BodyLimit:
             return whole.pop() if whole else await receive()
 
         await self.app(scope, receive_whole, send)
+
+
+def _is_upload(scope: Scope) -> bool:
+    kind = Headers(scope=scope).get("content-type", "").lower()
+    is_form = kind.startswith("multipart/form-data")
+    return is_form and scope["method"] == "POST" and bool(_UPLOAD_PATH.fullmatch(path_of(scope)))
 
 
 def path_of(scope: Scope) -> str:

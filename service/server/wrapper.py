@@ -35,6 +35,7 @@ from prefrag.pipelines.run_labels import label_run
 from prefrag.pipelines.sent_to_models import write_sent_to_models
 from prefrag.pipelines.trace_text import one_line
 from prefrag.service.server.chat_text import disarm, write_content, write_step
+from prefrag.service.server.collection_pipelines import CollectionPipelines
 from prefrag.service.server.conversation import read_text, split_conversation
 from prefrag.service.server.front_end_prompts import Attachment, find_task
 from prefrag.service.server.public_result import Installation
@@ -68,6 +69,7 @@ class ChatOptions(BaseModel):
     filters: dict[str, Any] | None = None
     web: StrictBool | None = None
     deadline: float | None = None
+    index: str | None = None
 
 
 class Refusal(HTTPException):
@@ -94,6 +96,7 @@ class ServedPipeline(BasePipelineWrapper):
     name: str
     """The name of a pipeline, or the path of a YAML file."""
     _known: Installation | None = None
+    _over: CollectionPipelines | None = None
 
     def setup(self) -> None:
         """Load the pipeline and warm it up, so that the first request does not wait."""
@@ -132,6 +135,7 @@ class ServedPipeline(BasePipelineWrapper):
         documents: list[AttachedDocument] | None = None,
         web: StrictBool | None = None,
         deadline: float | None = None,
+        index: str | None = None,
     ) -> dict[str, Any]:
         """Answer a question from documents, the preferred source first.
 
@@ -145,6 +149,7 @@ class ServedPipeline(BasePipelineWrapper):
         :param documents: Texts that belong to the question; the model is shown them, and no query is made of them.
         :param web: False closes the web for this question; true never opens it.
         :param deadline: Seconds that the run may take, at most those that the server allows.
+        :param index: The collection to search; by default the one that is served.
         :returns: The answer, or what was found without one; its label, the documents used, every step, counts, usage,
             errors and the trace.
         :raises Refusal: With 422 when the question or an option cannot be used, with 502 when the run breaks off or no
@@ -162,7 +167,8 @@ class ServedPipeline(BasePipelineWrapper):
         }
         with self.refuse_errors():
             seconds = limit_deadline(deadline)
-            result = await pipelines.ask_async(self.pipeline, question, deadline=seconds, **options)
+            pipeline = await self._collections.find(index)
+            result = await pipelines.ask_async(pipeline, question, deadline=seconds, **options)
             if failed := pipelines.search_failures(result):
                 reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
                 message = f"No source could be searched, so the answer rests on no document. {reasons}"
@@ -190,25 +196,32 @@ class ServedPipeline(BasePipelineWrapper):
             question, history, attached = split_conversation(messages)
             options = {"history": history, **_read_options(body)}
             deadline = limit_deadline(options.pop("deadline", None))
+            pipeline = await self._collections.find(options.pop("index", None))
             if attached:
                 options["documents"] = [{"title": each.title, "content": each.content} for each in attached]
             # A bad request is refused before a stream begins, because a stream has sent its status code by then.
-            state = await pipelines.begin(self.pipeline, question, **options)
+            state = await pipelines.begin(pipeline, question, **options)
             marks = _front_end_marks(state, attached) if attached else {}
             options["deadline"] = deadline
             if body.get("stream"):
-                return self._stream(model, question, options, include_usage, marks)
-            result = self._publish(await pipelines.ask_async(self.pipeline, question, **options))
+                return self._stream(pipeline, model, question, options, include_usage, marks)
+            result = self._publish(await pipelines.ask_async(pipeline, question, **options))
         return self._complete(model, body, include_usage, write_content(result, self._cites, marks), result)
 
     async def _stream(
-        self, model: str, question: str, options: Mapping[str, Any], include_usage: bool, marks: Mapping[str, str]
+        self,
+        pipeline: Any,
+        model: str,
+        question: str,
+        options: Mapping[str, Any],
+        include_usage: bool,
+        marks: Mapping[str, str],
     ) -> AsyncGenerator[ChatCompletion, None]:
         installation = self._installation
         chunk = _Chunks(model)
         try:
             # Closed at once when the client leaves, so that its run does not go on until it is collected as garbage.
-            async with aclosing(pipelines.stream(self.pipeline, question, **options)) as outputs:
+            async with aclosing(pipelines.stream(pipeline, question, **options)) as outputs:
                 async for output in outputs:
                     if isinstance(output, Event):
                         event = replace(output, data=installation.publish_event(output.data))
@@ -284,6 +297,12 @@ class ServedPipeline(BasePipelineWrapper):
         if self._known is None or self._known.pipeline is not self.pipeline:
             self._known = Installation(self.pipeline)
         return self._known
+
+    @property
+    def _collections(self) -> CollectionPipelines:
+        if self._over is None or self._over.pipeline is not self.pipeline:
+            self._over = CollectionPipelines(self.name, self.pipeline)
+        return self._over
 
     @property
     def _cites(self) -> bool:
