@@ -10,6 +10,7 @@ from prefrag.evaluation.commands import evaluate, report
 from prefrag.service.cli.ask import ask
 from prefrag.service.cli.documents import delete_documents, index_documents, list_documents, prune_documents
 from prefrag.service.cli.errors import EXIT_CODES, report_errors
+from prefrag.service.cli.feedback import export_feedback, list_feedback
 from prefrag.service.cli.keys import add, list_keys, revoke
 from prefrag.service.cli.pipelines import list_pipelines
 from prefrag.service.cli.serve import serve
@@ -35,6 +36,11 @@ documents = _make_group(
     "documents",
     "List and delete what an index holds.",
     {"list": list_documents, "delete": delete_documents, "prune": prune_documents},
+)
+feedback = _make_group(
+    "feedback",
+    "List what users think of answers, and export it as questions.",
+    {"list": list_feedback, "export": export_feedback},
 )
 keys = _make_group(
     "keys",
@@ -65,6 +71,7 @@ app = _make_group(
     },
 )
 app.add_typer(documents)
+app.add_typer(feedback)
 app.add_typer(keys)
 app.add_typer(train)
 

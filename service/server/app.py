@@ -29,6 +29,7 @@ from starlette.middleware import Middleware
 from prefrag.components.audit_log import check_audit_log
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
+from prefrag.service.server import feedback_route
 from prefrag.service.server.access import current_access
 from prefrag.service.server.collection_routes import make_routes
 from prefrag.service.server.collections import listed_collections
@@ -139,6 +140,7 @@ def create_app() -> FastAPI:
     app.router.lifespan_context = lifespan
 
     app.include_router(make_routes(indexing))
+    app.include_router(feedback_route.router)
 
     @app.get("/ready", tags=["status"], summary="Whether every pipeline has loaded, and its index and servers answer")
     async def ready() -> JSONResponse:
