@@ -22,12 +22,12 @@ BODY_SECONDS = 30.0
 
 # Whatever Hayhooks adds in a later version stays closed until it is listed here.
 _OPEN_PATHS = re.compile(
-    r"/(ready|live|status|status/[\w.-]+|[\w.-]+/run|(v1/)?models|(v1/)?chat/completions"
+    r"/(|page/[\w-]+\.\w+|pipelines|ready|live|status|status/[\w.-]+|[\w.-]+/run|(v1/)?models|(v1/)?chat/completions"
     r"|docs|docs/oauth2-redirect|redoc|openapi\.json)"
 )
 _DEPLOY_PATHS = re.compile(r"/(deploy_files|deploy-yaml|undeploy/[\w.-]+)")
-# A probe has no key, and these routes reveal only whether the service works.
-_PROBES = ("/ready", "/live")
+# A probe has no key, nor has a browser that opens the page. They reveal whether the service works, and no data.
+_PUBLIC_PATHS = re.compile(r"/(|page/[\w-]+\.\w+|ready|live)")
 
 
 def api_keys() -> tuple[str, ...]:
@@ -109,7 +109,7 @@ class ApiKeys:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 401 or 403."""
-        if scope["type"] == "lifespan" or path_of(scope) in _PROBES:
+        if scope["type"] == "lifespan" or _PUBLIC_PATHS.fullmatch(path_of(scope)):
             await self.app(scope, receive, send)
         elif not self.keys and not _stays_on_this_machine(scope):
             message = f"Without {KEYS_VARIABLE} this service answers only on and under the names of its own machine."

@@ -11,10 +11,11 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from fastapi import HTTPException
 from fastapi_openai_compat import ChatCompletion, Choice, Message
+from hayhooks import SSEStream
 from hayhooks.server.utils.base_pipeline_wrapper import BasePipelineWrapper
 from haystack.dataclasses import ChatMessage
 from pydantic import BaseModel, ConfigDict, StrictInt, ValidationError
@@ -31,7 +32,7 @@ from prefrag.components.text.addresses import without_userinfo
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.asking import find_busy_server, limit_deadline
 from prefrag.pipelines.sent_to_models import write_sent_to_models
-from prefrag.pipelines.trace_text import one_line
+from prefrag.pipelines.trace_text import one_line, trace_text
 from prefrag.service.server.chat_text import disarm, write_content, write_step
 from prefrag.service.server.conversation import read_text, split_conversation
 from prefrag.service.server.front_end_prompts import Attachment, find_task
@@ -128,6 +129,7 @@ class ServedPipeline(BasePipelineWrapper):
         filters: dict[str, Any] | None = None,
         documents: list[AttachedDocument] | None = None,
         deadline: float | None = None,
+        stream: bool = False,
     ) -> dict[str, Any]:
         """Answer a question from documents, the preferred source first.
 
@@ -140,6 +142,7 @@ class ServedPipeline(BasePipelineWrapper):
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
         :param documents: Texts that belong to the question; the model is shown them, and no query is made of them.
         :param deadline: Seconds that the run may take, at most those that the server allows.
+        :param stream: Whether each step is sent as it happens, as an event of a ``text/event-stream``.
         :returns: The answer, or what was found without one; its label, the documents used, every step, counts, usage,
             errors and the trace.
         :raises Refusal: With 422 when the question or an option cannot be used, with 502 when the run breaks off or no
@@ -156,12 +159,29 @@ class ServedPipeline(BasePipelineWrapper):
         }
         with self.refuse_errors():
             seconds = limit_deadline(deadline)
+            if stream:
+                # A bad request is refused before a stream begins, because a stream has sent its status code by then.
+                await self.pipeline.get_component("start").run_async(question=question, **options)
+                # Hayhooks recognises a stream by its class, and describes the result by the annotation.
+                return cast(dict[str, Any], SSEStream(self._stream_run(question, {**options, "deadline": seconds})))
             result = await pipelines.ask_async(self.pipeline, question, deadline=seconds, **options)
-            if failed := pipelines.search_failures(result):
-                reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
-                message = f"No source could be searched, so the answer rests on no document. {reasons}"
-                raise RunFailed(message, result)
-            return self._publish(result)
+            return self._publish(_check_searched(result))
+
+    async def _stream_run(self, question: str, options: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any] | str, None]:
+        try:
+            with self.refuse_errors():
+                # Closed at once when the client leaves, so that its run does not go on until it is collected.
+                async with aclosing(pipelines.stream(self.pipeline, question, **options)) as outputs:
+                    async for output in outputs:
+                        if isinstance(output, Event):
+                            event = replace(output, data=self._installation.publish_event(output.data))
+                            step = {"kind": event.kind, "step": event.step, "text": trace_text(event)}
+                            yield {"event": {**step, "data": dict(event.data)}}
+                        else:
+                            yield {"result": self._publish(_check_searched(output))}
+        except Refusal as error:
+            yield {"error": {"message": error.detail, "status": error.status_code}, "result": error.result}
+        yield "[DONE]"
 
     async def run_chat_completion_async(
         self, model: str, messages: list[dict[str, Any]], body: dict[str, Any]
@@ -316,6 +336,15 @@ def _read_options(body: Mapping[str, Any]) -> dict[str, Any]:
     except TypeError as error:
         raise BadInput("`prefrag` must be an object of options.") from error
     return options.model_dump(exclude_none=True)
+
+
+def _check_searched(result: dict[str, Any]) -> dict[str, Any]:
+    """Refuse a result for which no source could be searched."""
+    if failed := pipelines.search_failures(result):
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
+        message = f"No source could be searched, so the answer rests on no document. {reasons}"
+        raise RunFailed(message, result)
+    return result
 
 
 def _includes_usage(body: Mapping[str, Any]) -> bool:
