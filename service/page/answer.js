@@ -6,7 +6,8 @@ import { kindBadge, kindOf, placeOf, splitAtSentence, titleOf } from "./kinds.js
 import { openPassage } from "./passage.js";
 
 const MARKS = /\[([AW]?\d+(?:, ?[AW]?\d+)*)\]/g;
-const SNIPPET = 220;
+// More than three lines, to which the style cuts it.
+const SNIPPET = 400;
 
 /**
  * Make the card of a result.
@@ -33,7 +34,7 @@ export function answerCard(result, turn, save) {
  * @returns {string}
  */
 export function spokenAnswer(result) {
-  if (result.answer) return `Answer: ${result.answer}. ${checkOf(result).word}.`;
+  if (result.answer) return `Answer: ${result.answer}. ${checkOf(result).word} ${checkOf(result).by ?? ""}.`;
   return result.evidence?.length ? `Found, not answered. ${count(result.evidence.length, "sentence")} found.` : "No answer was found.";
 }
 
@@ -128,23 +129,22 @@ function sourceItem(document, documents) {
   const kind = kindOf(document.mark);
   const [, sentence] = splitAtSentence(document);
   const shown = sentence || document.content || "";
-  const short = shown.length > SNIPPET ? `${shown.slice(0, SNIPPET).trimEnd()} …` : shown;
   return make("li", {}, make("button", {
     type: "button", class: `source source-${kind}`, on: { click: () => openPassage(documents, document.mark) },
   },
     make("span", { class: "source-head" }, make("span", { class: `chip chip-${kind}` }, document.mark),
       strange("span", titleOf(document), "source-title"), kindBadge(kind, document.source)),
     placeOf(document) && strange("span", placeOf(document), "hint"),
-    strange("span", short, "snippet")));
+    strange("span", shown.slice(0, SNIPPET), "snippet")));
 }
 
 function facts(result) {
-  const { word, name, className } = checkOf(result);
+  const { word, by, name, className } = checkOf(result);
   const usage = result.usage ?? {};
   return make("aside", { class: "facts", "aria-label": "About this answer" },
     make("dl", {},
       make("dt", {}, "Check"),
-      make("dd", {}, make("span", { class: `label ${className}` }, icon(name), word)),
+      make("dd", {}, make("span", { class: `label ${className}` }, icon(name), word), by && make("span", { class: "checked-by" }, by)),
       typeof result.probability === "number" && [
         make("dt", {}, "Likely right"),
         make("dd", { class: "likely" }, percent(result.probability), make("meter", { min: 0, max: 1, value: result.probability, "aria-hidden": "true" })),
@@ -182,9 +182,9 @@ function leftItem(name, className, ...content) {
 function checkOf(result) {
   if (!result.answer) return { word: "Not answered", name: "search", className: "label-none" };
   const by = result.usage?.llm_calls ? "by its own check" : "by the reader";
-  if (result.label === "CORRECT") return { word: `Correct ${by}`, name: "keep", className: "label-good" };
-  if (result.label === "PARTIALLY CORRECT") return { word: `Partly correct ${by}`, name: "warning", className: "label-doubt" };
-  if (result.label === "INCORRECT") return { word: `Incorrect ${by}`, name: "warning", className: "label-bad" };
+  if (result.label === "CORRECT") return { word: "Correct", by, name: "keep", className: "label-good" };
+  if (result.label === "PARTIALLY CORRECT") return { word: "Partly correct", by, name: "warning", className: "label-doubt" };
+  if (result.label === "INCORRECT") return { word: "Incorrect", by, name: "warning", className: "label-bad" };
   return { word: "Not checked", name: "dot", className: "label-none" };
 }
 

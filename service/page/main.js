@@ -27,7 +27,7 @@ async function start() {
     notice(failure.status === 401 ? "This service needs an API key." : `${title}. ${text}`);
     if (failure.status !== 401) return;
   }
-  byId("key-button").hidden = !(readKey() || access === null || access.needs_key);
+  byId("key-button").hidden = !(readKey() || access?.needs_key);
   byId("key-name").textContent = access?.key || "Key";
   byId("show-documents").hidden = !collections;
 }
