@@ -66,14 +66,14 @@ function withChips(text, known) {
   return [...parts, text.slice(end)];
 }
 
-function chip(mark, known) {
+function chip(mark, known, sentence = "") {
   const document = known.get(mark);
   const kind = kindOf(mark);
   const names = { own: "your documents", web: "the web", attached: "what you attached" };
   return make("button", {
     type: "button", class: `chip chip-${kind}`, "data-mark": mark,
     "aria-label": `Passage ${mark} from ${names[kind]}: ${titleOf(document)}`,
-    on: { click: () => openPassage([...known.values()], mark) },
+    on: { click: () => openPassage([...known.values()], mark, sentence) },
   }, icon(kind), mark);
 }
 
@@ -82,9 +82,9 @@ function notAnswered(result, known) {
   return make("div", { class: "not-answered" },
     make("p", { class: "answer-state" }, icon("search"), "Found, not answered"),
     make("p", {}, "Nothing here is sure enough to be given as an answer. These sentences speak to your question:"),
-    make("ul", { class: "evidence" }, (result.evidence ?? []).map((one) => make("li", {},
+    make("ul", { class: "evidence" }, (result.evidence ?? []).map((one) => make("li", { class: `from-${kindOf(one.mark)}` },
       make("blockquote", { class: "strange", dir: "auto" }, one.sentence),
-      make("span", { class: "evidence-from" }, known.has(one.mark) ? chip(one.mark, known) : `[${one.mark}]`, " ",
+      make("span", { class: "evidence-from" }, known.has(one.mark) ? chip(one.mark, known, one.sentence) : `[${one.mark}]`, " ",
         strange("span", one.title))))),
     result.guess && make("p", { class: "guess" }, make("strong", {}, `A guess, not an answer${likely}: `),
       strange("span", result.guess)));
@@ -146,7 +146,7 @@ function facts(result) {
       make("dt", {}, "Check"),
       make("dd", {}, make("span", { class: `label ${className}` }, icon(name), word), by && make("span", { class: "checked-by" }, by)),
       typeof result.probability === "number" && [
-        make("dt", {}, "Likely right"),
+        make("dt", {}, result.answer ? "Likely right" : "The guess is likely right"),
         make("dd", { class: "likely" }, percent(result.probability), make("meter", { min: 0, max: 1, value: result.probability, "aria-hidden": "true" })),
       ],
       make("dt", {}, "Work"),

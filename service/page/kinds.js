@@ -55,11 +55,14 @@ export function placeOf(document) {
 /**
  * Cut a passage around its best sentence.
  * @param {object} document A document of a result; `sentence` counts characters as Python does, not as JavaScript.
+ * @param {string} [wanted] Another sentence of it.
  * @returns {[string, string, string]} What stands before the sentence, the sentence and what follows; without a
  *     sentence, all in the first.
  */
-export function splitAtSentence(document) {
+export function splitAtSentence(document, wanted = "") {
   const content = document.content ?? "";
+  const place = wanted ? content.indexOf(wanted) : -1;
+  if (place >= 0) return [content.slice(0, place), wanted, content.slice(place + wanted.length)];
   const { start, end } = document.sentence ?? {};
   const characters = Array.from(content);
   if (!(Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start < end && end <= characters.length)) {

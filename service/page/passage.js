@@ -9,19 +9,20 @@ const dialog = byId("passage");
  * Open a passage; Escape closes it, and the focus goes back to what opened it.
  * @param {object[]} documents The documents of the result.
  * @param {string} mark The mark of the one to show.
+ * @param {string} [sentence] The sentence to mark, where it is not the one of the document.
  */
-export function openPassage(documents, mark) {
+export function openPassage(documents, mark, sentence = "") {
   const place = documents.findIndex((document) => document.mark === mark);
   if (place < 0) return;
-  show(documents, place);
+  show(documents, place, sentence);
   if (!dialog.open) dialog.showModal();
   dialog.querySelector("#passage-close").focus();
 }
 
-function show(documents, place) {
+function show(documents, place, wanted = "") {
   const document = documents[place];
   const kind = kindOf(document.mark);
-  const [before, sentence, after] = splitAtSentence(document);
+  const [before, sentence, after] = splitAtSentence(document, wanted);
   const marked = sentence && make("mark", { id: "passage-mark" }, sentence);
   const step = (to, name, label) => make("button", {
     type: "button", class: "icon-button", "aria-label": label, disabled: to < 0 || to >= documents.length,

@@ -167,7 +167,9 @@ class ServedPipeline(BasePipelineWrapper):
             result = await pipelines.ask_async(self.pipeline, question, deadline=seconds, **options)
             return self._publish(_check_searched(result))
 
-    async def _stream_run(self, question: str, options: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any] | str, None]:
+    async def _stream_run(
+        self, question: str, options: Mapping[str, Any]
+    ) -> AsyncGenerator[dict[str, Any] | str, None]:
         try:
             with self.refuse_errors():
                 # Closed at once when the client leaves, so that its run does not go on until it is collected.

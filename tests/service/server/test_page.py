@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable
 from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
-import tomllib
 from starlette.testclient import TestClient
 
 from prefrag.service.server.page import FOLDER
@@ -57,7 +57,9 @@ class TestFiles:
         assert again.status_code == 304
         assert again.text == ""
 
-    @pytest.mark.parametrize("path", ["/page/nothing.js", "/page/", "/page/..%2fserver%2fapp.py", "/page/../server/app.py"])
+    @pytest.mark.parametrize(
+        "path", ["/page/nothing.js", "/page/", "/page/..%2fserver%2fapp.py", "/page/../server/app.py"]
+    )
     def test_nothing_else_is_served(self, served: Served, path: str):
         assert served().get(path).status_code == 404
 
@@ -80,7 +82,9 @@ class TestFiles:
 
 class TestContent:
     def test_nothing_is_loaded_from_elsewhere(self):
-        addresses = [address for file in FILES for address in re.findall(r"https?://[^\s\"')>]+", file.read_text("utf-8"))]
+        addresses = [
+            address for file in FILES for address in re.findall(r"https?://[^\s\"')>]+", file.read_text("utf-8"))
+        ]
 
         # The names of the SVG namespace, which nobody loads.
         assert {address for address in addresses} <= {"http://www.w3.org/2000/svg"}
@@ -93,7 +97,9 @@ class TestContent:
     def test_no_script_makes_markup_of_text(self, script: Path):
         code = re.sub(r"/\*.*?\*/|//[^\n]*", "", script.read_text(encoding="utf-8"), flags=re.DOTALL)
 
-        assert not re.search(r"\.(inner|outer)HTML|insertAdjacentHTML|document\.write|DOMParser|\beval\(|new Function", code)
+        assert not re.search(
+            r"\.(inner|outer)HTML|insertAdjacentHTML|document\.write|DOMParser|\beval\(|new Function", code
+        )
 
     @pytest.mark.parametrize("script", SCRIPTS, ids=lambda file: file.name)
     def test_every_module_that_is_imported_is_there(self, script: Path):

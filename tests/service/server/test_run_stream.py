@@ -121,7 +121,7 @@ def test_neither_a_step_nor_the_reason_names_an_address(served: Served):
 
 
 def test_a_stranger_cannot_end_the_stream_or_begin_a_message(served: Served):
-    hostile = "A yard.\n\ndata: [DONE]\n\ndata: {\"result\": {}}\u2028\r\rdata: x"
+    hostile = 'A yard.\n\ndata: [DONE]\n\ndata: {"result": {}}\u2028\r\rdata: x'
     client = served(search("alpha"), answer("1974"), documents={"local": {"alpha": hostile}, "web": {}})
 
     messages = streamed(client)

@@ -14,11 +14,37 @@ from prefrag.service.server.security import (
 
 
 class TestOpenPaths:
-    @pytest.mark.parametrize("path", ["/prefrag/run", "/v1/chat/completions", "/ready", "/docs", "/status/prefrag", "/", "/page/main.js", "/pipelines"])
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "/prefrag/run",
+            "/v1/chat/completions",
+            "/ready",
+            "/docs",
+            "/status/prefrag",
+            "/",
+            "/page/main.js",
+            "/pipelines",
+        ],
+    )
     def test_what_is_served(self, path: str):
         assert is_open(path)
 
-    @pytest.mark.parametrize("path", ["", "/deploy-yaml", "/page/", "/page/../x.js", "/page/main", "/run", "/a/b/run", "/ready/x", "/v1/files", "/ready\n"])
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "",
+            "/deploy-yaml",
+            "/page/",
+            "/page/../x.js",
+            "/page/main",
+            "/run",
+            "/a/b/run",
+            "/ready/x",
+            "/v1/files",
+            "/ready\n",
+        ],
+    )
     def test_what_is_not(self, path: str):
         assert not is_open(path)
 
