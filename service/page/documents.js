@@ -112,7 +112,7 @@ function reportOf({ written = 0, replaced = 0, unchanged = 0, skipped = [] }) {
 }
 
 function fileItem(document, writes) {
-  const remove = writes && document.uploaded !== false && make("button", {
+  const remove = writes && make("button", {
     type: "button", class: "icon-button", "aria-label": `Delete ${document.name}`,
     on: { click: (event) => askToDelete(document, event.currentTarget) },
   }, icon("trash"));
@@ -121,7 +121,8 @@ function fileItem(document, writes) {
 }
 
 async function askToDelete(document) {
-  if (!(await confirm("Delete this document?", `${document.name} and its ${count(document.passages ?? 0, "passage")} are removed from ${chosen}.`, "Delete"))) return;
+  if (!(await confirm("Delete this document?", `${document.name} and its ${count(document.passages ?? 0, "passage")} are removed from ${chosen}.` +
+    (document.uploaded === false ? " The file itself stays where it is." : ""), "Delete"))) return;
   try {
     const { deleted } = await call(`collections/${encodeURIComponent(chosen)}/documents/${encodeURIComponent(document.id)}`, { method: "DELETE" });
     collections = await onChange();

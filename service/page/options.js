@@ -57,7 +57,8 @@ function current() {
 
 function isOpen(source) {
   const collection = collections?.find((one) => one.name === chosen.index);
-  return source.open !== false && !(source.external && collection?.web === false);
+  // Each collection says for itself whether questions on it may go to the web.
+  return source.external && collection && !collection.default ? collection.web : source.open;
 }
 
 function isOff(source) {

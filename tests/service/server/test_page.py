@@ -87,7 +87,7 @@ class TestContent:
         ]
 
         # The names of the SVG namespace, which nobody loads.
-        assert {address for address in addresses} <= {"http://www.w3.org/2000/svg"}
+        assert set(addresses) <= {"http://www.w3.org/2000/svg"}
 
     def test_no_script_and_no_style_stand_in_the_page(self):
         assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", INDEX)
