@@ -15,7 +15,7 @@ from typing import Any, Literal, cast
 
 from fastapi import HTTPException
 from fastapi_openai_compat import ChatCompletion, Choice, Message
-from hayhooks import SSEStream
+from hayhooks.server.pipelines.sse import SSEStream
 from hayhooks.server.utils.base_pipeline_wrapper import BasePipelineWrapper
 from haystack.dataclasses import ChatMessage
 from pydantic import BaseModel, ConfigDict, StrictBool, StrictInt, ValidationError
@@ -173,8 +173,8 @@ class ServedPipeline(BasePipelineWrapper):
                 # A bad request is refused before a stream begins, because a stream has sent its status code by then.
                 await pipelines.begin(pipeline, question, **options)
                 # Hayhooks recognises a stream by its class, and describes the result by the annotation.
-                options["deadline"] = seconds
-                return cast(dict[str, Any], SSEStream(self._stream_run(pipeline, question, options)))
+                stream_run = self._stream_run(pipeline, question, {**options, "deadline": seconds})
+                return cast(dict[str, Any], SSEStream(stream_run))
             result = await pipelines.ask_async(pipeline, question, deadline=seconds, **options)
             return self._publish(_check_searched(result))
 
