@@ -42,7 +42,7 @@ export function feedbackForm(result, turn, save) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     try {
-      await call("feedback", { method: "POST", json: { rating, comment: comment.value, answer: right.value, result } });
+      await call("feedback", { method: "POST", json: { rating, comment: comment.value, answer: right.value, pipeline: turn.pipeline, index: turn.options?.index, result } });
     } catch (failure) {
       isKept = failure.status !== 404;
       problem.textContent = isKept ? failure.message || "The feedback could not be sent." : "This service keeps no feedback.";

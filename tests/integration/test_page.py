@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -30,8 +31,14 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def server(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    folder = tmp_path_factory.mktemp("server")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the server keeps its data."""
+    return tmp_path_factory.mktemp("server") / "data"
+
+
+@pytest.fixture(scope="module")
+def server(browser: Any, data: Path) -> Iterator[httpx.Client]:
+    folder = data.parent
     with server_process("-m", "prefrag.service.cli.main", "serve", "--demo", folder=folder) as client:
         assert client.get("/ready").status_code == 200, (folder / "server.log").read_text()
         yield client
@@ -102,6 +109,21 @@ class TestDemo:
         passage = page.locator("#passage")
         assert "Its customs house was drawn by the architect Cosima Brandt" in passage.inner_text()
         assert passage.locator(".kind").inner_text() == "Web"
+
+    def test_what_a_user_says_of_an_answer_is_kept(self, open_page: Open, data: Path):
+        page = open_page()
+        card = ask(page, ANSWERED)
+
+        card.get_by_role("button", name="Yes, it was right").click()
+        card.get_by_label("Comment (optional)").fill("Thank you.")
+        card.get_by_role("button", name="Send feedback").click()
+        card.get_by_text("Your feedback is kept").wait_for()
+
+        *_, line = (data / "feedback.jsonl").read_text(encoding="utf-8").splitlines()
+        kept = json.loads(line)
+        assert (kept["rating"], kept["comment"], kept["pipeline"]) == ("up", "Thank you.", "prefrag")
+        assert kept["result"]["question"] == ANSWERED
+        assert kept["result"]["answer"] == "Cosima Brandt"
 
     def test_the_web_is_switched_off_for_a_question(self, open_page: Open):
         page = open_page()
