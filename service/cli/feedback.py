@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from prefrag.evaluation.question import Question
     from prefrag.service.server.feedback import KeptFeedback
 
+_UNREADABLE = "unreadable"
 RatingOption = Annotated[
     Literal["up", "down"] | None, typer.Option(help="Only what users liked, or only what they did not.")
 ]
@@ -30,15 +31,17 @@ def list_feedback(rating: RatingOption = None, index: IndexOption = None) -> Non
     from prefrag.components.text.one_line import one_line
 
     load_env_file()
-    found, unreadable = _read(rating, index)
-    for each in found:
+    left_out: Counter[str] = Counter()
+    shown = 0
+    for each in _read(rating, index, left_out):
+        shown += 1
         answer = f" -> {each.result.answer}" if each.result.answer else " -> (no answer)"
         right = f"; right: {each.answer}" if each.answer else ""
         comment = f"; {each.comment}" if each.comment else ""
         by = f" ({each.key})" if each.key else ""
         said = one_line(f"{each.result.question}{answer}{right}{comment}")
         typer.echo(one_line(f"{each.time:%Y-%m-%d %H:%M} {each.rating:<4}{by}") + f"  {said}")
-    typer.echo(f"{len(found):,} in all" + (f"; {unreadable:,} unreadable" if unreadable else ""))
+    typer.echo(f"{shown:,} in all" + (f"; {left_out[_UNREADABLE]:,} unreadable" if left_out else ""))
 
 
 def export_feedback(
@@ -54,10 +57,9 @@ def export_feedback(
     from prefrag.evaluation.datasets import write_jsonl
 
     load_env_file()
-    found, unreadable = _read(rating, index)
-    left_out: Counter[str] = Counter({"unreadable": unreadable})
+    left_out: Counter[str] = Counter()
     questions: dict[tuple[str, str], Question] = {}
-    for each in found:
+    for each in _read(rating, index, left_out):
         question = _make_question(each)
         place = (each.collection, question.question)
         if not question.answers:
@@ -67,9 +69,10 @@ def export_feedback(
             left_out[reason] += 1
             continue
         # Of several for one question the last one counts.
-        left_out["given again later"] += place in questions
+        if place in questions:
+            left_out["given again later"] += 1
         questions[place] = question
-    reasons = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items() if count)
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items())
     if not questions:
         raise Missing(f"There is no feedback to export{f': {reasons}' if reasons else ''}.")
     write_jsonl(questions.values(), output)
@@ -80,19 +83,21 @@ def export_feedback(
         )
 
 
-def _read(rating: str | None, index: str | None) -> tuple[list[KeptFeedback], int]:
-    """Read the feedback that is kept.
+def _read(rating: str | None, index: str | None, left_out: Counter[str]) -> Iterator[KeptFeedback]:
+    """Read the feedback that is kept, one after another.
 
     :param rating: Only that of this rating.
     :param index: Only that on this index.
-    :returns: The feedback, and the number of lines that cannot be read.
+    :param left_out: Where lines that cannot be read are counted.
+    :returns: The feedback.
     """
     from prefrag.service.server.feedback import read_feedback
 
-    lines = list(read_feedback())
-    kept = [line for line in lines if line is not None]
-    found = [each for each in kept if rating in (None, each.rating) and index in (None, each.collection)]
-    return found, len(lines) - len(kept)
+    for each in read_feedback():
+        if each is None:
+            left_out[_UNREADABLE] += 1
+        elif rating in (None, each.rating) and index in (None, each.collection):
+            yield each
 
 
 def _make_question(feedback: KeptFeedback) -> Question:

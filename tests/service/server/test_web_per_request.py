@@ -79,3 +79,12 @@ def test_the_web_alone_is_refused_to_a_key_that_may_not_use_it(serve: Callable[.
 
     assert response.status_code == 422
     assert "the key of this request may not use the web" in response.json()["detail"]
+
+
+def test_the_page_shows_that_the_web_is_closed_to_such_a_key(serve: Callable[..., TestClient]):
+    client, secret = serve(), add_key("ada", web=False)
+
+    (pipeline,) = client.get("/pipelines", headers={"Authorization": f"Bearer {secret}"}).json()["pipelines"]
+
+    (web,) = [source for source in pipeline["sources"] if source["external"]]
+    assert (web["open"], web["reason"]) == (False, "the key of this request may not use the web")
