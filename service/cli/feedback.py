@@ -39,8 +39,8 @@ def list_feedback(rating: RatingOption = None, index: IndexOption = None) -> Non
         right = f"; right: {each.answer}" if each.answer else ""
         comment = f"; {each.comment}" if each.comment else ""
         by = f" ({each.key})" if each.key else ""
-        said = one_line(f"{each.result.question}{answer}{right}{comment}")
-        typer.echo(one_line(f"{each.time:%Y-%m-%d %H:%M} {each.rating:<4}{by}") + f"  {said}")
+        line = one_line(f"{each.result.question}{answer}{right}{comment}")
+        typer.echo(one_line(f"{each.time:%Y-%m-%d %H:%M} {each.rating:<4}{by}") + f"  {line}")
     typer.echo(f"{shown:,} in all" + (f"; {left_out[_UNREADABLE]:,} unreadable" if left_out else ""))
 
 

@@ -34,13 +34,13 @@ class TestEveryWayToAsk:
         assert "web" not in CALLS
         assert "this request closes the web" in response.text
 
-    @pytest.mark.parametrize("wish", [{}, {"web": True}])
+    @pytest.mark.parametrize("wanted", [{}, {"web": True}])
     def test_stays_at_home_where_the_key_may_not(
-        self, serve: Callable[..., TestClient], path: str, body: dict[str, Any], wish: dict[str, bool]
+        self, serve: Callable[..., TestClient], path: str, body: dict[str, Any], wanted: dict[str, bool]
     ):
         client, secret = serve(), add_key("ada", web=False)
 
-        response = client.post(path, json={**body, **wish}, headers={"Authorization": f"Bearer {secret}"})
+        response = client.post(path, json={**body, **wanted}, headers={"Authorization": f"Bearer {secret}"})
 
         assert response.status_code == 200
         assert "web" not in CALLS
