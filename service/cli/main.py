@@ -10,6 +10,7 @@ from prefrag.evaluation.commands import evaluate, report
 from prefrag.service.cli.ask import ask
 from prefrag.service.cli.documents import delete_documents, index_documents, list_documents, prune_documents
 from prefrag.service.cli.errors import EXIT_CODES, report_errors
+from prefrag.service.cli.mcp import serve_tools
 from prefrag.service.cli.pipelines import list_pipelines
 from prefrag.service.cli.serve import serve
 from prefrag.training.commands import judge, pairs, questions, reader
@@ -54,6 +55,7 @@ app = _make_group(
         "index": index_documents,
         "pipelines": list_pipelines,
         "serve": serve,
+        "mcp": serve_tools,
         "evaluate": evaluate,
         "report": report,
     },

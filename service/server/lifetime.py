@@ -21,7 +21,7 @@ _DRAIN_SECONDS = 25
 # One process serves some 25 runs a second, however many it begins; more at once only take longer.
 _RUNS = 64
 _WAITING = 256
-_RUN_PATHS = re.compile(r"/([\w.-]+/run|(v1/)?chat/completions)")
+_RUN_PATHS = re.compile(r"/([\w.-]+/run|(v1/)?chat/completions|mcp)")
 # What clients are asked to wait when the queue is full.
 _RETRY_SECONDS = 5
 # A client that takes nothing for so long is gone, though its connection is not.

@@ -22,7 +22,7 @@ BODY_SECONDS = 30.0
 
 # Whatever Hayhooks adds in a later version stays closed until it is listed here.
 _OPEN_PATHS = re.compile(
-    r"/(ready|live|status|status/[\w.-]+|[\w.-]+/run|(v1/)?models|(v1/)?chat/completions"
+    r"/(ready|live|status|status/[\w.-]+|[\w.-]+/run|(v1/)?models|(v1/)?chat/completions|mcp"
     r"|docs|docs/oauth2-redirect|redoc|openapi\.json)"
 )
 _DEPLOY_PATHS = re.compile(r"/(deploy_files|deploy-yaml|undeploy/[\w.-]+)")
