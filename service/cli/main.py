@@ -8,6 +8,7 @@ import typer
 
 from prefrag.evaluation.commands import evaluate, report
 from prefrag.service.cli.ask import ask
+from prefrag.service.cli.doctor import examine_installation
 from prefrag.service.cli.documents import delete_documents, index_documents, list_documents, prune_documents
 from prefrag.service.cli.errors import EXIT_CODES, report_errors
 from prefrag.service.cli.mcp import serve_tools
@@ -56,6 +57,7 @@ app = _make_group(
         "pipelines": list_pipelines,
         "serve": serve,
         "mcp": serve_tools,
+        "doctor": examine_installation,
         "evaluate": evaluate,
         "report": report,
     },
