@@ -26,7 +26,7 @@ from prefrag.components.document_stores.tantivy.index_location import (
     data_directory,
     index_path,
 )
-from prefrag.components.errors import Missing, PrefragError, error_kind
+from prefrag.components.errors import Missing, PrefragError
 from prefrag.components.generators.chat_model import ChatModel
 from prefrag.components.generators.json_reply import read_object
 from prefrag.components.generators.model_host import is_local
@@ -35,6 +35,7 @@ from prefrag.components.generators.reasoning_blocks import strip_reasoning
 from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, find_stores, walk_parts
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.web_switch import WEB_CLOSED, web_setting
+from prefrag.service.cli.errors import find_exit_code
 from prefrag.service.cli.kept_model import kept_file, read_choice
 from prefrag.service.cli.local_servers import find_local_servers, list_models
 from prefrag.service.version import find_version
@@ -110,7 +111,7 @@ async def examine(name: str, port: int, online: bool) -> list[Finding]:
 
 
 def _explain(part: str, text: str, error: Exception) -> Finding:
-    return Finding(part, "problem", text, exit_code=getattr(error, "exit_code", error_kind(error).exit_code))
+    return Finding(part, "problem", text, exit_code=find_exit_code(error))
 
 
 def _check_versions() -> Finding:
@@ -156,7 +157,7 @@ def _check_index(store: Any) -> Finding:
         return Finding("index", "problem", str(error), f"Make it with: {way}", Missing.exit_code)
     except Exception as error:
         advice = "Delete it and index the documents again."
-        return Finding("index", "problem", f"{name} cannot be searched: {error}", advice, error_kind(error).exit_code)
+        return Finding("index", "problem", f"{name} cannot be searched: {error}", advice, find_exit_code(error))
     text = f"{name} holds {count:,} passages{', embedded' if vectors else ''}"
     if name == DEMO_INDEX:
         return Finding("index", "note", f"{text} of the invented documents of the demo", f"For your own: {way}")

@@ -61,13 +61,11 @@ def offer_model() -> None:
     terminal.print("No language model is set, and this machine serves some:", markup=False)
     for number, (server, model) in enumerate(offers, start=1):
         terminal.print(f"  {number}  {one_line(model)} ({server.program}, {server.base_url})", markup=False)
-    number = typer.prompt(
-        "Which shall answer from now on? Its number, or 0 for none",
-        default=0,
-        type=typer.IntRange(0, len(offers)),
-        err=True,
-    )
-    keep_model(*offers[number - 1]) if number else keep_model(None, "")
+    chosen = str(typer.prompt("Which shall answer from now on? Its number, or 0 for none", default="0", err=True))
+    if not chosen.isdecimal() or int(chosen) > len(offers):
+        terminal.print("That is none of them, so there is no model this time.", style="yellow")
+        return
+    keep_model(*offers[int(chosen) - 1] if int(chosen) else (None, ""))
     terminal.print(f"The choice is kept in {kept_file()}; delete it to be asked again.", markup=False, style="dim")
     use_kept_model()
 

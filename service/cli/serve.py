@@ -10,6 +10,7 @@ import typer
 
 from prefrag.components.errors import BadInput, PrefragError
 from prefrag.service.cli.errors import ANSWERED
+from prefrag.service.cli.kept_model import use_kept_model
 
 PipelineOption = Annotated[
     list[str] | None,
@@ -89,6 +90,7 @@ def choose_served(
     from prefrag.service.server.served_pipelines import SERVE_VARIABLE, check_index, choose_pipelines, leaves_out
 
     load_dotenv(find_dotenv(usecwd=True))
+    use_kept_model()
     if pipelines_dir is not None:
         os.environ[PIPELINES_VARIABLE] = str(pipelines_dir.resolve())
     if pipeline:
