@@ -355,15 +355,20 @@ def _check_extras() -> Finding:
 
 
 def _check_keys() -> Finding:
-    from prefrag.service.server.security import KEYS_VARIABLE, api_keys
+    from prefrag.service.server.keys import api_keys, read_keys
 
+    advice = "Beyond this machine serve needs one: prefrag keys add NAME"
     try:
-        keys = api_keys()
+        named, kept = len(api_keys()), read_keys()
     except ValueError as error:
-        return Finding("keys", "note", str(error))
-    if not keys:
-        return Finding("keys", "ok", f"Without {KEYS_VARIABLE} serve answers this machine alone")
-    return Finding("keys", "ok", f"{len(keys)} for serve")
+        return Finding("keys", "note", str(error), "Until then serve does not start, or refuses its keys.")
+    expired = sum(key.has_expired for key in kept)
+    if not named and not kept:
+        return Finding("keys", "ok", "There are no keys, so serve answers this machine alone", advice)
+    text = f"{named} in the environment, {len(kept)} kept by prefrag keys"
+    return Finding(
+        "keys", "note" if expired else "ok", text + (f", of which {expired} have expired" if expired else "")
+    )
 
 
 async def _check_serve(port: int) -> Finding:

@@ -13,6 +13,7 @@ from prefrag.service.cli.chat import chat
 from prefrag.service.cli.doctor import examine_installation
 from prefrag.service.cli.documents import delete_documents, index_documents, list_documents, prune_documents
 from prefrag.service.cli.errors import EXIT_CODES, report_errors
+from prefrag.service.cli.keys import add, list_keys, revoke
 from prefrag.service.cli.mcp import serve_tools
 from prefrag.service.cli.pipelines import list_pipelines
 from prefrag.service.cli.serve import serve
@@ -39,6 +40,11 @@ documents = _make_group(
     "documents",
     "List and delete what an index holds.",
     {"list": list_documents, "delete": delete_documents, "prune": prune_documents},
+)
+keys = _make_group(
+    "keys",
+    "Make, list and revoke the keys of the service.",
+    {"add": add, "list": list_keys, "revoke": revoke},
 )
 train = _make_group(
     "train",
@@ -84,6 +90,7 @@ def _take_options(
 
 
 app.add_typer(documents)
+app.add_typer(keys)
 app.add_typer(train)
 
 

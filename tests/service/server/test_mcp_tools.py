@@ -11,6 +11,7 @@ import httpx
 import pytest
 from starlette.testclient import TestClient
 
+from prefrag.service.server.keys import add_key
 from tests.components.generators.fake_model_server import HANG, FakeModelServer
 from tests.pipelines.scripted import answer, search
 from tests.service.server.serving import SHARED, listening
@@ -61,9 +62,17 @@ class TestTools:
             (tool,) = (await session.list_tools()).tools
 
         schema = tool.inputSchema
-        assert {"question", "sources", "preferred", "top_k", "max_steps", "filters", "deadline"} <= schema[
-            "properties"
-        ].keys()
+        assert {
+            "question",
+            "sources",
+            "preferred",
+            "top_k",
+            "max_steps",
+            "filters",
+            "deadline",
+            "web",
+            "index",
+        } <= schema["properties"].keys()
         assert not {"history", "documents", "stream"} & schema["properties"].keys()
         assert (schema["required"], schema["additionalProperties"]) == (["question"], False)
         assert "4,000 characters" in schema["properties"]["question"]["description"]
@@ -207,6 +216,14 @@ class TestRoute:
         with listening(PREFRAG_API_KEYS="right", PREFRAG_INDEX="demo") as served:
             async with connected(served.address, "right") as session:
                 assert (await session.list_tools()).tools
+
+    async def test_a_call_has_the_leave_of_its_key(self):
+        narrow = add_key("narrow", collections=["notes"])
+        with listening(PREFRAG_INDEX="demo") as served:
+            async with connected(served.address, narrow) as session:
+                result = await session.call_tool("prefrag", {"question": "Who designed it?", "index": "demo"})
+
+        assert result.isError
 
     def test_under_another_name_this_machine_does_not_answer(self, address: str):
         reply = httpx.post(f"{address}/mcp", json=LIST, headers=HEADERS | {"Host": "evil.example"})
