@@ -217,18 +217,15 @@ class TestRoute:
             async with connected(served.address, "right") as session:
                 assert (await session.list_tools()).tools
 
-    async def test_a_call_has_the_leave_of_its_key(self, script_pipeline: Callable[..., None]):
+    @pytest.mark.parametrize("web", [True, False])
+    async def test_a_call_has_the_leave_of_its_key(self, script_pipeline: Callable[..., None], web: bool):
         script_pipeline()
-        sent = []
-        keys = [add_key("closed", web=False), add_key("open")]
+        key = add_key("ada", web=web)
         with listening() as served:
-            for key in keys:
-                async with connected(served.address, key) as session:
-                    result = await session.call_tool("prefrag", {"question": QUESTION})
-                    sent.append(result.structuredContent["queries_sent_out"])
+            async with connected(served.address, key) as session:
+                result = await session.call_tool("prefrag", {"question": QUESTION})
 
-        assert sent[0] == []
-        assert sent[1] != []
+        assert bool(result.structuredContent["queries_sent_out"]) is web
 
     def test_under_another_name_this_machine_does_not_answer(self, address: str):
         reply = httpx.post(f"{address}/mcp", json=LIST, headers=HEADERS | {"Host": "evil.example"})
