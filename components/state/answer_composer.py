@@ -149,8 +149,7 @@ def _sentence(state: State, document: Document, answer: str) -> dict[str, int] |
     :returns: Where the sentence that speaks most to the answer, or else to the query, begins and ends in its text.
     """
     step = document.meta.get("step")
-    is_known = type(step) is int and 0 < step <= len(state.steps)
-    query = state.steps[step - 1].query if is_known else ""
+    query = state.steps[step - 1].query if type(step) is int and 0 < step <= len(state.steps) else ""
     span = find_sentence(document.content or "", query or state.question, state.question, answer)
     return None if span is None else {"start": span[0], "end": span[1]}
 

@@ -189,7 +189,8 @@ def _link(line: Text, mark: str, document: Mapping[str, Any]) -> Text:
     file, url = str(document.get("file") or ""), str(document.get("url") or "")
     target = url
     if not url and not mark.startswith(("W", "A")) and Path(file).is_absolute() and is_text(file):
-        page = f"#page={document['page']}" if type(document.get("page")) is int else ""
+        is_pdf = file.lower().endswith(".pdf") and type(document.get("page")) is int
+        page = f"#page={document['page']}" if is_pdf else ""
         target = f"{Path(file).as_uri()}{page}"
     begin = line.plain.rfind(shown) if (shown := one_line(without_marks(url or file))) else -1
     if target and begin >= 0:
