@@ -128,7 +128,8 @@ def _read_sources(context: str) -> list[Attachment]:
         number = mark[1] if mark else ""
         title = name[1] if name else number
         attached.append(Attachment(number, "" if title.isdecimal() else title, content.strip()))
-    return [each for each in attached if each.content]
+    # An empty one counts, because the front end numbers it.
+    return attached if any(each.content for each in attached) else []
 
 
 def _before(text: str, closing: str) -> str:

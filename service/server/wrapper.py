@@ -32,9 +32,10 @@ from prefrag.pipelines import RunFailed
 from prefrag.pipelines.asking import find_busy_server, limit_deadline
 from prefrag.pipelines.sent_to_models import write_sent_to_models
 from prefrag.pipelines.trace_text import one_line
-from prefrag.service.server.chat_text import disarm, write_content, write_step
+from prefrag.service.server.chat_text import TextChat, write_content
 from prefrag.service.server.conversation import read_text, split_conversation
 from prefrag.service.server.front_end_prompts import Attachment, find_task
+from prefrag.service.server.open_webui import EventChat, shows_events
 from prefrag.service.server.public_result import Installation
 
 logger = logging.getLogger(__name__)
@@ -191,12 +192,15 @@ class ServedPipeline(BasePipelineWrapper):
             marks = _front_end_marks(started["state"], attached) if attached else {}
             options["deadline"] = deadline
             if body.get("stream"):
-                return self._stream(model, question, options, include_usage, marks)
+                listed = max((int(file.mark) for file in attached if file.mark.isdecimal()), default=0)
+                with_events = shows_events.get()
+                chat = EventChat(marks, listed, self._cites) if with_events else TextChat(marks, self._cites)
+                return self._stream(model, question, options, include_usage, chat)
             result = self._publish(await pipelines.ask_async(self.pipeline, question, **options))
         return self._complete(model, body, include_usage, write_content(result, self._cites, marks), result)
 
     async def _stream(
-        self, model: str, question: str, options: Mapping[str, Any], include_usage: bool, marks: Mapping[str, str]
+        self, model: str, question: str, options: Mapping[str, Any], include_usage: bool, chat: TextChat | EventChat
     ) -> AsyncGenerator[ChatCompletion, None]:
         installation = self._installation
         chunk = _Chunks(model)
@@ -206,18 +210,20 @@ class ServedPipeline(BasePipelineWrapper):
                 async for output in outputs:
                     if isinstance(output, Event):
                         event = replace(output, data=installation.publish_event(output.data))
-                        yield chunk.write(reasoning_content=f"{write_step(event, marks)}\n")
+                        for fields in chat.write_step(event):
+                            yield chunk.write(**fields)
                     else:
                         result = self._publish(output)
-                        for line in write_sent_to_models(result, with_host=False):
-                            yield chunk.write(reasoning_content=f"{line}\n")
-            content, reason = write_content(result, self._cites, marks), "stop"
+            ending, reason = chat.write_end(result), "stop"
         except RunFailed as error:
             _log_failure(error)
             result = installation.publish(error.result)
             # "error" is not in the protocol, but "stop" would present the message as an answer.
-            content, reason = disarm(f"The run broke off. {installation.withhold(str(error))}"), "error"
-        yield chunk.write(content=content, finish_reason=reason, prefrag=result)
+            ending, reason = chat.write_failure(installation.withhold(str(error)), result), "error"
+        *fields_before, last = ending
+        for fields in fields_before:
+            yield chunk.write(**fields)
+        yield chunk.write(finish_reason=reason, **last)
         if include_usage:
             yield chunk.end(_count_usage(result))
 
@@ -294,12 +300,11 @@ class _Chunks:
     def __init__(self, model: str):
         self._empty = _make_completion(model, "chat.completion.chunk", [])
 
-    def write(
-        self, finish_reason: str | None = None, prefrag: dict[str, Any] | None = None, **delta: Any
-    ) -> ChatCompletion:
+    def write(self, finish_reason: str | None = None, **fields: Any) -> ChatCompletion:
+        # What is no part of a message stands beside the choices, where clients of the plain protocol do not look.
+        delta = {name: fields.pop(name) for name in Message.model_fields.keys() & fields.keys()}
         choice = Choice(index=0, delta=Message(role="assistant", **delta), finish_reason=finish_reason)
-        extra = {} if prefrag is None else {"prefrag": prefrag}
-        return self._empty.model_copy(update={"choices": [choice], **extra})
+        return self._empty.model_copy(update={"choices": [choice], **fields})
 
     def end(self, usage: dict[str, int]) -> ChatCompletion:
         return self._empty.model_copy(update={"usage": usage})
