@@ -21,6 +21,7 @@ _TASKS: tuple[tuple[str, ...], ...] = (
     ("you are tasked with generating web search queries", "only the query"),
     ("your task is to reflect the speaker's likely facial expression",),
     ("you have been provided with a set of responses from various models",),
+    ("### task:\nsummarize the conversation history", "### messages being compacted:"),
     ("available tools:", "choose and return the correct tool(s)"),
     # LibreChat.
     ("analyze this conversation and provide:", "concise title"),
@@ -81,11 +82,11 @@ def find_task(messages: Sequence[Mapping[str, Any]], metadata: Any = None) -> st
 
 
 def _is_task(prompt: str) -> bool:
-    if prompt.startswith(_TEMPLATE):
-        # The chat and the files may hold anything, so the tag that comes first decides.
-        history, context = prompt.find(_HISTORY), prompt.find(f"\n{_CONTEXT}")
-        return history >= 0 and not 0 <= context < history
-    return any(prompt.startswith(beginning) and all(part in prompt for part in parts) for beginning, *parts in _TASKS)
+    if any(prompt.startswith(beginning) and all(part in prompt for part in parts) for beginning, *parts in _TASKS):
+        return True
+    # The chat and the files may hold anything, so the tag that comes first decides.
+    history, context = prompt.find(_HISTORY), prompt.find(f"\n{_CONTEXT}")
+    return prompt.startswith(_TEMPLATE) and history >= 0 and not 0 <= context < history
 
 
 def take_apart(text: str) -> tuple[str, list[Attachment]]:

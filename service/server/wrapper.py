@@ -170,7 +170,8 @@ class ServedPipeline(BasePipelineWrapper):
         """Answer the last message of a conversation.
 
         :param model: The name that the client requested.
-        :param messages: The conversation: its last user message is the question; system messages are not used.
+        :param messages: The conversation: its last user message is the question, its system messages are instructions
+            for the answer.
         :param body: The whole request, with the options of :meth:`run_api_async` at its top level or under ``prefrag``.
         :returns: The answer with its sources, the result in the extra field ``prefrag``; or, when the request is for a
             stream, each step as reasoning and then the answer.
@@ -182,8 +183,8 @@ class ServedPipeline(BasePipelineWrapper):
             if task is not None:
                 seconds = limit_deadline(_read_options(body).get("deadline"))
                 return self._complete(model, body, include_usage, *await self._do_task(messages, task, seconds))
-            question, history, attached = split_conversation(messages)
-            options = {"history": history, **_read_options(body)}
+            question, history, attached, instructions = split_conversation(messages)
+            options = {"history": history, "instructions": instructions or None, **_read_options(body)}
             deadline = limit_deadline(options.pop("deadline", None))
             if attached:
                 options["documents"] = [{"title": each.title, "content": each.content} for each in attached]
@@ -333,8 +334,9 @@ def _includes_usage(body: Mapping[str, Any]) -> bool:
 def _front_end_marks(state: State, attached: Sequence[Attachment]) -> dict[str, str]:
     """Map the marks of attached passages to the numbers by which the front end knows their files."""
     marks = citation_marks(state)
-    files = [(marks[identity(passage)], attached[passage.meta["attachment"] - 1]) for passage in state.attached]
-    return {mark: file.mark if file.mark.isdecimal() else mark for mark, file in files}
+    files = {marks[identity(passage)]: attached[passage.meta["attachment"] - 1].mark for passage in state.attached}
+    numbered = any(number.isdecimal() for number in files.values())
+    return {mark: number if number.isdecimal() else mark for mark, number in files.items()} if numbered else {}
 
 
 def _dump(values: Sequence[Any] | None) -> list[dict[str, Any]] | None:

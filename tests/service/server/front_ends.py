@@ -31,6 +31,11 @@ TASKS = {
         "query. RESPOND ONLY WITH THE TITLE TEXT.",
         "",
     ),
+    "compaction of a long chat": (
+        "### Task:\nSummarize the conversation history that will be compacted out of the active chat context.\n\n"
+        f"### Messages Being Compacted:\nUSER: Plans?\nASSISTANT: {SECRET}\n\n### Recent Messages Kept In Context:\n",
+        "",
+    ),
     "LibreChat's title": (
         "Provide a concise, 5-word-or-less title for the conversation, using its same language. Only return the title "
         f"itself.\n\nConversation:\nUser: Plans?\nAI: {SECRET}",
