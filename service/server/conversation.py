@@ -10,7 +10,7 @@ from prefrag.components.errors import BadInput
 from prefrag.components.state.attached import MAX_ATTACHED, MAX_ATTACHED_CHARACTERS
 from prefrag.components.state.citations import read_citations
 from prefrag.service.server.chat_text import strip_notes
-from prefrag.service.server.front_end_prompts import Attachment, take_apart
+from prefrag.service.server.front_end_prompts import Attachment, drop_tools, take_apart
 
 # Of an earlier answer; a rewriter reads less.
 _MAX_ANSWER_CHARACTERS = 4_000
@@ -60,7 +60,7 @@ def split_conversation(messages: Sequence[Mapping[str, Any]]) -> Conversation:
         if message.get("role") in SYSTEM_ROLES:
             # Open WebUI can be set to put the files into the system message.
             text, files = take_apart(read_text(message))
-            instructions.append(text.strip())
+            instructions.append(drop_tools(text))
             attached += files
     return Conversation(question, history, _add_earlier(attached, earlier), "\n\n".join(filter(None, instructions)))
 

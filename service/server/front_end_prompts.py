@@ -44,6 +44,10 @@ _EMPTY = {
     "prompt": '{"prompt": ""}',
     "text": '{"text": ""}',
 }
+# Names and numbers of attached files, for tools that read them, before the question.
+_FILE_TAGS = re.compile(r"\A\s{0,9}<attached_files>\n(?:<file [^\n]{0,4000}/>\n)*+</attached_files>\s*+")
+# What Open WebUI writes into the system message about its tools.
+_TOOLS = ("available_skills", "available_tools", "attached_knowledge")
 _SOURCE = re.compile(r"<source\b([^<>\n]{0,1000})>")
 _ID = re.compile(r'(?<![\w-])id="([^"]*)"')
 _NAME = re.compile(r'(?<![\w-])name="([^"]*)"')
@@ -95,6 +99,7 @@ def take_apart(text: str) -> tuple[str, list[Attachment]]:
     :param text: The text of a message.
     :returns: The question, and the attached texts in their order; the text itself and nothing where none is attached.
     """
+    text = _FILE_TAGS.sub("", text)
     start, end = text.find(f"\n{_CONTEXT}"), text.rfind(_CONTEXT_END)
     if start < 0 or end < start:
         return text, []
@@ -114,7 +119,20 @@ def take_apart(text: str) -> tuple[str, list[Attachment]]:
         question = opening
     # Some versions put the template behind the question.
     question = question.strip() or before[: max(template, 0)].strip()
-    return question, attached or [Attachment("", "", context.strip())]
+    return _FILE_TAGS.sub("", question), attached or [Attachment("", "", context.strip())]
+
+
+def drop_tools(text: str) -> str:
+    """Remove from a system message what it says about tools, which this service does not call.
+
+    :param text: The text of the message.
+    :returns: The text without it.
+    """
+    for name in _TOOLS:
+        before, _, rest = text.partition(f"<{name}>")
+        _, end, after = rest.partition(f"</{name}>")
+        text = before + after if end else text
+    return text.strip()
 
 
 def _read_sources(context: str) -> list[Attachment]:

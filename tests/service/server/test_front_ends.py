@@ -15,7 +15,7 @@ from prefrag.service.server.conversation import split_conversation
 from prefrag.service.server.public_result import Installation
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, search, verdict
-from tests.service.server.front_ends import ASKED, ATTACHED, SECRET, TASKS
+from tests.service.server.front_ends import ASKED, ATTACHED, SECRET, TASKS, TOOLS
 from tests.service.server.test_chat import QUESTION, chat, deltas, streamed
 
 Served = Callable[..., TestClient]
@@ -196,6 +196,11 @@ class TestInstructions:
 
         assert conversation.instructions == "Answer in Dutch."
         assert len(conversation.attached) == 3
+
+    def test_do_not_hold_what_open_webui_says_about_its_tools(self):
+        messages = [{"role": "system", "content": f"Answer in Dutch.\n{TOOLS}"}, {"role": "user", "content": ASKED}]
+
+        assert split_conversation(messages).instructions == "Answer in Dutch."
 
     def test_stay_when_a_long_conversation_is_cut(self, served: Served):
         turns = [("user", "Who built alpha?"), ("assistant", "Beta.")] * 150
