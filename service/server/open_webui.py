@@ -190,12 +190,24 @@ def _source_event(document: Mapping[str, Any]) -> dict[str, Any]:
     return create_source_event(
         {
             "source": {"name": name, "url": document.get("url") or ""},
-            # Shown as Markdown.
-            "document": [disarm(str(document.get("content") or ""))],
+            "document": [_write_passage(document)],
             # Passages with the same `source` would be one chip.
             "metadata": [{"source": f"prefrag-{mark}", "name": name, **page}],
         }
     ).to_event_dict()
+
+
+def _write_passage(document: Mapping[str, Any]) -> str:
+    """Write the text of a passage in Markdown, the sentence that speaks most to the question in bold."""
+    content, span = str(document.get("content") or ""), document.get("sentence")
+    if not span:
+        return disarm(content)
+    before, sentence, after = content[: span["start"]], content[span["start"] : span["end"]], content[span["end"] :]
+    words = sentence.strip()
+    if not words or "*" in words or "\n\n" in words:
+        return disarm(content)
+    start, _, end = sentence.partition(words)
+    return f"{disarm(before)}{start}**{disarm(words)}**{end}{disarm(after)}"
 
 
 def _judge_answer(result: Mapping[str, Any]) -> str:

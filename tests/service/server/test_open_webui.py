@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import httpx
-import openai
 import pytest
 from markdown_it import MarkdownIt
 from starlette.testclient import TestClient
@@ -16,7 +15,7 @@ from prefrag.service.server.open_webui import PREFIX, number_sources
 from tests.pipelines.scripted import answer, search, verdict
 from tests.service.server.front_ends import ATTACHED, TASKS
 from tests.service.server.serving import listening
-from tests.service.server.test_chat import QUESTION, chat, deltas, streamed
+from tests.service.server.test_chat import chat, deltas, streamed
 
 Served = Callable[..., TestClient]
 SWITCHING = (search("alpha"), search("beta delta"), answer("1974 [[W1]][[1]], not 1969 [[W1]]", "CORRECT"))
@@ -202,6 +201,26 @@ class TestSources:
         assert source["data"]["source"]["url"] == "https://delta.example"
         assert source["data"]["metadata"][0]["page"] == 2, "Open WebUI counts from 0"
 
+    @pytest.mark.parametrize(
+        ("content", "shown"),
+        [
+            ("One. Two is it. Three.", "One. **Two is it.** Three."),
+            ("One. Two  *it*. Three.", "One. Two  *it*. Three."),
+            ("One.\nTwo is. \nThree.", "One.\n**Two is.** \nThree."),
+        ],
+    )
+    def test_have_their_best_sentence_in_bold(self, content: str, shown: str):
+        document = {
+            "mark": "1",
+            "title": "a",
+            "content": content,
+            "sentence": {"start": 5, "end": content.index("T", 6)},
+        }
+
+        _, [source] = number_sources("[1]", [document])
+
+        assert source["data"]["document"] == [shown]
+
 
 class TestStrangersText:
     def test_a_number_that_is_no_mark_stays_readable(self):
@@ -235,13 +254,3 @@ class TestStrangersText:
 
         metadata = source["data"]["metadata"][0]
         assert not any(text.lower().startswith("http") for text in (metadata["name"], metadata["source"]))
-
-
-class TestOtherClients:
-    def test_the_openai_client_passes_over_the_events(self, address: str):
-        client = openai.OpenAI(base_url=f"{address}{PREFIX}/v1", api_key="none")
-        messages: Any = [{"role": "user", "content": QUESTION}]
-
-        chunks = list(client.chat.completions.create(model="prefrag", messages=messages, stream=True))
-
-        assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks).startswith("1974\n\nNote: ")
