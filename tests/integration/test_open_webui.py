@@ -82,8 +82,7 @@ class Model:
             return search("Petrel CTD first tried research ship")
         self.goes_on.wait(60)
         if found := re.search(r"\[(W\d+)[a-z]{2}\] Ostermoor Shipyard: A Short History", prompt):
-            ship = re.search(r"(?m)^\[(\d+)[a-z]{2}\] RV Amaranth$", prompt)
-            return put_codes(answer(f"1969 [[{found[1]}]][[{ship[1] if ship else 1}]]"), prompt)
+            return put_codes(answer(f"1969 [[{found[1]}]][[1]]"), prompt)
         return search("Halvard Prize won by the shipyard of RV Amaranth")
 
 
@@ -197,7 +196,7 @@ def test_steps_come_as_they_happen_and_a_chip_opens_its_passage(open_chat: Calla
     page.get_by_text("Correct by its own check · 3 searches").wait_for()
 
     web, own = chips(page).all()
-    assert (web.inner_text(), own.inner_text()) == ("Ostermoor Shipy...tory (web)", "RV Amaranth (yo... documents)")
+    assert (web.inner_text(), own.inner_text()) == ("Ostermoor Shipy...tory (web)", "Petrel CTD (your documents)")
     assert "Sources:" not in page.inner_text("body")
     assert "[W" not in page.inner_text("body")
     keep_picture(page, "answer")
