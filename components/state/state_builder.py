@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -21,7 +20,7 @@ from prefrag.components.state.request_limits import (
     keep_newest_turns,
 )
 from prefrag.components.state.state import AnswerType, Prompts, RunSettings, State
-from prefrag.components.state.web_switch import WEB_CLOSED, WEB_SWITCH, web_setting
+from prefrag.components.state.web_switch import explain_closed, web_setting
 
 
 @component
@@ -126,7 +125,7 @@ class StateBuilder:
         question = check_question(question)
         turns = tuple((turn["role"], turn["content"]) for turn in keep_newest_turns(history))
         check_filters(filters)
-        closed, reason = self._closed()
+        closed, reason = self.closed_sources()
         settings = self._narrow(sources, preferred, top_k, max_steps, filters, closed, reason)
         if answer_type is not None:
             settings = replace(settings, answer_type=_choose("answer_type", answer_type, get_args(AnswerType)))
@@ -188,16 +187,17 @@ class StateBuilder:
         # In a thread, because the answer may be kept on a server.
         return await asyncio.to_thread(self.run, *arguments)
 
-    def _closed(self) -> tuple[set[str], str]:
-        """Find the external sources that are closed.
+    def closed_sources(self) -> tuple[set[str], str]:
+        """Find the external sources that no run may search.
 
-        :returns: Their names, and why they are.
+        :returns: Their names, and why they are closed.
         """
         setting = web_setting()
         if setting is None:
-            return set(self.external_sources) if self.find_closed is None else self.find_closed(), WEB_CLOSED
-        closed = set(self.external_sources) if setting == "off" else set()
-        return closed, f"the web is closed by {WEB_SWITCH}={os.environ.get(WEB_SWITCH, '').strip()[:20]}"
+            closed = set(self.external_sources) if self.find_closed is None else self.find_closed()
+        else:
+            closed = set(self.external_sources) if setting == "off" else set()
+        return closed, explain_closed()
 
     def _narrow(
         self,

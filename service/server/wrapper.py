@@ -11,13 +11,14 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from fastapi import HTTPException
 from fastapi_openai_compat import ChatCompletion, Choice, Message
+from hayhooks.server.pipelines.sse import SSEStream
 from hayhooks.server.utils.base_pipeline_wrapper import BasePipelineWrapper
 from haystack.dataclasses import ChatMessage
-from pydantic import BaseModel, ConfigDict, StrictInt, ValidationError
+from pydantic import BaseModel, ConfigDict, StrictBool, StrictInt, ValidationError
 
 from prefrag import pipelines
 from prefrag.components.agent.reasoner import Reasoner
@@ -31,8 +32,9 @@ from prefrag.components.text.addresses import without_userinfo
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.asking import find_busy_server, limit_deadline
 from prefrag.pipelines.sent_to_models import write_sent_to_models
-from prefrag.pipelines.trace_text import one_line
+from prefrag.pipelines.trace_text import one_line, trace_text
 from prefrag.service.server.chat_text import TextChat, write_content
+from prefrag.service.server.collection_pipelines import CollectionPipelines
 from prefrag.service.server.conversation import read_text, split_conversation
 from prefrag.service.server.front_end_prompts import Attachment, find_task
 from prefrag.service.server.open_webui import EventChat, shows_events
@@ -65,7 +67,9 @@ class ChatOptions(BaseModel):
     top_k: StrictInt | None = None
     max_steps: StrictInt | None = None
     filters: dict[str, Any] | None = None
+    web: StrictBool | None = None
     deadline: float | None = None
+    index: str | None = None
 
 
 class Refusal(HTTPException):
@@ -92,6 +96,7 @@ class ServedPipeline(BasePipelineWrapper):
     name: str
     """The name of a pipeline, or the path of a YAML file."""
     _known: Installation | None = None
+    _over: CollectionPipelines | None = None
 
     def setup(self) -> None:
         """Load the pipeline and warm it up, so that the first request does not wait."""
@@ -128,7 +133,10 @@ class ServedPipeline(BasePipelineWrapper):
         max_steps: StrictInt | None = None,
         filters: dict[str, Any] | None = None,
         documents: list[AttachedDocument] | None = None,
+        web: StrictBool | None = None,
         deadline: float | None = None,
+        index: str | None = None,
+        stream: bool = False,
     ) -> dict[str, Any]:
         """Answer a question from documents, the preferred source first.
 
@@ -140,7 +148,10 @@ class ServedPipeline(BasePipelineWrapper):
         :param max_steps: Steps, at most those of the pipeline.
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
         :param documents: Texts that belong to the question; the model is shown them, and no query is made of them.
+        :param web: False closes the web for this question; true never opens it.
         :param deadline: Seconds that the run may take, at most those that the server allows.
+        :param index: The collection to search; by default the one that is served.
+        :param stream: Whether each step is sent as it happens, as an event of a ``text/event-stream``.
         :returns: The answer, or what was found without one; its label, the documents used, every step, counts, usage,
             errors and the trace.
         :raises Refusal: With 422 when the question or an option cannot be used, with 502 when the run breaks off or no
@@ -154,15 +165,37 @@ class ServedPipeline(BasePipelineWrapper):
             "max_steps": max_steps,
             "filters": filters,
             "documents": _dump(documents),
+            "web": web,
         }
         with self.refuse_errors():
             seconds = limit_deadline(deadline)
-            result = await pipelines.ask_async(self.pipeline, question, deadline=seconds, **options)
-            if failed := pipelines.search_failures(result):
-                reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
-                message = f"No source could be searched, so the answer rests on no document. {reasons}"
-                raise RunFailed(message, result)
-            return self._publish(result)
+            pipeline = await self._collections.find(index)
+            if stream:
+                # A bad request is refused before a stream begins, because a stream has sent its status code by then.
+                await pipelines.begin(pipeline, question, **options)
+                # Hayhooks recognises a stream by its class, and describes the result by the annotation.
+                stream_run = self._stream_run(pipeline, question, {**options, "deadline": seconds})
+                return cast(dict[str, Any], SSEStream(stream_run))
+            result = await pipelines.ask_async(pipeline, question, deadline=seconds, **options)
+            return self._publish(_check_searched(result))
+
+    async def _stream_run(
+        self, pipeline: Any, question: str, options: Mapping[str, Any]
+    ) -> AsyncGenerator[dict[str, Any] | str, None]:
+        try:
+            with self.refuse_errors():
+                # Closed at once when the client leaves, so that its run does not go on until it is collected.
+                async with aclosing(pipelines.stream(pipeline, question, **options)) as outputs:
+                    async for output in outputs:
+                        if isinstance(output, Event):
+                            event = replace(output, data=self._installation.publish_event(output.data))
+                            step = {"kind": event.kind, "step": event.step, "text": trace_text(event)}
+                            yield {"event": {**step, "data": dict(event.data)}}
+                        else:
+                            yield {"result": self._publish(_check_searched(output))}
+        except Refusal as error:
+            yield {"error": {"message": error.detail, "status": error.status_code}, "result": error.result}
+        yield "[DONE]"
 
     async def run_chat_completion_async(
         self, model: str, messages: list[dict[str, Any]], body: dict[str, Any]
@@ -186,28 +219,35 @@ class ServedPipeline(BasePipelineWrapper):
             question, history, attached, instructions = split_conversation(messages)
             options = {"history": history, "instructions": instructions or None, **_read_options(body)}
             deadline = limit_deadline(options.pop("deadline", None))
+            pipeline = await self._collections.find(options.pop("index", None))
             if attached:
                 options["documents"] = [{"title": each.title, "content": each.content} for each in attached]
             # A bad request is refused before a stream begins, because a stream has sent its status code by then.
-            started = await self.pipeline.get_component("start").run_async(question=question, **options)
-            marks = _front_end_marks(started["state"], attached) if attached else {}
+            state = await pipelines.begin(pipeline, question, **options)
+            marks = _front_end_marks(state, attached) if attached else {}
             options["deadline"] = deadline
             if body.get("stream"):
                 listed = max((int(file.mark) for file in attached if file.mark.isdecimal()), default=0)
                 with_events = shows_events.get()
                 chat = EventChat(marks, listed, self._cites) if with_events else TextChat(marks, self._cites)
-                return self._stream(model, question, options, include_usage, chat)
-            result = self._publish(await pipelines.ask_async(self.pipeline, question, **options))
+                return self._stream(pipeline, model, question, options, include_usage, chat)
+            result = self._publish(await pipelines.ask_async(pipeline, question, **options))
         return self._complete(model, body, include_usage, write_content(result, self._cites, marks), result)
 
     async def _stream(
-        self, model: str, question: str, options: Mapping[str, Any], include_usage: bool, chat: TextChat | EventChat
+        self,
+        pipeline: Any,
+        model: str,
+        question: str,
+        options: Mapping[str, Any],
+        include_usage: bool,
+        chat: TextChat | EventChat,
     ) -> AsyncGenerator[ChatCompletion, None]:
         installation = self._installation
         chunk = _Chunks(model)
         try:
             # Closed at once when the client leaves, so that its run does not go on until it is collected as garbage.
-            async with aclosing(pipelines.stream(self.pipeline, question, **options)) as outputs:
+            async with aclosing(pipelines.stream(pipeline, question, **options)) as outputs:
                 async for output in outputs:
                     if isinstance(output, Event):
                         event = replace(output, data=installation.publish_event(output.data))
@@ -286,6 +326,12 @@ class ServedPipeline(BasePipelineWrapper):
         return self._known
 
     @property
+    def _collections(self) -> CollectionPipelines:
+        if self._over is None or self._over.pipeline is not self.pipeline:
+            self._over = CollectionPipelines(self.name, self.pipeline)
+        return self._over
+
+    @property
     def _cites(self) -> bool:
         return any(isinstance(part, Reasoner) and part.asks_to_cite for _, part in self.pipeline.walk())
 
@@ -322,6 +368,15 @@ def _read_options(body: Mapping[str, Any]) -> dict[str, Any]:
     except TypeError as error:
         raise BadInput("`prefrag` must be an object of options.") from error
     return options.model_dump(exclude_none=True)
+
+
+def _check_searched(result: dict[str, Any]) -> dict[str, Any]:
+    """Refuse a result for which no source could be searched."""
+    if failed := pipelines.search_failures(result):
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
+        message = f"No source could be searched, so the answer rests on no document. {reasons}"
+        raise RunFailed(message, result)
+    return result
 
 
 def _includes_usage(body: Mapping[str, Any]) -> bool:
