@@ -18,6 +18,7 @@ from dotenv import dotenv_values, find_dotenv
 from haystack.dataclasses import ChatMessage
 
 from prefrag import pipelines
+from prefrag.components.audit_log import AuditLogFailed, audit_log, check_audit_log
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import (
     DEFAULT_INDEX,
@@ -140,6 +141,13 @@ def _check_settings() -> Iterator[Finding]:
         if unread := [variable for variable in named if variable not in os.environ]:
             text = f"{file} sets {', '.join(unread)}, which only serve and mcp read"
             yield Finding("settings", "note", text, "Export them for ask and the other commands.")
+    if log := audit_log():
+        try:
+            check_audit_log()
+        except AuditLogFailed as error:
+            yield Finding("audit log", "note", str(error))
+        else:
+            yield Finding("audit log", "ok", f"What leaves this machine is written to {log}")
 
 
 def _embedded(stores: list[Any]) -> list[Any]:
