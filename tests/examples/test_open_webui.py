@@ -38,7 +38,8 @@ def test_the_commands_of_the_readme(run: Run, commands_of: Callable[[str], list[
     assert printed.startswith("Models: prefrag\n")
     assert "Search local: alpha\n" in printed
     assert "\n1974\n\nNote: the answer cites none of the passages; sent to the web" in printed
-    assert printed.endswith("\n\nSources:\n[1] alpha (local)\n[W1] delta (web)\n")
+    sources = "[1] alpha (local): “Alpha was built by Beta.”\n[W1] delta (web): “Delta won the prize in 1974.”"
+    assert printed.endswith(f"\n\nSources:\n{sources}\n")
     *variables, start = open_webui
     assert start.startswith("open-webui serve ")
     assert all(command.startswith("export ENABLE_") and command.endswith("=false") for command in variables)
