@@ -41,7 +41,8 @@ def sentence_text(document: Mapping[str, Any]) -> str:
     """
     if not (sentence := document.get("sentence")):
         return ""
-    words = one_line(document["content"][sentence["start"] : sentence["end"]])
+    # The row of a table is read without its edges.
+    words = one_line(document["content"][sentence["start"] : sentence["end"]]).strip("| ")
     return f"\u201c{without_marks(_shorten(words))}\u201d" if words else ""
 
 
