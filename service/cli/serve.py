@@ -26,6 +26,13 @@ def serve(
         Path | None, typer.Option(help="A folder of YAML pipelines of your own, as PREFRAG_PIPELINES_DIR names it.")
     ] = None,
     demo: Annotated[bool, typer.Option("--demo", help="Serve the invented documents of the demo.")] = False,
+    collections: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,...",
+            help="Further indexes that a request may name, or `all`, as PREFRAG_COLLECTIONS lists them.",
+        ),
+    ] = None,
     deadline: Annotated[
         float | None, typer.Option(min=1, help="Seconds that a run may take, as PREFRAG_RUN_SECONDS sets them.")
     ] = None,
@@ -38,6 +45,7 @@ def serve(
     from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, INDEX_VARIABLE
     from prefrag.pipelines.asking import DEADLINE_VARIABLE
     from prefrag.pipelines.loading import PIPELINES_VARIABLE
+    from prefrag.service.server.collections import COLLECTIONS_VARIABLE, listed_collections
     from prefrag.service.server.lifetime import drain_seconds
     from prefrag.service.server.security import KEYS_VARIABLE, api_keys, is_loopback
     from prefrag.service.server.served_pipelines import SERVE_VARIABLE, check_index, choose_pipelines, leaves_out
@@ -56,6 +64,9 @@ def serve(
         os.environ[SERVE_VARIABLE] = ",".join(pipeline)
     if deadline is not None:
         os.environ[DEADLINE_VARIABLE] = str(deadline)
+    if collections is not None:
+        os.environ[COLLECTIONS_VARIABLE] = collections
+    listed_collections()
     if demo:
         os.environ[INDEX_VARIABLE] = DEMO_INDEX
     files = choose_pipelines()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, TypeVar
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, HTTPException, Request
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
@@ -37,9 +38,11 @@ MAY_NOT_WRITE = (
     "Documents are added and deleted with an API key that may write. The administrator makes one; without any key the "
     "service only answers questions."
 )
-# Conversions of files take a whole processor each.
-_INDEXED_AT_ONCE = 2
+# The conversion of files takes a whole processor.
+_CHANGES_AT_ONCE = 2
+_READERS = 2
 _RETRY_SECONDS = 10
+T = TypeVar("T")
 _FORM = {
     "requestBody": {
         "required": True,
@@ -63,27 +66,37 @@ def make_routes(indexing: IndexingProcess) -> APIRouter:
     :returns: The routes.
     """
     router = APIRouter(tags=["collections"])
-    places = asyncio.Semaphore(_INDEXED_AT_ONCE)
+    places = asyncio.Semaphore(_CHANGES_AT_ONCE)
+    # Threads of their own, so that questions never wait for one.
+    reading, changing = CapacityLimiter(_READERS), CapacityLimiter(_CHANGES_AT_ONCE)
     # A task that nothing refers to may be collected before its end.
     at_work: set[asyncio.Task[IndexReport]] = set()
 
-    def add(collection: str, incoming: Path, until_done: ExitStack) -> IndexReport:
-        with until_done:
-            return uploads.add_uploads(collection, incoming, partial(indexing.index, collection))
+    async def read(work: Callable[[], T]) -> T:
+        async with asyncio.timeout(uploads.WAIT_SECONDS):
+            return await to_thread.run_sync(work, limiter=reading, abandon_on_cancel=True)
 
-    def end(work: asyncio.Task[IndexReport]) -> None:
-        at_work.discard(work)
-        places.release()
+    async def change(work: Callable[[], T]) -> T:
+        async with asyncio.timeout(uploads.WAIT_SECONDS):
+            await places.acquire()
+        try:
+            return await to_thread.run_sync(work, limiter=changing)
+        finally:
+            places.release()
+
+    async def add(collection: str, incoming: Path, until_done: ExitStack) -> IndexReport:
+        with until_done:
+            return await change(partial(uploads.add_uploads, collection, incoming, partial(indexing.index, collection)))
 
     @router.get("/collections", summary="The collections that may be searched")
     async def list_collections() -> dict[str, Any]:
         with _refuse_errors():
-            return {"collections": await asyncio.to_thread(_describe_collections)}
+            return {"collections": await read(_describe_collections)}
 
     @router.get("/collections/{name}/documents", summary="The documents of a collection")
     async def list_documents(name: str) -> dict[str, Any]:
         with _refuse_errors():
-            documents = await asyncio.to_thread(uploads.list_uploads, find_collection(name))
+            documents = await read(partial(uploads.list_uploads, find_collection(name)))
         return {
             "documents": [
                 {
@@ -102,19 +115,17 @@ def make_routes(indexing: IndexingProcess) -> APIRouter:
         with _refuse_errors(), ExitStack() as until_done:
             incoming = until_done.enter_context(uploads.make_incoming())
             refused = await receive_files(request, incoming)
-            async with asyncio.timeout(uploads.WAIT_SECONDS):
-                await places.acquire()
             # Files that are all there are indexed, also when the client leaves now.
-            work = asyncio.create_task(asyncio.to_thread(add, collection, incoming, until_done.pop_all()))
+            work = asyncio.create_task(add(collection, incoming, until_done.pop_all()))
             at_work.add(work)
-            work.add_done_callback(end)
+            work.add_done_callback(at_work.discard)
             return _describe_report(await asyncio.shield(work), refused)
 
     @router.delete("/collections/{name}/documents/{document}", summary="Delete a document")
     async def delete_document(name: str, document: str) -> dict[str, Any]:
         collection = _check_writing(name)
         with _refuse_errors():
-            deleted, uploaded = await asyncio.to_thread(uploads.delete_upload, collection, document)
+            deleted, uploaded = await change(partial(uploads.delete_upload, collection, document))
         return {"deleted": deleted, "file": "deleted" if uploaded else "kept"}
 
     @router.delete("/collections/{name}", summary="Delete a collection that was made by an upload")
@@ -123,7 +134,7 @@ def make_routes(indexing: IndexingProcess) -> APIRouter:
         with _refuse_errors():
             if collection == served_collection():
                 raise uploads.NotOurs("This collection is searched where none is named, and cannot be deleted here.")
-            return {"deleted": await asyncio.to_thread(uploads.delete_collection, collection)}
+            return {"deleted": await change(partial(uploads.delete_collection, collection))}
 
     return router
 
@@ -143,7 +154,7 @@ def _refuse_errors() -> Iterator[None]:
     except HTTPException:
         raise
     except TimeoutError as error:
-        raise _make_refusal(HTTPStatus.SERVICE_UNAVAILABLE, "Other documents are being indexed.") from error
+        raise _make_refusal(HTTPStatus.SERVICE_UNAVAILABLE, "Other documents are being indexed: try again.") from error
     except Exception as error:
         status = getattr(error, "http_status", error_kind(error).http_status)
         message = str(error)

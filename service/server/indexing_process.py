@@ -12,9 +12,12 @@ from dataclasses import asdict
 from http import HTTPStatus
 from typing import Any
 
+from prefrag.components.document_stores.tantivy.index import index_exists, open_index
+from prefrag.components.document_stores.tantivy.index_location import index_path, resolve_index
 from prefrag.components.errors import PrefragError, error_kind
 from prefrag.pipelines import indexing
 from prefrag.pipelines.indexing.report import IndexReport, Skipped
+from prefrag.service.server.collections import served_collection
 
 # A file has five minutes, and an upload may hold several that are large.
 INDEX_SECONDS = 900.0
@@ -81,6 +84,18 @@ class IndexingProcess:
             process.kill()
 
 
+def index_files(collection: str, files: Sequence[str]) -> IndexReport:
+    """Index files in this process.
+
+    :param collection: The name of the index; a missing one is made, in the language of the served one.
+    :param files: Their paths.
+    :returns: What was done and what was skipped.
+    """
+    # Only a corpus can have lost passages that no new one replaces.
+    prune = any(file.lower().endswith(indexing.CORPUS_SUFFIX) for file in files)
+    return indexing.index(files, index=collection, prune=prune, language=_choose_language(collection))
+
+
 def main(collection: str, *files: str) -> None:
     """Index files and write the report to the standard output.
 
@@ -89,13 +104,20 @@ def main(collection: str, *files: str) -> None:
     """
     reply: dict[str, Any]
     try:
-        # Only a corpus can have lost passages that no new one replaces.
-        prune = any(file.lower().endswith(indexing.CORPUS_SUFFIX) for file in files)
-        reply = asdict(indexing.index(files, index=collection, prune=prune))
+        reply = asdict(index_files(collection, files))
     except Exception as error:
         status = getattr(error, "http_status", error_kind(error).http_status)
         reply = {"error": str(error) or type(error).__name__, "status": status}
     json.dump(reply, sys.stdout)
+
+
+def _choose_language(collection: str) -> str | None:
+    if index_exists(index_path(collection)):
+        return None
+    with suppress(FileNotFoundError):
+        if served := open_index(resolve_index(served_collection())):
+            return served.language
+    return None
 
 
 if __name__ == "__main__":
