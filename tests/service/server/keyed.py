@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -95,8 +95,13 @@ def in_shared_application(pipeline: Any, file: Path) -> Iterator[Client]:
         yield client
 
 
+def as_writer() -> AbstractContextManager[None]:
+    """Let every request write, whoever sends it."""
+    return _ask_with_key_of(SimpleNamespace(access=WRITER))
+
+
 @contextmanager
-def _ask_with_key_of(client: Client) -> Iterator[None]:
+def _ask_with_key_of(client: Any) -> Iterator[None]:
     """Let every request have what the client says that its key allows, in the place of the keys themselves."""
     key = SimpleNamespace(get=lambda: client.access)
     with ExitStack() as patches:

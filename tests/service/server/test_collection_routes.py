@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -26,13 +28,19 @@ from tests.indexes import index_of
 from tests.service.server.keyed import (
     WRITER,
     Client,
+    as_writer,
     in_shared_application,
     index_here,
     make_index,
     serving,
     write_pipeline,
 )
+from tests.service.server.serving import listening
 
+FORM = (
+    b'--x\r\nContent-Disposition: form-data; name="files"; filename="tower.md"\r\n\r\n'
+    b"# Towers\n\nAda built the tower.\n\r\n--x--\r\n"
+)
 TOWER = "# Towers\n\nAda built the tower.\n"
 
 
@@ -69,6 +77,13 @@ def kept(collection: str) -> dict[str, str]:
     """The uploaded files of a collection and their texts."""
     folder = uploads.uploads_folder(collection)
     return {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()} if folder.exists() else {}
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline, "It did not happen within 30 seconds."
+        time.sleep(0.01)
 
 
 class TestList:
@@ -378,13 +393,58 @@ class TestAtTheSameTime:
         assert os.listdir(data_directory() / "uploads") == []
 
 
+class TestLeaving:
+    """A client that goes away, over a real connection."""
+
+    @pytest.fixture
+    def address(self, tower: tuple[Any, Path]) -> Iterator[str]:
+        with listening(PREFRAG_PIPELINES_DIR=str(tower[1].parent)) as served, as_writer():
+            yield served.address
+
+    def send(self, address: str, body: bytes, length: int) -> socket.socket:
+        host, _, port = address.removeprefix("http://").partition(":")
+        connection = socket.create_connection((host, int(port)), timeout=30)
+        head = (
+            f"POST /collections/fresh/documents HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n"
+            "Content-Type: multipart/form-data; boundary=x\r\n\r\n"
+        )
+        connection.sendall(head.encode() + body)
+        return connection
+
+    def test_before_all_has_arrived_leaves_nothing(self, address: str):
+        connection = self.send(address, FORM[:-10], len(FORM))
+        wait_until(lambda: list(data_directory().glob("uploads/.incoming-*/tower.md")))
+
+        connection.close()
+
+        wait_until(lambda: os.listdir(data_directory() / "uploads") == [])
+        assert not index_path("fresh").exists()
+
+    def test_once_all_has_arrived_does_not_stop_the_indexing(self, address: str, monkeypatch: pytest.MonkeyPatch):
+        begun, may_end = threading.Event(), threading.Event()
+
+        def wait(self: Any, collection: str, files: Any) -> Any:
+            begun.set()
+            assert may_end.wait(30)
+            return index_files(collection, files)
+
+        monkeypatch.setattr(IndexingProcess, "index", wait)
+        connection = self.send(address, FORM, len(FORM))
+        assert begun.wait(30)
+        connection.close()
+        may_end.set()
+
+        wait_until(lambda: TantivyDocumentStore(path=str(index_path("fresh"))).count_documents() == 1)
+        assert kept("fresh") == {"tower.md": TOWER}
+
+
 class TestLimits:
     def test_of_the_bytes_of_an_upload(self, client: Client, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_MAX_UPLOAD_BYTES", "2000000")
-        text = "The tower stands. " * 90_000
+        large = b"\x00" * 1_500_000
 
-        assert client.upload("fresh", tower_txt=text).status_code == 200
-        response = client.upload("fresh", tower_txt=text, again_txt=text)
+        assert client.upload("fresh", photo_raw=large).status_code == 200
+        response = client.upload("fresh", photo_raw=large, again_raw=large)
         assert (response.status_code, "2,000,000 bytes" in response.json()["detail"]) == (413, True)
 
     def test_of_the_bytes_that_a_client_does_not_declare(self, client: Client, monkeypatch: pytest.MonkeyPatch):
