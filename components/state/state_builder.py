@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -15,7 +14,7 @@ from haystack import component
 from prefrag.components.state.attached import attach
 from prefrag.components.state.request_limits import check_filters, check_question, keep_newest_turns
 from prefrag.components.state.state import AnswerType, Prompts, RunSettings, State
-from prefrag.components.state.web_switch import WEB_CLOSED, WEB_SWITCH, web_setting
+from prefrag.components.state.web_switch import explain_closed, web_setting
 
 
 @component
@@ -167,9 +166,10 @@ class StateBuilder:
         """
         setting = web_setting()
         if setting is None:
-            return set(self.external_sources) if self.find_closed is None else self.find_closed(), WEB_CLOSED
-        closed = set(self.external_sources) if setting == "off" else set()
-        return closed, f"the web is closed by {WEB_SWITCH}={os.environ.get(WEB_SWITCH, '').strip()[:20]}"
+            closed = set(self.external_sources) if self.find_closed is None else self.find_closed()
+        else:
+            closed = set(self.external_sources) if setting == "off" else set()
+        return closed, explain_closed()
 
     def _narrow(
         self,

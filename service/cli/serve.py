@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from prefrag.components.errors import BadInput, PrefragError
+from prefrag.service.cli.env_file import load_env_file
 from prefrag.service.cli.errors import ANSWERED
 
 
@@ -40,24 +41,27 @@ def serve(
     """Serve the pipelines over REST and the OpenAI chat protocol."""
     # Everything heavy is imported where it is used, so that help comes at once.
     import uvicorn
-    from dotenv import find_dotenv, load_dotenv
 
     from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, INDEX_VARIABLE
     from prefrag.pipelines.asking import DEADLINE_VARIABLE
     from prefrag.pipelines.loading import PIPELINES_VARIABLE
     from prefrag.service.server.collections import COLLECTIONS_VARIABLE, listed_collections
+    from prefrag.service.server.keys import KEYS_FILE_VARIABLE, KEYS_VARIABLE, Keyring
     from prefrag.service.server.lifetime import drain_seconds
-    from prefrag.service.server.security import KEYS_VARIABLE, api_keys, is_loopback
+    from prefrag.service.server.security import is_loopback
     from prefrag.service.server.served_pipelines import SERVE_VARIABLE, check_index, choose_pipelines, leaves_out
 
     # The application reads the same file, so the decision below must use it too.
-    load_dotenv(find_dotenv(usecwd=True))
-    keys = api_keys()
-    if not keys and not is_loopback(host):
+    load_env_file()
+    keyring = Keyring()
+    if not keyring.has_keys and not is_loopback(host):
         raise BadInput(
-            f"{host} can be reached from other machines: set {KEYS_VARIABLE} to one or more keys, "
-            "separated by commas, or serve on 127.0.0.1."
+            f"{host} can be reached from other machines: make a key with `prefrag keys add NAME`, or set "
+            f"{KEYS_VARIABLE} to one or more keys, separated by commas, or serve on 127.0.0.1."
         )
+    if keyring.path.exists():
+        # So that a worker that begins later requires it, even if it is gone by then.
+        os.environ[KEYS_FILE_VARIABLE] = str(keyring.path)
     if pipelines_dir is not None:
         os.environ[PIPELINES_VARIABLE] = str(pipelines_dir.resolve())
     if pipeline:

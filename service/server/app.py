@@ -26,11 +26,14 @@ from hayhooks.settings import settings
 from pydantic import ConfigDict, create_model
 from starlette.middleware import Middleware
 
+from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
+from prefrag.service.server.access import current_access
 from prefrag.service.server.collection_routes import make_routes
 from prefrag.service.server.collections import listed_collections
 from prefrag.service.server.indexing_process import IndexingProcess
 from prefrag.service.server.json_bodies import JsonBodies, refuse_wrong_shape
+from prefrag.service.server.keys import Keyring
 from prefrag.service.server.lifetime import CancelWhenGone, RunLimit
 from prefrag.service.server.openai_protocol import ErrorForm, StreamEnd
 from prefrag.service.server.readiness import STORES, find_outages
@@ -38,7 +41,6 @@ from prefrag.service.server.security import (
     ApiKeys,
     BodyLimit,
     OpenRoutes,
-    api_keys,
     deploy_is_open,
     is_open,
 )
@@ -61,7 +63,7 @@ def create_app() -> FastAPI:
     :raises ValueError: When a setting in the environment cannot be used.
     :raises Missing: When a pipeline that is to be served does not exist.
     """
-    keys, open_deploy = api_keys(), deploy_is_open()
+    keyring, open_deploy = Keyring(), deploy_is_open()
     files, lenient = choose_pipelines(), leaves_out()
     listed_collections()
     # Hayhooks itself loads the wrappers in this folder and only logs failures, so it gets an empty folder, for those
@@ -81,7 +83,7 @@ def create_app() -> FastAPI:
     app.user_middleware += [
         Middleware(ErrorForm),
         Middleware(OpenRoutes, open_deploy=open_deploy),
-        Middleware(ApiKeys, keys=keys),
+        Middleware(ApiKeys, keyring=keyring),
         Middleware(BodyLimit),
         Middleware(CancelWhenGone, in_flight=in_flight),
         Middleware(RunLimit),
@@ -153,6 +155,16 @@ def create_app() -> FastAPI:
     @app.get("/live", tags=["status"], summary="Whether the process answers")
     async def live() -> dict[str, str]:
         return {"status": "live"}
+
+    @app.get("/access", tags=["status"], summary="What the key of this request allows")
+    async def access() -> dict[str, Any]:
+        allowed = current_access.get()
+        return {
+            "key": allowed.key or None,
+            "web": not web_is_off(),
+            "writes": allowed.writes,
+            "needs_key": keyring.is_required,
+        }
 
     return app
 

@@ -35,8 +35,8 @@ from prefrag.service.server.receiving import FIELD, receive_files
 logger = logging.getLogger(__name__)
 
 MAY_NOT_WRITE = (
-    "Documents are added and deleted with an API key that may write. The administrator makes one; without any key the "
-    "service only answers questions."
+    "Documents are added and deleted with an API key that may write, which the administrator makes: "
+    "prefrag keys add NAME --write"
 )
 # The conversion of files takes a whole processor.
 _CHANGES_AT_ONCE = 2
@@ -172,7 +172,7 @@ def _make_refusal(status: int, message: str) -> HTTPException:
 
 
 def _describe_collections() -> list[dict[str, Any]]:
-    access, described = current_access.get(), []
+    writes, described = current_access.get().writes, []
     for name in existing_collections():
         try:
             files, passages = len(uploads.list_uploads(name)), uploads.count_passages(name)
@@ -187,8 +187,8 @@ def _describe_collections() -> list[dict[str, Any]]:
                 "default": name == served_collection(),
                 "files": files,
                 "passages": passages,
-                "web": is_open and access.web,
-                "writes": access.writes and name != DEMO_INDEX,
+                "web": is_open,
+                "writes": writes and name != DEMO_INDEX,
             }
         )
     return described

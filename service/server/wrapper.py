@@ -17,7 +17,7 @@ from fastapi import HTTPException
 from fastapi_openai_compat import ChatCompletion, Choice, Message
 from hayhooks.server.utils.base_pipeline_wrapper import BasePipelineWrapper
 from haystack.dataclasses import ChatMessage
-from pydantic import BaseModel, ConfigDict, StrictInt, ValidationError
+from pydantic import BaseModel, ConfigDict, StrictBool, StrictInt, ValidationError
 
 from prefrag import pipelines
 from prefrag.components.agent.reasoner import Reasoner
@@ -65,6 +65,7 @@ class ChatOptions(BaseModel):
     top_k: StrictInt | None = None
     max_steps: StrictInt | None = None
     filters: dict[str, Any] | None = None
+    web: StrictBool | None = None
     deadline: float | None = None
     index: str | None = None
 
@@ -130,6 +131,7 @@ class ServedPipeline(BasePipelineWrapper):
         max_steps: StrictInt | None = None,
         filters: dict[str, Any] | None = None,
         documents: list[AttachedDocument] | None = None,
+        web: StrictBool | None = None,
         deadline: float | None = None,
         index: str | None = None,
     ) -> dict[str, Any]:
@@ -143,6 +145,7 @@ class ServedPipeline(BasePipelineWrapper):
         :param max_steps: Steps, at most those of the pipeline.
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
         :param documents: Texts that belong to the question; the model is shown them, and no query is made of them.
+        :param web: False closes the web for this question; true never opens it.
         :param deadline: Seconds that the run may take, at most those that the server allows.
         :param index: The collection to search; by default the one that is served.
         :returns: The answer, or what was found without one; its label, the documents used, every step, counts, usage,
@@ -158,6 +161,7 @@ class ServedPipeline(BasePipelineWrapper):
             "max_steps": max_steps,
             "filters": filters,
             "documents": _dump(documents),
+            "web": web,
         }
         with self.refuse_errors():
             seconds = limit_deadline(deadline)
@@ -194,8 +198,8 @@ class ServedPipeline(BasePipelineWrapper):
             if attached:
                 options["documents"] = [{"title": each.title, "content": each.content} for each in attached]
             # A bad request is refused before a stream begins, because a stream has sent its status code by then.
-            started = await pipeline.get_component("start").run_async(question=question, **options)
-            marks = _front_end_marks(started["state"], attached) if attached else {}
+            state = await pipelines.begin(pipeline, question, **options)
+            marks = _front_end_marks(state, attached) if attached else {}
             options["deadline"] = deadline
             if body.get("stream"):
                 return self._stream(pipeline, model, question, options, include_usage, marks)

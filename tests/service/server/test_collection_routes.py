@@ -110,8 +110,6 @@ class TestList:
         monkeypatch.setenv("PREFRAG_WEB", setting)
 
         assert [each["web"] for each in client.get("/collections").json()["collections"]] == [web]
-        client.access = Access("ada", web=False)
-        assert [each["web"] for each in client.get("/collections").json()["collections"]] == [False]
 
     def test_names_the_documents_but_not_where_they_lie(self, client: Client):
         client.upload("default", tower_md=TOWER)
