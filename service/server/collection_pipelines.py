@@ -14,11 +14,16 @@ from prefrag.components.errors import BadInput
 from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, walk_parts
 from prefrag.pipelines.blocks import Block, class_of, parameters_of
 from prefrag.service.server.access import current_access
-from prefrag.service.server.collections import NoSuchCollection, find_collection, is_listed, served_collection
+from prefrag.service.server.collections import (
+    WEB_RETRIEVER,
+    NoSuchCollection,
+    find_collection,
+    is_listed,
+    served_collection,
+)
 
 # Each takes a megabyte at most: readers, trees and indexes are shared by all pipelines of a process.
 MOST_LOADED = 16
-_WEB = "WebRetriever"
 
 
 class CollectionPipelines:
@@ -91,9 +96,9 @@ class CollectionPipelines:
         def change(block: Block) -> Block:
             kind = class_of(block)
             parameters = parameters_of(block)
-            name = "local_index" if kind == _WEB else "index"
+            name = "local_index" if kind == WEB_RETRIEVER else "index"
             is_own = (parameters.get(name) or served_collection()) == self._own
-            if kind in (TANTIVY_STORE, ELASTICSEARCH_STORE, _WEB) and is_own and not parameters.get("path"):
+            if kind in (TANTIVY_STORE, ELASTICSEARCH_STORE, WEB_RETRIEVER) and is_own and not parameters.get("path"):
                 return {**block, "init_parameters": {**parameters, name: collection}}
             return block
 

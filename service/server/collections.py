@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
 
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import (
@@ -13,11 +16,15 @@ from prefrag.components.document_stores.tantivy.index_location import (
     index_path,
 )
 from prefrag.components.errors import BadInput, Missing
+from prefrag.pipelines.blocks import blocks, class_of, parameters_of
 from prefrag.pipelines.indexing import WEB_INDEX_SUFFIX
+from prefrag.pipelines.loading import PipelineMissing, read_block
 from prefrag.service.server.access import current_access
 
 COLLECTIONS_VARIABLE = "PREFRAG_COLLECTIONS"
+WEB_RETRIEVER = "WebRetriever"
 _ALL = ("*", "all")
+_stand_ins: set[str] = set()
 
 
 class NoSuchCollection(Missing):
@@ -58,7 +65,7 @@ def listed_collections() -> frozenset[str] | None:
 def is_listed(name: str) -> bool:
     """Check whether requests may name a collection, whether it exists or not.
 
-    Where all are listed, an index that stands in for the web is none of them.
+    Where all are listed, an index that stands in for the web is none of them; see :func:`hide_stand_ins`.
 
     :param name: The name.
     :returns: Whether they may.
@@ -72,7 +79,21 @@ def is_listed(name: str) -> bool:
         index_path(name)
     except ValueError:
         return False
-    return name != os.environ.get(WEB_INDEX_VARIABLE) and not name.endswith(WEB_INDEX_SUFFIX)
+    stands_in = name in _stand_ins or name == os.environ.get(WEB_INDEX_VARIABLE) or name.endswith(WEB_INDEX_SUFFIX)
+    return not stands_in
+
+
+def hide_stand_ins(files: Iterable[Path]) -> None:
+    """Keep the indexes that stand in for the web in some pipelines out of the list of all.
+
+    :param files: The YAML files of the pipelines, or the folders of wrappers.
+    """
+    _stand_ins.clear()
+    for file in files:
+        # What is wrong with a pipeline is reported when it is loaded.
+        with suppress(PipelineMissing):
+            parts = [] if file.is_dir() else blocks(read_block(file))
+            _stand_ins.update(parameters_of(one).get("index") or "" for one in parts if class_of(one) == WEB_RETRIEVER)
 
 
 def find_collection(name: str, own: str | None = None) -> str:

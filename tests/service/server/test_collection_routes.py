@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from haystack import Document
 
@@ -24,6 +25,7 @@ from prefrag.pipelines.indexing.lock import index_lock
 from prefrag.service.server import collection_routes, receiving
 from prefrag.service.server.access import ANYONE, Access
 from prefrag.service.server.indexing_process import IndexingFailed, IndexingProcess, index_files
+from prefrag.service.server.keys import add_key
 from tests.indexes import index_of
 from tests.service.server.keyed import (
     WRITER,
@@ -264,6 +266,25 @@ class TestLeaveToWrite:
     def test_reaches_no_name_that_is_none_of_a_collection(self, client: Client, name: str):
         assert client.upload(name, tower_md=TOWER).status_code in (404, 405)
         assert not (data_directory() / "uploads").exists() or os.listdir(data_directory() / "uploads") == []
+
+    def test_comes_with_a_key_of_the_file(self, tower: tuple[Any, Path], monkeypatch: pytest.MonkeyPatch):
+        writer = {"Authorization": f"Bearer {add_key('ada', ['fresh'], web=False, writes=True)}"}
+        reader = {"Authorization": f"Bearer {add_key('bea')}"}
+        monkeypatch.setenv("PREFRAG_WEB", "on")
+        with listening(PREFRAG_PIPELINES_DIR=str(tower[1].parent)) as served:
+            route = f"{served.address}/collections/fresh/documents"
+            files = {"files": ("tower.md", TOWER)}
+
+            statuses = [httpx.post(route, files=files, headers=key).status_code for key in ({}, reader, writer)]
+            [seen] = httpx.get(f"{served.address}/collections", headers=writer).json()["collections"]
+
+        assert statuses == [401, 403, 200]
+        assert seen == {"name": "fresh", "default": False, "files": 1, "passages": 1, "web": False, "writes": True}
+
+    def test_is_not_for_a_page_of_another_site(self, client: Client):
+        asked = {"Origin": "https://elsewhere.example", "Access-Control-Request-Method": "DELETE"}
+
+        assert client.options("/collections/default", headers=asked).status_code >= 400
 
     def test_is_checked_before_the_body_is_read(self, client: Client, monkeypatch: pytest.MonkeyPatch):
         client.access = ANYONE

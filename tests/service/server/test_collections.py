@@ -20,7 +20,7 @@ from prefrag.service.server import collection_pipelines
 from prefrag.service.server.access import ANYONE, Access, current_access
 from prefrag.service.server.collection_pipelines import CollectionPipelines
 from prefrag.service.server.collections import NoSuchCollection, existing_collections, find_collection, is_listed
-from tests.pipelines.scripted import answer, search, verdict
+from tests.pipelines.scripted import answer, retriever, search, verdict
 from tests.service.server.keyed import Client, make_index, serving, write_pipeline
 
 CHAT = {"model": "prefrag", "messages": [{"role": "user", "content": "Who built the tower?"}]}
@@ -78,6 +78,17 @@ class TestWhichMayBeNamed:
 
         assert not is_listed(name)
         assert existing_collections() == ["default", "maps", "secret"]
+
+    def test_what_stands_in_by_the_yaml_is_none_of_all_either(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+        settings = {"search": retriever({}, "web"), "index": "maps"}
+        web = {"type": "prefrag.components.sources.web_retriever.WebRetriever", "init_parameters": settings}
+        write_pipeline(tmp_path / "yaml", replace={"web.retriever": web})
+        monkeypatch.setenv("PREFRAG_COLLECTIONS", "all")
+        with serving():
+            assert not is_listed("maps")
+            assert is_listed("secret")
+            monkeypatch.setenv("PREFRAG_COLLECTIONS", "maps")
+            assert is_listed("maps")
 
     def test_a_key_sees_only_its_own(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_COLLECTIONS", "all")
