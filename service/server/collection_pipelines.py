@@ -17,7 +17,8 @@ from prefrag.service.server.access import current_access
 from prefrag.service.server.collections import (
     WEB_RETRIEVER,
     NoSuchCollection,
-    find_collection,
+    check_collection,
+    is_allowed,
     is_listed,
     served_collection,
 )
@@ -57,17 +58,19 @@ class CollectionPipelines:
         if allowed is not None and not self._others <= allowed:
             raise BadInput("This key may not use this pipeline: it also searches documents outside its collections.")
         if collection is None:
-            if allowed is None or self._own is None or self._own in allowed:
+            if self._own is None or is_allowed(self._own):
                 return self.pipeline
-            searched = [name for name in allowed if is_listed(name)]
+            searched = [name for name in allowed or () if is_listed(name)]
             if len(searched) != 1:
                 raise BadInput("Name the collection to search (`index`): GET /collections lists those of this key.")
             [collection] = searched
         if self._own is None:
             raise BadInput("This pipeline searches no collection by its name: leave `index` out.")
-        if find_collection(collection, self._own) == self._own:
+        if collection == self._own and is_allowed(collection):
             return self.pipeline
-        if self._kind == TANTIVY_STORE and not index_exists(index_path(collection)):
+        is_ours = self._kind == TANTIVY_STORE
+        check_collection(collection, by_name=not is_ours)
+        if is_ours and not index_exists(index_path(collection)):
             raise NoSuchCollection
         if (pipeline := self._loaded.get(collection)) is None:
             if (loading := self._loading.get(collection)) is None:

@@ -24,8 +24,8 @@ from prefrag.pipelines.indexing.report import IndexReport
 from prefrag.service.server.access import current_access
 from prefrag.service.server.collections import (
     NoSuchCollection,
+    check_collection,
     existing_collections,
-    find_collection,
     served_collection,
 )
 from prefrag.service.server.indexing_process import IndexingProcess
@@ -96,7 +96,8 @@ def make_routes(indexing: IndexingProcess) -> APIRouter:
     @router.get("/collections/{name}/documents", summary="The documents of a collection")
     async def list_documents(name: str) -> dict[str, Any]:
         with _refuse_errors():
-            documents = await read(partial(uploads.list_uploads, find_collection(name)))
+            check_collection(name)
+            documents = await read(partial(uploads.list_uploads, name))
         return {
             "documents": [
                 {
@@ -111,39 +112,38 @@ def make_routes(indexing: IndexingProcess) -> APIRouter:
 
     @router.post("/collections/{name}/documents", summary="Upload documents", openapi_extra=_FORM)
     async def upload_documents(name: str, request: Request) -> dict[str, Any]:
-        collection = _check_writing(name)
         with _refuse_errors(), ExitStack() as until_done:
+            _check_writing(name)
             incoming = until_done.enter_context(uploads.make_incoming())
             refused = await receive_files(request, incoming)
             # Files that are all there are indexed, also when the client leaves now.
-            work = asyncio.create_task(add(collection, incoming, until_done.pop_all()))
+            work = asyncio.create_task(add(name, incoming, until_done.pop_all()))
             at_work.add(work)
             work.add_done_callback(at_work.discard)
             return _describe_report(await asyncio.shield(work), refused)
 
     @router.delete("/collections/{name}/documents/{document}", summary="Delete a document")
     async def delete_document(name: str, document: str) -> dict[str, Any]:
-        collection = _check_writing(name)
         with _refuse_errors():
-            deleted, uploaded = await change(partial(uploads.delete_upload, collection, document))
+            _check_writing(name)
+            deleted, uploaded = await change(partial(uploads.delete_upload, name, document))
         return {"deleted": deleted, "file": "deleted" if uploaded else "kept"}
 
     @router.delete("/collections/{name}", summary="Delete a collection that was made by an upload")
     async def delete_collection(name: str) -> dict[str, Any]:
-        collection = _check_writing(name)
         with _refuse_errors():
-            if collection == served_collection():
+            _check_writing(name)
+            if name == served_collection():
                 raise uploads.NotOurs("This collection is searched where none is named, and cannot be deleted here.")
-            return {"deleted": await change(partial(uploads.delete_collection, collection))}
+            return {"deleted": await change(partial(uploads.delete_collection, name))}
 
     return router
 
 
-def _check_writing(name: str) -> str:
+def _check_writing(name: str) -> None:
     if not current_access.get().writes:
         raise HTTPException(HTTPStatus.FORBIDDEN, MAY_NOT_WRITE)
-    with _refuse_errors():
-        return find_collection(name)
+    check_collection(name)
 
 
 @contextmanager

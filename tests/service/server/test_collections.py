@@ -19,7 +19,7 @@ from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.service.server import collection_pipelines
 from prefrag.service.server.access import ANYONE, Access, current_access
 from prefrag.service.server.collection_pipelines import CollectionPipelines
-from prefrag.service.server.collections import NoSuchCollection, existing_collections, find_collection, is_listed
+from prefrag.service.server.collections import NoSuchCollection, check_collection, existing_collections, is_listed
 from tests.pipelines.scripted import answer, retriever, search, verdict
 from tests.service.server.keyed import Client, make_index, serving, write_pipeline
 
@@ -51,10 +51,10 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
 
 class TestWhichMayBeNamed:
     def test_by_default_only_the_one_that_is_served(self):
-        assert find_collection("default") == "default"
+        check_collection("default")
         assert existing_collections() == ["default"]
         with pytest.raises(NoSuchCollection):
-            find_collection("maps")
+            check_collection("maps")
 
     def test_those_that_the_administrator_lists(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_COLLECTIONS", " maps, not-there-yet,")
@@ -96,13 +96,13 @@ class TestWhichMayBeNamed:
 
         assert existing_collections() == ["maps"]
         with pytest.raises(NoSuchCollection):
-            find_collection("default")
+            check_collection("default")
 
     def test_a_key_opens_nothing_that_is_not_listed(self):
         current_access.set(Access("ada", frozenset({"secret"})))
 
         with pytest.raises(NoSuchCollection):
-            find_collection("secret")
+            check_collection("secret")
 
     @pytest.mark.parametrize("names", ["a b", "maps,../x", "demo"])
     def test_a_name_that_no_index_can_have_stops_the_start(self, monkeypatch: pytest.MonkeyPatch, names: str):
@@ -276,14 +276,18 @@ class TestLoading:
         assert over.pipeline.get_component("web").retriever.stays_local
         assert not (await over.find("maps")).get_component("web").retriever.stays_local
 
-    async def test_over_elasticsearch_gives_it_the_index_of_that_name(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setenv("PREFRAG_COLLECTIONS", "articles")
+    async def test_over_elasticsearch_gives_it_an_index_that_is_listed_by_its_name(
+        self, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("PREFRAG_COLLECTIONS", "all,articles")
         monkeypatch.delenv("PREFRAG_PIPELINES_DIR")
         over = CollectionPipelines("prefrag_elasticsearch", pipelines.load("prefrag_elasticsearch"))
 
         pipeline = await over.find("articles")
 
         assert {store._index for store in find_stores(pipeline)} == {"articles"}
+        with pytest.raises(NoSuchCollection):
+            await over.find("logs-of-somebody-else")
         assert [store._index for store in pipeline.get_component("web").gate.stores] == ["articles"]
 
 
