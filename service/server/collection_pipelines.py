@@ -43,7 +43,7 @@ class CollectionPipelines:
         self._loaded: WeakValueDictionary[str, Any] = WeakValueDictionary()
         self._recent: OrderedDict[str, Any] = OrderedDict()
         self._loading: dict[str, asyncio.Task[Any]] = {}
-        self._kind, self._own, self._others = _find_indexes(pipeline)
+        self._kinds, self._own, self._others = _find_indexes(pipeline)
 
     async def find(self, collection: str | None) -> Any:
         """Find the pipeline over a collection.
@@ -68,9 +68,8 @@ class CollectionPipelines:
             raise BadInput("This pipeline searches no collection by its name: leave `index` out.")
         if collection == self._own and is_allowed(collection):
             return self.pipeline
-        is_ours = self._kind == TANTIVY_STORE
-        check_collection(collection, by_name=not is_ours)
-        if is_ours and not index_exists(index_path(collection)):
+        check_collection(collection, by_name=ELASTICSEARCH_STORE in self._kinds)
+        if TANTIVY_STORE in self._kinds and not index_exists(index_path(collection)):
             raise NoSuchCollection
         if (pipeline := self._loaded.get(collection)) is None:
             if (loading := self._loading.get(collection)) is None:
@@ -110,23 +109,20 @@ class CollectionPipelines:
         return pipeline
 
 
-def _find_indexes(pipeline: Any) -> tuple[str, str | None, set[str]]:
+def _find_indexes(pipeline: Any) -> tuple[set[str], str | None, set[str]]:
     """Find the indexes that a pipeline searches.
 
     :param pipeline: The pipeline, loaded.
-    :returns: The class of its stores; the name of the index that is its collection, None where none is; and what else
+    :returns: The classes of its stores; the name of the index that is its collection, None where none is; and what else
         it searches, by name, and by the class where that has no name.
     """
-    kind, names, others = "", set(), set()
+    kinds, names, others = set(), set(), set()
     for _, part in walk_parts(pipeline):
-        part_class = type(part).__name__
-        if part_class == TANTIVY_STORE and part.path is None:
-            kind = part_class
-            names.add(part.index or served_collection())
-        elif part_class == ELASTICSEARCH_STORE:
-            kind = part_class
-            names.add(part._index)
-        elif part_class.endswith("DocumentStore"):
-            others.add(part_class)
+        kind = type(part).__name__
+        if kind == ELASTICSEARCH_STORE or (kind == TANTIVY_STORE and part.path is None):
+            kinds.add(kind)
+            names.add(part._index if kind == ELASTICSEARCH_STORE else part.index or served_collection())
+        elif kind.endswith("DocumentStore"):
+            others.add(kind)
     own = served_collection() if served_collection() in names else next(iter(names)) if len(names) == 1 else None
-    return kind, own, others | (names - {own})
+    return kinds, own, others | (names - {own})

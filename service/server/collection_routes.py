@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, HTTPException, Request
+from haystack.document_stores.errors import DocumentStoreError
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX
@@ -178,6 +179,9 @@ def _describe_collections() -> list[dict[str, Any]]:
             files, passages = len(uploads.list_uploads(name)), uploads.count_passages(name)
         except FileNotFoundError:
             # It was deleted a moment ago.
+            continue
+        except DocumentStoreError as error:
+            logger.error("The collection %s is left out. %s", name, error)
             continue
         setting = web_setting()
         is_open = all_consent([TantivyDocumentStore(index=name)]) if setting is None else setting == "on"

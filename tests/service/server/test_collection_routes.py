@@ -26,6 +26,7 @@ from prefrag.service.server import collection_routes, receiving
 from prefrag.service.server.access import ANYONE, Access
 from prefrag.service.server.indexing_process import IndexingFailed, IndexingProcess, index_files
 from prefrag.service.server.keys import add_key
+from tests.components.document_stores.tantivy.passages import damage
 from tests.indexes import index_of
 from tests.service.server.keyed import (
     WRITER,
@@ -127,6 +128,12 @@ class TestList:
 
     def test_of_a_collection_that_is_not_there_is_not_found(self, client: Client):
         assert client.get("/collections/absent/documents").status_code == 404
+
+    def test_leaves_out_a_collection_that_is_damaged(self, client: Client):
+        make_index("maps", "One.")
+        damage(index_path("maps"), "store")
+
+        assert [each["name"] for each in client.get("/collections").json()["collections"]] == ["default"]
 
     def test_is_in_the_description_of_the_service(self, client: Client):
         paths = client.get("/openapi.json").json()["paths"]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,6 +69,23 @@ def test_a_process_ends_with_the_server(tmp_path: Path):
 
     assert "broke off" in str(failed[0])
     assert not process._running
+
+
+def test_a_process_that_reads_files_of_others_has_no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    started: list[dict[str, str]] = []
+
+    def start(command: list[str], env: dict[str, str], **options: Any) -> Any:
+        started.append(env)
+        raise OSError("Enough was seen.")
+
+    monkeypatch.setattr(indexing_process.subprocess, "Popen", start)
+    for name in ("PREFRAG_API_KEYS", "PREFRAG_LLM_API_KEY", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "secret")
+    with pytest.raises(OSError, match="Enough"):
+        IndexingProcess().index("fresh", write(tmp_path, tower_md="Ada."))
+
+    assert "secret" not in started[0].values()
+    assert started[0]["PREFRAG_DATA_DIR"] == os.environ["PREFRAG_DATA_DIR"]
 
 
 def test_a_new_index_has_the_language_of_the_one_that_is_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
