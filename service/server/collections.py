@@ -33,7 +33,10 @@ class NoSuchCollection(Missing):
     http_status = 404
 
     def __init__(self) -> None:
-        super().__init__("There is no such collection that you may search: GET /collections lists those that you may.")
+        super().__init__(
+            "There is no such collection that you may use: GET /collections lists those that you may, and the "
+            f"administrator adds others with {COLLECTIONS_VARIABLE}."
+        )
 
 
 def served_collection() -> str:

@@ -24,7 +24,7 @@ from tests.pipelines.scripted import answer, retriever, search, verdict
 from tests.service.server.keyed import Client, make_index, serving, write_pipeline
 
 CHAT = {"model": "prefrag", "messages": [{"role": "user", "content": "Who built the tower?"}]}
-REFUSAL = "There is no such collection that you may search: GET /collections lists those that you may."
+REFUSAL = str(NoSuchCollection())
 
 
 @pytest.fixture(autouse=True)
