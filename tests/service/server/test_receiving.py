@@ -51,6 +51,7 @@ class TestName:
             ("Bu\u0308cher.md", "B\u00fccher.md"),
             ("\u6587\u4ef6.txt", "\u6587\u4ef6.txt"),
             ("trailing.txt. ", "trailing.txt"),
+            ("two\u2028lines\u00a0here.txt", "two lines here.txt"),
         ],
     )
     def test_is_kept_without_its_folder(self, sent: str, name: str):
