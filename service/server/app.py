@@ -33,7 +33,7 @@ from prefrag.components.text.one_line import one_line
 from prefrag.service.server import feedback_route
 from prefrag.service.server.access import current_access
 from prefrag.service.server.collection_routes import make_routes
-from prefrag.service.server.collections import listed_collections
+from prefrag.service.server.collections import hide_stand_ins, listed_collections
 from prefrag.service.server.indexing_process import IndexingProcess
 from prefrag.service.server.json_bodies import JsonBodies, refuse_wrong_shape
 from prefrag.service.server.keys import Keyring
@@ -72,6 +72,7 @@ def create_app() -> FastAPI:
     files, lenient = choose_pipelines(), leaves_out()
     check_audit_log()
     listed_collections()
+    hide_stand_ins(files.values())
     # Hayhooks itself loads the wrappers in this folder and only logs failures, so it gets an empty folder, for those
     # that are deployed later.
     deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
@@ -143,8 +144,9 @@ def create_app() -> FastAPI:
             if in_flight:
                 await asyncio.wait(in_flight, timeout=_LAST_SECONDS)
             indexing.stop()
-            # The registry is global to the process and would refuse the same names to another application.
+            # Both are global to the process. The registry would refuse the same names to another application.
             registry.clear()
+            hide_stand_ins(())
             deployed_later.cleanup()
 
     app.router.lifespan_context = lifespan
