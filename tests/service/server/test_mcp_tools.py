@@ -103,6 +103,18 @@ class TestCall:
         assert result.structuredContent["documents"][0]["mark"] == "1"
         assert "trace" not in result.structuredContent
 
+    async def test_tells_a_client_that_wants_to_know_what_the_run_does(self, served: Callable[..., TestClient]):
+        served(search("alpha"), answer("Beta"))
+        steps: list[str | None] = []
+
+        async def note(progress: float, total: float | None, message: str | None) -> None:
+            steps.append(message)
+
+        async with connected(SHARED.start().address) as session:
+            await session.call_tool("prefrag", {"question": QUESTION}, progress_callback=note)
+
+        assert "Search local: alpha" in steps
+
     async def test_options_narrow_the_run(self, address: str):
         result = await call(address, question=QUESTION, sources=["local"], top_k=1)
 
