@@ -26,7 +26,7 @@ from prefrag.components.document_stores.tantivy.index_location import (
     data_directory,
     index_path,
 )
-from prefrag.components.errors import Missing, PrefragError
+from prefrag.components.errors import Missing
 from prefrag.components.generators.chat_model import ChatModel
 from prefrag.components.generators.json_reply import read_object
 from prefrag.components.generators.model_host import is_local
@@ -335,14 +335,16 @@ async def _check_source(source: RetrievalSource, online: bool) -> Finding:
 
 
 async def _check_servers(stores: list[Any]) -> list[Finding]:
-    if not any(type(store).__name__ == ELASTICSEARCH_STORE for store in stores):
+    servers = [store for store in stores if type(store).__name__ == ELASTICSEARCH_STORE]
+    if not servers:
         return []
     # Its client is imported only where a pipeline has one.
-    from prefrag.service.server.readiness import find_outages
+    from prefrag.components.document_stores.elasticsearch.consent import check_index
 
-    outages = await find_outages({"stores": stores}, (ELASTICSEARCH_STORE,))
-    if outage := outages.get("stores"):
-        return [Finding("elasticsearch", "problem", outage.details, outage.advice, PrefragError.exit_code)]
+    try:
+        await asyncio.to_thread(check_index, servers[0])
+    except Exception as error:
+        return [_explain("elasticsearch", str(error), error)]
     return [Finding("elasticsearch", "ok", "Elasticsearch answers")]
 
 
