@@ -55,7 +55,8 @@ _EXTRAS = {
 _LIST_SECONDS = 5.0
 _CALL_SECONDS = 30.0
 _WEB_SECONDS = 20.0
-_SERVE_SECONDS = 1.0
+# `/ready` itself waits so long for the servers behind it.
+_SERVE_SECONDS = 4.0
 # Less is used up before a model that thinks has come to its reply.
 _TOKENS_TO_THINK = 4000
 _TOKENS_OF_YAML = 512
@@ -287,8 +288,8 @@ class _Probe(ChatModel):
 async def _list_models(server: ModelServer) -> list[str]:
     headers = {"Authorization": f"Bearer {server.api_key}"} if server.api_key else {}
     # Not every server lists its models; whether it replies is seen next.
-    with suppress(httpx.HTTPError, ValueError):
-        async with httpx.AsyncClient(timeout=_LIST_SECONDS, headers=headers) as client:
+    with suppress(httpx.HTTPError, TimeoutError, ValueError):
+        async with asyncio.timeout(_LIST_SECONDS), httpx.AsyncClient(headers=headers) as client:
             response = await client.get(f"{server.base_url.rstrip('/')}/models")
             return [one["id"] for one in list_models(response.json())]
     return []
@@ -376,9 +377,10 @@ def _check_keys() -> Finding:
 async def _check_serve(port: int) -> Finding:
     address = f"http://127.0.0.1:{port}"
     try:
-        async with httpx.AsyncClient(timeout=_SERVE_SECONDS) as client:
+        # Without the environment, whose proxy is none for this machine.
+        async with asyncio.timeout(_SERVE_SECONDS), httpx.AsyncClient(trust_env=False) as client:
             content = (await client.get(f"{address}/ready")).json()
-    except (httpx.HTTPError, ValueError):
+    except (httpx.HTTPError, TimeoutError, ValueError):
         content = None
     status = content.get("status") if isinstance(content, Mapping) else None
     if status == "ready":
