@@ -126,13 +126,8 @@ def _check_data() -> Finding:
     place = next(place for place in (folder, *folder.parents) if place.exists())
     if os.access(place, os.W_OK):
         return Finding("data", "ok", f"The data folder is {folder}")
-    return Finding(
-        "data",
-        "problem",
-        f"{folder} cannot be written",
-        "Set PREFRAG_DATA_DIR to a folder of yours.",
-        Missing.exit_code,
-    )
+    advice = "To index there, or to build the demo, set PREFRAG_DATA_DIR to a folder of yours."
+    return Finding("data", "note", f"{folder} cannot be written", advice)
 
 
 def _check_settings() -> Iterator[Finding]:
@@ -205,7 +200,9 @@ def _report_absence(pipeline: Any) -> Finding:
     advice += f". On this machine: {found}." if found else "; none was found at the usual ports of this machine."
     if any(getattr(part, "reads", False) for _, part in pipeline.walk()):
         return Finding("model", "note", "No language model is set: a reader answers from the passages", advice)
-    return Finding("model", "problem", "No language model is set, and this pipeline needs one", advice, 3)
+    return Finding(
+        "model", "problem", "No language model is set, and this pipeline needs one", advice, Missing.exit_code
+    )
 
 
 async def _check_model(part: str, model: ChatModel) -> list[Finding]:

@@ -58,7 +58,6 @@ def examine_installation(
 
 
 def _print(finding: Finding) -> None:
-    from rich.padding import Padding
     from rich.text import Text
 
     from prefrag.components.text.one_line import one_line
@@ -69,5 +68,4 @@ def _print(finding: Finding) -> None:
     # What a person has to do stands at the end of the same line.
     text = one_line(finding.text).removesuffix(".")
     line.append(f"{text}. {one_line(finding.advice)}".rstrip())
-    terminal = console()
-    terminal.print(line if terminal.soft_wrap else Padding(line, (0, 0, 0, 0), expand=False))
+    console().print(line)
