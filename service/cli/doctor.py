@@ -63,9 +63,6 @@ def _print(finding: Finding) -> None:
     from prefrag.components.text.one_line import one_line
 
     sign, style = _SIGNS[finding.status]
-    line = Text(f"{sign:<{_WIDTH}} ", style)
-    line.append(f"{finding.part}: ", "bold")
     # What a person has to do stands at the end of the same line.
-    text = one_line(finding.text).removesuffix(".")
-    line.append(f"{text}. {one_line(finding.advice)}".rstrip())
-    console().print(line)
+    text = f"{one_line(finding.text).removesuffix('.')}. {one_line(finding.advice)}".rstrip()
+    console().print(Text.assemble((f"{sign:<{_WIDTH}} ", style), (f"{finding.part}: ", "bold"), text))
