@@ -36,6 +36,7 @@ from prefrag.service.server.indexing_process import IndexingProcess
 from prefrag.service.server.json_bodies import JsonBodies, refuse_wrong_shape
 from prefrag.service.server.keys import Keyring
 from prefrag.service.server.lifetime import CancelWhenGone, RunLimit
+from prefrag.service.server.open_webui import OpenWebUIRoutes
 from prefrag.service.server.openai_protocol import ErrorForm, StreamEnd
 from prefrag.service.server.page import page_routes
 from prefrag.service.server.readiness import STORES, find_outages
@@ -83,6 +84,7 @@ def create_app() -> FastAPI:
     app.title, app.description = "prefrag", "Answers multi-hop questions, your own documents first."
     # The innermost middleware, so that refusals still carry the CORS headers and the request id.
     app.user_middleware += [
+        Middleware(OpenWebUIRoutes),
         Middleware(ErrorForm),
         Middleware(OpenRoutes, open_deploy=open_deploy),
         Middleware(ApiKeys, keyring=keyring),

@@ -17,12 +17,13 @@ RUNS_VARIABLE = "PREFRAG_MAX_RUNS"
 WAITING_VARIABLE = "PREFRAG_MAX_WAITING"
 STOPPING = "The server is stopping. Ask again."
 RUN_PATHS = re.compile(r"/([\w.-]+/run|(v1/)?chat/completions)")
-_LIMITED_PATHS = re.compile(rf"{RUN_PATHS.pattern}|/mcp")
 
 _DRAIN_SECONDS = 25
 # One process serves some 25 runs a second, however many it begins; more at once only take longer.
 _RUNS = 64
 _WAITING = 256
+# A call over MCP is a run as well, though its reply has no end of that kind.
+_LIMITED_PATHS = re.compile(rf"{RUN_PATHS.pattern}|/mcp")
 # What clients are asked to wait when the queue is full.
 _RETRY_SECONDS = 5
 # A client that takes nothing for so long is gone, though its connection is not.

@@ -32,6 +32,8 @@ def completion(text: str | None, **message: Any) -> dict[str, Any]:
 class FakeModelServer:
     """A model server on a free port: answers from a list, the last entry again and again.
 
+    An answer may be a function, which gets the request and returns the text of the reply.
+
     ``left`` is set when a client closes its connection while the answer is kept from it.
     """
 
@@ -58,6 +60,8 @@ class FakeModelServer:
                 outer.requests.append({"path": self.path, "authorization": self.headers["authorization"], **body})
                 outer.called.set()
                 status, answer = outer.answers[min(len(outer.requests), len(outer.answers)) - 1]
+                if callable(answer):
+                    answer = completion(answer(body))
                 if answer in (HANG, DRIP):
                     self.keep_waiting(drip=answer is DRIP)
                     return
