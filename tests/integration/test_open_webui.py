@@ -191,7 +191,6 @@ def test_steps_come_as_they_happen_and_a_chip_opens_its_passage(open_chat: Calla
 
     ask(page, QUESTION)
     page.get_by_text("Verdict: keep what was found").wait_for()
-    keep_picture(page, "steps")
     model.goes_on.set()
     page.get_by_text("Correct by its own check · 3 searches").wait_for()
 
@@ -206,6 +205,10 @@ def test_steps_come_as_they_happen_and_a_chip_opens_its_passage(open_chat: Calla
     page.get_by_text("The Ostermoor Shipyard won the Halvard Prize in 1969").wait_for()
     assert page.get_by_text("Ostermoor Shipyard: A Short History (web)").is_visible()
     keep_picture(page, "passage")
+    page.keyboard.press("Escape")
+    page.get_by_label("Toggle status history").click()
+    page.get_by_text("Search web: Halvard Prize won by the shipyard of RV Amaranth").wait_for()
+    keep_picture(page, "steps")
 
 
 def test_title_and_next_questions_are_written_by_the_model_alone(open_chat: Callable[..., Any], model: Model):
