@@ -11,8 +11,9 @@ from haystack.document_stores.types import DocumentStore
 
 from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX
 from prefrag.pipelines.indexing.corpora import index_corpus
+from prefrag.pipelines.indexing.corpus_files import CORPUS_SUFFIX
 from prefrag.pipelines.indexing.deletion import find_passages
-from prefrag.pipelines.indexing.discovery import CORPUS_SUFFIX, find_files, printable, real_path
+from prefrag.pipelines.indexing.discovery import find_files, printable, real_path
 from prefrag.pipelines.indexing.files import index_files
 from prefrag.pipelines.indexing.origin import origin_of
 from prefrag.pipelines.indexing.pruning import prune_passages, select_below

@@ -6,7 +6,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from prefrag.components.errors import PrefragError
 from prefrag.pipelines.trace_text import one_line
+
+
+class CannotRead(PrefragError):
+    """A file that cannot be converted; the message gives the reason and what to do."""
 
 
 @dataclass(frozen=True)
