@@ -176,7 +176,7 @@ class FileConverter:
         text, headings = outline.read(marked)
         if headings and mime_type in (DOCX, RST):
             own_title = own_title or headings[0].words
-        parts = pack_rows(text) if mime_type in (CSV, JSON, XLSX) else split_into_passages(text)
+        parts = _split(text, mime_type)
         found = [
             (one_form(text), page, section)
             for (text, page), section in zip(_with_pages(parts, mime_type), section_paths(parts, headings), strict=True)
@@ -256,6 +256,15 @@ def _build() -> tuple[Pipeline, set[str]]:
         pipeline.connect(f"by_type.{mime_type}", f"{name}.sources")
         pipeline.connect(f"{name}.documents", "joiner.documents")
     return pipeline, missing
+
+
+def _split(text: str, mime_type: str) -> list[str]:
+    """Split a text into parts that join to the whole: by its rows, within its slides, or by its sentences."""
+    if mime_type in (CSV, JSON, XLSX):
+        return pack_rows(text)
+    if mime_type == PPTX:
+        return [part for slide in re.split(r"(?<=\f)", text) for part in split_into_passages(slide)]
+    return split_into_passages(text)
 
 
 def _with_pages(parts: list[str], mime_type: str) -> Iterator[tuple[str, int | None]]:

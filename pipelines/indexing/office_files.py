@@ -23,6 +23,8 @@ _XML_BEGINNING = 1_000_000
 # A sheet whose last cell is in the last of 16,384 columns is mostly empty.
 _MOST_COLUMNS = 500
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+# What PowerPoint writes where nobody gave a title.
+_NO_TITLE = "PowerPoint Presentation"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 _SPACES = {f"{_WORD}tab": "\t", f"{_WORD}br": "\n", f"{_WORD}cr": "\n", f"{_WORD}noBreakHyphen": "-"}
 
@@ -30,7 +32,7 @@ _SPACES = {f"{_WORD}tab": "\t", f"{_WORD}br": "\n", f"{_WORD}cr": "\n", f"{_WORD
 class OfficeText(NamedTuple):
     """What is in an Office file.
 
-    :param title: The title in its properties, often empty.
+    :param title: Its title, often empty.
     :param text: Its text, with a mark at each heading; slides are separated by form feeds, sheets by empty lines.
     """
 
@@ -65,17 +67,21 @@ def read_pptx(data: bytes, outline: Outline) -> OfficeText:
 
     _check_package(data)
     presentation = pptx.Presentation(io.BytesIO(data))
+    title_of_file = presentation.core_properties.title or ""
+    if title_of_file == _NO_TITLE:
+        title_of_file = ""
     slides = []
     for number, slide in enumerate(presentation.slides, start=1):
         title = slide.shapes.title
         words = " ".join(title.text_frame.text.split()) if title is not None else ""
+        title_of_file = title_of_file or words
         heading = f"Slide {number}" + (f": {words}" if words else "")
         blocks = [outline.mark(1, heading) + heading]
         blocks += _slide_blocks(slide.shapes, None if title is None else title.shape_id)
         if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None and notes.text.strip():
             blocks.append(f"Notes: {notes.text.strip()}")
         slides.append("\n\n".join(blocks) if words or len(blocks) > 1 else "")
-    return OfficeText(presentation.core_properties.title or "", "\f".join(slides))
+    return OfficeText(title_of_file, "\f".join(slides))
 
 
 def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
