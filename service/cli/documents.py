@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
@@ -18,7 +20,10 @@ from prefrag.service.cli.web_consent import choose_web_answer
 
 # Everything heavy is imported where it is used, so that help comes at once.
 if TYPE_CHECKING:
-    from prefrag.pipelines.indexing import IndexReport, PrunePlan
+    from prefrag.pipelines.indexing import IndexReport, PrunePlan, Skipped
+
+# Of files of one reason.
+_MOST_NAMED = 5
 
 
 class Store(StrEnum):
@@ -162,8 +167,9 @@ def _print_report(report: IndexReport, index: str) -> None:
     from prefrag.components.text.one_line import one_line
 
     terminal = console(stderr=True)
-    for skipped in report.skipped:
-        terminal.print(f"Skipped {skipped}", style="yellow", markup=False)
+    for skipped, more in _group_by_reason(report.skipped):
+        also = f" And so {more:,} more." if more else ""
+        terminal.print(f"Skipped {skipped}{also}", style="yellow", markup=False)
     if hidden := report.skipped_lines - sum(skipped.line is not None for skipped in report.skipped):
         terminal.print(f"Skipped {hidden:,} more lines", style="yellow")
     typer.echo(
@@ -174,6 +180,27 @@ def _print_report(report: IndexReport, index: str) -> None:
     if others := report.other_kinds:
         kinds = ", ".join(f"{suffix or 'without a suffix'} {count:,}" for suffix, count in others.most_common(5))
         typer.echo(f"{others.total():,} files of other kinds were left out: {one_line(kinds)}.")
+    if gone := report.vanished:
+        names = ", ".join(one_line(path) for path in gone[:_MOST_NAMED]) + (", ..." if len(gone) > _MOST_NAMED else "")
+        typer.echo(
+            f"{len(gone):,} {'files' if len(gone) > 1 else 'file'} below these folders {'are' if len(gone) > 1 else 'is'} "
+            f"gone, and the passages stay: {names}. Delete them with: prefrag index --prune, and the same folders."
+        )
+
+
+def _group_by_reason(skipped: Sequence[Skipped]) -> list[tuple[Skipped, int]]:
+    """Name the first ones of each reason, and count the others, such as a hundred files that need one package."""
+    named = []
+    same = Counter(one.reason for one in skipped if one.line is None)
+    seen: Counter[str] = Counter()
+    for one in skipped:
+        if one.line is None and same[one.reason] > _MOST_NAMED:
+            seen[one.reason] += 1
+            if seen[one.reason] == 1:
+                named.append((one, same[one.reason] - 1))
+        else:
+            named.append((one, 0))
+    return named
 
 
 def _exit_code(report: IndexReport) -> int:

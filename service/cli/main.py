@@ -10,6 +10,7 @@ from prefrag.evaluation.commands import evaluate, report
 from prefrag.service.cli.ask import ask
 from prefrag.service.cli.documents import delete_documents, index_documents, list_documents, prune_documents
 from prefrag.service.cli.errors import EXIT_CODES, report_errors
+from prefrag.service.cli.indexes import drop_index, list_indexes
 from prefrag.service.cli.pipelines import list_pipelines
 from prefrag.service.cli.serve import serve
 from prefrag.training.commands import judge, pairs, questions, reader
@@ -35,6 +36,11 @@ documents = _make_group(
     "List and delete what an index holds.",
     {"list": list_documents, "delete": delete_documents, "prune": prune_documents},
 )
+indexes = _make_group(
+    "indexes",
+    "List the indexes, and drop one.",
+    {"list": list_indexes, "drop": drop_index},
+)
 train = _make_group(
     "train",
     "Train the small learned parts on questions with their gold passages.",
@@ -59,6 +65,7 @@ app = _make_group(
     },
 )
 app.add_typer(documents)
+app.add_typer(indexes)
 app.add_typer(train)
 
 

@@ -177,6 +177,22 @@ class Commit:
         terms = {value: Query.term_query(self._schema, field, exact_term(value), "basic") for value in found}
         return {value for value, term in terms.items() if searcher.search(term, limit=1, count=False).hits}
 
+    def count_values(self, name: str) -> dict[str, int]:
+        """Count the documents of each text that a field of the metadata has.
+
+        :param name: The name of the field.
+        :returns: The number of documents of each text; long texts, of which the index knows only digests, are left out.
+        """
+        prefix = f"{name}{KEY_END}s"
+        terms: Any = self.searcher.terms_with_prefix("meta", prefix, limit=max(1, self.searcher.num_docs))
+        counts = {
+            term.removeprefix(prefix): held
+            if self.whole
+            else self._count(Query.term_query(self._schema, "meta", term, "basic"))
+            for term, held in terms
+        }
+        return {text: count for text, count in counts.items() if count}
+
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
         """Count the documents in whose title or text words occur.
 

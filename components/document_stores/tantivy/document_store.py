@@ -191,6 +191,16 @@ class TantivyDocumentStore:
         return index.commit().by_id(wanted) if index and wanted else []
 
     @report_damage
+    def count_values(self, name: str) -> dict[str, int]:
+        """Count the documents of each text that a field of the metadata has.
+
+        :param name: The name of the field.
+        :returns: The number of documents of each text; long texts, of which the index knows only digests, are left out.
+        """
+        index = self._open()
+        return index.commit().count_values(name) if index else {}
+
+    @report_damage
     def known_titles(self, keys: Iterable[str]) -> set[str]:
         """Find the keys that are titles of documents.
 
