@@ -181,11 +181,9 @@ def _print_report(report: IndexReport, index: str) -> None:
         kinds = ", ".join(f"{suffix or 'without a suffix'} {count:,}" for suffix, count in others.most_common(5))
         typer.echo(f"{others.total():,} files of other kinds were left out: {one_line(kinds)}.")
     if gone := report.vanished:
-        names = ", ".join(one_line(path) for path in gone[:_MOST_NAMED]) + (", ..." if len(gone) > _MOST_NAMED else "")
-        typer.echo(
-            f"{len(gone):,} {'files' if len(gone) > 1 else 'file'} below these folders {'are' if len(gone) > 1 else 'is'} "
-            f"gone, and the passages stay: {names}. Delete them with: prefrag index --prune, and the same folders."
-        )
+        names = ", ".join(map(one_line, gone[:_MOST_NAMED])) + (", ..." if len(gone) > _MOST_NAMED else "")
+        count = "1 file of these folders is" if len(gone) == 1 else f"{len(gone):,} files of these folders are"
+        typer.echo(f"{count} gone: {names}. Their passages stay; delete them with the same command and --prune.")
 
 
 def _group_by_reason(skipped: Sequence[Skipped]) -> list[tuple[Skipped, int]]:
