@@ -7,7 +7,7 @@ import atexit
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
 from concurrent.futures import Future, wait
 from contextlib import aclosing
-from contextvars import ContextVar
+from contextvars import Context, ContextVar, copy_context
 from functools import cache
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar
@@ -24,6 +24,7 @@ from prefrag.components.recording import RECORDING
 from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.request_limits import check_filters, keep_newest_turns
 from prefrag.components.state.state import AnswerType, Event, RunError, State
+from prefrag.components.state.web_switch import CLOSED_BY_REQUEST, web_closed_by
 from prefrag.pipelines.engine_tasks import end_with_tasks
 from prefrag.pipelines.loading import load
 
@@ -40,7 +41,10 @@ arrived: ContextVar[float | None] = ContextVar("arrived", default=None)
 
 
 class RunOptions(TypedDict, total=False):
-    """How a request narrows a run; the parameters of :class:`StateBuilder`'s ``run``."""
+    """How a request narrows a run: the parameters of :class:`StateBuilder`'s ``run``, and ``web``.
+
+    ``web`` closes the web for this run where it is false; nothing else opens it.
+    """
 
     history: list[dict[str, str]] | None
     sources: list[str] | None
@@ -50,6 +54,8 @@ class RunOptions(TypedDict, total=False):
     filters: dict[str, Any] | None
     documents: list[dict[str, str]] | None
     answer_type: AnswerType | None
+    instructions: str | None
+    web: bool | None
 
 
 class RunFailed(PrefragError, RuntimeError):
@@ -103,10 +109,7 @@ async def stream(
     :raises ValueError: When the question or an option cannot be used.
     :raises RunFailed: When the run breaks off.
     """
-    # Haystack copies the inputs, which takes seconds for a large filter or a long history.
-    check_filters(options.get("filters"))
-    options["history"] = keep_newest_turns(options.get("history")) or None
-    inputs = {"question": question, **{name: value for name, value in options.items() if value is not None}}
+    inputs, context = _prepare(question, options)
     # Joiners add nothing to the trace, and every output that is watched is copied.
     watched = {name for name, part in pipeline.walk() if name != "answer" and not isinstance(part, BranchJoiner)}
     # By identity: the sources of a supplement continue one state, and each adds its own event at the same position.
@@ -117,7 +120,7 @@ async def stream(
     began = arrived.get() or asyncio.get_running_loop().time()
     engine = pipeline.run_async_generator({"start": inputs}, include_outputs_from=watched)
     try:
-        async with aclosing(end_with_tasks(engine, until=began + deadline)) as outputs:
+        async with aclosing(end_with_tasks(engine, began + deadline, context)) as outputs:
             async for output in outputs:
                 if result := output.get("answer", {}).get("result"):
                     yield result
@@ -148,6 +151,22 @@ async def stream(
     raise _make_failure(
         "The pipeline ended without an answer: a path through its connections leads nowhere.", state, local
     )
+
+
+async def begin(pipeline: Any, question: str, **options: Any) -> State:
+    """Build the state of a run without running it, so that a question or an option that cannot be used is refused.
+
+    :param pipeline: A loaded pipeline.
+    :param question: The question.
+    :param options: See :class:`RunOptions`.
+    :returns: The state with which the run would begin.
+    :raises ValueError: When the question or an option cannot be used.
+    """
+    inputs, context = _prepare(question, options)
+    building = pipeline.get_component("start").run_async(**inputs)
+    started = await asyncio.get_running_loop().create_task(building, context=context)
+    state: State = started["state"]
+    return state
 
 
 async def ask_async(pipeline: Any, question: str, **options: Any) -> dict[str, Any]:
@@ -244,6 +263,23 @@ def _event_loop() -> asyncio.AbstractEventLoop:
     # What still runs when the program ends is cancelled.
     atexit.register(context.__exit__, None, None, None)
     return loop
+
+
+def _prepare(question: str, options: dict[str, Any]) -> tuple[dict[str, Any], Context]:
+    """Prepare the inputs of a run and the context that it has to itself.
+
+    :param question: The question.
+    :param options: See :class:`RunOptions`.
+    :returns: The inputs of ``start``, and the context.
+    """
+    # Haystack copies the inputs, which takes seconds for a large filter or a long history.
+    check_filters(options.get("filters"))
+    given = {**options, "history": keep_newest_turns(options.get("history")) or None}
+    context = copy_context()
+    # A key that closes the web remains the reason.
+    if given.pop("web", None) is False and not web_closed_by.get():
+        context.run(web_closed_by.set, CLOSED_BY_REQUEST)
+    return {"question": question, **{name: value for name, value in given.items() if value is not None}}, context
 
 
 def _find_states(output: dict[str, Any]) -> list[State]:

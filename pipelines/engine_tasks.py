@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Generator
+from contextvars import Context, copy_context
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -13,7 +14,9 @@ T = TypeVar("T")
 _END_SECONDS = 5.0
 
 
-async def end_with_tasks(outputs: AsyncGenerator[T, None], until: float) -> AsyncGenerator[T, None]:
+async def end_with_tasks(
+    outputs: AsyncGenerator[T, None], until: float, context: Context | None = None
+) -> AsyncGenerator[T, None]:
     """Yield what an engine yields; at its end, or when it is left early, cancel every task that it created.
 
     Haystack gives each component a task of its own and never cancels it: without this, a run that is given up goes on
@@ -21,15 +24,17 @@ async def end_with_tasks(outputs: AsyncGenerator[T, None], until: float) -> Asyn
 
     :param outputs: The engine's generator.
     :param until: The time, on the clock of the event loop, at which the engine is given up.
+    :param context: The context in which it runs; by default a copy of the present one.
     :returns: Its outputs.
     :raises TimeoutError: When the engine has not ended by then.
     """
     tasks: set[asyncio.Task[Any]] = set()
+    context = context or copy_context()
     try:
         while True:
             try:
                 async with asyncio.timeout_at(until):
-                    output = await _RecordTasks(anext(outputs), tasks)
+                    output = await _RecordTasks(anext(outputs), tasks, context)
             except StopAsyncIteration:
                 return
             yield output
@@ -41,18 +46,20 @@ async def end_with_tasks(outputs: AsyncGenerator[T, None], until: float) -> Asyn
 
 
 class _RecordTasks(Awaitable[T]):
-    """Await something, and record the tasks that it creates.
+    """Await something in a context, and record the tasks that it creates, which run in copies of that context.
 
     The factory of tasks belongs to the whole event loop, so it is replaced only while this very code runs, which is
     between two of its own pauses.
 
     :param awaited: What to await.
     :param tasks: Where the tasks are recorded as long as they run.
+    :param context: The context.
     """
 
-    def __init__(self, awaited: Awaitable[T], tasks: set[asyncio.Task[Any]]):
+    def __init__(self, awaited: Awaitable[T], tasks: set[asyncio.Task[Any]], context: Context):
         self._awaited = awaited
         self._tasks = tasks
+        self._context = context
 
     def __await__(self) -> Generator[Any, Any, T]:
         """Await it, step by step as `yield from` does."""
@@ -64,7 +71,7 @@ class _RecordTasks(Awaitable[T]):
             factory = loop.get_task_factory()
             loop.set_task_factory(partial(self._create, factory))
             try:
-                pause = resume(value)
+                pause = self._context.run(resume, value)
             except StopIteration as end:
                 return cast(T, end.value)
             finally:

@@ -11,7 +11,7 @@ from haystack import default_from_dict, default_to_dict
 from prefrag.components.document_stores.web_consent import all_consent
 from prefrag.components.recording import RECORDING
 from prefrag.components.state.state import Action, RunError, Search, State
-from prefrag.components.state.web_switch import WEB_CLOSED, WEB_SWITCH, web_setting
+from prefrag.components.state.web_switch import WEB_SWITCH, explain_closed, web_setting
 
 # Whether a person lets a query leave: called with the source and the query. Set where there is a person at a terminal.
 ask_person: ContextVar[Callable[[str, str], bool] | None] = ContextVar("ask_person", default=None)
@@ -25,8 +25,9 @@ class WebGate:
     """Decide for each query of an external source whether it is sent, and in what form.
 
     A query is sent only if the web is allowed, by ``PREFRAG_WEB`` or by the answer that is kept with every index of the
-    pipeline; if it is short; and if the last search of every source that is not external was sound, so that no broken
-    index sends questions out. ``pipelines.load`` sets the stores whose answers count.
+    pipeline, and not closed for this request; if it is short; and if the last search of every source that is not
+    external was sound, so that no broken index sends questions out. ``pipelines.load`` sets the stores whose answers
+    count.
 
     ```python
     from prefrag.components.sources.web_gate import WebGate
@@ -92,7 +93,7 @@ class WebGate:
         :raises RunError: When the last search of a source that is not external failed; it holds the state.
         """
         if not self.is_open:
-            raise HeldBack(WEB_CLOSED)
+            raise HeldBack(explain_closed())
         if state is not None and (failed := _find_failed(state.searches, state.settings.external)):
             message = (
                 f"The source '{failed.source}' failed: {str(failed.error).rstrip('.')}. So the query was not sent to "

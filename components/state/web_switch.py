@@ -1,12 +1,18 @@
-"""The administrator's setting of the web, ``PREFRAG_WEB``."""
+"""The administrator's setting of the web, ``PREFRAG_WEB``, and what closes the web for a single request."""
 
 from __future__ import annotations
 
 import os
+from contextvars import ContextVar
 from typing import Literal
 
 WEB_SWITCH = "PREFRAG_WEB"
 WEB_CLOSED = f"the web is closed: allow it with `prefrag index --web` or {WEB_SWITCH}=on"
+CLOSED_BY_REQUEST = "this request closes the web"
+CLOSED_BY_KEY = "the key of this request may not use the web"
+
+# Why the web is closed for whatever runs in this context, whatever the setting is; empty where the setting decides.
+web_closed_by: ContextVar[str] = ContextVar("web_closed_by", default="")
 
 _SETTINGS: dict[str, Literal["on", "ask"]] = {"on": "on", "true": "on", "yes": "on", "1": "on", "ask": "ask"}
 
@@ -17,15 +23,28 @@ def web_setting() -> Literal["on", "off", "ask"] | None:
     A value that is not understood closes the web, so that no query is sent out because of a typing error.
 
     :returns: ``on``, ``off``, or ``ask`` for a question before each query; None where nothing is set, so that the
-        answer kept with the index decides.
+        answer kept with the index decides. Always ``off`` where this request closes the web.
     """
+    if web_closed_by.get():
+        return "off"
     value = os.environ.get(WEB_SWITCH, "").strip().lower()
     return _SETTINGS.get(value, "off") if value else None
 
 
 def web_is_off() -> bool:
-    """Check whether the administrator has switched off every external source.
+    """Check whether every external source is switched off, by the administrator or for this request.
 
     :returns: Whether it is.
     """
     return web_setting() == "off"
+
+
+def explain_closed() -> str:
+    """Explain why the web is closed.
+
+    :returns: The reason: this request, the setting, or the answer kept with an index.
+    """
+    if reason := web_closed_by.get():
+        return reason
+    setting = os.environ.get(WEB_SWITCH, "").strip()
+    return f"the web is closed by {WEB_SWITCH}={setting[:20]}" if web_is_off() else WEB_CLOSED

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import os
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,16 +27,23 @@ from hayhooks.settings import settings
 from pydantic import ConfigDict, create_model
 from starlette.middleware import Middleware
 
+from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
+from prefrag.service.server.access import current_access
+from prefrag.service.server.collection_routes import make_routes
+from prefrag.service.server.collections import listed_collections
+from prefrag.service.server.indexing_process import IndexingProcess
 from prefrag.service.server.json_bodies import JsonBodies, refuse_wrong_shape
+from prefrag.service.server.keys import Keyring
 from prefrag.service.server.lifetime import CancelWhenGone, RunLimit
+from prefrag.service.server.open_webui import OpenWebUIRoutes
 from prefrag.service.server.openai_protocol import ErrorForm, StreamEnd
+from prefrag.service.server.page import page_routes
 from prefrag.service.server.readiness import STORES, find_outages
 from prefrag.service.server.security import (
     ApiKeys,
     BodyLimit,
     OpenRoutes,
-    api_keys,
     deploy_is_open,
     is_open,
 )
@@ -58,8 +66,9 @@ def create_app() -> FastAPI:
     :raises ValueError: When a setting in the environment cannot be used.
     :raises Missing: When a pipeline that is to be served does not exist.
     """
-    keys, open_deploy = api_keys(), deploy_is_open()
+    keyring, open_deploy = Keyring(), deploy_is_open()
     files, lenient = choose_pipelines(), leaves_out()
+    listed_collections()
     # Hayhooks itself loads the wrappers in this folder and only logs failures, so it gets an empty folder, for those
     # that are deployed later.
     deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
@@ -69,14 +78,16 @@ def create_app() -> FastAPI:
     keep_modules_apart()
 
     in_flight: set[asyncio.Task[None]] = set()
+    indexing = IndexingProcess()
 
     app = create_hayhooks()
     app.title, app.description = "prefrag", "Answers multi-hop questions, your own documents first."
     # The innermost middleware, so that refusals still carry the CORS headers and the request id.
     app.user_middleware += [
+        Middleware(OpenWebUIRoutes),
         Middleware(ErrorForm),
         Middleware(OpenRoutes, open_deploy=open_deploy),
-        Middleware(ApiKeys, keys=keys),
+        Middleware(ApiKeys, keyring=keyring),
         Middleware(BodyLimit),
         Middleware(CancelWhenGone, in_flight=in_flight),
         Middleware(RunLimit),
@@ -86,17 +97,23 @@ def create_app() -> FastAPI:
     app.add_exception_handler(Refusal, _refuse)
     app.add_exception_handler(RequestValidationError, refuse_wrong_shape)
     _describe_open_routes_only(app)
+    mcp_sessions = _add_mcp(app)
     hayhooks_lifespan = app.router.lifespan_context
 
     left_out: set[str] = set()
     down: set[str] = set()
+
+    def served() -> dict[str, Any]:
+        return _haystack_pipelines({name: registry.get(name) for name in registry.get_names()})
+
+    app.include_router(page_routes(served))
 
     async def find_unreachable() -> dict[str, str]:
         """Find the pipelines whose index or server does not answer, and log when that changes.
 
         :returns: What to do about each, by name.
         """
-        found = await find_outages(_haystack_pipelines({name: registry.get(name) for name in registry.get_names()}))
+        found = await find_outages(served())
         for name in sorted(found.keys() - down):
             log.error("Not ready: {}. {}", name, one_line(found[name].details))
         for name in sorted(down - found.keys()):
@@ -108,7 +125,7 @@ def create_app() -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         try:
-            async with hayhooks_lifespan(app):
+            async with hayhooks_lifespan(app), mcp_sessions:
                 failed = await _deploy(app, files, lenient)
                 if lenient:
                     left_out.update(failed)
@@ -122,11 +139,14 @@ def create_app() -> FastAPI:
             # What the server has cancelled still tells its client.
             if in_flight:
                 await asyncio.wait(in_flight, timeout=_LAST_SECONDS)
+            indexing.stop()
             # The registry is global to the process and would refuse the same names to another application.
             registry.clear()
             deployed_later.cleanup()
 
     app.router.lifespan_context = lifespan
+
+    app.include_router(make_routes(indexing))
 
     @app.get("/ready", tags=["status"], summary="Whether every pipeline has loaded, and its index and servers answer")
     async def ready() -> JSONResponse:
@@ -145,6 +165,16 @@ def create_app() -> FastAPI:
     @app.get("/live", tags=["status"], summary="Whether the process answers")
     async def live() -> dict[str, str]:
         return {"status": "live"}
+
+    @app.get("/access", tags=["status"], summary="What the key of this request allows")
+    async def access() -> dict[str, Any]:
+        allowed = current_access.get()
+        return {
+            "key": allowed.key or None,
+            "web": not web_is_off(),
+            "writes": allowed.writes,
+            "needs_key": keyring.is_required,
+        }
 
     return app
 
@@ -181,6 +211,20 @@ def _configure_log() -> None:
     log.remove()
     # Hayhooks' format leaves out the traceback.
     log.add(sys.stderr, level=level.upper(), format=lambda record: formatter(record) + "{exception}", diagnose=False)
+
+
+def _add_mcp(app: FastAPI) -> AbstractAsyncContextManager[None]:
+    """Offer the pipelines over MCP, too, where its package is installed.
+
+    :param app: The application.
+    :returns: What must be entered as long as the application runs.
+    """
+    if importlib.util.find_spec("mcp") is None:
+        log.info('MCP is not served, because its package is not installed: pip install "prefrag[mcp]"')
+        return nullcontext()
+    from prefrag.service.server import mcp_tools
+
+    return mcp_tools.add_route(app)
 
 
 async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dict[str, str]:

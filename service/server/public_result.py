@@ -49,7 +49,7 @@ class Installation:
         text = _IP_ADDRESS.sub(WITHHELD, _URL.sub(WITHHELD, text))
         if self._names is not None:
             text = self._names.sub(WITHHELD, text)
-        return _PATH.sub(r"\1", text)
+        return hide_folders(text)
 
     def publish(self, result: Mapping[str, Any]) -> dict[str, Any]:
         """Write a result for a client.
@@ -74,6 +74,15 @@ class Installation:
         """
         errors = {key: self.withhold(text) for key in _PARTS_OF_ERRORS if isinstance(text := event.get(key), str)}
         return {**event, **errors}
+
+
+def hide_folders(text: str) -> str:
+    """Leave only the name of each path in a text.
+
+    :param text: The text for the operator.
+    :returns: The text for a client.
+    """
+    return _PATH.sub(r"\1", text)
 
 
 def _name_file(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,45 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hmac
 import ipaddress
 import os
 import re
-from collections.abc import Sequence
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-KEYS_VARIABLE = "PREFRAG_API_KEYS"
+from prefrag.components.state.web_switch import CLOSED_BY_KEY, web_closed_by
+from prefrag.service.server.access import ANYONE, current_access
+from prefrag.service.server.keys import KEYS_VARIABLE, Keyring
+
 OPEN_DEPLOY_VARIABLE = "PREFRAG_OPEN_DEPLOY"
 MAX_BODY_BYTES = 1_000_000
 BODY_SECONDS = 30.0
 
 # Whatever Hayhooks adds in a later version stays closed until it is listed here.
 _OPEN_PATHS = re.compile(
-    r"/(ready|live|status|status/[\w.-]+|[\w.-]+/run|(v1/)?models|(v1/)?chat/completions"
-    r"|docs|docs/oauth2-redirect|redoc|openapi\.json)"
+    r"/(|page/[\w-]+\.\w+|pipelines|ready|live|status|status/[\w.-]+|[\w.-]+/run|(v1/)?models|(v1/)?chat/completions"
+    r"|collections|collections/[\w.-]+(/documents(/[\w-]+)?)?"
+    r"|access|mcp|docs|docs/oauth2-redirect|redoc|openapi\.json)"
 )
+# Its body is read as it arrives, by the route itself, which has limits of its own.
+_UPLOAD_PATH = re.compile(r"/collections/[\w.-]+/documents")
 _DEPLOY_PATHS = re.compile(r"/(deploy_files|deploy-yaml|undeploy/[\w.-]+)")
-# A probe has no key, and these routes reveal only whether the service works.
-_PROBES = ("/ready", "/live")
-
-
-def api_keys() -> tuple[str, ...]:
-    """Read the keys of ``PREFRAG_API_KEYS``.
-
-    :returns: The keys; none when the variable is unset or empty.
-    :raises ValueError: When it is set but holds no key, which must not open the service.
-    """
-    value = os.environ.get(KEYS_VARIABLE, "")
-    keys = tuple(key.strip() for key in value.split(",") if key.strip())
-    if value and not keys:
-        raise ValueError(f"{KEYS_VARIABLE} is set but holds no key: give keys separated by commas, or unset it.")
-    if any(not key.isascii() or not key.isprintable() for key in keys):
-        raise ValueError(f"{KEYS_VARIABLE}: a key may hold only printable ASCII characters.")
-    return keys
+# A probe has no key, nor has a browser that opens the page. They reveal whether the service works, and no data.
+_PUBLIC_PATHS = re.compile(r"/(|page/[\w-]+\.\w+|ready|live)")
 
 
 def deploy_is_open() -> bool:
@@ -97,35 +86,46 @@ class OpenRoutes:
 
 
 class ApiKeys:
-    """Require a key, as a bearer token; without configured keys, serve this machine alone.
+    """Require a key, as a bearer token; without any key, serve this machine alone.
+
+    What the key allows is :data:`current_access` of the request.
 
     :param app: The application behind.
-    :param keys: The keys, see :func:`api_keys`.
+    :param keyring: The keys.
     """
 
-    def __init__(self, app: ASGIApp, keys: Sequence[str]):
+    def __init__(self, app: ASGIApp, keyring: Keyring):
         self.app = app
-        self.keys = [key.encode() for key in keys]
+        self.keyring = keyring
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 401 or 403."""
-        if scope["type"] == "lifespan" or path_of(scope) in _PROBES:
+        if scope["type"] == "lifespan" or _PUBLIC_PATHS.fullmatch(path_of(scope)):
             await self.app(scope, receive, send)
-        elif not self.keys and not _stays_on_this_machine(scope):
-            message = f"Without {KEYS_VARIABLE} this service answers only on and under the names of its own machine."
-            await refuse(scope, receive, send, 403, message)
-        elif self.keys and not self._has_key(scope):
+            return
+        access = self.keyring.find(_read_token(scope))
+        if access is None and self.keyring.is_required:
             message = "Send a valid API key in the header: Authorization: Bearer KEY"
             await refuse(scope, receive, send, 401, message, {"WWW-Authenticate": "Bearer"})
+        elif access is None and not _stays_on_this_machine(scope):
+            message = (
+                f"Without keys (`prefrag keys add NAME`, {KEYS_VARIABLE}) this service answers only on and under the "
+                "names of its own machine."
+            )
+            await refuse(scope, receive, send, 403, message)
+        elif access is not None and not access.deploys and _DEPLOY_PATHS.fullmatch(path_of(scope)):
+            await refuse(scope, receive, send, 403, f"Only the keys of {KEYS_VARIABLE} may deploy pipelines.")
         else:
+            access = access or ANYONE
+            current_access.set(access)
+            # At the gate itself, so that it holds for whatever is served.
+            web_closed_by.set("" if access.web else CLOSED_BY_KEY)
             await self.app(scope, receive, send)
 
-    def _has_key(self, scope: Scope) -> bool:
-        scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
-        given = token.strip().encode()
-        # Compare every key, so that the time does not reveal a partial match.
-        fits = [hmac.compare_digest(given, key) for key in self.keys]
-        return scheme.lower() == "bearer" and any(fits)
+
+def _read_token(scope: Scope) -> str:
+    scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 class BodyLimit:
@@ -143,7 +143,7 @@ class BodyLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 413 or 408."""
-        if scope["type"] != "http":
+        if scope["type"] != "http" or _is_upload(scope):
             await self.app(scope, receive, send)
             return
         too_large = f"The request is larger than {self.limit:,} bytes."
@@ -172,6 +172,12 @@ class BodyLimit:
             return whole.pop() if whole else await receive()
 
         await self.app(scope, receive_whole, send)
+
+
+def _is_upload(scope: Scope) -> bool:
+    kind = Headers(scope=scope).get("content-type", "").lower()
+    is_form = kind.startswith("multipart/form-data")
+    return is_form and scope["method"] == "POST" and bool(_UPLOAD_PATH.fullmatch(path_of(scope)))
 
 
 def path_of(scope: Scope) -> str:

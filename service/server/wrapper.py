@@ -11,13 +11,14 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from fastapi import HTTPException
 from fastapi_openai_compat import ChatCompletion, Choice, Message
+from hayhooks.server.pipelines.sse import SSEStream
 from hayhooks.server.utils.base_pipeline_wrapper import BasePipelineWrapper
 from haystack.dataclasses import ChatMessage
-from pydantic import BaseModel, ConfigDict, StrictInt, ValidationError
+from pydantic import BaseModel, ConfigDict, StrictBool, StrictInt, ValidationError
 
 from prefrag import pipelines
 from prefrag.components.agent.reasoner import Reasoner
@@ -31,10 +32,12 @@ from prefrag.components.text.addresses import without_userinfo
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.asking import find_busy_server, limit_deadline
 from prefrag.pipelines.sent_to_models import write_sent_to_models
-from prefrag.pipelines.trace_text import one_line
-from prefrag.service.server.chat_text import disarm, write_content, write_step
+from prefrag.pipelines.trace_text import one_line, trace_text
+from prefrag.service.server.chat_text import TextChat, write_content
+from prefrag.service.server.collection_pipelines import CollectionPipelines
 from prefrag.service.server.conversation import read_text, split_conversation
 from prefrag.service.server.front_end_prompts import Attachment, find_task
+from prefrag.service.server.open_webui import EventChat, shows_events
 from prefrag.service.server.public_result import Installation
 
 logger = logging.getLogger(__name__)
@@ -64,7 +67,9 @@ class ChatOptions(BaseModel):
     top_k: StrictInt | None = None
     max_steps: StrictInt | None = None
     filters: dict[str, Any] | None = None
+    web: StrictBool | None = None
     deadline: float | None = None
+    index: str | None = None
 
 
 class Refusal(HTTPException):
@@ -91,6 +96,7 @@ class ServedPipeline(BasePipelineWrapper):
     name: str
     """The name of a pipeline, or the path of a YAML file."""
     _known: Installation | None = None
+    _over: CollectionPipelines | None = None
 
     def setup(self) -> None:
         """Load the pipeline and warm it up, so that the first request does not wait."""
@@ -127,7 +133,10 @@ class ServedPipeline(BasePipelineWrapper):
         max_steps: StrictInt | None = None,
         filters: dict[str, Any] | None = None,
         documents: list[AttachedDocument] | None = None,
+        web: StrictBool | None = None,
         deadline: float | None = None,
+        index: str | None = None,
+        stream: bool = False,
     ) -> dict[str, Any]:
         """Answer a question from documents, the preferred source first.
 
@@ -139,7 +148,10 @@ class ServedPipeline(BasePipelineWrapper):
         :param max_steps: Steps, at most those of the pipeline.
         :param filters: Haystack metadata filter on the documents of the sources that can filter.
         :param documents: Texts that belong to the question; the model is shown them, and no query is made of them.
+        :param web: False closes the web for this question; true never opens it.
         :param deadline: Seconds that the run may take, at most those that the server allows.
+        :param index: The collection to search; by default the one that is served.
+        :param stream: Whether each step is sent as it happens, as an event of a ``text/event-stream``.
         :returns: The answer, or what was found without one; its label, the documents used, every step, counts, usage,
             errors and the trace.
         :raises Refusal: With 422 when the question or an option cannot be used, with 502 when the run breaks off or no
@@ -153,15 +165,37 @@ class ServedPipeline(BasePipelineWrapper):
             "max_steps": max_steps,
             "filters": filters,
             "documents": _dump(documents),
+            "web": web,
         }
         with self.refuse_errors():
             seconds = limit_deadline(deadline)
-            result = await pipelines.ask_async(self.pipeline, question, deadline=seconds, **options)
-            if failed := pipelines.search_failures(result):
-                reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
-                message = f"No source could be searched, so the answer rests on no document. {reasons}"
-                raise RunFailed(message, result)
-            return self._publish(result)
+            pipeline = await self._collections.find(index)
+            if stream:
+                # A bad request is refused before a stream begins, because a stream has sent its status code by then.
+                await pipelines.begin(pipeline, question, **options)
+                # Hayhooks recognises a stream by its class, and describes the result by the annotation.
+                stream_run = self._stream_run(pipeline, question, {**options, "deadline": seconds})
+                return cast(dict[str, Any], SSEStream(stream_run))
+            result = await pipelines.ask_async(pipeline, question, deadline=seconds, **options)
+            return self._publish(_check_searched(result))
+
+    async def _stream_run(
+        self, pipeline: Any, question: str, options: Mapping[str, Any]
+    ) -> AsyncGenerator[dict[str, Any] | str, None]:
+        try:
+            with self.refuse_errors():
+                # Closed at once when the client leaves, so that its run does not go on until it is collected.
+                async with aclosing(pipelines.stream(pipeline, question, **options)) as outputs:
+                    async for output in outputs:
+                        if isinstance(output, Event):
+                            event = replace(output, data=self._installation.publish_event(output.data))
+                            step = {"kind": event.kind, "step": event.step, "text": trace_text(event)}
+                            yield {"event": {**step, "data": dict(event.data)}}
+                        else:
+                            yield {"result": self._publish(_check_searched(output))}
+        except Refusal as error:
+            yield {"error": {"message": error.detail, "status": error.status_code}, "result": error.result}
+        yield "[DONE]"
 
     async def run_chat_completion_async(
         self, model: str, messages: list[dict[str, Any]], body: dict[str, Any]
@@ -169,7 +203,8 @@ class ServedPipeline(BasePipelineWrapper):
         """Answer the last message of a conversation.
 
         :param model: The name that the client requested.
-        :param messages: The conversation: its last user message is the question; system messages are not used.
+        :param messages: The conversation: its last user message is the question, its system messages are instructions
+            for the answer.
         :param body: The whole request, with the options of :meth:`run_api_async` at its top level or under ``prefrag``.
         :returns: The answer with its sources, the result in the extra field ``prefrag``; or, when the request is for a
             stream, each step as reasoning and then the answer.
@@ -181,43 +216,55 @@ class ServedPipeline(BasePipelineWrapper):
             if task is not None:
                 seconds = limit_deadline(_read_options(body).get("deadline"))
                 return self._complete(model, body, include_usage, *await self._do_task(messages, task, seconds))
-            question, history, attached = split_conversation(messages)
-            options = {"history": history, **_read_options(body)}
+            question, history, attached, instructions = split_conversation(messages)
+            options = {"history": history, "instructions": instructions or None, **_read_options(body)}
             deadline = limit_deadline(options.pop("deadline", None))
+            pipeline = await self._collections.find(options.pop("index", None))
             if attached:
                 options["documents"] = [{"title": each.title, "content": each.content} for each in attached]
             # A bad request is refused before a stream begins, because a stream has sent its status code by then.
-            started = await self.pipeline.get_component("start").run_async(question=question, **options)
-            marks = _front_end_marks(started["state"], attached) if attached else {}
+            state = await pipelines.begin(pipeline, question, **options)
+            marks = _front_end_marks(state, attached) if attached else {}
             options["deadline"] = deadline
             if body.get("stream"):
-                return self._stream(model, question, options, include_usage, marks)
-            result = self._publish(await pipelines.ask_async(self.pipeline, question, **options))
+                listed = max((int(file.mark) for file in attached if file.mark.isdecimal()), default=0)
+                with_events = shows_events.get()
+                chat = EventChat(marks, listed, self._cites) if with_events else TextChat(marks, self._cites)
+                return self._stream(pipeline, model, question, options, include_usage, chat)
+            result = self._publish(await pipelines.ask_async(pipeline, question, **options))
         return self._complete(model, body, include_usage, write_content(result, self._cites, marks), result)
 
     async def _stream(
-        self, model: str, question: str, options: Mapping[str, Any], include_usage: bool, marks: Mapping[str, str]
+        self,
+        pipeline: Any,
+        model: str,
+        question: str,
+        options: Mapping[str, Any],
+        include_usage: bool,
+        chat: TextChat | EventChat,
     ) -> AsyncGenerator[ChatCompletion, None]:
         installation = self._installation
         chunk = _Chunks(model)
         try:
             # Closed at once when the client leaves, so that its run does not go on until it is collected as garbage.
-            async with aclosing(pipelines.stream(self.pipeline, question, **options)) as outputs:
+            async with aclosing(pipelines.stream(pipeline, question, **options)) as outputs:
                 async for output in outputs:
                     if isinstance(output, Event):
                         event = replace(output, data=installation.publish_event(output.data))
-                        yield chunk.write(reasoning_content=f"{write_step(event, marks)}\n")
+                        for fields in chat.write_step(event):
+                            yield chunk.write(**fields)
                     else:
                         result = self._publish(output)
-                        for line in write_sent_to_models(result, with_host=False):
-                            yield chunk.write(reasoning_content=f"{line}\n")
-            content, reason = write_content(result, self._cites, marks), "stop"
+            ending, reason = chat.write_end(result), "stop"
         except RunFailed as error:
             _log_failure(error)
             result = installation.publish(error.result)
             # "error" is not in the protocol, but "stop" would present the message as an answer.
-            content, reason = disarm(f"The run broke off. {installation.withhold(str(error))}"), "error"
-        yield chunk.write(content=content, finish_reason=reason, prefrag=result)
+            ending, reason = chat.write_failure(installation.withhold(str(error)), result), "error"
+        *fields_before, last = ending
+        for fields in fields_before:
+            yield chunk.write(**fields)
+        yield chunk.write(finish_reason=reason, **last)
         if include_usage:
             yield chunk.end(_count_usage(result))
 
@@ -279,6 +326,12 @@ class ServedPipeline(BasePipelineWrapper):
         return self._known
 
     @property
+    def _collections(self) -> CollectionPipelines:
+        if self._over is None or self._over.pipeline is not self.pipeline:
+            self._over = CollectionPipelines(self.name, self.pipeline)
+        return self._over
+
+    @property
     def _cites(self) -> bool:
         return any(isinstance(part, Reasoner) and part.asks_to_cite for _, part in self.pipeline.walk())
 
@@ -294,12 +347,11 @@ class _Chunks:
     def __init__(self, model: str):
         self._empty = _make_completion(model, "chat.completion.chunk", [])
 
-    def write(
-        self, finish_reason: str | None = None, prefrag: dict[str, Any] | None = None, **delta: Any
-    ) -> ChatCompletion:
+    def write(self, finish_reason: str | None = None, **fields: Any) -> ChatCompletion:
+        # What is no part of a message stands beside the choices, where clients of the plain protocol do not look.
+        delta = {name: fields.pop(name) for name in Message.model_fields.keys() & fields.keys()}
         choice = Choice(index=0, delta=Message(role="assistant", **delta), finish_reason=finish_reason)
-        extra = {} if prefrag is None else {"prefrag": prefrag}
-        return self._empty.model_copy(update={"choices": [choice], **extra})
+        return self._empty.model_copy(update={"choices": [choice], **fields})
 
     def end(self, usage: dict[str, int]) -> ChatCompletion:
         return self._empty.model_copy(update={"usage": usage})
@@ -318,6 +370,15 @@ def _read_options(body: Mapping[str, Any]) -> dict[str, Any]:
     return options.model_dump(exclude_none=True)
 
 
+def _check_searched(result: dict[str, Any]) -> dict[str, Any]:
+    """Refuse a result for which no source could be searched."""
+    if failed := pipelines.search_failures(result):
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
+        message = f"No source could be searched, so the answer rests on no document. {reasons}"
+        raise RunFailed(message, result)
+    return result
+
+
 def _includes_usage(body: Mapping[str, Any]) -> bool:
     options = body.get("stream_options") or {}
     if not isinstance(options, Mapping):
@@ -328,8 +389,9 @@ def _includes_usage(body: Mapping[str, Any]) -> bool:
 def _front_end_marks(state: State, attached: Sequence[Attachment]) -> dict[str, str]:
     """Map the marks of attached passages to the numbers by which the front end knows their files."""
     marks = citation_marks(state)
-    files = [(marks[identity(passage)], attached[passage.meta["attachment"] - 1]) for passage in state.attached]
-    return {mark: file.mark if file.mark.isdecimal() else mark for mark, file in files}
+    files = {marks[identity(passage)]: attached[passage.meta["attachment"] - 1].mark for passage in state.attached}
+    numbered = any(number.isdecimal() for number in files.values())
+    return {mark: number if number.isdecimal() else mark for mark, number in files.items()} if numbered else {}
 
 
 def _dump(values: Sequence[Any] | None) -> list[dict[str, Any]] | None:

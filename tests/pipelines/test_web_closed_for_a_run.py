@@ -1,0 +1,145 @@
+"""A request, or the key that it came with, closes the web: no method offers it to its model or searches it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from prefrag import pipelines
+from prefrag.components.sources.web_gate import HeldBack, WebGate
+from prefrag.components.state.state import Event
+from prefrag.components.state.web_switch import CLOSED_BY_KEY, web_closed_by, web_setting
+from prefrag.pipelines.trace_text import trace_text
+from tests.fakes import CALLS
+from tests.pipelines.scripted import answer, scripted, search, verdict
+from tests.pipelines.test_mspr_loop import final, local, mspr, web
+
+QUESTION = "In which year did the yard that built alpha win the delta prize?"
+NOTHING_GOOD = json.dumps({"1": 0, "2": 0})
+
+# Each searches the web where nothing closes it.
+METHODS: dict[str, Callable[[], Any]] = {
+    "prefrag": lambda: scripted(search("delta"), answer("x", "INCORRECT"), answer(), verdicts=(verdict(False),)),
+    "prefrag_three_sources": lambda: scripted(
+        answer("x", "INCORRECT"), answer(), pipeline="prefrag_three_sources", documents={"local": {}, "archive": {}}
+    ),
+    "mspr": lambda: mspr(local("alpha"), web("delta"), final(), verdicts=(verdict(False),)),
+    "react_mix": lambda: scripted(search("alpha"), answer(), pipeline="react_mix"),
+    "vanilla_mix": lambda: scripted("1974", pipeline="vanilla_mix"),
+    "crag": lambda: scripted(NOTHING_GOOD, NOTHING_GOOD, '{"query": "delta"}', "1974", pipeline="crag"),
+}
+
+
+def reason(result: dict[str, Any]) -> str:
+    (event,) = [event for event in result["trace"] if event["kind"] == "closed"]
+    return trace_text(Event("closed", 0, event))
+
+
+@pytest.mark.parametrize("method", METHODS)
+class TestEveryMethod:
+    async def test_searches_the_web_where_nothing_closes_it(self, method: str):
+        result = await pipelines.ask_async(METHODS[method](), QUESTION, web=True)
+
+        assert result["queries_sent_out"]
+
+    async def test_stays_at_home_where_the_request_says_so(self, method: str):
+        result = await pipelines.ask_async(METHODS[method](), QUESTION, web=False)
+
+        assert "web" not in CALLS
+        assert result["queries_sent_out"] == result["queries_held_back"] == []
+        assert reason(result) == "Not searched: web (this request closes the web)"
+
+    @pytest.mark.parametrize("wanted", [None, True, False])
+    async def test_stays_at_home_where_the_key_may_not_whatever_the_request_says(
+        self, method: str, wanted: bool | None
+    ):
+        token = web_closed_by.set(CLOSED_BY_KEY)
+        try:
+            result = await pipelines.ask_async(METHODS[method](), QUESTION, web=wanted)
+        finally:
+            web_closed_by.reset(token)
+
+        assert "web" not in CALLS
+        assert reason(result) == "Not searched: web (the key of this request may not use the web)"
+
+
+async def test_the_closed_web_is_not_offered_to_the_model():
+    await pipelines.ask_async(METHODS["mspr"](), QUESTION, web=False)
+
+    assert "Search_Web" not in CALLS["model"][0]["prompt"]
+
+
+async def test_true_never_opens_what_is_closed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_WEB", "off")
+
+    result = await pipelines.ask_async(METHODS["prefrag"](), QUESTION, web=True)
+
+    assert "web" not in CALLS
+    assert "closed by PREFRAG_WEB=off" in reason(result)
+
+
+async def test_the_web_alone_is_refused_before_the_run():
+    with pytest.raises(ValueError, match="No source is left to search: this request closes the web"):
+        await pipelines.begin(METHODS["prefrag"](), QUESTION, web=False, sources=["web"])
+
+
+async def test_the_stand_in_of_the_web_is_closed_too():
+    pipeline = METHODS["prefrag"]()
+    for name in ("web", "web_again"):
+        pipeline.get_component(name).retriever.stays_local = True
+
+    await pipelines.ask_async(pipeline, QUESTION, web=False)
+
+    assert "web" not in CALLS
+
+
+async def test_one_run_closes_nothing_for_another_that_goes_on_beside_it():
+    closed = pipelines.stream(METHODS["prefrag"](), QUESTION, web=False)
+    opened = pipelines.stream(METHODS["vanilla_mix"](), QUESTION)
+    results: list[dict[str, Any]] = []
+    running = [closed, opened]
+    while running:
+        for each in list(running):
+            output = await anext(each, None)
+            if output is None:
+                running.remove(each)
+            elif isinstance(output, dict):
+                results.append(output)
+
+    assert sorted(len(result["queries_sent_out"]) for result in results) == [0, 1]
+    assert web_setting() == "on"
+
+
+def test_a_call_from_another_thread_of_the_caller_keeps_it_closed():
+    token = web_closed_by.set(CLOSED_BY_KEY)
+    try:
+        result = pipelines.ask(QUESTION, METHODS["vanilla_mix"]())
+    finally:
+        web_closed_by.reset(token)
+
+    assert result["queries_sent_out"] == []
+    assert "web" not in CALLS
+
+
+class TestTheGate:
+    """What no state of a run reaches, such as a source that a pipeline gives a bare query, the gate itself stops."""
+
+    def test_holds_back_every_query(self):
+        token = web_closed_by.set(CLOSED_BY_KEY)
+        try:
+            with pytest.raises(HeldBack, match=CLOSED_BY_KEY):
+                WebGate().check("web", "delta", None)
+        finally:
+            web_closed_by.reset(token)
+
+    def test_searches_no_bare_query(self):
+        web = METHODS["prefrag"]().get_component("web")
+        token = web_closed_by.set(CLOSED_BY_KEY)
+        try:
+            assert web.run(query="delta")["documents"] == []
+        finally:
+            web_closed_by.reset(token)
+        assert "web" not in CALLS
