@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,6 +15,7 @@ from prefrag.components.document_stores.tantivy.index import index_exists, open_
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
 from prefrag.components.errors import Missing
 from prefrag.pipelines.indexing.stores import connect_elasticsearch, is_own_mapping, open_passages
+from prefrag.pipelines.indexing.uploads import change_collection, remove_index
 from prefrag.pipelines.indexing.web_answer import read_web_answer
 
 # A writer that is about to end is waited for.
@@ -76,7 +75,7 @@ def summarise_index(name: str, store: str = "tantivy") -> IndexSummary:
 
 
 def drop_index(name: str, store: str = "tantivy") -> None:
-    """Delete an index with its passages and vectors; the files that were indexed stay.
+    """Delete an index with its passages, its vectors and what was uploaded to it; other files that it holds stay.
 
     :param name: Its name.
     :param store: As for `list_indexes`.
@@ -94,11 +93,9 @@ def drop_index(name: str, store: str = "tantivy") -> None:
         raise Missing(f"There is no index '{name}'. See those that there are with: prefrag indexes list")
     try:
         with ExitStack() as held:
+            held.enter_context(change_collection(name))
             _stop_writers(path, held)
-            rubbish = Path(tempfile.mkdtemp(prefix=f".{name}-", dir=path.parent))
-            # At once, so that a question finds all of it or nothing.
-            path.rename(rubbish / name)
-        shutil.rmtree(rubbish)
+            remove_index(name)
     except OSError as error:
         raise DocumentStoreError(
             f"The index {path} cannot be deleted ({error.strerror}): stop what uses it and try again."

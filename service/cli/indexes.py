@@ -50,7 +50,7 @@ def drop_index(
     store: StoreOption = Store.tantivy,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask; needed where there is no terminal.")] = False,
 ) -> None:
-    """Delete an index with its passages and vectors; the files that were indexed stay."""
+    """Delete an index with its passages, its vectors and what was uploaded to it; other files that it holds stay."""
     from prefrag.pipelines.indexing import index_list
 
     summary = index_list.summarise_index(name, store.value)
@@ -62,4 +62,4 @@ def drop_index(
             typer.echo("Nothing was deleted.")
             return
     index_list.drop_index(name, store.value)
-    typer.echo(f"The index '{name}' with {passages} is deleted. The files that were indexed stay.")
+    typer.echo(f"The index '{name}' with {passages} is deleted, with what was uploaded to it. Other files stay.")

@@ -11,6 +11,7 @@ from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.errors import Missing
 from prefrag.pipelines.indexing import index
 from prefrag.pipelines.indexing.index_list import drop_index, list_indexes, summarise_index
+from prefrag.pipelines.indexing.uploads import uploads_folder
 from prefrag.pipelines.indexing.web_answer import keep_web_answer
 from tests.pipelines.indexing.samples import Make, line
 
@@ -74,6 +75,18 @@ def test_a_dropped_index_is_gone_and_the_files_stay(make: Make) -> None:
     assert [entry.name for entry in list_indexes()] == ["books"]
     assert list(index_path("books").parent.iterdir()) == [index_path("books")]
     assert path.exists()
+
+
+def test_what_was_uploaded_goes_with_the_index(make: Make) -> None:
+    uploaded = uploads_folder("papers") / "a.txt"
+    uploaded.parent.mkdir(parents=True)
+    uploaded.write_text("Text.")
+    index([uploaded, make("b.txt")], index="papers")
+
+    drop_index("papers")
+
+    assert not uploaded.parent.exists()
+    assert make("b.txt").exists()
 
 
 def test_an_index_that_is_being_written_is_not_dropped(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

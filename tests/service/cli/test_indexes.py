@@ -67,7 +67,7 @@ class TestDrop:
         assert refused.exit_code == 2
         assert "--yes" in refused.stderr
         assert done.exit_code == 0
-        assert "The index 'default' with 3 passages is deleted." in done.stdout
+        assert "The index 'default' with 3 passages is deleted, " in done.stdout
         assert not index_path("default").exists()
         assert corpus.exists()
 
