@@ -191,16 +191,6 @@ class TantivyDocumentStore:
         return index.commit().by_id(wanted) if index and wanted else []
 
     @report_damage
-    def count_values(self, name: str) -> dict[str, int]:
-        """Count the documents of each text that a field of the metadata has.
-
-        :param name: The name of the field.
-        :returns: The number of documents of each text; long texts, of which the index knows only digests, are left out.
-        """
-        index = self._open()
-        return index.commit().count_values(name) if index else {}
-
-    @report_damage
     def known_titles(self, keys: Iterable[str]) -> set[str]:
         """Find the keys that are titles of documents.
 
@@ -230,6 +220,16 @@ class TantivyDocumentStore:
             check_filters(filters)
         index = self._open()
         return index.documents_by_title(titles, per_title, filters) if index else {}
+
+    @report_damage
+    def count_values(self, name: str) -> dict[str, int]:
+        """Count the documents by their texts of one name in the metadata, without reading them.
+
+        :param name: The name.
+        :returns: The number of documents of each text; a text over 200 characters is left out.
+        """
+        index = self._open()
+        return index.commit().count_values(name) if index else {}
 
     @report_damage
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
