@@ -19,6 +19,10 @@ _MOST_XML_BYTES = 100_000_000
 _MOST_BYTES = 500_000_000
 _MOST_PARTS = 20_000
 _OLE_SIGNATURE = b"\xd0\xcf\x11\xe0"
+_TOO_MUCH = "it unpacks to more than is read: split it"
+_SIGNATURE_BYTES = 100
+# White space, byte order marks, and the zeros of wider encodings.
+_BEFORE_XML = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
 _XML_BEGINNING = 1_000_000
 # A sheet whose last cell is in the last of 16,384 columns is mostly empty.
 _MOST_COLUMNS = 500
@@ -121,17 +125,19 @@ def _check_package(data: bytes) -> None:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as package:
             parts = package.infolist()
-            xml = [part for part in parts if part.filename.lower().endswith((".xml", ".rels", ".vml"))]
             # No part gives more bytes than the archive says that it has.
-            if (
-                len(parts) > _MOST_PARTS
-                or sum(part.file_size for part in parts) > _MOST_BYTES
-                or sum(part.file_size for part in xml) > _MOST_XML_BYTES
-            ):
-                raise CannotRead("it unpacks to more than is read: split it")
-            for part in xml:
+            if len(parts) > _MOST_PARTS or sum(part.file_size for part in parts) > _MOST_BYTES:
+                raise CannotRead(_TOO_MUCH)
+            xml_bytes = 0
+            for part in parts:
                 with package.open(part) as stream:
-                    _check_xml(stream.read(_XML_BEGINNING), part.filename)
+                    beginning = stream.read(_SIGNATURE_BYTES)
+                    # Not by its name: the archive itself says which of its parts are read as what.
+                    if part.filename.endswith((".xml", ".rels")) or beginning.strip(_BEFORE_XML).startswith(b"<"):
+                        xml_bytes += part.file_size
+                        if xml_bytes > _MOST_XML_BYTES:
+                            raise CannotRead(_TOO_MUCH)
+                        _check_xml(beginning + stream.read(_XML_BEGINNING), part.filename)
     except CannotRead:
         raise
     except Exception as error:
@@ -157,7 +163,7 @@ def _check_xml(beginning: bytes, name: str) -> None:
             return
         if begun:
             return
-    if len(beginning) == _XML_BEGINNING:
+    if len(beginning) > _XML_BEGINNING:
         raise CannotRead(f"its part {name} begins with a megabyte without an element")
 
 

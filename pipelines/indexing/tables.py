@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -24,14 +25,16 @@ def read_csv(text: str) -> list[str]:
     :param text: The text.
     :returns: Its rows as `write_rows` writes them; its lines where it cannot be read so.
     """
-    lines = text.splitlines(keepends=True)
+    # Lines end as in files, not at the other separators that Unicode has.
+    lines = io.StringIO(text, newline=None)
     first = re.sub(r'"[^"]*"', "", next(filter(str.strip, lines), ""))
+    lines.seek(0)
     separator = max(_SEPARATORS, key=first.count)
     try:
         return list(write_rows(csv.reader(lines, delimiter=separator)))
     except csv.Error:
         # Such as a quotation mark that is never closed, which makes one value of the rest of the file.
-        return [line for line in map(str.strip, lines) if line]
+        return [line for line in map(_one_line, text.splitlines()) if line]
 
 
 def write_rows(rows: Iterable[Sequence[str]]) -> Iterator[str]:

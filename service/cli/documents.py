@@ -44,7 +44,9 @@ StoreOption = Annotated[
 def index_documents(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(help="JSONL corpora, text, Markdown, HTML and PDF files, and folders of them."),
+        typer.Argument(
+            help="JSONL corpora, files (texts, Markdown, RST, HTML, PDF, DOCX, PPTX, XLSX, CSV, JSON), or folders."
+        ),
     ] = None,
     store: StoreOption = Store.tantivy,
     index: Annotated[
@@ -68,7 +70,7 @@ def index_documents(
         typer.Option("--web/--no-web", help="Whether questions may go to the web when the documents do not suffice."),
     ] = None,
 ) -> None:
-    """Index documents; a second call only adds what is new or changed."""
+    """Index documents; a second call only adds what is new or changed, and names files that are gone."""
     from prefrag.pipelines import indexing
     from prefrag.pipelines.indexing.progress_bar import indexing_bar
     from prefrag.pipelines.indexing.web_answer import keep_web_answer

@@ -177,6 +177,12 @@ class TestHostile:
         with pytest.raises(CannotRead, match="document type"):
             converter.passages(Path(path), with_part(data, part, xml.encode(encoding)))
 
+    def test_entities_are_refused_whatever_the_part_is_called(self, converter: FileConverter) -> None:
+        data = make_docx(lambda document: document.add_paragraph("Text."))
+
+        with pytest.raises(CannotRead, match="document type"):
+            converter.passages(Path("/a.docx"), with_part(data, "word/picture.png", b" <!DOCTYPE a []><a/>"))
+
     def test_what_unpacks_to_gigabytes_is_not_unpacked(self, converter: FileConverter) -> None:
         data = with_part(make_docx(lambda document: None), "word/document.xml", b" " * 150_000_000)
         before = time.process_time()
