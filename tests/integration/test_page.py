@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -112,6 +115,7 @@ class TestDemo:
 
         asked = json.loads(sent.value.post_data)
         assert asked["sources"] == ["local"]
+        assert asked["web"] is False
         page.locator(".steps summary").click()
         assert "Search the web" not in page.locator(".steps").inner_text()
 
@@ -174,6 +178,108 @@ class TestDemo:
         assert page.locator("#conversations li").count() == 0
         assert page.evaluate("localStorage.getItem('prefrag.conversations')") is None
         assert "this browser only" in page.locator("#sidebar").inner_text()
+
+
+@pytest.fixture(scope="module")
+def own_documents(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[httpx.Client, str]]:
+    """A server on documents of one's own, and a key that may write."""
+    folder = tmp_path_factory.mktemp("own")
+    (folder / "notes.md").write_text(
+        "# The crane\n\nAda Quill keeps the crane. It stands in Ostermoor.\n", encoding="utf-8"
+    )
+    settings = {"PREFRAG_DATA_DIR": str(folder / "data"), "PREFRAG_WEB": "off", "PREFRAG_COLLECTIONS": "all"}
+
+    def prefrag(*arguments: str) -> str:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFRAG_")}
+        command = [sys.executable, "-m", "prefrag.service.cli.main", *arguments]
+        environment = {**kept, **settings, "PYTHONPATH": str(CHECKOUT)}
+        return subprocess.run(command, env=environment, cwd=CHECKOUT, check=True, capture_output=True, text=True).stdout
+
+    prefrag("index", str(folder / "notes.md"))
+    key = prefrag("keys", "add", "ada", "--write").split()[0]
+    with server_process("-m", "prefrag.service.cli.main", "serve", folder=folder, **settings) as client:
+        yield client, key
+
+
+class TestDocuments:
+    @pytest.fixture
+    def page(self, browser: Any, own_documents: tuple[httpx.Client, str]) -> Iterator[Any]:
+        server, key = own_documents
+        context = browser.new_context()
+        page = context.new_page()
+        page.add_init_script(f"sessionStorage.setItem('prefrag.key', '{key}')")
+        page.goto(str(server.base_url))
+        page.wait_for_selector("[data-source]")
+        yield page
+        context.close()
+
+    def test_a_file_is_uploaded_answers_a_question_and_is_deleted(self, page: Any):
+        page.get_by_role("button", name="Documents", exact=True).click()
+        page.get_by_text("notes.md").wait_for()
+        file = {"name": "board.md", "mimeType": "text/markdown", "buffer": b"The harbour board meets in Pellhaven."}
+        page.set_input_files("#files", [file])
+        page.locator(".done").wait_for()
+        assert page.locator(".done").inner_text() == "1 passage written."
+        assert page.locator(".file-name").all_inner_texts() == ["board.md", "notes.md"]
+
+        page.get_by_role("button", name="Ask", exact=True).click()
+        ask(page, "Where does the harbour board meet?")
+        assert "board" in page.locator(".card").inner_text()
+
+        page.get_by_role("button", name="Documents", exact=True).click()
+        page.get_by_role("button", name="Delete board.md").click()
+        assert "board.md and its 1 passage are removed" in page.locator("#confirm-dialog").inner_text()
+        page.get_by_role("button", name="Delete", exact=True).click()
+        page.get_by_text("1 passage deleted.").wait_for()
+        assert page.locator(".file-name").all_inner_texts() == ["notes.md"]
+
+    def test_files_are_dropped_and_what_cannot_be_read_is_named(self, page: Any):
+        page.get_by_role("button", name="Documents", exact=True).click()
+        page.get_by_text("notes.md").wait_for()
+        dropped = page.evaluate_handle(
+            """() => {
+              const data = new DataTransfer();
+              data.items.add(new File(["Plain words."], "dropped.txt", { type: "text/plain" }));
+              data.items.add(new File([new Uint8Array([0, 1, 2])], "odd.xyz"));
+              return data;
+            }"""
+        )
+
+        page.dispatch_event(".drop", "drop", {"dataTransfer": dropped})
+
+        page.locator(".done").wait_for()
+        assert "odd.xyz" in page.locator(".skipped").inner_text()
+        assert "dropped.txt" in page.locator(".files").inner_text()
+
+    def test_another_collection_is_made_by_its_first_file_and_searched_when_it_is_chosen(self, page: Any):
+        page.get_by_role("button", name="Documents", exact=True).click()
+        page.get_by_text("notes.md").wait_for()
+        page.get_by_label("Name of the new collection").fill("minutes")
+        page.get_by_role("button", name="Add").click()
+        page.set_input_files(
+            "#files", [{"name": "may.txt", "mimeType": "text/plain", "buffer": b"The crane was sold in May."}]
+        )
+        page.locator(".done").wait_for()
+        page.get_by_role("button", name="Ask", exact=True).click()
+        page.get_by_label("Collection").first.select_option("minutes")
+
+        with page.expect_request("**/prefrag/run") as sent:
+            ask(page, "When was the crane sold?")
+
+        assert json.loads(sent.value.post_data)["index"] == "minutes"
+        assert "may" in page.locator(".card").inner_text()
+
+    def test_a_web_that_is_closed_is_shown_as_closed(self, page: Any):
+        assert page.get_by_label("Web").is_disabled()
+        assert "the web is closed by PREFRAG_WEB=off" in page.locator("#closed").inner_text()
+
+    def test_who_may_not_write_is_told_so(self, browser: Any, open_page: Open):
+        page = open_page()
+
+        page.get_by_role("button", name="Documents", exact=True).click()
+
+        page.get_by_text("Uploading and deleting need a key that may write.").wait_for()
+        assert page.locator("#files").count() == 0
 
 
 class TestStream:
