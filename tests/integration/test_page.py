@@ -616,6 +616,7 @@ class TestShape:
         page.locator(".answer .chip").click()
         assert not overflows(page)
         assert page.locator("#passage").bounding_box()["width"] == 390
+        assert page.locator(".bar").bounding_box()["height"] < 60
         page.keyboard.press("Escape")
 
         page.get_by_role("button", name="Conversations").click()
