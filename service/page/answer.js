@@ -146,7 +146,7 @@ function facts(result) {
       make("dt", {}, "Check"),
       make("dd", {}, make("span", { class: `label ${className}` }, icon(name), word), by && make("span", { class: "checked-by" }, by)),
       typeof result.probability === "number" && [
-        make("dt", {}, result.answer ? "Likely right" : "The guess is likely right"),
+        make("dt", {}, result.answer ? "Likely right" : "Guess likely right"),
         make("dd", { class: "likely" }, percent(result.probability), make("meter", { min: 0, max: 1, value: result.probability, "aria-hidden": "true" })),
       ],
       make("dt", {}, "Work"),
