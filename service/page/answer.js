@@ -12,7 +12,7 @@ const SNIPPET = 400;
 /**
  * Make the card of a result.
  * @param {object} result The result of a run.
- * @param {{rating?: string}} turn Its turn, in which the feedback is kept.
+ * @param {import("./history.js").Turn} turn Its turn, in which the rating is kept.
  * @param {() => void} save Keeps the turn.
  * @returns {HTMLElement}
  */
