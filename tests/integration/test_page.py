@@ -269,6 +269,25 @@ class TestDocuments:
         assert json.loads(sent.value.post_data)["index"] == "minutes"
         assert "may" in page.locator(".card").inner_text()
 
+    def test_thumbs_and_a_comment_are_kept_by_the_server_without_the_passages(self, page: Any):
+        ask(page, "Who keeps the crane?")
+        page.get_by_role("button", name="No, it was not").click()
+        page.get_by_label("Comment (optional)").fill("It was another one.")
+        page.get_by_label("The right answer (optional)").fill("Ada Quill")
+        with page.expect_request("**/feedback") as sent:
+            page.get_by_role("button", name="Send feedback").click()
+        page.get_by_text("Thank you.").wait_for()
+
+        assert sent.value.response().status == 200
+        given = json.loads(sent.value.post_data)
+        assert given["rating"] == "down"
+        assert given["answer"] == "Ada Quill"
+        assert given["result"]["question"] == "Who keeps the crane?"
+        assert all("content" not in passage for passage in given["result"]["documents"])
+        page.reload()
+        page.get_by_role("button", name="Who keeps the crane?", exact=True).click()
+        assert page.get_by_text("Thank you.").is_visible()
+
     def test_a_web_that_is_closed_is_shown_as_closed(self, page: Any):
         assert page.get_by_label("Web").is_disabled()
         assert "the web is closed by PREFRAG_WEB=off" in page.locator("#closed").inner_text()
