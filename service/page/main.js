@@ -49,8 +49,11 @@ async function ask(text) {
   if (running || !text) return;
   if (!chosenPipeline()) {
     await start();
+    // The question stays where it was typed.
     if (!chosenPipeline()) return;
   }
+  if (question.value.trim() === text) question.value = "";
+  fit();
   const earlier = historyOf(conversation.turns);
   const turn = { question: text, pipeline: chosenPipeline(), options: runOptions(), events: [], result: null, failure: null };
   const body = { question: text, ...turn.options, ...(earlier.length ? { history: earlier } : {}) };
@@ -83,11 +86,7 @@ function showRunning() {
 
 byId("composer").addEventListener("submit", (event) => {
   event.preventDefault();
-  const text = question.value.trim();
-  if (running || !text) return;
-  question.value = "";
-  fit();
-  ask(text);
+  ask(question.value.trim());
 });
 
 question.addEventListener("keydown", (event) => {
@@ -181,6 +180,7 @@ byId("menu").addEventListener("click", () => {
   showSidebar(open);
   if (open) byId("new-conversation").focus();
 });
+byId("ask-view").addEventListener("pointerdown", () => showSidebar(false));
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && document.body.classList.contains("has-sidebar") && !document.querySelector("dialog[open]")) {
     showSidebar(false);

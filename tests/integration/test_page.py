@@ -552,6 +552,14 @@ class TestKey:
 
         assert locked.evaluate("localStorage.getItem('prefrag.key')") is None
 
+    def test_a_question_is_not_lost_while_the_key_is_missing(self, locked: Any):
+        locked.get_by_role("button", name="Cancel").click()
+        locked.fill("#question", "Who?")
+        locked.press("#question", "Enter")
+        locked.get_by_role("heading", name="API key").wait_for()
+
+        assert locked.input_value("#question") == "Who?"
+
     def test_a_wrong_key_opens_the_field_again(self, locked: Any):
         locked.get_by_label("Key", exact=True).fill("wrong")
         locked.get_by_role("button", name="Use this key").click()
