@@ -30,6 +30,7 @@ async function start() {
   byId("key-button").hidden = !(readKey() || access?.needs_key);
   byId("key-name").textContent = access?.key || "Key";
   byId("show-documents").hidden = !collections;
+  byId("examples").hidden = !collections?.some((one) => one.default && one.name === "demo");
 }
 
 async function listCollections() {
@@ -95,6 +96,10 @@ question.addEventListener("keydown", (event) => {
     byId("composer").requestSubmit();
   }
 });
+
+for (const example of byId("examples").querySelectorAll("button")) {
+  example.addEventListener("click", () => ask(example.textContent));
+}
 
 byId("stop").addEventListener("click", () => {
   running?.abort();

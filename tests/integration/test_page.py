@@ -97,6 +97,14 @@ class TestDemo:
         assert "Search the web" in shown
         assert "Tolmouth Software House" in shown
 
+    def test_the_demo_offers_questions_to_begin_with(self, open_page: Open):
+        page = open_page()
+
+        page.get_by_role("button", name="Who designed the Shearwater Current Meter?").click()
+
+        page.wait_for_selector(".card", timeout=20_000)
+        assert "Tobias Greaves" in page.locator(".answer").inner_text()
+
     def test_a_chip_opens_the_passage_and_the_kind_stands_there_as_a_word(self, open_page: Open):
         page = open_page()
 
