@@ -69,6 +69,14 @@ def ask(page: Any, question: str) -> Any:
     return page.locator(".turn:last-child .card")
 
 
+NAMELESS = """
+() => [...document.querySelectorAll("button, input, select, textarea")]
+  .filter((one) => one.checkVisibility({ visibilityProperty: true }))
+  .filter((one) => !(one.getAttribute("aria-label") || one.labels?.length || one.textContent.trim()))
+  .map((one) => one.outerHTML)
+"""
+
+
 def overflows(page: Any) -> bool:
     return page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
 
@@ -259,6 +267,17 @@ class TestDocuments:
         page.locator(".done").wait_for()
         assert "odd.xyz" in page.locator(".skipped").inner_text()
         assert "dropped.txt" in page.locator(".files").inner_text()
+
+    def test_a_long_name_is_no_wider_than_a_phone_and_every_control_has_a_name(self, page: Any):
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.get_by_role("button", name="Documents", exact=True).click()
+        page.get_by_text("notes.md").wait_for()
+        name = "x" * 120 + ".txt"
+        page.set_input_files("#files", [{"name": name, "mimeType": "text/plain", "buffer": b"Long."}])
+        page.locator(".done").wait_for()
+
+        assert not overflows(page)
+        assert page.evaluate(NAMELESS) == []
 
     def test_another_collection_is_made_by_its_first_file_and_searched_when_it_is_chosen(self, page: Any):
         page.get_by_role("button", name="Documents", exact=True).click()
@@ -621,6 +640,7 @@ class TestShape:
         page.wait_for_selector(".card")
         page.locator(".steps summary").click()
         assert page.evaluate(LUMINANCE) == []
+        assert page.evaluate(NAMELESS) == []
         page.locator(".answer .chip").first.click()
         assert page.evaluate(LUMINANCE) == []
 
