@@ -9,7 +9,7 @@ from http import HTTPStatus
 from fastapi import APIRouter, HTTPException, Request
 
 from prefrag.service.server.access import current_access
-from prefrag.service.server.collections import NoSuchCollection, find_collection, served_collection
+from prefrag.service.server.collections import NoSuchCollection, check_collection, served_collection
 from prefrag.service.server.feedback import Feedback, FeedbackNotKept, keep_feedback
 from prefrag.service.server.public_result import hide_folders
 
@@ -34,7 +34,8 @@ async def give_feedback(given: Feedback, request: Request) -> dict[str, str]:
     access = current_access.get()
     try:
         if given.index is not None:
-            collection = find_collection(given.index)
+            check_collection(given.index)
+            collection = given.index
         else:
             allowed = access.collections or ()
             collection = next(iter(allowed)) if len(allowed) == 1 else served_collection()
