@@ -116,7 +116,7 @@ class StateBuilder:
         question = check_question(question)
         turns = tuple((turn["role"], turn["content"]) for turn in keep_newest_turns(history))
         check_filters(filters)
-        closed, reason = self._closed()
+        closed, reason = self.closed_sources()
         settings = self._narrow(sources, preferred, top_k, max_steps, filters, closed, reason)
         if answer_type is not None:
             settings = replace(settings, answer_type=_choose("answer_type", answer_type, get_args(AnswerType)))
@@ -159,10 +159,10 @@ class StateBuilder:
         # In a thread, because the answer may be kept on a server.
         return await asyncio.to_thread(self.run, *arguments)
 
-    def _closed(self) -> tuple[set[str], str]:
-        """Find the external sources that are closed.
+    def closed_sources(self) -> tuple[set[str], str]:
+        """Find the external sources that no run may search.
 
-        :returns: Their names, and why they are.
+        :returns: Their names, and why they are closed.
         """
         setting = web_setting()
         if setting is None:

@@ -36,6 +36,7 @@ from prefrag.service.server.json_bodies import JsonBodies, refuse_wrong_shape
 from prefrag.service.server.keys import Keyring
 from prefrag.service.server.lifetime import CancelWhenGone, RunLimit
 from prefrag.service.server.openai_protocol import ErrorForm, StreamEnd
+from prefrag.service.server.page import page_routes
 from prefrag.service.server.readiness import STORES, find_outages
 from prefrag.service.server.security import (
     ApiKeys,
@@ -98,12 +99,17 @@ def create_app() -> FastAPI:
     left_out: set[str] = set()
     down: set[str] = set()
 
+    def served() -> dict[str, Any]:
+        return _haystack_pipelines({name: registry.get(name) for name in registry.get_names()})
+
+    app.include_router(page_routes(served))
+
     async def find_unreachable() -> dict[str, str]:
         """Find the pipelines whose index or server does not answer, and log when that changes.
 
         :returns: What to do about each, by name.
         """
-        found = await find_outages(_haystack_pipelines({name: registry.get(name) for name in registry.get_names()}))
+        found = await find_outages(served())
         for name in sorted(found.keys() - down):
             log.error("Not ready: {}. {}", name, one_line(found[name].details))
         for name in sorted(down - found.keys()):

@@ -16,12 +16,12 @@ DRAIN_VARIABLE = "PREFRAG_DRAIN_SECONDS"
 RUNS_VARIABLE = "PREFRAG_MAX_RUNS"
 WAITING_VARIABLE = "PREFRAG_MAX_WAITING"
 STOPPING = "The server is stopping. Ask again."
+RUN_PATHS = re.compile(r"/([\w.-]+/run|(v1/)?chat/completions)")
 
 _DRAIN_SECONDS = 25
 # One process serves some 25 runs a second, however many it begins; more at once only take longer.
 _RUNS = 64
 _WAITING = 256
-_RUN_PATHS = re.compile(r"/([\w.-]+/run|(v1/)?chat/completions)")
 # What clients are asked to wait when the queue is full.
 _RETRY_SECONDS = 5
 # A client that takes nothing for so long is gone, though its connection is not.
@@ -118,7 +118,7 @@ class RunLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on when it is its turn, or answer 503."""
-        if scope["type"] != "http" or scope["method"] != "POST" or not _RUN_PATHS.fullmatch(path_of(scope)):
+        if scope["type"] != "http" or scope["method"] != "POST" or not RUN_PATHS.fullmatch(path_of(scope)):
             await self.app(scope, receive, send)
             return
         arrived.set(asyncio.get_running_loop().time())

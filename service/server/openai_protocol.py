@@ -1,4 +1,4 @@
-"""End streams and write errors in the form of the OpenAI protocol, which Hayhooks does not do."""
+"""End streams, and write errors in the form of the OpenAI protocol, which Hayhooks does not do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from prefrag.service.server.lifetime import STOPPING
+from prefrag.service.server.lifetime import RUN_PATHS, STOPPING
 from prefrag.service.server.security import path_of
 
 DONE = b"data: [DONE]"
@@ -21,7 +21,7 @@ _COMPLETIONS = ("/v1/chat/completions", "/chat/completions")
 
 
 class StreamEnd:
-    """End each stream of a chat completion with ``data: [DONE]``, for which strict clients wait.
+    """End each stream of a run with ``data: [DONE]``, for which strict clients of the chat protocol wait.
 
     A stream that breaks while it is sent ends with an error event before that, so that no client takes it for complete.
 
@@ -33,7 +33,7 @@ class StreamEnd:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on and end its stream."""
-        if scope["type"] != "http" or path_of(scope) not in _COMPLETIONS:
+        if scope["type"] != "http" or not RUN_PATHS.fullmatch(path := path_of(scope)):
             await self.app(scope, receive, send)
             return
         streams = False
@@ -60,7 +60,8 @@ class StreamEnd:
                 # A run is cancelled when the server stops; when its client is gone, nobody reads the event.
                 stopping = isinstance(error, asyncio.CancelledError)
                 message, status = (STOPPING, 503) if stopping else ("The stream broke off. Ask again.", 500)
-                event = json.dumps(_describe_error(message, status, None))
+                error_event = {"error": {"message": message, "status": status}, "result": None}
+                event = json.dumps(_describe_error(message, status, None) if path in _COMPLETIONS else error_event)
                 with suppress(TimeoutError):
                     async with asyncio.timeout(_LAST_SECONDS):
                         await send_end({"type": "http.response.body", "body": f"data: {event}\n\n".encode()})

@@ -23,15 +23,15 @@ BODY_SECONDS = 30.0
 
 # Whatever Hayhooks adds in a later version stays closed until it is listed here.
 _OPEN_PATHS = re.compile(
-    r"/(ready|live|status|status/[\w.-]+|[\w.-]+/run|(v1/)?models|(v1/)?chat/completions"
+    r"/(|page/[\w-]+\.\w+|pipelines|ready|live|status|status/[\w.-]+|[\w.-]+/run|(v1/)?models|(v1/)?chat/completions"
     r"|collections|collections/[\w.-]+(/documents(/[\w-]+)?)?"
     r"|access|docs|docs/oauth2-redirect|redoc|openapi\.json)"
 )
 # Its body is read as it arrives, by the route itself, which has limits of its own.
 _UPLOAD_PATH = re.compile(r"/collections/[\w.-]+/documents")
 _DEPLOY_PATHS = re.compile(r"/(deploy_files|deploy-yaml|undeploy/[\w.-]+)")
-# A probe has no key, and these routes reveal only whether the service works.
-_PROBES = ("/ready", "/live")
+# A probe has no key, nor has a browser that opens the page. They reveal whether the service works, and no data.
+_PUBLIC_PATHS = re.compile(r"/(|page/[\w-]+\.\w+|ready|live)")
 
 
 def deploy_is_open() -> bool:
@@ -100,7 +100,7 @@ class ApiKeys:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 401 or 403."""
-        if scope["type"] == "lifespan" or path_of(scope) in _PROBES:
+        if scope["type"] == "lifespan" or _PUBLIC_PATHS.fullmatch(path_of(scope)):
             await self.app(scope, receive, send)
             return
         access = self.keyring.find(_read_token(scope))

@@ -11,10 +11,11 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from fastapi import HTTPException
 from fastapi_openai_compat import ChatCompletion, Choice, Message
+from hayhooks.server.pipelines.sse import SSEStream
 from hayhooks.server.utils.base_pipeline_wrapper import BasePipelineWrapper
 from haystack.dataclasses import ChatMessage
 from pydantic import BaseModel, ConfigDict, StrictBool, StrictInt, ValidationError
@@ -31,7 +32,7 @@ from prefrag.components.text.addresses import without_userinfo
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.asking import find_busy_server, limit_deadline
 from prefrag.pipelines.sent_to_models import write_sent_to_models
-from prefrag.pipelines.trace_text import one_line
+from prefrag.pipelines.trace_text import one_line, trace_text
 from prefrag.service.server.chat_text import disarm, write_content, write_step
 from prefrag.service.server.collection_pipelines import CollectionPipelines
 from prefrag.service.server.conversation import read_text, split_conversation
@@ -134,6 +135,7 @@ class ServedPipeline(BasePipelineWrapper):
         web: StrictBool | None = None,
         deadline: float | None = None,
         index: str | None = None,
+        stream: bool = False,
     ) -> dict[str, Any]:
         """Answer a question from documents, the preferred source first.
 
@@ -148,6 +150,7 @@ class ServedPipeline(BasePipelineWrapper):
         :param web: False closes the web for this question; true never opens it.
         :param deadline: Seconds that the run may take, at most those that the server allows.
         :param index: The collection to search; by default the one that is served.
+        :param stream: Whether each step is sent as it happens, as an event of a ``text/event-stream``.
         :returns: The answer, or what was found without one; its label, the documents used, every step, counts, usage,
             errors and the trace.
         :raises Refusal: With 422 when the question or an option cannot be used, with 502 when the run breaks off or no
@@ -166,12 +169,32 @@ class ServedPipeline(BasePipelineWrapper):
         with self.refuse_errors():
             seconds = limit_deadline(deadline)
             pipeline = await self._collections.find(index)
+            if stream:
+                # A bad request is refused before a stream begins, because a stream has sent its status code by then.
+                await pipelines.begin(pipeline, question, **options)
+                # Hayhooks recognises a stream by its class, and describes the result by the annotation.
+                stream_run = self._stream_run(pipeline, question, {**options, "deadline": seconds})
+                return cast(dict[str, Any], SSEStream(stream_run))
             result = await pipelines.ask_async(pipeline, question, deadline=seconds, **options)
-            if failed := pipelines.search_failures(result):
-                reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
-                message = f"No source could be searched, so the answer rests on no document. {reasons}"
-                raise RunFailed(message, result)
-            return self._publish(result)
+            return self._publish(_check_searched(result))
+
+    async def _stream_run(
+        self, pipeline: Any, question: str, options: Mapping[str, Any]
+    ) -> AsyncGenerator[dict[str, Any] | str, None]:
+        try:
+            with self.refuse_errors():
+                # Closed at once when the client leaves, so that its run does not go on until it is collected.
+                async with aclosing(pipelines.stream(pipeline, question, **options)) as outputs:
+                    async for output in outputs:
+                        if isinstance(output, Event):
+                            event = replace(output, data=self._installation.publish_event(output.data))
+                            step = {"kind": event.kind, "step": event.step, "text": trace_text(event)}
+                            yield {"event": {**step, "data": dict(event.data)}}
+                        else:
+                            yield {"result": self._publish(_check_searched(output))}
+        except Refusal as error:
+            yield {"error": {"message": error.detail, "status": error.status_code}, "result": error.result}
+        yield "[DONE]"
 
     async def run_chat_completion_async(
         self, model: str, messages: list[dict[str, Any]], body: dict[str, Any]
@@ -339,6 +362,15 @@ def _read_options(body: Mapping[str, Any]) -> dict[str, Any]:
     except TypeError as error:
         raise BadInput("`prefrag` must be an object of options.") from error
     return options.model_dump(exclude_none=True)
+
+
+def _check_searched(result: dict[str, Any]) -> dict[str, Any]:
+    """Refuse a result for which no source could be searched."""
+    if failed := pipelines.search_failures(result):
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
+        message = f"No source could be searched, so the answer rests on no document. {reasons}"
+        raise RunFailed(message, result)
+    return result
 
 
 def _includes_usage(body: Mapping[str, Any]) -> bool:

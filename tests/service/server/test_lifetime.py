@@ -27,7 +27,10 @@ CHAT = {"model": "prefrag", "messages": [{"role": "user", "content": QUESTION}]}
 RUN = ("/prefrag/run", {"question": QUESTION})
 PLAIN = ("/v1/chat/completions", CHAT)
 STREAM = ("/v1/chat/completions", {**CHAT, "stream": True})
-each_way = pytest.mark.parametrize(("path", "body"), [RUN, PLAIN, STREAM], ids=["run", "chat", "stream"])
+RUN_STREAM = ("/prefrag/run", {"question": QUESTION, "stream": True})
+each_way = pytest.mark.parametrize(
+    ("path", "body"), [RUN, PLAIN, STREAM, RUN_STREAM], ids=["run", "chat", "stream", "run-stream"]
+)
 
 
 class Client:
@@ -268,18 +271,21 @@ class TestStopping:
         assert response.headers["retry-after"]
         assert model.left.wait(20)
 
+    @pytest.mark.parametrize(
+        ("stream", "kind"), [(STREAM, '"type": "server_error"'), (RUN_STREAM, '"status": 503')], ids=["chat", "run"]
+    )
     def test_its_stream_ends_with_an_error_and_done(
-        self, model: FakeModelServer, ask: Callable[..., Future[httpx.Response]]
+        self, model: FakeModelServer, ask: Callable[..., Future[httpx.Response]], stream: tuple[str, Any], kind: str
     ):
         with listening(drain=0) as served:
-            answer = ask(served, *STREAM)
+            answer = ask(served, *stream)
             assert model.called.wait(20)
             stop(served)
             response = answer.result(20)
 
         *_, error, done = [line for line in response.text.splitlines() if line]
         assert "The server is stopping" in error
-        assert '"type": "server_error"' in error
+        assert kind in error
         assert done == "data: [DONE]"
 
     def test_a_run_that_ends_in_time_is_answered(

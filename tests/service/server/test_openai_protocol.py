@@ -94,7 +94,7 @@ class TestStreamEnd:
         assert end == DONE.decode()
 
     async def test_of_other_routes_and_other_types_is_left_alone(self):
-        assert await answered(StreamEnd(replying(b"x")), path="/prefrag/run") == [b"x", b""]
+        assert await answered(StreamEnd(replying(b"x")), path="/mcp") == [b"x", b""]
         assert await answered(StreamEnd(replying(b"{}", type="application/json"))) == [b"{}", b""]
 
 

@@ -8,11 +8,37 @@ from prefrag.service.server.security import _stays_on_this_machine, deploy_is_op
 
 
 class TestOpenPaths:
-    @pytest.mark.parametrize("path", ["/prefrag/run", "/v1/chat/completions", "/ready", "/docs", "/status/prefrag"])
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "/prefrag/run",
+            "/v1/chat/completions",
+            "/ready",
+            "/docs",
+            "/status/prefrag",
+            "/",
+            "/page/main.js",
+            "/pipelines",
+        ],
+    )
     def test_what_is_served(self, path: str):
         assert is_open(path)
 
-    @pytest.mark.parametrize("path", ["/", "", "/deploy-yaml", "/run", "/a/b/run", "/ready/x", "/v1/files", "/ready\n"])
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "",
+            "/deploy-yaml",
+            "/page/",
+            "/page/../x.js",
+            "/page/main",
+            "/run",
+            "/a/b/run",
+            "/ready/x",
+            "/v1/files",
+            "/ready\n",
+        ],
+    )
     def test_what_is_not(self, path: str):
         assert not is_open(path)
 

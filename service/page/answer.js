@@ -1,0 +1,193 @@
+/** The answer of a run, with chips that open its passages, and what there is to know about it. */
+
+import { count, icon, make, strange } from "./dom.js";
+import { feedbackForm } from "./feedback.js";
+import { kindBadge, kindOf, placeOf, splitAtSentence, titleOf } from "./kinds.js";
+import { openPassage } from "./passage.js";
+
+const MARKS = /\[([AW]?\d+(?:, ?[AW]?\d+)*)\]/g;
+// More than three lines, to which the style cuts it.
+const SNIPPET = 400;
+
+/**
+ * Make the card of a result.
+ * @param {object} result The result of a run.
+ * @param {{rating?: string}} turn Its turn, in which the feedback is kept.
+ * @param {() => void} save Keeps the turn.
+ * @returns {HTMLElement}
+ */
+export function answerCard(result, turn, save) {
+  const known = new Map((result.documents ?? []).map((document) => [document.mark, document]));
+  const found = !result.answer && (result.not_found || result.evidence?.length);
+  return make("div", { class: "card" },
+    make("div", { class: "card-main" },
+      result.answer ? answerText(result, known) : found ? notAnswered(result, known) : noAnswer(result),
+      notes(result),
+      sources(result, known),
+      feedbackForm(result, turn, save)),
+    facts(result));
+}
+
+/**
+ * Say a result in one sentence, for those who hear it.
+ * @param {object} result The result.
+ * @returns {string}
+ */
+export function spokenAnswer(result) {
+  if (result.answer) return `Answer: ${result.answer}. ${checkOf(result).word} ${checkOf(result).by ?? ""}.`;
+  return result.evidence?.length ? `Found, not answered. ${count(result.evidence.length, "sentence")} found.` : "No answer was found.";
+}
+
+/**
+ * Make the passages that a run had found before it broke off.
+ * @param {object|null} result What there is of the result.
+ * @returns {HTMLElement|null}
+ */
+export function foundSoFar(result) {
+  if (!result?.documents?.length) return null;
+  const known = new Map(result.documents.map((document) => [document.mark, document]));
+  return make("div", { class: "card" }, make("div", { class: "card-main" }, sources(result, known)), facts(result));
+}
+
+function answerText(result, known) {
+  return make("div", { class: "answer strange", dir: "auto" }, withChips(result.answer_with_citations || result.answer, known));
+}
+
+function withChips(text, known) {
+  const parts = [];
+  let end = 0;
+  for (const match of text.matchAll(MARKS)) {
+    const marks = match[1].split(/, ?/);
+    // Brackets that name no passage are a part of the answer, such as a year.
+    if (!marks.every((mark) => known.has(mark))) continue;
+    parts.push(text.slice(end, match.index), ...marks.map((mark) => chip(mark, known)));
+    end = match.index + match[0].length;
+  }
+  return [...parts, text.slice(end)];
+}
+
+function chip(mark, known, sentence = "") {
+  const document = known.get(mark);
+  const kind = kindOf(mark);
+  const names = { own: "your documents", web: "the web", attached: "what you attached" };
+  return make("button", {
+    type: "button", class: `chip chip-${kind}`, "data-mark": mark,
+    "aria-label": `Passage ${mark} from ${names[kind]}: ${titleOf(document)}`,
+    on: { click: () => openPassage([...known.values()], mark, sentence) },
+  }, icon(kind), mark);
+}
+
+function notAnswered(result, known) {
+  const likely = result.probability === null || result.probability === undefined ? "" : `, ${percent(result.probability)} likely`;
+  return make("div", { class: "not-answered" },
+    make("p", { class: "answer-state" }, icon("search"), "Found, not answered"),
+    make("p", {}, "Nothing here is sure enough to be given as an answer. These sentences speak to your question:"),
+    make("ul", { class: "evidence" }, (result.evidence ?? []).map((one) => make("li", { class: `from-${kindOf(one.mark)}` },
+      make("blockquote", { class: "strange", dir: "auto" }, one.sentence),
+      make("span", { class: "evidence-from" }, known.has(one.mark) ? chip(one.mark, known, one.sentence) : `[${one.mark}]`, " ",
+        strange("span", one.title))))),
+    result.guess && make("p", { class: "guess" }, make("strong", {}, `A guess, not an answer${likely}: `),
+      strange("span", result.guess)));
+}
+
+function noAnswer(result) {
+  const nothing = result.documents?.length ? "The passages that were found do not answer it." : "No passage was found.";
+  return make("div", { class: "not-answered" },
+    make("p", { class: "answer-state" }, icon("search"), "No answer was found"), make("p", {}, nothing),
+    result.guess && make("p", { class: "guess" }, make("strong", {}, "A guess, not an answer: "), strange("span", result.guess)));
+}
+
+function notes(result) {
+  const says = [];
+  if (result.question && result.asked && result.question !== result.asked) says.push(["thought", "Understood as: ", result.question]);
+  if (result.forced && !result.not_found) says.push(["warning", "The steps were used up, so it had to answer."]);
+  if (result.label === "INCORRECT" && result.answer) says.push(["warning", "The model's own check calls this answer incorrect. ", result.explanation]);
+  if (result.answer && !result.documents?.length) says.push(["warning", "No passage was found: this answer is the model's own."]);
+  else if (result.uncited) says.push(["warning", "The answer names none of the passages."]);
+  for (const text of result.without_model ?? []) says.push(["warning", "", text]);
+  for (const text of result.errors ?? []) says.push(["warning", "", text]);
+  if (!says.length) return null;
+  return make("ul", { class: "notes" }, says.map(([name, words, rest]) =>
+    make("li", {}, icon(name), make("span", {}, words, rest && strange("span", rest)))));
+}
+
+function sources(result, known) {
+  const documents = [...known.values()];
+  if (!documents.length) return null;
+  const cited = new Set([...(result.citations ?? []), ...(result.evidence ?? [])].map((one) => one.mark));
+  const first = documents.filter((document) => cited.has(document.mark));
+  const rest = documents.filter((document) => !cited.has(document.mark));
+  return make("section", { class: "sources", "aria-label": "Sources" },
+    first.length > 0 && make("h3", {}, "Sources"),
+    first.length > 0 && make("ul", { class: "source-list" }, first.map((document) => sourceItem(document, documents))),
+    rest.length > 0 && make("details", {},
+      make("summary", {}, `${count(rest.length, first.length ? "more passage" : "passage")} that it read`),
+      make("ul", { class: "source-list" }, rest.map((document) => sourceItem(document, documents)))));
+}
+
+function sourceItem(document, documents) {
+  const kind = kindOf(document.mark);
+  const [, sentence] = splitAtSentence(document);
+  const shown = sentence || document.content || "";
+  return make("li", {}, make("button", {
+    type: "button", class: `source source-${kind}`, on: { click: () => openPassage(documents, document.mark) },
+  },
+    make("span", { class: "source-head" }, make("span", { class: `chip chip-${kind}` }, document.mark),
+      strange("span", titleOf(document), "source-title"), kindBadge(kind, document.source)),
+    placeOf(document) && strange("span", placeOf(document), "hint"),
+    strange("span", shown.slice(0, SNIPPET), "snippet")));
+}
+
+function facts(result) {
+  const { word, by, name, className } = checkOf(result);
+  const usage = result.usage ?? {};
+  return make("aside", { class: "facts", "aria-label": "About this answer" },
+    make("dl", {},
+      make("dt", {}, "Check"),
+      make("dd", {}, make("span", { class: `label ${className}` }, icon(name), word), by && make("span", { class: "checked-by" }, by)),
+      typeof result.probability === "number" && [
+        make("dt", {}, result.answer ? "Likely right" : "The guess is likely right"),
+        make("dd", { class: "likely" }, percent(result.probability), make("meter", { min: 0, max: 1, value: result.probability, "aria-hidden": "true" })),
+      ],
+      make("dt", {}, "Work"),
+      make("dd", {}, [count((result.steps ?? []).length || 0, "step"), count(result.counts?.total ?? 0, "search")].join(", ") +
+        `, ${usage.llm_calls ? count(usage.llm_calls, "model call") : "no language model"}`),
+      make("dt", {}, "What left this machine"),
+      make("dd", {}, whatLeft(result))));
+}
+
+function whatLeft(result) {
+  const sent = result.queries_sent_out ?? [];
+  const held = result.queries_held_back ?? [];
+  const remote = (result.sent_to_models ?? []).filter((one) => one.remote);
+  const near = (result.sent_to_models ?? []).filter((one) => !one.remote).reduce((sum, one) => sum + one.calls, 0);
+  const items = [];
+  if (!sent.length && !remote.length) items.push(leftItem("shield", "is-kept", "Nothing: no query, no passage."));
+  for (const one of sent) items.push(leftItem("out", "is-out", `To ${one.source === "web" ? "the web" : one.source}: `, strange("q", one.query)));
+  for (const one of remote) {
+    const tokens = one.prompt_tokens + one.completion_tokens;
+    const content = one.role === "embedder" ? "your queries" : "your passages";
+    items.push(leftItem("out", "is-out", `To a remote model (${one.role}): ${count(one.calls, "call")}` +
+      `${tokens ? `, ${tokens.toLocaleString("en")} tokens` : ""}, with ${content}.`));
+  }
+  for (const one of held) items.push(leftItem("shield", "is-kept", "Held back: ", strange("q", one.query), ` (${one.reason})`));
+  if (near) items.push(leftItem("shield", "is-kept", `${count(near, "model call")} stayed on this machine or network.`));
+  return make("ul", { class: "left" }, items);
+}
+
+function leftItem(name, className, ...content) {
+  return make("li", { class: className }, icon(name), make("span", {}, ...content));
+}
+
+function checkOf(result) {
+  if (!result.answer) return { word: "Not answered", name: "search", className: "label-none" };
+  const by = result.usage?.llm_calls ? "by its own check" : "by the reader";
+  if (result.label === "CORRECT") return { word: "Correct", by, name: "keep", className: "label-good" };
+  if (result.label === "PARTIALLY CORRECT") return { word: "Partly correct", by, name: "warning", className: "label-doubt" };
+  if (result.label === "INCORRECT") return { word: "Incorrect", by, name: "warning", className: "label-bad" };
+  return { word: "Not checked", name: "dot", className: "label-none" };
+}
+
+function percent(value) {
+  return `${Math.round(value * 100)}%`;
+}

@@ -1,0 +1,46 @@
+/** What went wrong, said plainly. */
+
+import { icon, make, strange } from "./dom.js";
+
+const TITLES = {
+  0: "The service does not answer",
+  401: "A key is needed",
+  403: "That is not allowed",
+  404: "There is no such thing here",
+  408: "It took too long to arrive",
+  413: "That is too large",
+  422: "It cannot be asked like this",
+  429: "The model has too much to do",
+  500: "Something broke in the service",
+  502: "The run broke off",
+  503: "The service has too much to do",
+  504: "The run took too long",
+};
+const ADVICE = {
+  0: "Check that it runs and that you are connected, then ask again.",
+  401: "Enter a key that this service knows.",
+  500: "Its log has the details.",
+};
+
+/**
+ * Say a failure in a few words.
+ * @param {import("./api.js").Failure} failure The failure.
+ * @returns {{title: string, text: string}}
+ */
+export function describe(failure) {
+  const again = failure.retryAfter ? ` Ask again in ${failure.retryAfter} s.` : "";
+  return { title: TITLES[failure.status] ?? `The service answered ${failure.status}`,
+    text: `${failure.message || ADVICE[failure.status] || ""}${again}` };
+}
+
+/**
+ * Make the box of a failure.
+ * @param {import("./api.js").Failure} failure The failure.
+ * @param {...Node} actions What can be done.
+ * @returns {HTMLElement}
+ */
+export function failureBox(failure, ...actions) {
+  const { title, text } = describe(failure);
+  return make("div", { class: "failure", role: "alert" }, icon("warning"),
+    make("div", {}, make("strong", {}, title), strange("p", text), actions));
+}

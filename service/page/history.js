@@ -1,0 +1,78 @@
+/** The conversations, which are kept in this browser and nowhere else. */
+
+const NAME = "prefrag.conversations";
+const MOST = 50;
+const NOT_ANSWERED = "Found, not answered.";
+// More than the service reads.
+const TURNS = 20;
+
+/**
+ * @typedef {{question: string, options: object, pipeline: string, events: object[], result: object|null,
+ *     failure: {status: number, message: string}|null, rating?: string}} Turn
+ * @typedef {{id: string, turns: Turn[]}} Conversation
+ */
+
+/** @returns {Conversation[]} The conversations, the newest first. */
+export function readConversations() {
+  try {
+    const kept = JSON.parse(localStorage.getItem(NAME) ?? "[]");
+    return Array.isArray(kept) ? kept.filter((one) => Array.isArray(one?.turns)).map(unpack) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** @param {Conversation} conversation The one to keep, first of all; where there is no room, the oldest go. */
+export function keepConversation(conversation) {
+  const others = readConversations().filter((one) => one.id !== conversation.id);
+  const all = [conversation, ...others].slice(0, MOST).map(pack);
+  while (all.length) {
+    try {
+      localStorage.setItem(NAME, JSON.stringify(all));
+      return;
+    } catch {
+      all.pop();
+    }
+  }
+}
+
+/** @param {string} id The conversation to forget. */
+export function forgetConversation(id) {
+  localStorage.setItem(NAME, JSON.stringify(readConversations().filter((one) => one.id !== id).map(pack)));
+}
+
+/** Forget all conversations. */
+export function clearConversations() {
+  localStorage.removeItem(NAME);
+}
+
+/** @returns {Conversation} A conversation without a turn. */
+export function newConversation() {
+  return { id: `${Date.now().toString(36)}-${Math.random().toString(36).slice(2, 8)}`, turns: [] };
+}
+
+/**
+ * Write the earlier turns as the service reads them with a follow-up question.
+ * @param {Turn[]} turns The turns so far.
+ * @returns {{role: string, content: string}[]}
+ */
+export function historyOf(turns) {
+  return turns.filter((turn) => turn.result).slice(-TURNS / 2).flatMap((turn) => [
+    { role: "user", content: turn.question },
+    { role: "assistant", content: turn.result.answer || NOT_ANSWERED },
+  ]);
+}
+
+// The trace says what the events say.
+function pack(conversation) {
+  return { ...conversation, turns: conversation.turns.map((turn) => ({
+    ...turn, result: turn.result && { ...turn.result, trace: undefined },
+  })) };
+}
+
+function unpack(conversation) {
+  return { ...conversation, turns: conversation.turns.map((turn) => ({
+    ...turn, result: turn.result && { ...turn.result,
+      trace: turn.events.map(({ kind, step, data }) => ({ kind, step, ...data })) },
+  })) };
+}

@@ -1,0 +1,72 @@
+/** The three kinds of passages, which are told apart by icon, word and border, not by colour alone. */
+
+import { icon, make } from "./dom.js";
+
+const WORDS = { own: "Your documents", web: "Web", attached: "Attached" };
+
+/**
+ * Find the kind of a passage by its mark, which the service gives: `1`, `W1` or `A1`.
+ * @param {string} mark The mark.
+ * @returns {"own"|"web"|"attached"}
+ */
+export function kindOf(mark) {
+  return mark.startsWith("W") ? "web" : mark.startsWith("A") ? "attached" : "own";
+}
+
+/**
+ * Make the badge of a kind: icon and word.
+ * @param {"own"|"web"|"attached"} kind The kind.
+ * @param {string} [source] The name of the source, where it says more than the word.
+ * @returns {HTMLElement}
+ */
+export function kindBadge(kind, source = "") {
+  const plain = ["local", "web", "attached", ""].includes(source);
+  return make("span", { class: `kind kind-${kind}` }, icon(kind), plain ? WORDS[kind] : `${WORDS[kind]}: ${source}`);
+}
+
+/**
+ * Name a source in words.
+ * @param {string} name Its name in the pipeline.
+ * @param {boolean} external Whether it is one of the web.
+ * @returns {string}
+ */
+export function sourceName(name, external) {
+  if (name === "local") return "your documents";
+  if (name === "web") return "the web";
+  return external ? `${name} (web)` : name;
+}
+
+/** @param {object|null|undefined} document A document of a result. @returns {string} What it is called. */
+export function titleOf(document) {
+  return document.title || document.file || document.id || "Untitled";
+}
+
+/** @param {object} document A document of a result. @returns {string} Where in a file it stands; may be empty. */
+export function placeOf(document) {
+  const { file, heading, page, position } = document;
+  return [
+    file && file !== document.title ? file : "",
+    heading ?? "",
+    page === undefined || page === null ? "" : `page ${page}`,
+    position ? `part ${position.number} of ${position.of}` : "",
+  ].filter(Boolean).join(" · ");
+}
+
+/**
+ * Cut a passage around its best sentence.
+ * @param {object} document A document of a result; `sentence` counts characters as Python does, not as JavaScript.
+ * @param {string} [wanted] Another sentence of it.
+ * @returns {[string, string, string]} What stands before the sentence, the sentence and what follows; without a
+ *     sentence, all in the first.
+ */
+export function splitAtSentence(document, wanted = "") {
+  const content = document.content ?? "";
+  const place = wanted ? content.indexOf(wanted) : -1;
+  if (place >= 0) return [content.slice(0, place), wanted, content.slice(place + wanted.length)];
+  const { start, end } = document.sentence ?? {};
+  const characters = Array.from(content);
+  if (!(Number.isInteger(start) && Number.isInteger(end) && start >= 0 && start < end && end <= characters.length)) {
+    return [content, "", ""];
+  }
+  return [[0, start], [start, end], [end]].map(([from, to]) => characters.slice(from, to).join(""));
+}

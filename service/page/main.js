@@ -1,0 +1,253 @@
+/** The page: its views, its conversations, and what connects the parts. */
+
+import { call, callIfThere } from "./api.js";
+import { byId, icon, make } from "./dom.js";
+import { confirm, showDocuments } from "./documents.js";
+import { describe } from "./failures.js";
+import { clearConversations, forgetConversation, historyOf, keepConversation, newConversation, readConversations } from "./history.js";
+import { isRemembered, keepKey, readKey } from "./key.js";
+import { chosenPipeline, runOptions, showOptions } from "./options.js";
+import { TurnView } from "./run.js";
+
+const question = byId("question");
+let conversation = newConversation();
+let running = null;
+let access = null;
+let collections = null;
+
+async function start() {
+  try {
+    access = await callIfThere("access");
+    const { pipelines } = await call("pipelines");
+    await listCollections();
+    showOptions(pipelines, collections);
+    notice(pipelines.length ? "" : "No pipeline is ready yet. Reload the page in a moment.");
+  } catch (failure) {
+    const { title, text } = describe(failure);
+    notice(failure.status === 401 ? "This service needs an API key." : `${title}. ${text}`);
+    if (failure.status !== 401) return;
+  }
+  byId("key-button").hidden = !(readKey() || access?.needs_key);
+  byId("key-name").textContent = access?.key || "Key";
+  byId("show-documents").hidden = !collections;
+}
+
+async function listCollections() {
+  const listed = await callIfThere("collections");
+  collections = listed?.collections ?? null;
+  return collections ?? [];
+}
+
+function notice(text) {
+  byId("notice").hidden = !text;
+  byId("notice").textContent = text;
+}
+
+// Asking
+
+async function ask(text) {
+  if (running || !text) return;
+  if (!chosenPipeline()) {
+    await start();
+    if (!chosenPipeline()) return;
+  }
+  const earlier = historyOf(conversation.turns);
+  const turn = { question: text, pipeline: chosenPipeline(), options: runOptions(), events: [], result: null, failure: null };
+  const body = { question: text, ...turn.options, ...(earlier.length ? { history: earlier } : {}) };
+  conversation.turns.push(turn);
+  const view = addTurn(turn, conversation);
+  view.node.scrollIntoView({ block: "start" });
+  running = new AbortController();
+  showRunning();
+  try {
+    await view.run(body, running.signal);
+  } finally {
+    running = null;
+    showRunning();
+    drawConversations();
+  }
+}
+
+function addTurn(turn, owner) {
+  const view = new TurnView(turn, () => keepConversation(owner), () => ask(turn.question));
+  byId("welcome").hidden = true;
+  byId("turns").append(view.node);
+  return view;
+}
+
+function showRunning() {
+  byId("send").hidden = Boolean(running);
+  byId("stop").hidden = !running;
+  document.body.classList.toggle("is-running", Boolean(running));
+}
+
+byId("composer").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const text = question.value.trim();
+  if (running || !text) return;
+  question.value = "";
+  fit();
+  ask(text);
+});
+
+question.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+    event.preventDefault();
+    byId("composer").requestSubmit();
+  }
+});
+
+byId("stop").addEventListener("click", () => {
+  running?.abort();
+  question.focus();
+});
+
+function fit() {
+  question.rows = Math.min(8, Math.max(1, question.value.split("\n").length, Math.ceil(question.value.length / 70)));
+}
+question.addEventListener("input", fit);
+
+// Conversations
+
+function drawConversations() {
+  byId("conversations").replaceChildren(...readConversations().map((one) => {
+    const title = one.turns[0]?.question ?? "";
+    return make("li", { class: one.id === conversation.id ? "is-current" : "" },
+      make("button", { type: "button", class: "conversation strange", dir: "auto", "aria-current": one.id === conversation.id ? "true" : null,
+        on: { click: () => open(one) } }, title),
+      make("button", { type: "button", class: "icon-button", "aria-label": `Delete: ${title}`, on: { click: () => {
+        forgetConversation(one.id);
+        if (one.id === conversation.id) begin();
+        drawConversations();
+        byId("new-conversation").focus();
+      } } }, icon("trash")));
+  }));
+  byId("clear-history").hidden = !byId("conversations").childElementCount;
+}
+
+function open(one) {
+  running?.abort();
+  conversation = one;
+  byId("turns").replaceChildren();
+  byId("welcome").hidden = one.turns.length > 0;
+  one.turns.forEach((turn) => addTurn(turn, one).restore());
+  drawConversations();
+  showView("ask");
+  showSidebar(false);
+  question.focus();
+}
+
+function begin() {
+  open(newConversation());
+}
+
+byId("new-conversation").addEventListener("click", begin);
+byId("clear-history").addEventListener("click", async () => {
+  if (!(await confirm("Clear the history?", "All conversations are removed from this browser.", "Clear"))) return;
+  clearConversations();
+  begin();
+});
+
+// Views
+
+function showView(name) {
+  for (const one of ["ask", "documents"]) {
+    byId(`${one}-view`).hidden = one !== name;
+    if (one === name) byId(`show-${one}`).setAttribute("aria-current", "page");
+    else byId(`show-${one}`).removeAttribute("aria-current");
+  }
+}
+
+byId("show-ask").addEventListener("click", () => {
+  showView("ask");
+  question.focus();
+});
+byId("show-documents").addEventListener("click", async () => {
+  showView("documents");
+  showSidebar(false);
+  await showDocuments(collections ?? [], Boolean(access?.writes), async () => {
+    const listed = await listCollections();
+    showOptions((await call("pipelines")).pipelines, collections);
+    return listed;
+  });
+});
+
+function showSidebar(open) {
+  document.body.classList.toggle("has-sidebar", open);
+  byId("menu").setAttribute("aria-expanded", String(open));
+}
+byId("menu").addEventListener("click", () => {
+  const open = !document.body.classList.contains("has-sidebar");
+  showSidebar(open);
+  if (open) byId("new-conversation").focus();
+});
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && document.body.classList.contains("has-sidebar") && !document.querySelector("dialog[open]")) {
+    showSidebar(false);
+    byId("menu").focus();
+  }
+});
+
+// Key
+
+const keyDialog = byId("key-dialog");
+
+function askForKey(reason) {
+  if (keyDialog.open) return;
+  byId("key-reason").textContent = reason;
+  byId("key").value = "";
+  byId("remember").checked = isRemembered();
+  byId("key-forget").hidden = !readKey();
+  byId("key-button").hidden = false;
+  keyDialog.showModal();
+  byId("key").focus();
+}
+document.addEventListener("key-needed", () => askForKey(readKey()
+  ? "This service does not know the key that this browser sent. Enter another one."
+  : "This service answers only with a key. Whoever runs it gives you one."));
+byId("key-button").addEventListener("click", () => askForKey(access?.key ? `The key in use is called ${access.key}.` : "Enter a key to use another one."));
+byId("key-cancel").addEventListener("click", () => keyDialog.close());
+byId("key-forget").addEventListener("click", () => {
+  keepKey("", false);
+  location.reload();
+});
+byId("key-form").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const given = byId("key").value.trim();
+  if (!given || [...given].some((sign) => sign < "!" || sign > "~")) {
+    byId("key").setCustomValidity("A key has printable ASCII characters only.");
+    byId("key").reportValidity();
+    byId("key").addEventListener("input", () => byId("key").setCustomValidity(""), { once: true });
+    return;
+  }
+  keepKey(given, byId("remember").checked);
+  keyDialog.close();
+  await start();
+  question.focus();
+});
+
+// Theme
+
+const THEMES = ["system", "light", "dark"];
+
+function showTheme() {
+  const theme = document.documentElement.dataset.theme ?? "system";
+  byId("theme-button").setAttribute("aria-label", `Colours: ${theme === "system" ? "as the system" : theme}`);
+  byId("theme-button").title = byId("theme-button").getAttribute("aria-label");
+}
+byId("theme-button").addEventListener("click", () => {
+  const theme = THEMES[(THEMES.indexOf(document.documentElement.dataset.theme ?? "system") + 1) % THEMES.length];
+  if (theme === "system") {
+    delete document.documentElement.dataset.theme;
+    localStorage.removeItem("prefrag.theme");
+  } else {
+    document.documentElement.dataset.theme = theme;
+    localStorage.setItem("prefrag.theme", theme);
+  }
+  showTheme();
+});
+
+showTheme();
+drawConversations();
+question.focus();
+start();

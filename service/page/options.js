@@ -1,0 +1,99 @@
+/** What a question may use: the method, the collection, and the sources with the web among them. */
+
+import { byId, icon, make } from "./dom.js";
+import { sourceName } from "./kinds.js";
+
+let pipelines = [];
+let collections = null;
+const chosen = { pipeline: "", index: "", off: new Set() };
+
+/**
+ * Show the choices.
+ * @param {object[]} served What `GET /pipelines` lists.
+ * @param {object[]|null} searchable What `GET /collections` lists, if there is such a route.
+ */
+export function showOptions(served, searchable) {
+  pipelines = served;
+  collections = searchable;
+  if (!current()) chosen.pipeline = pipelines[0]?.name ?? "";
+  if (!collections?.some((one) => one.name === chosen.index)) {
+    chosen.index = (collections?.find((one) => one.default) ?? collections?.[0])?.name ?? "";
+  }
+  draw();
+}
+
+/** @returns {string} The method that is chosen. */
+export function chosenPipeline() {
+  return chosen.pipeline;
+}
+
+/** @returns {string} The collection that is chosen; empty for the one of the pipeline. */
+export function chosenCollection() {
+  return chosen.index;
+}
+
+/** @param {string} name @returns {boolean} Whether a source is one of the web. */
+export function isExternal(name) {
+  return pipelines.some((one) => one.sources.some((source) => source.name === name && source.external));
+}
+
+/** @returns {object} The options of a run: none that only repeat what the service does anyway. */
+export function runOptions() {
+  const sources = current()?.sources ?? [];
+  const options = {};
+  const named = collections?.find((one) => one.name === chosen.index);
+  if (named && !named.default) options.index = named.name;
+  const off = sources.filter((source) => isOff(source) && isOpen(source));
+  if (off.length) {
+    options.sources = sources.filter((source) => !isOff(source)).map((source) => source.name);
+    if (sources.filter((source) => source.external).every(isOff)) options.web = false;
+  }
+  return options;
+}
+
+function current() {
+  return pipelines.find((one) => one.name === chosen.pipeline);
+}
+
+function isOpen(source) {
+  const collection = collections?.find((one) => one.name === chosen.index);
+  // Each collection says for itself whether questions on it may go to the web.
+  return source.external && collection && !collection.default ? collection.web : source.open;
+}
+
+function isOff(source) {
+  return chosen.off.has(source.name) || !isOpen(source);
+}
+
+function draw() {
+  const sources = current()?.sources ?? [];
+  byId("options").replaceChildren(
+    ...(collections?.length > 1 ? [choice("Collection", collections.map((one) => one.name), chosen.index, (name) => { chosen.index = name; })] : []),
+    ...(pipelines.length > 1 ? [choice("Method", pipelines.map((one) => one.name), chosen.pipeline, (name) => { chosen.pipeline = name; })] : []),
+    ...sources.map(sourceSwitch));
+  const closed = sources.find((source) => !isOpen(source));
+  byId("closed").hidden = !closed;
+  if (closed) {
+    byId("closed").textContent = `Not searched: ${sourceName(closed.name, closed.external)} ` +
+      `(${closed.reason ?? "this collection does not allow the web"}).`;
+  }
+}
+
+function choice(label, names, value, choose) {
+  const select = make("select", { on: { change: (event) => { choose(event.target.value); draw(); } } },
+    names.map((name) => make("option", { value: name, selected: name === value }, name)));
+  return make("label", { class: "choice" }, make("span", {}, label), select);
+}
+
+function sourceSwitch(source) {
+  const kind = source.external ? "web" : "own";
+  const name = sourceName(source.name, source.external).replace(/^the web$/, "web");
+  const box = make("input", { type: "checkbox", role: "switch", checked: !isOff(source), disabled: !isOpen(source), "data-source": source.name });
+  box.addEventListener("change", () => {
+    if (box.checked) chosen.off.delete(source.name);
+    else chosen.off.add(source.name);
+    draw();
+    byId("options").querySelector(`[data-source="${CSS.escape(source.name)}"]`)?.focus();
+  });
+  return make("label", { class: `source-switch switch-${kind}` }, box, icon(kind), name.charAt(0).toUpperCase() + name.slice(1));
+}

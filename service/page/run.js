@@ -1,0 +1,75 @@
+/** One turn of a conversation: the question, the steps of its run, and what came of it. */
+
+import { answerCard, foundSoFar, spokenAnswer } from "./answer.js";
+import { Failure, streamRun } from "./api.js";
+import { announce, make, strange } from "./dom.js";
+import { describe, failureBox } from "./failures.js";
+import { isExternal } from "./options.js";
+import { Steps } from "./steps.js";
+
+/** How a turn is shown. */
+export class TurnView {
+  /**
+   * @param {import("./history.js").Turn} turn The turn.
+   * @param {() => void} save Keeps it.
+   * @param {() => void} askAgain Puts its question once more.
+   */
+  constructor(turn, save, askAgain) {
+    this.turn = turn;
+    this.save = save;
+    this.askAgain = askAgain;
+    this.steps = new Steps(isExternal);
+    this.outcome = make("div", { class: "outcome" });
+    this.node = make("article", { class: "turn" }, strange("h2", turn.question, "question"), this.steps.node, this.outcome);
+  }
+
+  /** Show a turn that ended earlier. */
+  restore() {
+    this.turn.events.forEach((event) => this.steps.add(event));
+    this._end();
+  }
+
+  /**
+   * Ask, and show each step as it happens.
+   * @param {object} body The question with its options.
+   * @param {AbortSignal} signal Ends the run.
+   */
+  async run(body, signal) {
+    const { turn } = this;
+    try {
+      for await (const { event, result } of streamRun(turn.pipeline, body, signal)) {
+        if (event) {
+          turn.events.push(event);
+          this.steps.add(event);
+        } else {
+          turn.result = result;
+        }
+      }
+      if (!turn.result) throw new Failure(0, "The connection broke off before the answer came. Ask again.");
+      announce(spokenAnswer(turn.result));
+    } catch (error) {
+      if (!(error instanceof Failure) && error.name !== "AbortError") throw error;
+      const stopped = error.name === "AbortError";
+      turn.failure = stopped ? { status: -1, message: "" } : { status: error.status, message: error.message, retryAfter: error.retryAfter };
+      turn.partial = error.result ?? null;
+      announce(stopped ? "Stopped." : describe(error).title);
+    } finally {
+      this._end();
+      this.save();
+    }
+  }
+
+  _end() {
+    const { turn } = this;
+    this.steps.end(turn.result?.usage?.seconds ?? null);
+    this.steps.node.hidden = turn.events.length === 0;
+    const again = make("button", { type: "button", class: "quiet-button", on: { click: this.askAgain } }, "Ask again");
+    if (turn.result) {
+      this.outcome.replaceChildren(answerCard(turn.result, turn, this.save));
+    } else if (turn.failure?.status === -1) {
+      this.outcome.replaceChildren(make("p", { class: "hint" }, "You stopped this run. "), again);
+    } else {
+      this.outcome.replaceChildren(...[failureBox(turn.failure ?? { status: 0 }, again), foundSoFar(turn.partial)].filter(Boolean));
+    }
+  }
+}

@@ -1,0 +1,133 @@
+"""A real browser, and a page whose runs are scripted by the test."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+# In the place of the network: the test sends the parts of the stream, and sees whether the page has given up.
+_SCRIPTED_RUNS = """
+(() => {
+  const fetchFromServer = window.fetch;
+  window.requests = [];
+  window.fetch = async (address, request) => {
+    if (!/\\/run$/.test(String(address))) return fetchFromServer(address, request);
+    window.requests.push(JSON.parse(request.body));
+    const encoder = new TextEncoder();
+    const body = new ReadableStream({ start(controller) {
+      window.sendPart = (text) => controller.enqueue(encoder.encode(text));
+      window.endStream = () => controller.close();
+      request.signal.addEventListener("abort", () => {
+        window.wasStopped = true;
+        controller.error(new DOMException("", "AbortError"));
+      });
+    } });
+    return new Response(body, { headers: { "Content-Type": "text/event-stream" } });
+  };
+})();
+"""
+
+
+@contextmanager
+def open_browser() -> Iterator[Any]:
+    """Start the system's Chromium, or skip with the reason.
+
+    :yields: The browser of Playwright.
+    """
+    sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright: make install EXTRAS=browser")
+    program = next(filter(None, map(shutil.which, _NAMES)), None)
+    if program is None:
+        pytest.skip(f"needs a Chromium of the system: one of {', '.join(_NAMES)}")
+    with sync_api.sync_playwright() as playwright:
+        # Without the sandbox, which needs rights that a container lacks; only this service's own pages are opened.
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class ScriptedRuns:
+    """The runs of a page, whose events the test sends one by one.
+
+    :param page: The page, before it is opened.
+    """
+
+    def __init__(self, page: Any):
+        self.page = page
+        page.add_init_script(_SCRIPTED_RUNS)
+
+    @property
+    def requests(self) -> list[dict[str, Any]]:
+        """The bodies of the runs that the page began."""
+        return self.page.evaluate("window.requests")
+
+    def begin(self, question: str = "Who?") -> None:
+        """Ask, and wait until the page has sent the question."""
+        begun = len(self.requests)
+        self.page.fill("#question", question)
+        self.page.press("#question", "Enter")
+        self.page.wait_for_function("window.requests.length > " + str(begun))
+
+    def send(self, *messages: Any) -> None:
+        """Send messages of the stream."""
+        for message in messages:
+            self.page.evaluate("(text) => window.sendPart(text)", f"data: {json.dumps(message)}\n\n")
+
+    def end(self, *messages: Any) -> None:
+        """Send the last messages and end the stream."""
+        parts = [f"data: {json.dumps(message)}\n\n" for message in messages]
+        self.page.evaluate("(text) => { sendPart(text); endStream(); }", "".join([*parts, "data: [DONE]\n\n"]))
+
+
+def event(kind: str, step: int = 1, text: str = "", **data: Any) -> dict[str, Any]:
+    return {"event": {"kind": kind, "step": step, "text": text or f"{kind}: something", "data": data}}
+
+
+def document(mark: str, content: str, title: str = "A title", **more: Any) -> dict[str, Any]:
+    sources = {"W": "web", "A": "attached"}
+    known = {
+        "mark": mark,
+        "id": f"id-{mark}",
+        "title": title,
+        "content": content,
+        "source": sources.get(mark[0], "local"),
+    }
+    return {**known, "url": "", "score": 1.0, "step": 1, **more}
+
+
+def result(text: str = "1974 [1]", documents: Any = (), **more: Any) -> dict[str, Any]:
+    plain = text.partition(" [")[0]
+    made = {
+        "question": "Who?",
+        "asked": "Who?",
+        "answer": plain,
+        "answer_with_citations": text,
+        "answered": bool(text),
+        "probability": None,
+        "citations": [{key: one[key] for key in ("mark", "id", "title", "source")} for one in documents],
+        "uncited": False,
+        "not_found": not text,
+        "guess": None,
+        "evidence": [],
+        "label": "CORRECT",
+        "explanation": "",
+        "forced": False,
+        "documents": list(documents),
+        "steps": [{}, {}],
+        "counts": {"total": 2},
+        "usage": {"llm_calls": 2, "seconds": 1.5},
+        "errors": [],
+        "without_model": [],
+        "queries_sent_out": [],
+        "queries_held_back": [],
+        "sent_to_models": [],
+        "trace": [],
+    }
+    return {"result": {**made, **more}}
