@@ -117,7 +117,7 @@ def test_the_ports_agree():
     assert "--port" not in json.loads(values("CMD")[0])
     assert all(f":{port}/" in " ".join(command) for command in HEALTH_CHECKS.values())
     assert SERVICES["prefrag"]["ports"] == [f"${{LISTEN:-127.0.0.1:{port}}}:{port}"]
-    assert f"http://prefrag:{port}/v1" in SERVICES["open-webui"]["environment"].values()
+    assert f"http://prefrag:{port}/open-webui/v1" in SERVICES["open-webui"]["environment"].values()
 
 
 class TestCompose:

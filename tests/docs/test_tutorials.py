@@ -71,9 +71,10 @@ class Terminal:
             free.bind(("127.0.0.1", 0))
             self.port = str(free.getsockname()[1])
         # The commands that the installation makes.
-        (folder / "bin").mkdir()
+        programs = folder / ".venv" / "bin"
+        programs.mkdir(parents=True)
         for name, program in {"prefrag": "-m prefrag.service.cli.main", "python": ""}.items():
-            script = folder / "bin" / name
+            script = programs / name
             script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {program} "$@"\n')
             script.chmod(0o755)
         for name in ("demo", "examples", "yaml_pipelines"):
@@ -81,13 +82,13 @@ class Terminal:
         kept = {
             name: value for name, value in os.environ.items() if not name.startswith(("PREFRAG_", "OPENAI_", "XDG_"))
         }
-        own = {"HOME": str(folder), "PYTHONPATH": str(CHECKOUT), "PATH": f"{folder / 'bin'}:{os.environ['PATH']}"}
+        own = {"HOME": str(folder), "PYTHONPATH": str(CHECKOUT), "PATH": f"{programs}:{os.environ['PATH']}"}
         self.environment = {**kept, **own, "COLUMNS": "200"}
 
     def run(self, commands: str) -> str:
         """Run a block and give what it printed; what it exports holds for the blocks behind it."""
         commands = commands.replace(":1416", f":{self.port}")
-        if commands.startswith("prefrag serve"):
+        if commands.startswith(".venv/bin/prefrag serve"):
             self.serve(f"{commands.strip()} --port {self.port}")
             return ""
         script = f"set -e\n{commands}\nexport -p > .exported\n"
