@@ -190,7 +190,9 @@ class TestClosedRoutes:
         assert client.request(method, path, json={}).status_code == 404
         assert client.get("/ready").status_code == 200
 
-    @pytest.mark.parametrize("path", ["http://127.0.0.1//deploy_files", "/deploy_files/", "/%64eploy_files", "/x/../deploy_files"])
+    @pytest.mark.parametrize(
+        "path", ["http://127.0.0.1//deploy_files", "/deploy_files/", "/%64eploy_files", "/x/../deploy_files"]
+    )
     def test_are_not_there_under_other_spellings(self, served: Served, path: str):
         assert served().post(path, json={"name": "x", "files": {}}).status_code == 404
 

@@ -16,7 +16,7 @@ Served = Callable[..., TestClient]
 QUESTION = "In which year did the yard that built alpha win the prize?"
 CONTENT = (
     "1974\n\nNote: the answer cites none of the passages; sent to the web: “beta delta”.\n\n"
-    "Sources:\n[1] alpha (local)\n[W1] delta (web)"
+    "Sources:\n[1] alpha (local): “Alpha was built by Beta.”\n[W1] delta (web): “Delta won the prize in 1974.”"
 )
 
 
@@ -25,9 +25,9 @@ def chat(*messages: tuple[str, Any], **fields: Any) -> dict[str, Any]:
     return {"model": "prefrag", "messages": turns, **fields}
 
 
-def streamed(client: TestClient, **fields: Any) -> list[dict[str, Any]]:
+def streamed(client: TestClient, prefix: str = "", **fields: Any) -> list[dict[str, Any]]:
     """The chunks of a stream."""
-    response = client.post("/v1/chat/completions", json=chat(stream=True, **fields))
+    response = client.post(f"{prefix}/v1/chat/completions", json=chat(stream=True, **fields))
     assert response.status_code == 200, response.text
     assert response.headers["content-type"].startswith("text/event-stream")
     return [
