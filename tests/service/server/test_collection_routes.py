@@ -230,6 +230,21 @@ class TestUpload:
         assert kept("fresh") == {"tower.md": TOWER}
         assert client.names("fresh") == ["tower.md"]
 
+    def test_to_an_index_that_can_be_read_no_more_leaves_the_earlier_file(
+        self, client: Client, monkeypatch: pytest.MonkeyPatch
+    ):
+        client.upload("fresh", tower_md=TOWER)
+
+        def damage_index(self: Any, collection: str, files: Any) -> Any:
+            damage(index_path(collection))
+            raise IndexingFailed("The index is damaged.", 500)
+
+        monkeypatch.setattr(IndexingProcess, "index", damage_index)
+        response = client.upload("fresh", tower_md="Changed.", notes_txt="New.")
+
+        assert response.status_code >= 500
+        assert kept("fresh") == {"tower.md": TOWER}
+
     def test_that_is_stopped_after_some_files_keeps_those_that_are_indexed(
         self, client: Client, monkeypatch: pytest.MonkeyPatch
     ):
