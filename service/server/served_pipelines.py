@@ -111,8 +111,8 @@ def keep_modules_apart() -> None:
 
     def load_module(name: str, dir_path: Any) -> ModuleType:
         module = module_loader.load_pipeline_module(name, dir_path, package_name=package(name))
-        wrapper = getattr(module, "PipelineWrapper", None)
-        if isinstance(wrapper, type) and not issubclass(wrapper, ServedPipeline):
+        wrapper: Any = getattr(module, "PipelineWrapper", None)
+        if wrapper is not None and not issubclass(wrapper, ServedPipeline):
             _keep_bound_keys_out(wrapper)
         return module
 
