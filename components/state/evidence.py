@@ -47,7 +47,9 @@ def rank_sentences(query: str, documents: Sequence[Document], question: str = ""
     :param question: A question whose words count as well.
     :returns: The sentences, best first.
     """
-    sentences = [(one, sentence) for one in documents for sentence in split_sentences((one.content or "")[:_MAX_RANKED])]
+    sentences = [
+        (one, sentence) for one in documents for sentence in split_sentences((one.content or "")[:_MAX_RANKED])
+    ]
     held = [set(words(f"{one.meta.get('title') or ''} {sentence}")) for one, sentence in sentences]
     weights = _weights(held, {*words(query), *words(question)})
     scores = [sum(weights.get(word, 0.0) for word in one) for one in held]

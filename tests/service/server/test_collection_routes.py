@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
@@ -235,11 +236,11 @@ class TestUpload:
     ):
         client.upload("fresh", tower_md=TOWER)
 
-        def damage_index(self: Any, collection: str, files: Any) -> Any:
-            damage(index_path(collection))
-            raise IndexingFailed("The index is damaged.", 500)
+        def fail(*_: Any, **__: Any) -> Any:
+            raise OSError(errno.EIO, "Input/output error")
 
-        monkeypatch.setattr(IndexingProcess, "index", damage_index)
+        monkeypatch.setattr(IndexingProcess, "index", fail)
+        monkeypatch.setattr(uploads, "open_passages", fail)
         response = client.upload("fresh", tower_md="Changed.", notes_txt="New.")
 
         assert response.status_code >= 500
