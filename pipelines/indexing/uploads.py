@@ -164,10 +164,11 @@ def delete_upload(collection: str, document_id: str) -> tuple[int, bool]:
             raise Missing("The collection has no such document.")
         passages = open_passages("tantivy", collection, change=True)
         found = [each.id for each in passages.where(_ORIGINS[document.entry.kind], [document.entry.path])]
+        if document.uploaded:
+            # First, because a document without passages is not listed, and could not be deleted once more.
+            Path(document.entry.path).unlink(missing_ok=True)
         passages.delete_in_batches(found)
         passages.finish()
-        if document.uploaded:
-            Path(document.entry.path).unlink(missing_ok=True)
     return len(found), document.uploaded
 
 
@@ -196,11 +197,18 @@ def remove_index(collection: str) -> None:
 
     :param collection: Its name.
     """
+    folder = uploads_folder(collection)
     with make_incoming() as rubbish:
-        # At once, so that a question finds all of it or nothing.
-        index_path(collection).replace(rubbish / "index")
-        if uploads_folder(collection).exists():
-            uploads_folder(collection).replace(rubbish / "uploads")
+        # First, because without its index nobody could have the rest deleted, should this end in between.
+        if folder.exists():
+            folder.replace(rubbish / "uploads")
+        try:
+            # At once, so that a question finds all of it or nothing.
+            index_path(collection).replace(rubbish / "index")
+        except OSError:
+            if (rubbish / "uploads").exists():
+                (rubbish / "uploads").replace(folder)
+            raise
 
 
 @contextmanager

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from haystack import Document
@@ -12,7 +14,8 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.pipelines import indexing
 from prefrag.pipelines.indexing import uploads
-from prefrag.pipelines.indexing.uploads import delete_upload, list_uploads, make_incoming
+from prefrag.pipelines.indexing.stores import PassageStore
+from prefrag.pipelines.indexing.uploads import delete_upload, list_uploads, make_incoming, remove_index, uploads_folder
 from tests.indexes import index_of
 
 LONG = f"/srv/{'a-long-folder/' * 15}board.md"
@@ -84,3 +87,63 @@ def test_a_passage_whose_id_is_a_path_is_not_deleted_for_the_file(tmp_path: Path
 
     assert delete_upload("maps", document.id) == (1, False)
     assert TantivyDocumentStore(index="maps").count_documents() == 1
+
+
+class Killed(BaseException):
+    """What ends a process between two steps."""
+
+
+def keep_upload() -> Path:
+    """Upload `board.md` to the collection `maps`."""
+    file = uploads_folder("maps") / "board.md"
+    file.parent.mkdir(parents=True)
+    file.write_text("The board met in May.", encoding="utf-8")
+    make_index(("file_path", str(file)))
+    return file
+
+
+def test_a_deletion_that_is_killed_leaves_no_file_that_is_not_listed(monkeypatch: pytest.MonkeyPatch):
+    file = keep_upload()
+    [document] = list_uploads("maps")
+    monkeypatch.setattr(PassageStore, "finish", Mock(side_effect=Killed))
+
+    with pytest.raises(Killed):
+        delete_upload("maps", document.id)
+
+    assert not file.exists()
+
+
+def test_the_removal_of_an_index_that_is_killed_in_between_can_be_repeated(monkeypatch: pytest.MonkeyPatch):
+    keep_upload()
+    replace, moved = Path.replace, []
+
+    def move_once(self: Path, target: Path) -> Path:
+        if moved:
+            raise Killed
+        moved.append(self)
+        return replace(self, target)
+
+    with monkeypatch.context() as killed:
+        killed.setattr(Path, "replace", move_once)
+        with pytest.raises(Killed):
+            remove_index("maps")
+
+    remove_index("maps")
+    assert not index_path("maps").exists()
+    assert not uploads_folder("maps").exists()
+
+
+def test_an_index_that_cannot_be_removed_keeps_what_was_uploaded(monkeypatch: pytest.MonkeyPatch):
+    file, replace = keep_upload(), Path.replace
+
+    def refuse_index(self: Path, target: Path) -> Path:
+        if self == index_path("maps"):
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", refuse_index)
+    with pytest.raises(OSError, match="cross-device"):
+        remove_index("maps")
+
+    assert file.exists()
+    assert list(names()) == [str(file)]
