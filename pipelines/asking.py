@@ -54,6 +54,7 @@ class RunOptions(TypedDict, total=False):
     filters: dict[str, Any] | None
     documents: list[dict[str, str]] | None
     answer_type: AnswerType | None
+    instructions: str | None
     web: bool | None
 
 

@@ -189,6 +189,10 @@ def _write_reflection(data: Mapping[str, Any]) -> str:
     return f"Reflection: {label}{further}{explanation}"
 
 
+def _write_instructions_cut(data: Mapping[str, Any]) -> str:
+    return f"The instructions have {data.get('characters'):,} characters: the first {data.get('kept'):,} are used"
+
+
 def _write_cut(data: Mapping[str, Any]) -> str:
     left_out, shortened = data.get("documents_cut") or 0, data.get("documents_shortened") or 0
     return (
@@ -291,5 +295,6 @@ _WRITERS = {
     "without_model": _write_without_model,
     "reflection": _write_reflection,
     "cut": _write_cut,
+    "instructions_cut": _write_instructions_cut,
     "error": _write_error,
 }

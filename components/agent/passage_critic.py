@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from haystack import Document, component
+from haystack.dataclasses import ChatMessage
 
 from prefrag.components.agent.reasoner import ANSWER_FORMATS
 from prefrag.components.agent.reply_formats.fields import one_answer
@@ -22,6 +23,7 @@ from prefrag.components.generators.json_reply import (
     response_format,
 )
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
+from prefrag.components.prompts.instructions import put_instructions
 from prefrag.components.prompts.quotation import passages
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks, read_citations
@@ -243,7 +245,12 @@ class PassageCritic:
             }
 
         return self._call.prepare(
-            state, self.prompt, [[document]], values, response_format=response_format("critique", _CRITIQUE)
+            state,
+            self.prompt,
+            [[document]],
+            values,
+            messages=lambda prompt, _: [ChatMessage.from_user(put_instructions(prompt, settings.instructions))],
+            response_format=response_format("critique", _CRITIQUE),
         )
 
     def _answer(self, state: State, critiques: Sequence[Critique | None]) -> State:

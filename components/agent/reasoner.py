@@ -14,6 +14,7 @@ from prefrag.components.agent.reply_formats import FORMATS, JsonFormat, ReplyFor
 from prefrag.components.agent.reply_formats.fields import shorten
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
 from prefrag.components.generators.token_budget import Observations
+from prefrag.components.prompts.instructions import put_instructions
 from prefrag.components.prompts.quotation import break_tokens, passages
 from prefrag.components.prompts.render_prompt import prompt_path
 from prefrag.components.reader.reader import Candidate, Reader
@@ -233,7 +234,9 @@ class Reasoner:
             self.prompt or form.prompt,
             [state.attached, *(step.shown for step in state.steps)],
             values,
-            messages=lambda prompt, observations: form.messages(prompt, turns(observations), tools, self.must_answer),
+            messages=lambda prompt, observations: form.messages(
+                put_instructions(prompt, settings.instructions), turns(observations), tools, self.must_answer
+            ),
             tools=form.callable_tools(tools),
             keep_thinking=form.keeps_thinking,
             **form.generation_kwargs(tools, state, self.must_answer),

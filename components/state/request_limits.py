@@ -16,6 +16,7 @@ from prefrag.components.text.unicode_form import is_text
 MAX_QUESTION_CHARACTERS = 4_000
 # What a model reads costs by its bytes: 4,000 Chinese characters would fill a window of 8,192 tokens.
 MAX_QUESTION_BYTES = 4_500
+MAX_INSTRUCTIONS_CHARACTERS = 4_000
 MAX_TURNS = 20
 MAX_HISTORY_CHARACTERS = 40_000
 MAX_FILTER_DEPTH = 16
@@ -47,6 +48,18 @@ def check_question(question: str) -> str:
             f"{MAX_QUESTION_BYTES} bytes, which are {MAX_QUESTION_BYTES // 3} Chinese or Japanese characters."
         )
     return question
+
+
+def check_instructions(instructions: str | None) -> str:
+    """Refuse instructions that are no text.
+
+    :param instructions: The instructions of a run, if it has some.
+    :returns: The instructions without white space around them.
+    :raises BadInput: When they are no text.
+    """
+    if not isinstance(instructions or "", str) or not is_text(instructions or ""):
+        raise BadInput("The instructions are no text: send a text.")
+    return (instructions or "").strip()
 
 
 def keep_newest_turns(history: Iterable[Mapping[str, Any]] | None) -> list[dict[str, str]]:

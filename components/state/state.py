@@ -265,6 +265,8 @@ class RunSettings(_Value):
     :param prompts: ``product`` requests citations and has the model rely on passages alone; ``paper`` shows the model
         what the papers' prompts show, to measure a method.
     :param answer_type: The kind of answer that the question has: a few words, yes or no, or one of its options.
+    :param instructions: What an operator asks of the answers: their language, tone and form. Only the models that write
+        an answer are shown them.
     """
 
     sources: tuple[str, ...]
@@ -276,6 +278,7 @@ class RunSettings(_Value):
     external: tuple[str, ...] = ()
     prompts: Prompts = "product"
     answer_type: AnswerType = "short"
+    instructions: str = ""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,13 @@ from typing import Any, get_args
 from haystack import component
 
 from prefrag.components.state.attached import attach
-from prefrag.components.state.request_limits import check_filters, check_question, keep_newest_turns
+from prefrag.components.state.request_limits import (
+    MAX_INSTRUCTIONS_CHARACTERS,
+    check_filters,
+    check_instructions,
+    check_question,
+    keep_newest_turns,
+)
 from prefrag.components.state.state import AnswerType, Prompts, RunSettings, State
 from prefrag.components.state.web_switch import explain_closed, web_setting
 
@@ -97,6 +103,7 @@ class StateBuilder:
         filters: dict[str, Any] | None = None,
         documents: list[dict[str, str]] | None = None,
         answer_type: AnswerType | None = None,
+        instructions: str | None = None,
     ) -> dict[str, State]:
         """Build the state of a run, with the settings of the pipeline narrowed by the request.
 
@@ -110,6 +117,8 @@ class StateBuilder:
         :param documents: Texts that belong to the question, such as attached files, as ``{"title", "content"}``. The
             model is shown them; no query is made of them.
         :param answer_type: The kind of answer that this question has.
+        :param instructions: What an operator asks of the answers: their language, tone and form, of which 4,000
+            characters are kept. Only the models that write an answer are shown them.
         :returns: ``state``, the start of the run.
         :raises ValueError: When the question is empty, too long or no text, or an option cannot be granted.
         """
@@ -120,7 +129,12 @@ class StateBuilder:
         settings = self._narrow(sources, preferred, top_k, max_steps, filters, closed, reason)
         if answer_type is not None:
             settings = replace(settings, answer_type=_choose("answer_type", answer_type, get_args(AnswerType)))
+        instructions = check_instructions(instructions)
+        settings = replace(settings, instructions=instructions[:MAX_INSTRUCTIONS_CHARACTERS])
         state = State(question, settings, history=turns, started=time.perf_counter())
+        if len(instructions) > MAX_INSTRUCTIONS_CHARACTERS:
+            kept = MAX_INSTRUCTIONS_CHARACTERS
+            state = state.with_event("instructions_cut", characters=len(instructions), kept=kept)
         if shut := [name for name in (self.sources if sources is None else sources) if name in closed]:
             state = state.with_event("closed", sources=shut, reason=reason)
         return {"state": replace(state, attached=attach(documents or ()))}
@@ -137,6 +151,7 @@ class StateBuilder:
         filters: dict[str, Any] | None = None,
         documents: list[dict[str, str]] | None = None,
         answer_type: AnswerType | None = None,
+        instructions: str | None = None,
     ) -> dict[str, State]:
         """Do as :meth:`run` does, without blocking the event loop.
 
@@ -150,10 +165,23 @@ class StateBuilder:
         :param documents: Texts that belong to the question, such as attached files, as ``{"title", "content"}``. The
             model is shown them; no query is made of them.
         :param answer_type: The kind of answer that this question has.
+        :param instructions: What an operator asks of the answers: their language, tone and form, of which 4,000
+            characters are kept. Only the models that write an answer are shown them.
         :returns: ``state``, the start of the run.
         :raises ValueError: When the question is empty, too long or no text, or an option cannot be granted.
         """
-        arguments = (question, history, sources, preferred, top_k, max_steps, filters, documents, answer_type)
+        arguments = (
+            question,
+            history,
+            sources,
+            preferred,
+            top_k,
+            max_steps,
+            filters,
+            documents,
+            answer_type,
+            instructions,
+        )
         if self.find_closed is None or web_setting() is not None:
             return self.run(*arguments)
         # In a thread, because the answer may be kept on a server.

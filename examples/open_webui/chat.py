@@ -11,24 +11,27 @@ import sys
 from openai import OpenAI
 
 
-def chat(client: OpenAI, model: str, question: str) -> tuple[str, str]:
-    """Stream an answer and print it as it comes.
+def chat(client: OpenAI, model: str, question: str) -> None:
+    """Stream an answer and print it as it comes: the steps, the sources by their numbers, and the text.
 
     :param client: A client of the server.
     :param model: One of the models that it lists.
     :param question: The question.
-    :returns: The steps, which Open WebUI folds away as the model's reasoning, and the answer with its sources.
     """
-    reasoning, answer = "", ""
+    sources = 0
     chunks = client.chat.completions.create(model=model, messages=[{"role": "user", "content": question}], stream=True)
     for chunk in chunks:
+        # These fields are no part of OpenAI's own protocol, so the client has no names for them.
+        event = getattr(chunk, "event", None) or {"type": ""}
+        if event["type"] == "status":
+            print(event["data"]["description"])
+        elif event["type"] == "source":
+            sources += 1
+            print(f"[{sources}] {event['data']['source']['name']}")
         for choice in chunk.choices:
-            # The field is no part of OpenAI's own protocol, so the client has no name for it.
-            step, text = getattr(choice.delta, "reasoning_content", None) or "", choice.delta.content or ""
-            print(step or text, end="", flush=True)
-            reasoning, answer = reasoning + step, answer + text
+            thought = getattr(choice.delta, "reasoning_content", None)
+            print(thought or choice.delta.content or "", end="", flush=True)
     print()
-    return reasoning, answer
 
 
 if __name__ == "__main__":

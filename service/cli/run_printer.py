@@ -31,6 +31,7 @@ class RunPrinter:
     """Print a run for people.
 
     :param console: The terminal.
+    :param quiet: Whether only the answer and its label are printed.
     """
 
     STYLES = {
@@ -52,8 +53,9 @@ class RunPrinter:
         "error": "red",
     }
 
-    def __init__(self, console: Console):
+    def __init__(self, console: Console, quiet: bool = False):
         self.console = console
+        self._quiet = quiet
         self._step = 0
 
     def print_question(self, question: str, without_model: bool) -> None:
@@ -62,6 +64,8 @@ class RunPrinter:
         :param question: The question.
         :param without_model: Whether there is no language model, which gets a notice.
         """
+        if self._quiet:
+            return
         self._print(f"Question: {one_line(question)}", "bold")
         if without_model:
             self._print(
@@ -75,6 +79,8 @@ class RunPrinter:
 
         :param event: An event of the trace, in its order.
         """
+        if self._quiet:
+            return
         if event.step > self._step:
             self._step = event.step
             self.console.print()
@@ -88,10 +94,13 @@ class RunPrinter:
         :param trace: Whether to print the whole trace as well.
         :param failure: Why the run broke off; it is left out of the problems, because it is printed last.
         """
-        self.console.print()
+        if not self._quiet:
+            self.console.print()
         self._print_answer(result)
         if failure is None and not result.get("answered"):
             self._print_evidence(result)
+        if self._quiet:
+            return
         self._print_documents(result)
         for error in [error for error in result.get("errors") or () if error != failure]:
             self._print(f"Problem: {one_line(error)}", "yellow")

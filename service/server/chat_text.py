@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from prefrag.components.state.state import Event, Label
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.pipelines import search_failures
 from prefrag.pipelines.references import HEADING, NOT_ANSWERED, evidence_texts, references_text
+from prefrag.pipelines.sent_to_models import write_sent_to_models
 from prefrag.pipelines.trace_text import one_line, trace_text
 
 NOTE = "Note:"
@@ -21,7 +23,7 @@ _DRAWN_CODE = re.compile(
     r"((?<!`)`{3,}+|(?<!~)~{3,}+)(?:[^\S\n]*+(?:html|svg|xml|css|js|javascript|jsx|tsx|mermaid|vega)\b|(?=[^\n`]{0,200}&))",
     re.IGNORECASE,
 )
-_MARKS = re.compile(r"\[\s{0,9}([AW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[AW]?\d{1,9})*)\s{0,9}\]")
+MARKS = re.compile(r"\[\s{0,9}([AW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[AW]?\d{1,9})*)\s{0,9}\]")
 _MARK = re.compile(r"[AW]?\d+")
 
 
@@ -32,18 +34,24 @@ def disarm(text: str) -> str:
     :returns: The text, in which an address is at most a visible one.
     """
     # Inline links need `](`, and references to addresses need a definition with `]:`.
-    text = _CONTROLS.sub("", without_userinfo(text))
+    text = strip_controls(without_userinfo(text))
     plain = _TAG.sub("&lt;", text.replace("](", "] (").replace("]:", "] :"))
     # Front ends run or draw what stands in code blocks of these languages.
     return _DRAWN_CODE.sub(r"\1text", plain)
 
 
-def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, str]) -> str:
+def strip_controls(text: str) -> str:
+    """Remove what a text shows nothing of, or turns and hides the text around it with."""
+    return _CONTROLS.sub("", text)
+
+
+def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, str], lists_sources: bool = True) -> str:
     """Write the content of the assistant's message.
 
     :param result: The result of a run, as clients see it.
     :param cites: Whether the model was asked to cite.
     :param marks: The numbers that the front end gave to attached files, by their marks; see :func:`rename_marks`.
+    :param lists_sources: Whether the sources follow in words.
     :returns: The answer, what there is to know about it, and its sources.
     """
     if answer := result.get("answer_with_citations") or result.get("answer"):
@@ -54,13 +62,14 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
         parts = [NOT_ANSWERED, "\n>\n".join(f"> {rename_marks(disarm(text), marks)}" for text in evidence)]
     else:
         parts = ["No answer was found."]
-    parts.append(_write_note(result, cites))
+    parts.append(write_note(result, cites))
     if search_failures(result):
         rests = "" if result.get("documents") else ", so this answer rests on no document"
         parts.insert(0, f"{NOTE} no source could be searched{rests}.")
-    sources = rename_marks(disarm(references_text(result)), marks).splitlines()
-    # An attached file can be several passages.
-    parts.append("\n".join(dict.fromkeys(sources)))
+    if lists_sources:
+        sources = rename_marks(disarm(references_text(result)), marks).splitlines()
+        # An attached file can be several passages.
+        parts.append("\n".join(dict.fromkeys(sources)))
     return "\n\n".join(filter(None, parts))
 
 
@@ -72,6 +81,54 @@ def write_step(event: Event, marks: Mapping[str, str]) -> str:
     :returns: The line.
     """
     return rename_marks(disarm(trace_text(event)), marks)
+
+
+def write_failure(reason: str) -> str:
+    """Write the content of a message whose run broke off.
+
+    :param reason: The reason, in words for clients.
+    :returns: The content.
+    """
+    return disarm(f"The run broke off. {reason}")
+
+
+@dataclass(frozen=True)
+class TextChat:
+    """A streamed answer for any client of the OpenAI protocol: the steps as reasoning, and the sources in words.
+
+    :param marks: See :func:`rename_marks`.
+    :param cites: Whether the model was asked to cite.
+    """
+
+    marks: Mapping[str, str]
+    cites: bool
+
+    def write_step(self, event: Event) -> Iterator[dict[str, Any]]:
+        """Write an event of the trace.
+
+        :param event: The event, as clients see it.
+        :yields: The fields of each chunk.
+        """
+        yield {"reasoning_content": f"{write_step(event, self.marks)}\n"}
+
+    def write_end(self, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Write the answer.
+
+        :param result: The result, as clients see it.
+        :yields: The fields of each chunk.
+        """
+        for line in write_sent_to_models(result, with_host=False):
+            yield {"reasoning_content": f"{line}\n"}
+        yield {"content": write_content(result, self.cites, self.marks), "prefrag": result}
+
+    def write_failure(self, reason: str, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Write why the run broke off.
+
+        :param reason: The reason, in words for clients.
+        :param result: The result so far, as clients see it.
+        :yields: The fields of each chunk.
+        """
+        yield {"content": write_failure(reason), "prefrag": result}
 
 
 def strip_notes(content: str) -> str:
@@ -99,13 +156,24 @@ def rename_marks(text: str, marks: Mapping[str, str]) -> str:
         return text
 
     def rename(found: re.Match[str]) -> str:
-        renamed = [marks.get(mark, mark) if mark[0] in "AW" else f"D{mark}" for mark in _MARK.findall(found[1])]
+        renamed = [marks.get(mark, mark) if mark[0] in "AW" else f"D{mark}" for mark in read_marks(found[1])]
         return f"[{', '.join(dict.fromkeys(renamed))}]"
 
-    return _MARKS.sub(rename, text)
+    return MARKS.sub(rename, text)
 
 
-def _write_note(result: Mapping[str, Any], cites: bool) -> str:
+def read_marks(inner: str) -> list[str]:
+    """Read the marks of one match of :data:`MARKS`."""
+    return _MARK.findall(inner)
+
+
+def write_note(result: Mapping[str, Any], cites: bool) -> str:
+    """Write what there is to know about an answer.
+
+    :param result: The result of a run, as clients see it.
+    :param cites: Whether the model was asked to cite.
+    :returns: One line; nothing where there is nothing to know.
+    """
     likely = "" if result.get("probability") is None else f"{result['probability']:.0%} likely"
     says = []
     if guess := result.get("guess"):

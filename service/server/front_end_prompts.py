@@ -21,6 +21,7 @@ _TASKS: tuple[tuple[str, ...], ...] = (
     ("you are tasked with generating web search queries", "only the query"),
     ("your task is to reflect the speaker's likely facial expression",),
     ("you have been provided with a set of responses from various models",),
+    ("### task:\nsummarize the conversation history", "### messages being compacted:"),
     ("available tools:", "choose and return the correct tool(s)"),
     # LibreChat.
     ("analyze this conversation and provide:", "concise title"),
@@ -43,6 +44,10 @@ _EMPTY = {
     "prompt": '{"prompt": ""}',
     "text": '{"text": ""}',
 }
+# Names and numbers of attached files, for tools that read them, before the question.
+_FILE_TAGS = re.compile(r"\A\s{0,9}<attached_files>\n(?:<file [^\n]{0,4000}/>\n)*+</attached_files>\s*+")
+# What Open WebUI writes into the system message about its tools.
+_TOOLS = ("available_skills", "available_tools", "attached_knowledge")
 _SOURCE = re.compile(r"<source\b([^<>\n]{0,1000})>")
 _ID = re.compile(r'(?<![\w-])id="([^"]*)"')
 _NAME = re.compile(r'(?<![\w-])name="([^"]*)"')
@@ -81,11 +86,11 @@ def find_task(messages: Sequence[Mapping[str, Any]], metadata: Any = None) -> st
 
 
 def _is_task(prompt: str) -> bool:
-    if prompt.startswith(_TEMPLATE):
-        # The chat and the files may hold anything, so the tag that comes first decides.
-        history, context = prompt.find(_HISTORY), prompt.find(f"\n{_CONTEXT}")
-        return history >= 0 and not 0 <= context < history
-    return any(prompt.startswith(beginning) and all(part in prompt for part in parts) for beginning, *parts in _TASKS)
+    if any(prompt.startswith(beginning) and all(part in prompt for part in parts) for beginning, *parts in _TASKS):
+        return True
+    # The chat and the files may hold anything, so the tag that comes first decides.
+    history, context = prompt.find(_HISTORY), prompt.find(f"\n{_CONTEXT}")
+    return prompt.startswith(_TEMPLATE) and history >= 0 and not 0 <= context < history
 
 
 def take_apart(text: str) -> tuple[str, list[Attachment]]:
@@ -94,6 +99,7 @@ def take_apart(text: str) -> tuple[str, list[Attachment]]:
     :param text: The text of a message.
     :returns: The question, and the attached texts in their order; the text itself and nothing where none is attached.
     """
+    text = _FILE_TAGS.sub("", text)
     start, end = text.find(f"\n{_CONTEXT}"), text.rfind(_CONTEXT_END)
     if start < 0 or end < start:
         return text, []
@@ -113,7 +119,20 @@ def take_apart(text: str) -> tuple[str, list[Attachment]]:
         question = opening
     # Some versions put the template behind the question.
     question = question.strip() or before[: max(template, 0)].strip()
-    return question, attached or [Attachment("", "", context.strip())]
+    return _FILE_TAGS.sub("", question), attached or [Attachment("", "", context.strip())]
+
+
+def drop_tools(text: str) -> str:
+    """Remove from a system message what it says about tools, which this service does not call.
+
+    :param text: The text of the message.
+    :returns: The text without it.
+    """
+    for name in _TOOLS:
+        before, _, rest = text.partition(f"<{name}>")
+        _, end, after = rest.partition(f"</{name}>")
+        text = before + after if end else text
+    return text.strip()
 
 
 def _read_sources(context: str) -> list[Attachment]:
@@ -128,7 +147,8 @@ def _read_sources(context: str) -> list[Attachment]:
         number = mark[1] if mark else ""
         title = name[1] if name else number
         attached.append(Attachment(number, "" if title.isdecimal() else title, content.strip()))
-    return [each for each in attached if each.content]
+    # An empty one counts, because the front end numbers it.
+    return attached if any(each.content for each in attached) else []
 
 
 def _before(text: str, closing: str) -> str:

@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from prefrag.components.errors import BadInput
 from prefrag.components.text.unicode_form import is_text
+from prefrag.service.server.conversation import SYSTEM_ROLES
 
 MAX_DEPTH = 64
 MAX_VALUES = 20_000
@@ -33,7 +34,8 @@ class JsonBodies:
     """Refuse a body with 422 that is not JSON, too deep or too large, or holds what JSON cannot hold.
 
     Python's parser accepts NaN and infinite numbers, numbers of any size, and halves of surrogate pairs, on which a run
-    fails late or its response cannot be written. A long conversation is cut to its newest turns.
+    fails late or its response cannot be written. A long conversation is cut to its newest turns,
+    and the system message at its beginning.
 
     :param app: The application behind.
     """
@@ -114,7 +116,9 @@ def _bound(body: bytes) -> bytes:
         if isinstance(content, dict) and isinstance(content.get(name), list) and len(content[name]) > MAX_TURNS
     ]
     for name in long:
-        content[name] = content[name][-MAX_TURNS:]
+        first, newest = content[name][0], content[name][-MAX_TURNS:]
+        instructs = isinstance(first, dict) and first.get("role") in SYSTEM_ROLES
+        content[name] = [first, *newest[1:]] if instructs else newest
     _check(content)
     return json.dumps(content).encode() if long else body
 

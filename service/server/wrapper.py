@@ -33,10 +33,11 @@ from prefrag.pipelines import RunFailed
 from prefrag.pipelines.asking import find_busy_server, limit_deadline
 from prefrag.pipelines.sent_to_models import write_sent_to_models
 from prefrag.pipelines.trace_text import one_line, trace_text
-from prefrag.service.server.chat_text import disarm, write_content, write_step
+from prefrag.service.server.chat_text import TextChat, write_content
 from prefrag.service.server.collection_pipelines import CollectionPipelines
 from prefrag.service.server.conversation import read_text, split_conversation
 from prefrag.service.server.front_end_prompts import Attachment, find_task
+from prefrag.service.server.open_webui import EventChat, shows_events
 from prefrag.service.server.public_result import Installation
 
 logger = logging.getLogger(__name__)
@@ -202,7 +203,8 @@ class ServedPipeline(BasePipelineWrapper):
         """Answer the last message of a conversation.
 
         :param model: The name that the client requested.
-        :param messages: The conversation: its last user message is the question; system messages are not used.
+        :param messages: The conversation: its last user message is the question, its system messages are instructions
+            for the answer.
         :param body: The whole request, with the options of :meth:`run_api_async` at its top level or under ``prefrag``.
         :returns: The answer with its sources, the result in the extra field ``prefrag``; or, when the request is for a
             stream, each step as reasoning and then the answer.
@@ -214,8 +216,8 @@ class ServedPipeline(BasePipelineWrapper):
             if task is not None:
                 seconds = limit_deadline(_read_options(body).get("deadline"))
                 return self._complete(model, body, include_usage, *await self._do_task(messages, task, seconds))
-            question, history, attached = split_conversation(messages)
-            options = {"history": history, **_read_options(body)}
+            question, history, attached, instructions = split_conversation(messages)
+            options = {"history": history, "instructions": instructions or None, **_read_options(body)}
             deadline = limit_deadline(options.pop("deadline", None))
             pipeline = await self._collections.find(options.pop("index", None))
             if attached:
@@ -225,7 +227,10 @@ class ServedPipeline(BasePipelineWrapper):
             marks = _front_end_marks(state, attached) if attached else {}
             options["deadline"] = deadline
             if body.get("stream"):
-                return self._stream(pipeline, model, question, options, include_usage, marks)
+                listed = max((int(file.mark) for file in attached if file.mark.isdecimal()), default=0)
+                with_events = shows_events.get()
+                chat = EventChat(marks, listed, self._cites) if with_events else TextChat(marks, self._cites)
+                return self._stream(pipeline, model, question, options, include_usage, chat)
             result = self._publish(await pipelines.ask_async(pipeline, question, **options))
         return self._complete(model, body, include_usage, write_content(result, self._cites, marks), result)
 
@@ -236,7 +241,7 @@ class ServedPipeline(BasePipelineWrapper):
         question: str,
         options: Mapping[str, Any],
         include_usage: bool,
-        marks: Mapping[str, str],
+        chat: TextChat | EventChat,
     ) -> AsyncGenerator[ChatCompletion, None]:
         installation = self._installation
         chunk = _Chunks(model)
@@ -246,18 +251,20 @@ class ServedPipeline(BasePipelineWrapper):
                 async for output in outputs:
                     if isinstance(output, Event):
                         event = replace(output, data=installation.publish_event(output.data))
-                        yield chunk.write(reasoning_content=f"{write_step(event, marks)}\n")
+                        for fields in chat.write_step(event):
+                            yield chunk.write(**fields)
                     else:
                         result = self._publish(output)
-                        for line in write_sent_to_models(result, with_host=False):
-                            yield chunk.write(reasoning_content=f"{line}\n")
-            content, reason = write_content(result, self._cites, marks), "stop"
+            ending, reason = chat.write_end(result), "stop"
         except RunFailed as error:
             _log_failure(error)
             result = installation.publish(error.result)
             # "error" is not in the protocol, but "stop" would present the message as an answer.
-            content, reason = disarm(f"The run broke off. {installation.withhold(str(error))}"), "error"
-        yield chunk.write(content=content, finish_reason=reason, prefrag=result)
+            ending, reason = chat.write_failure(installation.withhold(str(error)), result), "error"
+        *fields_before, last = ending
+        for fields in fields_before:
+            yield chunk.write(**fields)
+        yield chunk.write(finish_reason=reason, **last)
         if include_usage:
             yield chunk.end(_count_usage(result))
 
@@ -340,12 +347,11 @@ class _Chunks:
     def __init__(self, model: str):
         self._empty = _make_completion(model, "chat.completion.chunk", [])
 
-    def write(
-        self, finish_reason: str | None = None, prefrag: dict[str, Any] | None = None, **delta: Any
-    ) -> ChatCompletion:
+    def write(self, finish_reason: str | None = None, **fields: Any) -> ChatCompletion:
+        # What is no part of a message stands beside the choices, where clients of the plain protocol do not look.
+        delta = {name: fields.pop(name) for name in Message.model_fields.keys() & fields.keys()}
         choice = Choice(index=0, delta=Message(role="assistant", **delta), finish_reason=finish_reason)
-        extra = {} if prefrag is None else {"prefrag": prefrag}
-        return self._empty.model_copy(update={"choices": [choice], **extra})
+        return self._empty.model_copy(update={"choices": [choice], **fields})
 
     def end(self, usage: dict[str, int]) -> ChatCompletion:
         return self._empty.model_copy(update={"usage": usage})
@@ -383,8 +389,9 @@ def _includes_usage(body: Mapping[str, Any]) -> bool:
 def _front_end_marks(state: State, attached: Sequence[Attachment]) -> dict[str, str]:
     """Map the marks of attached passages to the numbers by which the front end knows their files."""
     marks = citation_marks(state)
-    files = [(marks[identity(passage)], attached[passage.meta["attachment"] - 1]) for passage in state.attached]
-    return {mark: file.mark if file.mark.isdecimal() else mark for mark, file in files}
+    files = {marks[identity(passage)]: attached[passage.meta["attachment"] - 1].mark for passage in state.attached}
+    numbered = any(number.isdecimal() for number in files.values())
+    return {mark: number if number.isdecimal() else mark for mark, number in files.items()} if numbered else {}
 
 
 def _dump(values: Sequence[Any] | None) -> list[dict[str, Any]] | None:

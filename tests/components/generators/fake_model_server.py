@@ -32,6 +32,8 @@ def completion(text: str | None, **message: Any) -> dict[str, Any]:
 class FakeModelServer:
     """A model server on a free port: answers from a list, the last entry again and again.
 
+    An answer may be a function, which gets the request and returns the text of the reply.
+
     ``left`` is set when a client closes its connection while the answer is kept from it.
     """
 
@@ -41,6 +43,7 @@ class FakeModelServer:
         self.requests: list[dict[str, Any]] = []
         self.connections: set[Any] = set()
         self.health = 200
+        self.listed: Any = {}
         self.looked_up: list[str] = []
         self.called = threading.Event()
         self.released = threading.Event()
@@ -57,6 +60,8 @@ class FakeModelServer:
                 outer.requests.append({"path": self.path, "authorization": self.headers["authorization"], **body})
                 outer.called.set()
                 status, answer = outer.answers[min(len(outer.requests), len(outer.answers)) - 1]
+                if callable(answer):
+                    answer = completion(answer(body))
                 if answer in (HANG, DRIP):
                     self.keep_waiting(drip=answer is DRIP)
                     return
@@ -85,9 +90,10 @@ class FakeModelServer:
             def do_GET(self) -> None:
                 outer.looked_up.append(self.path)
                 self.send_response(outer.health)
-                self.send_header("content-length", "2")
+                payload = json.dumps(outer.listed).encode()
+                self.send_header("content-length", str(len(payload)))
                 self.end_headers()
-                self.wfile.write(b"{}")
+                self.wfile.write(payload)
 
             def log_message(self, *args: Any) -> None:
                 pass

@@ -90,6 +90,17 @@ class TestAsk:
         assert "trace" not in shown
         assert "Search web: beta delta" in result.stderr
 
+    def test_quiet_is_the_answer_and_its_label_alone(self, ask: Ask):
+        result = ask("--quiet")
+
+        assert result.exit_code == 0
+        assert result.stdout == "Answer: 1974\nLabel: CORRECT\n"
+
+    def test_quiet_says_what_was_found_where_there_is_no_answer(self, script_pipeline: Callable[..., None]):
+        script_pipeline(readings=[[("Beta", 0.1)]], verdicts=())
+
+        assert prefrag("ask", "Who built alpha?", "--quiet").stdout.startswith("Found, not answered.\n")
+
     def test_trace_adds_the_whole_trace(self, ask: Ask):
         assert '{"kind": "verdict", "step": 2, "status": false' in ask("--trace").stdout
 

@@ -31,6 +31,11 @@ TASKS = {
         "query. RESPOND ONLY WITH THE TITLE TEXT.",
         "",
     ),
+    "compaction of a long chat": (
+        "### Task:\nSummarize the conversation history that will be compacted out of the active chat context.\n\n"
+        f"### Messages Being Compacted:\nUSER: Plans?\nASSISTANT: {SECRET}\n\n### Recent Messages Kept In Context:\n",
+        "",
+    ),
     "LibreChat's title": (
         "Provide a concise, 5-word-or-less title for the conversation, using its same language. Only return the title "
         f"itself.\n\nConversation:\nUser: Plans?\nAI: {SECRET}",
@@ -42,6 +47,12 @@ TASKS = {
         "",
     ),
 }
+# Open WebUI names attached files in the question, too, for tools that read them.
+FILE_TAGS = (
+    '<attached_files>\n<file type="file" id="70f8" url="70f8" content_type="text/plain" name="jn_board.txt"/>\n'
+    '<file type="file" id="9f" url="9f" name="plan.md"/>\n</attached_files>\n\n'
+)
+TOOLS = "<available_tools>\nThe following tools are available.\n<tool>\n<name>x</name>\n</tool>\n</available_tools>"
 _RAG = (
     "### Task:\nRespond to the user query using the provided context, with citations in the format [id] **only when the "
     '<source> tag includes an id** (e.g., <source id="1">).\n\n### Guidelines:\n- Do not use XML tags.\n\n<context>\n'
@@ -55,6 +66,8 @@ ASKED = "Who keeps the crane?"
 # A file attached to the same question, in the forms of several versions of Open WebUI.
 ATTACHED = {
     "before the question": f"{_RAG}{SOURCES}\n</context>\n\n{ASKED}",
+    "before the question and the names of the files": f"{_RAG}{SOURCES}\n</context>\n\n{FILE_TAGS}{ASKED}",
+    "before the question as a part of its own": f"{FILE_TAGS}\n{_RAG}{SOURCES}\n</context>\n\n{ASKED}",
     "with the query in a tag": f"{_RAG}{SOURCES}\n</context>\n\n<user_query>\n{ASKED}\n</user_query>\n\n{ASKED}",
     "behind the question": f"{ASKED}\n{_RAG}{SOURCES}\n</context>",
     "with the query named": (

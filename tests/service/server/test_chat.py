@@ -25,9 +25,9 @@ def chat(*messages: tuple[str, Any], **fields: Any) -> dict[str, Any]:
     return {"model": "prefrag", "messages": turns, **fields}
 
 
-def streamed(client: TestClient, **fields: Any) -> list[dict[str, Any]]:
+def streamed(client: TestClient, prefix: str = "", **fields: Any) -> list[dict[str, Any]]:
     """The chunks of a stream."""
-    response = client.post("/v1/chat/completions", json=chat(stream=True, **fields))
+    response = client.post(f"{prefix}/v1/chat/completions", json=chat(stream=True, **fields))
     assert response.status_code == 200, response.text
     assert response.headers["content-type"].startswith("text/event-stream")
     return [

@@ -7,7 +7,16 @@ import time
 import pytest
 
 from prefrag.service.server.front_end_prompts import Attachment, find_task, take_apart
-from tests.service.server.front_ends import ASKED, ATTACHED, HOSTILE_FILE, NUMBERED_INSIDE, SECRET, SOURCES, TASKS
+from tests.service.server.front_ends import (
+    ASKED,
+    ATTACHED,
+    FILE_TAGS,
+    HOSTILE_FILE,
+    NUMBERED_INSIDE,
+    SECRET,
+    SOURCES,
+    TASKS,
+)
 
 
 def user(text: str) -> list[dict[str, str]]:
@@ -66,6 +75,9 @@ class TestAttachedFiles:
             [Attachment("1", "", "Ada Quill keeps the crane."), Attachment("plan.md", "plan.md", "In Ostermoor.")],
         )
 
+    def test_are_not_named_in_the_question_where_their_texts_are_missing(self):
+        assert take_apart(FILE_TAGS + ASKED) == (ASKED, [])
+
     def test_a_file_cannot_put_a_question_of_its_own(self):
         question, attached = take_apart(HOSTILE_FILE)
 
@@ -73,13 +85,22 @@ class TestAttachedFiles:
         assert SECRET in attached[0].content
 
     @pytest.mark.parametrize(
-        "text", ["Who keeps the crane?", "What does\n<context>\nmean, and </context>?", "", "<source>"]
+        "text",
+        [
+            "Who keeps the crane?",
+            "What does <attached_files> mean?",
+            "<attached_files>\nno tag\n</attached_files>",
+            "What does\n<context>\nmean, and </context>?",
+            "",
+            "<source>",
+        ],
     )
     def test_without_any_the_text_is_the_question(self, text: str):
         assert take_apart(text) == (text, [])
 
     @pytest.mark.parametrize(
-        "text", ["<source " * 60_000, f"\n<context>\n{'<source ' * 60_000}</context>", SOURCES * 4_000]
+        "text",
+        ["<source " * 60_000, f"\n<context>\n{'<source ' * 60_000}</context>", SOURCES * 4_000, FILE_TAGS * 4_000],
     )
     def test_large_messages_take_no_time(self, text: str):
         started = time.process_time()

@@ -15,8 +15,8 @@ from prefrag.service.server.conversation import split_conversation
 from prefrag.service.server.public_result import Installation
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, search, verdict
-from tests.service.server.front_ends import ASKED, ATTACHED, SECRET, TASKS
-from tests.service.server.test_chat import chat, deltas, streamed
+from tests.service.server.front_ends import ASKED, ATTACHED, SECRET, TASKS, TOOLS
+from tests.service.server.test_chat import QUESTION, chat, deltas, streamed
 
 Served = Callable[..., TestClient]
 
@@ -142,6 +142,74 @@ class TestAttachedFiles:
 
         assert conversation.question == ASKED
         assert [each.title for each in conversation.attached] == ["jn_board.txt", "plan.md", "jn_board.txt"]
+
+    def test_stay_with_the_conversation_when_only_an_earlier_question_has_them(self, served: Served):
+        client = served('{"question": "Since when does Ada Quill keep the crane?"}', answer("1974 [[A1]]"))
+
+        completion = reply(
+            client,
+            ("user", ATTACHED["before the question"]),
+            ("assistant", "Ada Quill [1]."),
+            ("user", "Since when?"),
+        )
+
+        assert [each["title"] for each in completion["prefrag"]["documents"]] == [
+            "jn_board.txt",
+            "plan.md",
+            "jn_board.txt",
+        ]
+        assert completion["choices"][0]["message"]["content"].startswith("1974 [A1]\n"), "the front end numbers none"
+
+    def test_are_there_once_where_every_question_has_them(self):
+        messages = [{"role": "user", "content": ATTACHED["before the question"]}] * 3
+
+        assert len(split_conversation(messages).attached) == 3
+
+    def test_of_earlier_questions_are_kept_as_far_as_there_is_room(self):
+        large = ATTACHED["before the question"].replace("Ada Quill", "Ada Quill " * 5_000)
+        messages = [{"role": "user", "content": text} for text in (large, ATTACHED["behind the question"], "And then?")]
+
+        attached = split_conversation(messages).attached
+
+        assert [(each.mark, each.title) for each in attached] == [
+            ("", "jn_board.txt"),
+            ("", "plan.md"),
+            ("", "jn_board.txt"),
+            ("", "jn_board.txt"),
+        ]
+
+
+class TestInstructions:
+    @pytest.mark.parametrize("role", ["system", "developer"])
+    def test_are_the_system_messages_of_a_conversation(self, served: Served, role: str):
+        completion = reply(served(), (role, "Answer in Dutch."), ("user", QUESTION))
+
+        assert completion["prefrag"]["answer"] == "1974"
+        assert all("Answer in Dutch." in call["prompt"] for call in CALLS["model"])
+        assert "Dutch" not in str([CALLS["judge"], CALLS["local"], CALLS["web"]])
+
+    def test_do_not_hold_the_files_that_open_webui_was_set_to_put_there(self):
+        files = ATTACHED["before the question"].removesuffix(ASKED)
+        messages = [{"role": "system", "content": f"Answer in Dutch.\n{files}"}, {"role": "user", "content": ASKED}]
+
+        conversation = split_conversation(messages)
+
+        assert conversation.instructions == "Answer in Dutch."
+        assert len(conversation.attached) == 3
+
+    def test_do_not_hold_what_open_webui_says_about_its_tools(self):
+        messages = [{"role": "system", "content": f"Answer in Dutch.\n{TOOLS}"}, {"role": "user", "content": ASKED}]
+
+        assert split_conversation(messages).instructions == "Answer in Dutch."
+
+    def test_stay_when_a_long_conversation_is_cut(self, served: Served):
+        turns = [("user", "Who built alpha?"), ("assistant", "Beta.")] * 150
+
+        reply(
+            served('{"question": "When?"}', answer("1974")), ("system", "Answer in Dutch."), *turns, ("user", "When?")
+        )
+
+        assert "Answer in Dutch." in CALLS["model"][1]["prompt"]
 
 
 class TestEarlierAnswers:
