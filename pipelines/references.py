@@ -33,18 +33,6 @@ def reference_text(mark: str, document: Mapping[str, Any]) -> str:
     return one_line(f"[{mark}] {without_marks(_describe(document))}{_address(document)}")
 
 
-def write_title(document: Mapping[str, Any]) -> str:
-    """Write the title of a document and the headings below it; the title is often the first of them.
-
-    :param document: The document, as the result holds it.
-    :returns: The title, and behind it the headings, such as "Manual > Installation"; nothing where there are none.
-    """
-    title, heading = str(document.get("title") or ""), document.get("heading") or ""
-    if heading == title or heading.startswith(f"{title} > "):
-        heading = heading[len(title) + 3 :]
-    return " > ".join(filter(None, (_shorten(title), _shorten(heading))))
-
-
 def sentence_text(document: Mapping[str, Any]) -> str:
     """Quote the sentence of a document that speaks most to the answer or the query.
 
@@ -68,7 +56,7 @@ def evidence_texts(result: Mapping[str, Any]) -> list[str]:
     documents, texts = dict(references(result)), list[str]()
     named: set[str] = set()
     for one in result.get("evidence") or ():
-        title = "" if one["mark"] in named else write_title({**documents.get(one["mark"], {}), "title": one["title"]})
+        title = "" if one["mark"] in named else title_text({**documents.get(one["mark"], {}), "title": one["title"]})
         named.add(one["mark"])
         texts.append(one_line(f"[{one['mark']}] {without_marks(': '.join(filter(None, (title, one['sentence']))))}"))
     return texts
@@ -98,7 +86,19 @@ def _describe(document: Mapping[str, Any]) -> str:
         place.append(f"page {document['page']}")
     if position := document.get("position"):
         place.append(f"passage {position['number']} of {position['of']}")
-    return f"{write_title(document) or document.get('id')} ({', '.join(filter(None, place))})"
+    return f"{title_text(document) or document.get('id')} ({', '.join(filter(None, place))})"
+
+
+def title_text(document: Mapping[str, Any]) -> str:
+    """Write the title of a document and the headings below it; the title is often the first of them.
+
+    :param document: The document, as the result holds it.
+    :returns: Both in a line; nothing where it has neither.
+    """
+    title, heading = str(document.get("title") or ""), document.get("heading") or ""
+    if heading == title or heading.startswith(f"{title} > "):
+        heading = heading[len(title) + 3 :]
+    return " > ".join(filter(None, (_shorten(title), _shorten(heading))))
 
 
 def _address(document: Mapping[str, Any]) -> str:
