@@ -10,6 +10,7 @@ from prefrag.components.text.one_line import one_line
 
 HEADING = "Sources:"
 NOT_ANSWERED = "Found, not answered."
+_MOST_CHARACTERS = 200
 _BRACKETS = re.compile(r"\[(\s{0,9}[ADW]?\d{1,9}(?:\s{0,9}[,;]\s{0,9}[ADW]?\d{1,9})*\s{0,9})\]", re.IGNORECASE)
 
 
@@ -23,45 +24,94 @@ def references(result: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 
 
 def reference_text(mark: str, document: Mapping[str, Any]) -> str:
-    """Write a document in one line.
+    """Write in one line what a document is and where it stands.
 
     :param mark: The mark of :func:`references`.
     :param document: The document, as the result holds it.
-    :returns: Title, source, and the file and page or the address where there is one.
+    :returns: Title and heading, source, and the file, page, passage or address where there is one.
     """
-    place = [str(document.get("source") or "")]
-    if document.get("file"):
-        place.append(str(document["file"]))
-    if document.get("page") is not None:
-        place.append(f"page {document['page']}")
-    title = document.get("title") or document.get("id")
-    words = _without_marks(f"{title} ({', '.join(filter(None, place))})")
-    address = f" {document['url']}" if document.get("url") else ""
-    return one_line(f"[{mark}] {words}{address}")
+    return one_line(f"[{mark}] {without_marks(_describe(document))}{_address(document)}")
+
+
+def sentence_text(document: Mapping[str, Any]) -> str:
+    """Quote the sentence of a document that speaks most to the answer or the query.
+
+    :param document: The document, as the result holds it.
+    :returns: The sentence in one line of about 200 characters; nothing where there is none.
+    """
+    if not (sentence := document.get("sentence")):
+        return ""
+    words = one_line(document["content"][sentence["start"] : sentence["end"]])
+    return f"\u201c{without_marks(_shorten(words))}\u201d" if words else ""
 
 
 def evidence_texts(result: Mapping[str, Any]) -> list[str]:
     """Write the sentences that speak to the question of a result, which gives no answer.
 
     :param result: The result of a run.
-    :returns: Each in one line: the mark of its document, its title, and the sentence.
+    :returns: Each in one line: the mark of its document, its title and heading where it is the first of the document,
+        and the sentence.
     """
-    return [
-        one_line(f"[{one['mark']}] " + _without_marks(": ".join(filter(None, (one["title"], one["sentence"])))))
-        for one in result.get("evidence") or ()
-    ]
+    documents, texts = dict(references(result)), list[str]()
+    named: set[str] = set()
+    for one in result.get("evidence") or ():
+        title = "" if one["mark"] in named else title_text({**documents.get(one["mark"], {}), "title": one["title"]})
+        named.add(one["mark"])
+        texts.append(one_line(f"[{one['mark']}] {without_marks(': '.join(filter(None, (title, one['sentence']))))}"))
+    return texts
 
 
 def references_text(result: Mapping[str, Any]) -> str:
-    """Write the documents of a result as a list.
+    """Write the documents of a result as a list, each with its sentence.
 
     :param result: The result of a run.
-    :returns: The list under its heading, or nothing without documents.
+    :returns: The list under its heading, or nothing without documents. The user's own attachments, and passages whose
+        sentence is among the evidence, are not quoted.
     """
-    lines = [reference_text(mark, document) for mark, document in references(result)]
+    quoted = {one["mark"] for one in result.get("evidence") or ()}
+    lines = []
+    for mark, document in references(result):
+        sentence = "" if mark in quoted or mark.startswith("A") else sentence_text(document)
+        words = ": ".join(filter(None, (without_marks(_describe(document)), sentence)))
+        lines.append(one_line(f"[{mark}] {words}{_address(document)}"))
     return "\n".join([HEADING, *lines]) if lines else ""
 
 
-def _without_marks(text: str) -> str:
-    """Write a text of a document so that only this module writes what looks like the number of a passage."""
+def _describe(document: Mapping[str, Any]) -> str:
+    place = [str(document.get("source") or "")]
+    if document.get("file"):
+        place.append(str(document["file"]))
+    if document.get("page") is not None:
+        place.append(f"page {document['page']}")
+    if position := document.get("position"):
+        place.append(f"passage {position['number']} of {position['of']}")
+    return f"{title_text(document) or document.get('id')} ({', '.join(filter(None, place))})"
+
+
+def title_text(document: Mapping[str, Any]) -> str:
+    """Write the title of a document and the headings below it; the title is often the first of them.
+
+    :param document: The document, as the result holds it.
+    :returns: The title and the heading; nothing where there is neither.
+    """
+    title, heading = str(document.get("title") or ""), document.get("heading") or ""
+    if heading == title or heading.startswith(f"{title} > "):
+        heading = heading[len(title) + 3 :]
+    return " > ".join(filter(None, (_shorten(title), _shorten(heading))))
+
+
+def _address(document: Mapping[str, Any]) -> str:
+    return f" {document['url']}" if document.get("url") else ""
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS].rstrip()}..."
+
+
+def without_marks(text: str) -> str:
+    """Write a text of a document so that only this module writes what looks like the number of a passage.
+
+    :param text: The text.
+    :returns: The text with parentheses around such numbers.
+    """
     return _BRACKETS.sub(r"(\1)", text)

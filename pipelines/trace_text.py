@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from prefrag.components.state.state import Event
@@ -18,6 +19,8 @@ _JUDGED_BY = {
     "nothing_found": "nothing was found",
     "no_other_source": "no other source may be searched",
 }
+# What is observed has just been named.
+_SAME = {"found": "all of them", "selection": "what was selected"}
 _SUPPORT = {"fully": "fully supported", "partially": "partially supported"}
 _CLASSES = {"no_retrieval": "no retrieval", "single_step": "one retrieval", "multi_step": "several retrievals"}
 
@@ -61,7 +64,7 @@ def _write_found(data: Mapping[str, Any]) -> str:
     took = f"{seconds * 1000:.1f} ms" if seconds < 1 else f"{seconds:.1f} s"
     outside = ", the query was sent out" if data.get("sent_out") else ""
     without = f"; part of it failed: {data['error']}" if data.get("error") else ""
-    return f"Found in {source} ({len(titles)} in {took}{outside}): {_join_titles(titles)}{without}"
+    return f"Found in {source} ({len(titles)} in {took}{outside}): {_join_documents(data, 'titles')}{without}"
 
 
 def _write_held_back(data: Mapping[str, Any]) -> str:
@@ -112,11 +115,17 @@ def _write_selection(data: Mapping[str, Any]) -> str:
     if isinstance(pairs, Sequence) and pairs:
         positive = sum(bool(pair.get("positive")) for pair in pairs if isinstance(pair, Mapping))
         classified = f" ({len(pairs)} pairs classified, {positive} positive)"
-    return f"Selected by {data.get('method')}{classified}: {_join_titles(data.get('documents') or ())}"
+    return f"Selected by {data.get('method')}{classified}: {_join_documents(data, 'documents')}"
 
 
 def _write_observation(data: Mapping[str, Any]) -> str:
-    return f"Observed from {data.get('source') or 'no source'}: {_join_titles(data.get('documents') or ())}"
+    if data.get("same_as") in _SAME:
+        documents = _SAME[data["same_as"]]
+    elif left_out := data.get("left_out"):
+        documents = f"all of them but {_join_titles(left_out)}"
+    else:
+        documents = _join_documents(data, "documents")
+    return f"Observed from {data.get('source') or 'no source'}: {documents}"
 
 
 def _write_unknown_action(data: Mapping[str, Any]) -> str:
@@ -198,6 +207,20 @@ def _write_error(data: Mapping[str, Any]) -> str:
 
 def _join_titles(titles: Sequence[Any]) -> str:
     return " · ".join(str(title) for title in titles) or "nothing"
+
+
+def _join_documents(data: Mapping[str, Any], field: str) -> str:
+    """Name documents, those of one title together, with what tells them apart."""
+    groups: dict[str, list[str]] = {}
+    for title, place in zip_longest(data.get(field) or (), data.get("places") or (), fillvalue=""):
+        groups.setdefault(str(title), []).append(str(place))
+    return _join_titles([_write_group(title, places) for title, places in groups.items()])
+
+
+def _write_group(title: str, places: Sequence[str]) -> str:
+    if len(places) == 1:
+        return title
+    return f"{title} ({'; '.join(places) if all(places) else f'{len(places)} passages'})"
 
 
 def _write_refined(data: Mapping[str, Any]) -> str:

@@ -73,3 +73,28 @@ print(haystack.telemetry._telemetry.telemetry is not None)
     )
 
     assert done.stdout.strip() == str(is_on), done.stderr
+
+
+READ = "from prefrag.components.reader.extractive_reader import ExtractiveReader; ExtractiveReader().warm_up()"
+
+
+def test_the_runtime_of_the_reader_reports_to_nobody(tmp_path: Path):
+    home = f"import os; os.environ.pop('ORT_DISABLE_TELEMETRY', None); os.environ['HOME'] = {str(tmp_path)!r}\n"
+
+    done = run_python(home + READ, XDG_CACHE_HOME="")
+
+    assert done.returncode == 0, done.stderr
+    # As soon as it is imported, ONNX Runtime makes a number for the device and keeps events for its maker.
+    assert [*tmp_path.rglob("*onnxruntime*")] == []
+
+
+@pytest.mark.parametrize(("chosen", "kept"), [(None, "1"), ("0", "0")], ids=["by default", "switched on"])
+def test_the_telemetry_of_that_runtime_is_the_users_to_switch_on(chosen: str | None, kept: str):
+    set_it = f"os.environ['ORT_DISABLE_TELEMETRY'] = {chosen!r}" if chosen else ""
+
+    done = run_python(
+        f"import os; os.environ.pop('ORT_DISABLE_TELEMETRY', None); {set_it}\n"
+        "import prefrag; print(os.environ['ORT_DISABLE_TELEMETRY'])"
+    )
+
+    assert done.stdout.strip() == kept, done.stderr

@@ -30,6 +30,7 @@ from prefrag.components.sources.domain_filter import DomainFilter, document_url
 from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
 from prefrag.components.sources.search_request import SearchRequest
 from prefrag.components.sources.web_gate import HeldBack, WebGate
+from prefrag.components.state.places import name_documents
 from prefrag.components.state.state import RESERVED_META, ModelTraffic, RunError, Search, State, identity
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
@@ -409,7 +410,7 @@ class RetrievalSource:
             "found",
             source=self.name,
             query=search.query,
-            titles=[document.meta.get("title") or document.id for document in search.documents],
+            **name_documents("titles", search.documents),
             provider=search.provider,
             seconds=search.seconds,
             sent_out=search.sent_out,

@@ -10,7 +10,8 @@ from typing import Any, Literal, get_args
 from haystack import Document, component
 
 from prefrag.components.state.citations import citation_marks, cite_plainly, known_marks, read_citations, without_codes
-from prefrag.components.state.evidence import find_evidence
+from prefrag.components.state.evidence import find_evidence, find_sentence
+from prefrag.components.state.places import heading_of, position_of
 from prefrag.components.state.state import Action, Evidence, Identity, Label, Search, State, Step, identity
 from prefrag.components.text.addresses import safe_url
 
@@ -44,7 +45,14 @@ def compose(
     elif not answer and not last.withheld:
         errors.append("The model gave no answer in words.")
     errors += _cut_off(state)
-    documents = [_document(document, marks[identity(document)]) for document in state.observed]
+    # A reader knows the sentence that carries its answer.
+    read = next((step.evidence[:1] for step in reversed(state.steps) if step.evidence), ())
+    answers = dict.fromkeys(marks_cited, answer) | {marks.get(identity(one.document)): one.sentence for one in read}
+    documents = [
+        _document(document, mark) | {"sentence": _sentence(state, document, answers.get(mark, ""))}
+        for document in state.observed
+        for mark in [marks[identity(document)]]
+    ]
     cited = [document for document in documents if document["mark"] in marks_cited]
     unsure = not error and (last.forced or last.label is Label.INCORRECT)
     not_found = last.withheld or (unsure and when_unsure == "say_so")
@@ -126,8 +134,24 @@ def _document(document: Document, mark: str) -> dict[str, Any]:
         "url": safe_url(str(meta.get("url") or "")),
         "score": document.score,
         "step": meta.get("step"),
+        "heading": heading_of(meta),
+        "position": position_of(meta),
         **{name: value for name, key in _PLACE.items() if isinstance(value := meta.get(key), str | int)},
     }
+
+
+def _sentence(state: State, document: Document, answer: str) -> dict[str, int] | None:
+    """Find the sentence of a document to show.
+
+    :param state: The state at the end of a run.
+    :param document: The document.
+    :param answer: The answer, where it cites the document, or the sentence that a reader read it from.
+    :returns: Where the sentence that speaks most to the answer, or else to the query, begins and ends in its text.
+    """
+    step = document.meta.get("step")
+    query = state.steps[step - 1].query if type(step) is int and 0 < step <= len(state.steps) else ""
+    span = find_sentence(document.content or "", query or state.question, state.question, answer)
+    return None if span is None else {"start": span[0], "end": span[1]}
 
 
 def _evidence(evidence: Evidence, marks: Mapping[Identity, str]) -> dict[str, Any]:

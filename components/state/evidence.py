@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from math import log
@@ -9,10 +10,15 @@ from math import log
 from haystack import Document
 
 from prefrag.components.state.state import Evidence, Identity, State, identity
-from prefrag.components.text.sentences import split_sentences
+from prefrag.components.text.sentences import sentence_spans, split_sentences
 from prefrag.components.text.term_statistics import words
 
 _MAX_SENTENCES = 5
+# A document that came with the question may be a book.
+_MAX_READ = 6_000
+_WORD = re.compile(r"\w+")
+# Answers that are no words of a document.
+_NOT_IN_TEXTS = frozenset(("", "yes", "no"))
 
 
 def find_evidence(state: State) -> list[Evidence]:
@@ -44,6 +50,31 @@ def rank_sentences(query: str, documents: Sequence[Document], question: str = ""
     weights = _weights(held, {*words(query), *words(question)})
     scores = [sum(weights.get(word, 0.0) for word in one) for one in held]
     return [Evidence(*sentences[place], query) for place in sorted(range(len(scores)), key=lambda one: -scores[one])]
+
+
+def find_sentence(text: str, query: str, question: str, answer: str = "") -> tuple[int, int] | None:
+    """Find the sentence of a document that speaks most to an answer, or else to a query.
+
+    :param text: The text of the document; only its first 6,000 characters are read.
+    :param query: What the document was searched for.
+    :param question: The question, which decides between sentences that are as good.
+    :param answer: The answer that cites the document; nothing where none does.
+    :returns: Where the sentence begins and ends in the text; None where no sentence has a word of them.
+    """
+    spans = sentence_spans(text[:_MAX_READ])
+    sentences = [text[begin:end].lower() for begin, end in spans]
+    wanted = [set(words(one)) for one in (answer, query, question)]
+    every = set().union(*wanted)
+    held = [every.intersection(_WORD.findall(sentence)) for sentence in sentences]
+    weights = _weights(held, every)
+    # An answer may be a number or a name without a long word.
+    whole = re.compile(rf"(?<!\w){re.escape(answer.lower())}(?!\w)") if answer.lower() not in _NOT_IN_TEXTS else None
+    scores = [
+        (bool(whole and whole.search(sentence)), *(sum(weights.get(word, 0.0) for word in own & one) for one in wanted))
+        for sentence, own in zip(sentences, held, strict=True)
+    ]
+    best = max(range(len(scores)), key=scores.__getitem__, default=None)
+    return spans[best] if best is not None and any(scores[best]) else None
 
 
 def _weights(held: Sequence[Iterable[str]], wanted: set[str]) -> Mapping[str, float]:

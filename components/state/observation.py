@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import islice, repeat
+from typing import Any
 
 from haystack import Document
 
+from prefrag.components.state.places import name_documents
 from prefrag.components.state.state import Identity, State, identity
 
 
@@ -25,8 +28,33 @@ def observe(state: State, documents: Iterable[Document], source: str | None) -> 
     advice = " Try other words." if state.step.reply else ""
     note = "" if shown else f"No passages were found.{advice}"
     state = state.with_last(documents=tuple(shown.values()), source=source, observed=True, note=note)
-    return state.with_event(
-        "observation",
-        source=source,
-        documents=[document.meta.get("title") or document.id for document in shown.values()],
-    )
+    return state.with_event("observation", source=source, **_compare(state, shown))
+
+
+def _compare(state: State, shown: dict[Identity, Document]) -> dict[str, Any]:
+    """Name what is shown, and how it differs from what was found, so that the trace need not repeat it.
+
+    :param state: The state after the retrieval.
+    :param shown: The documents for the model.
+    :returns: ``documents`` and ``places``; ``same_as``, the kind of the event that names the same documents; or
+        ``left_out``, those that were found and are not shown, where they are fewer.
+    """
+    named: dict[str, Any] = name_documents("documents", list(shown.values()))
+    if shown and state.events and state.events[-1].kind == "selection":
+        if state.events[-1].data.get("documents") == named["documents"]:
+            named["same_as"] = "selection"
+        return named
+    sources = (state.step.source or "").split("+")
+    found = {
+        identity(one): one for search in state.step.searches if search.source in sources for one in search.documents
+    }
+    if not shown or not shown.keys() <= found.keys():
+        return named
+    if not (left_out := [one for key, one in found.items() if key not in shown]):
+        return {**named, "same_as": "found"}
+    if len(left_out) < len(shown):
+        # Named among all that were found, because some of the others may have the same title.
+        names = name_documents("titles", [*left_out, *shown.values()])
+        pairs = zip(names["titles"], names.get("places") or repeat(""), strict=False)
+        named["left_out"] = [f"{title} ({place})" if place else title for title, place in islice(pairs, len(left_out))]
+    return named

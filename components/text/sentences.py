@@ -6,6 +6,11 @@ import re
 
 _END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"\u201c])|\n+")
 _MAX_CHARACTERS = 600
+# For showing: a line that goes on with a small letter is not the end of its sentence, but folded where the page ended.
+_SHOWN_END = re.compile(
+    r"(?<=[.!?])\s+(?=[A-Z\"\u201c])|(?<=[.!?:;|])\n+|\n+(?![a-z\xdf-\xf6\xf8-\xff(])|[\u3002\uff01\uff1f]+"
+)
+_MAX_SHOWN = 400
 
 
 def split_sentences(text: str) -> list[str]:
@@ -44,3 +49,25 @@ def sentence_at(text: str, place: int) -> str:
     if end - begin > _MAX_CHARACTERS:
         begin = max(begin, place - _MAX_CHARACTERS // 2)
     return text[begin : min(end, begin + _MAX_CHARACTERS)].strip()
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """Find the sentences of a text, to show one of them in its place.
+
+    :param text: The text.
+    :returns: Where each begins and ends, without blanks around it; one of more than 400 characters is several.
+    """
+    ends = [*((match.start(), match.end()) for match in _SHOWN_END.finditer(text)), (len(text), len(text))]
+    spans: list[tuple[int, int]] = []
+    begin = 0
+    for end, following in ends:
+        while begin < following:
+            stop = following
+            if end - begin > _MAX_SHOWN:
+                blank = text.rfind(" ", begin + 1, begin + _MAX_SHOWN)
+                stop = blank if blank > 0 else begin + _MAX_SHOWN
+            if words := text[begin:stop].strip():
+                place = text.index(words, begin)
+                spans.append((place, place + len(words)))
+            begin = stop
+    return spans

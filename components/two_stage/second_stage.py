@@ -17,6 +17,7 @@ from prefrag.components.pair_classifier.fill_by_rank import fill_by_rank
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.observation import observe
+from prefrag.components.state.places import name_documents
 from prefrag.components.state.state import RunError, Search, State, identity
 from prefrag.components.two_stage.query_doc_concat import QueryDocConcat
 
@@ -215,7 +216,7 @@ def with_selection(
     state = state.with_event(
         "selection",
         method=method,
-        documents=[document.meta.get("title") or document.id for document in documents],
+        **name_documents("documents", documents),
         pairs=list(pairs),
         seconds=round(seconds, 4),
     )

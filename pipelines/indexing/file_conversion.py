@@ -1,4 +1,4 @@
-"""Convert users' own files into passages: text, Markdown, HTML and PDF, with Haystack's converters and splitter."""
+"""Convert users' own files into passages: text, Markdown, HTML and PDF, with Haystack's converters."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ import yaml
 from haystack import Document, Pipeline
 from haystack.components.converters import HTMLToDocument, MarkdownToDocument, PyPDFToDocument, TextFileToDocument
 from haystack.components.joiners import DocumentJoiner
-from haystack.components.preprocessors import DocumentSplitter
 from haystack.components.routers import FileTypeRouter
 from haystack.core.errors import PipelineRuntimeError
 from haystack.dataclasses import ByteStream
 
 from prefrag.components.errors import PrefragError
 from prefrag.components.text.unicode_form import is_text, one_form
+from prefrag.pipelines.indexing.headings import Outline, mark_html, mark_markdown, section_paths
 from prefrag.pipelines.indexing.passage_splitting import split_into_passages
 from prefrag.pipelines.indexing.time_limit import TooLong, limit_seconds
 
@@ -45,7 +45,7 @@ MOST_BYTES = {TEXT: 50_000_000, MARKDOWN: 5_000_000, HTML: 10_000_000, PDF: 200_
 MOST_SECONDS = 300
 
 # Part of every fingerprint, so that a new way of making passages marks every file as changed.
-_RECIPE = 2
+_RECIPE = 3
 _CONVERTERS: dict[str, Callable[[], Any]] = {
     TEXT: TextFileToDocument,
     MARKDOWN: lambda: MarkdownToDocument(progress_bar=False, extract_frontmatter=True),
@@ -62,7 +62,6 @@ _MOST_BRACKETS = 200
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)(?:\r?\n)---[ \t]*(?=\r?\n|\Z)", re.DOTALL)
 _LOGGERS = (
     "haystack.components.converters",
-    "haystack.components.preprocessors",
     "pypdf",
     "trafilatura",
     "htmldate",
@@ -98,7 +97,8 @@ class FileConverter:
         :param data: Its content.
         :returns: Its passages in order. Their metadata: `title`, `file_path`, `file_hash`, `split_id` (position in
             the file, from 0), `split_count` (passages of the file), for a PDF `page_number` (where the passage
-            begins, from 1), and the simple values of a Markdown file's front matter.
+            begins, from 1), `heading` where there are headings (those above most of the passage, see
+            `headings.section_paths`), and the simple values of a Markdown file's front matter.
         :raises CannotRead: When no passage can be extracted.
         """
         mime_type = FORMATS[path.suffix.lower()]
@@ -115,38 +115,40 @@ class FileConverter:
             text = data.decode(encoding)
             if "\0" in text:
                 raise CannotRead("it is not text (it holds zero bytes)")
-        source = ByteStream(data, mime_type=mime_type, meta={"encoding": encoding})
-        if mime_type == MARKDOWN and not _is_small_front_matter(text):
-            # Behind an empty line the converter takes it for a part of the text.
-            source = ByteStream(f"\n{text}".encode(), mime_type=mime_type, meta={"encoding": "utf-8"})
+        outline = Outline()
         with _collect_warnings() as complaints:
             try:
                 with limit_seconds(MOST_SECONDS):
                     own_title = _pdf_title(data) if mime_type == PDF else _TITLES[mime_type](text)
+                    source = ByteStream(data, mime_type=mime_type, meta={"encoding": encoding})
+                    if mime_type in _MARK_HEADINGS:
+                        marked = _MARK_HEADINGS[mime_type](text, outline)
+                        source = ByteStream(marked.encode(), mime_type=mime_type, meta={"encoding": "utf-8"})
                     result = self.pipeline.run({"by_type": {"sources": [source]}})
             except TooLong as error:
                 raise CannotRead(f"its conversion takes more than {MOST_SECONDS} s: split it") from error
             except PipelineRuntimeError as error:
-                # The splitter refuses the output of the HTML converter for a page without text.
-                if mime_type == HTML and isinstance(error.__cause__, ValueError):
-                    raise CannotRead(_reason(complaints, mime_type)) from error
                 raise CannotRead(f"it cannot be converted ({error.__cause__ or error})") from error
-        parts: list[Document] = result.get("splitter", {}).get("documents", [])
+        converted: list[Document] = result.get("joiner", {}).get("documents", [])
+        text, headings = outline.read(converted[0].content or "" if converted else "")
+        parts = split_into_passages(text)
         found = [
-            (one_form(text), page)
-            for text, page in _with_pages([part.content or "" for part in parts], mime_type == PDF)
+            (one_form(text), page, section)
+            for (text, page), section in zip(
+                _with_pages(parts, mime_type == PDF), section_paths(parts, headings), strict=True
+            )
             if text
         ]
         if not found:
             raise CannotRead(_reason(complaints, mime_type))
 
-        front_matter = {key: value for key, value in parts[0].meta.items() if is_text(key) and _is_simple(value)}
+        front_matter = {key: value for key, value in converted[0].meta.items() if is_text(key) and _is_simple(value)}
         front_title = front_matter.get("title")
         title = one_form(_one_line(front_title if isinstance(front_title, str) else "") or own_title or path.stem)
         file_hash = fingerprint(data)
         stem = hashlib.blake2b(f"{path}\0{file_hash}".encode(), digest_size=12).hexdigest()
         passages = []
-        for position, (text, page) in enumerate(found):
+        for position, (text, page, section) in enumerate(found):
             meta = {
                 **{key: value for key, value in front_matter.items() if key not in _NOT_FOR_META},
                 "title": title,
@@ -157,6 +159,8 @@ class FileConverter:
             }
             if page is not None:
                 meta["page_number"] = page
+            if section is not None:
+                meta["heading"] = one_form(section)
             passages.append(Document(id=f"{stem}-{position}", content=text, meta=meta))
         return passages
 
@@ -176,9 +180,6 @@ def _build() -> tuple[Pipeline, set[str]]:
     pipeline.add_component("by_type", FileTypeRouter(mime_types=list(_CONVERTERS)))
     # With one file per run the joiner only passes on the output of its converter.
     pipeline.add_component("joiner", DocumentJoiner())
-    # The splitter's own sentence detection needs a model that is downloaded at first use.
-    pipeline.add_component("splitter", DocumentSplitter(split_by="function", splitting_function=split_into_passages))
-    pipeline.connect("joiner.documents", "splitter.documents")
     missing = set()
     for mime_type, make in _CONVERTERS.items():
         try:
@@ -256,6 +257,14 @@ def _markdown_title(text: str) -> str:
     return ""
 
 
+def _mark_markdown(text: str, outline: Outline) -> str:
+    found = _FRONT_MATTER.match(text)
+    front = found[0] if found else ""
+    marked = front + mark_markdown(text[len(front) :], outline)
+    # Behind an empty line the converter takes it for a part of the text.
+    return marked if _is_small_front_matter(text) else f"\n{marked}"
+
+
 def _html_title(text: str) -> str:
     for tag in ("title", "h1"):
         # Only what follows the first one is searched for its end: otherwise a page full of them would take hours.
@@ -290,6 +299,8 @@ def _pdf_title(data: bytes) -> str:
 
 
 _TITLES: dict[str, Callable[[str], str]] = {TEXT: _text_title, MARKDOWN: _markdown_title, HTML: _html_title}
+# What puts a mark in front of each heading, see the module `headings`.
+_MARK_HEADINGS: dict[str, Callable[[str, Outline], str]] = {MARKDOWN: _mark_markdown, HTML: mark_html}
 
 
 def _one_line(text: str) -> str:
@@ -308,6 +319,7 @@ _NOT_FOR_META = {
     "encoding",
     "source_id",
     "page_number",
+    "heading",
     "corpus",
     "source",
     *Document.__dataclass_fields__,

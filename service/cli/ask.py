@@ -1,4 +1,4 @@
-"""`prefrag ask`."""
+"""`prefrag ask`, and what it shares with `prefrag chat`."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from prefrag.components.errors import BadInput, PrefragError
 from prefrag.service.cli.console import console
 from prefrag.service.cli.documents import IndexOption
 from prefrag.service.cli.errors import INTERRUPTED
+from prefrag.service.cli.kept_model import offer_model, use_kept_model
 from prefrag.service.cli.web_consent import ask_before_sending, set_web
 
 # Everything heavy is imported where it is used, so that help comes at once.
@@ -29,13 +30,31 @@ T = TypeVar("T")
 DEMO_QUESTIONS = Path(prefrag.__file__).parent / "demo" / "questions.jsonl"
 
 
+PipelineOption = Annotated[str, typer.Option(metavar="NAME|FILE.yaml", help="A pipeline by its name, or a YAML file.")]
+SourceOption = Annotated[
+    list[str] | None, typer.Option(help="A source that may be searched; repeat it for several. By default all.")
+]
+PreferOption = Annotated[str | None, typer.Option(metavar="SOURCE", help="The source that is searched first.")]
+TopKOption = Annotated[int | None, typer.Option(help="Documents a retrieval.")]
+MaxStepsOption = Annotated[int | None, typer.Option(help="Steps, at most those of the pipeline.")]
+FiltersOption = Annotated[
+    str | None, typer.Option(metavar="JSON", help="Haystack metadata filter on the local documents.")
+]
+DeadlineOption = Annotated[
+    float | None, typer.Option(min=1, help="Seconds after which the run is given up; by default 600.")
+]
+WebOption = Annotated[
+    bool | None,
+    typer.Option("--web/--no-web", help="Whether questions may go to the web. By default as the index says."),
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the answer and its label.")]
+
+
 def ask(
     question: Annotated[
         str | None, typer.Argument(help="The question; by default the first one of the demo, while that is used.")
     ] = None,
-    pipeline: Annotated[
-        str, typer.Option(metavar="NAME|FILE.yaml", help="A pipeline by its name, or a YAML file.")
-    ] = "prefrag",
+    pipeline: PipelineOption = "prefrag",
     corpus: Annotated[
         Path | None, typer.Option(metavar="FILE.jsonl", help="Search this corpus instead of an index.")
     ] = None,
@@ -43,59 +62,101 @@ def ask(
         Path | None, typer.Option(metavar="FILE.jsonl", help="A corpus that replaces the web.")
     ] = None,
     index: IndexOption = None,
-    source: Annotated[
-        list[str] | None, typer.Option(help="A source that may be searched; repeat it for several. By default all.")
-    ] = None,
-    prefer: Annotated[str | None, typer.Option(metavar="SOURCE", help="The source that is searched first.")] = None,
-    top_k: Annotated[int | None, typer.Option(help="Documents a retrieval.")] = None,
-    max_steps: Annotated[int | None, typer.Option(help="Steps, at most those of the pipeline.")] = None,
-    filters: Annotated[
-        str | None, typer.Option(metavar="JSON", help="Haystack metadata filter on the local documents.")
-    ] = None,
-    deadline: Annotated[
-        float | None, typer.Option(min=1, help="Seconds after which the run is given up; by default 600.")
-    ] = None,
-    web: Annotated[
-        bool | None,
-        typer.Option("--web/--no-web", help="Whether this question may go to the web. By default as the index says."),
-    ] = None,
+    source: SourceOption = None,
+    prefer: PreferOption = None,
+    top_k: TopKOption = None,
+    max_steps: MaxStepsOption = None,
+    filters: FiltersOption = None,
+    deadline: DeadlineOption = None,
+    web: WebOption = None,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print only the result, as JSON; the steps go to stderr.")
     ] = False,
     trace: Annotated[bool, typer.Option("--trace", help="Add the whole trace.")] = False,
+    quiet: QuietOption = False,
 ) -> None:
     """Answer a question, showing each step as it happens."""
-    from prefrag.pipelines import search_failures
     from prefrag.service.cli.run_printer import RunPrinter
 
-    options: RunOptions = {
+    options = read_options(source, prefer, top_k, max_steps, filters)
+    if corpus is not None and index is not None:
+        raise BadInput("Give --corpus or --index, not both.")
+    set_up(index, deadline, web)
+    if corpus is not None:
+        os.environ["PREFRAG_INDEX"] = _index_corpus(corpus)
+    if web_corpus is not None:
+        os.environ["PREFRAG_WEB_INDEX"] = _index_corpus(web_corpus)
+    question = question if question is not None else _read_demo_question()
+    if not as_json and not quiet:
+        offer_model()
+    loaded = load(pipeline)
+    printer = RunPrinter(console(stderr=as_json), quiet)
+    printer.print_question(question, reads(loaded))
+    result, failure = _await_or_exit(run(loaded, question, options, printer))
+    if as_json:
+        shown = result if trace else {key: value for key, value in result.items() if key != "trace"}
+        typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+    else:
+        printer.print_result(result, trace, None if failure is None else str(failure))
+    check_result(result, failure)
+
+
+def read_options(
+    source: list[str] | None, prefer: str | None, top_k: int | None, max_steps: int | None, filters: str | None
+) -> RunOptions:
+    """Read how the options of a command narrow a run.
+
+    :param source: The sources that may be searched.
+    :param prefer: The source that is searched first.
+    :param top_k: Documents a retrieval.
+    :param max_steps: Steps.
+    :param filters: The metadata filter as JSON.
+    :returns: The options of the run.
+    :raises BadInput: When the filter is no JSON object.
+    """
+    return {
         "sources": source or None,
         "preferred": prefer,
         "top_k": top_k,
         "max_steps": max_steps,
         "filters": _read_filters(filters),
     }
+
+
+def set_up(index: str | None, deadline: float | None, web: bool | None) -> None:
+    """Set what holds for this process.
+
+    :param index: The index that is searched.
+    :param deadline: The seconds that a run may take.
+    :param web: Whether questions may go to the web.
+    :raises BadInput: When the administrator has closed the web that is to be open.
+    """
     if deadline is not None:
         os.environ["PREFRAG_RUN_SECONDS"] = str(deadline)
-    if corpus is not None and index is not None:
-        raise BadInput("Give --corpus or --index, not both.")
     set_web(web)
     if index is not None:
         os.environ["PREFRAG_INDEX"] = index
-    if corpus is not None:
-        os.environ["PREFRAG_INDEX"] = _index_corpus(corpus)
-    if web_corpus is not None:
-        os.environ["PREFRAG_WEB_INDEX"] = _index_corpus(web_corpus)
-    question = question if question is not None else _read_demo_question()
-    loaded = _load(pipeline)
-    printer = RunPrinter(console(stderr=as_json))
-    printer.print_question(question, any(getattr(part, "reads", False) for _, part in loaded.walk()))
-    result, failure = _await_or_exit(_run(loaded, question, options, printer))
-    if as_json:
-        shown = result if trace else {key: value for key, value in result.items() if key != "trace"}
-        typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
-    else:
-        printer.print_result(result, trace, None if failure is None else str(failure))
+    use_kept_model()
+
+
+def reads(pipeline: Any) -> bool:
+    """Check whether a reader answers, because there is no language model.
+
+    :param pipeline: The loaded pipeline.
+    :returns: Whether it does.
+    """
+    return any(getattr(part, "reads", False) for _, part in pipeline.walk())
+
+
+def check_result(result: dict[str, Any], failure: RunFailed | None) -> None:
+    """Raise the error of a run that gave no result to rely on.
+
+    :param result: The result.
+    :param failure: The error that broke the run off.
+    :raises PrefragError: When there is one, no source could be searched, or the model gave no answer.
+    """
+    from prefrag.pipelines import search_failures
+
     if failure is not None:
         raise failure
     if failed := search_failures(result):
@@ -105,11 +166,15 @@ def ask(
         raise PrefragError("The model gave no answer. Ask again, or use a larger model.")
 
 
-async def _run(
+async def run(
     pipeline: Any, question: str, options: RunOptions, printer: RunPrinter
 ) -> tuple[dict[str, Any], RunFailed | None]:
-    """Run the pipeline and print each step.
+    """Run a pipeline and print each step.
 
+    :param pipeline: The loaded pipeline.
+    :param question: The question.
+    :param options: How the run is narrowed.
+    :param printer: Prints it.
     :returns: The result, as far as the run got, and the error if it broke off.
     """
     from prefrag.components.state.state import Event
@@ -147,11 +212,16 @@ def _await_or_exit(run: Coroutine[Any, Any, T]) -> T:
     return result
 
 
-def _load(name: str) -> Any:
-    from prefrag.components.parts import TANTIVY_STORE, find_stores
-    from prefrag.pipelines import load
+def load(name: str) -> Any:
+    """Load a pipeline and open its indexes.
 
-    pipeline = load(name)
+    :param name: Its name, or its file.
+    :returns: The pipeline, warmed up.
+    """
+    from prefrag import pipelines
+    from prefrag.components.parts import TANTIVY_STORE, find_stores
+
+    pipeline = pipelines.load(name)
     pipeline.warm_up()
     # A source survives a missing index, but a terminal user wants the error at once.
     for store in find_stores(pipeline):

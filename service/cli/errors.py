@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import NoReturn
 
 import typer
 
-from prefrag.components.errors import error_kind
+from prefrag.components.errors import PrefragError, error_kind
 
 # The codes 1 to 3 are those of the error tree.
 ANSWERED, SKIPPED, INTERRUPTED = 0, 4, 130
@@ -28,18 +27,33 @@ def report_errors() -> Iterator[None]:
     except typer.Exit:
         raise
     except (KeyboardInterrupt, typer.Abort):
-        _end("Interrupted.", INTERRUPTED)
+        print_error(PrefragError("Interrupted."))
+        raise typer.Exit(INTERRUPTED) from None
     except Exception as error:
         if os.environ.get(DEBUG_VARIABLE) == "1":
             raise
-        _end(str(error) or type(error).__name__, getattr(error, "exit_code", error_kind(error).exit_code))
+        print_error(error)
+        raise typer.Exit(find_exit_code(error)) from error
 
 
-def _end(message: str, code: int) -> NoReturn:
+def print_error(error: Exception) -> None:
+    """Print an error in one line on stderr.
+
+    :param error: The error.
+    """
     from rich.text import Text
 
     from prefrag.components.text.one_line import one_line
     from prefrag.service.cli.console import console
 
-    console(stderr=True).print(Text("Error: ", "bold red") + Text(one_line(message), "red"))
-    raise typer.Exit(code)
+    message = one_line(str(error) or type(error).__name__)
+    console(stderr=True).print(Text("Error: ", "bold red") + Text(message, "red"))
+
+
+def find_exit_code(error: Exception) -> int:
+    """Find the exit code of an error.
+
+    :param error: The error.
+    :returns: The code.
+    """
+    return int(getattr(error, "exit_code", error_kind(error).exit_code))

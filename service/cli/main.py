@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Annotated
 
 import typer
 
 from prefrag.evaluation.commands import evaluate, report
 from prefrag.service.cli.ask import ask
+from prefrag.service.cli.chat import chat
+from prefrag.service.cli.doctor import examine_installation
 from prefrag.service.cli.documents import delete_documents, index_documents, list_documents, prune_documents
 from prefrag.service.cli.errors import EXIT_CODES, report_errors
 from prefrag.service.cli.keys import add, list_keys, revoke
+from prefrag.service.cli.mcp import serve_tools
 from prefrag.service.cli.pipelines import list_pipelines
 from prefrag.service.cli.serve import serve
+from prefrag.service.version import find_version
 from prefrag.training.commands import judge, pairs, questions, reader
 from prefrag.training.judge_dpo.commands import data, fit, measure
 
@@ -23,7 +28,7 @@ def _make_group(name: str, description: str, commands: dict[str, Callable[..., N
         help=description,
         epilog=EXIT_CODES,
         no_args_is_help=True,
-        add_completion=False,
+        add_completion=name == "prefrag",
         pretty_exceptions_enable=False,
     )
     for command_name, command in commands.items():
@@ -57,13 +62,33 @@ app = _make_group(
     "Answers multi-hop questions from your own documents first, and from the web when a judge says so.",
     {
         "ask": ask,
+        "chat": chat,
         "index": index_documents,
         "pipelines": list_pipelines,
         "serve": serve,
+        "mcp": serve_tools,
+        "doctor": examine_installation,
         "evaluate": evaluate,
         "report": report,
     },
 )
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"prefrag {find_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _take_options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Answers multi-hop questions from your own documents first, and from the web when a judge says so."""
+
+
 app.add_typer(documents)
 app.add_typer(keys)
 app.add_typer(train)

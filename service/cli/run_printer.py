@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.padding import Padding
+from rich.style import Style
 from rich.text import Text
 
 from prefrag.components.state.state import Event, Label
 from prefrag.components.text.one_line import one_line
-from prefrag.pipelines.references import NOT_ANSWERED, evidence_texts, reference_text, references
+from prefrag.components.text.unicode_form import is_text
+from prefrag.pipelines.references import (
+    NOT_ANSWERED,
+    evidence_texts,
+    reference_text,
+    references,
+    sentence_text,
+    without_marks,
+)
 from prefrag.pipelines.sent_to_models import write_sent_to_models
 from prefrag.pipelines.trace_text import trace_text
 
@@ -20,6 +31,7 @@ class RunPrinter:
     """Print a run for people.
 
     :param console: The terminal.
+    :param quiet: Whether only the answer and its label are printed.
     """
 
     STYLES = {
@@ -41,8 +53,9 @@ class RunPrinter:
         "error": "red",
     }
 
-    def __init__(self, console: Console):
+    def __init__(self, console: Console, quiet: bool = False):
         self.console = console
+        self._quiet = quiet
         self._step = 0
 
     def print_question(self, question: str, without_model: bool) -> None:
@@ -51,6 +64,8 @@ class RunPrinter:
         :param question: The question.
         :param without_model: Whether there is no language model, which gets a notice.
         """
+        if self._quiet:
+            return
         self._print(f"Question: {one_line(question)}", "bold")
         if without_model:
             self._print(
@@ -64,6 +79,8 @@ class RunPrinter:
 
         :param event: An event of the trace, in its order.
         """
+        if self._quiet:
+            return
         if event.step > self._step:
             self._step = event.step
             self.console.print()
@@ -77,10 +94,13 @@ class RunPrinter:
         :param trace: Whether to print the whole trace as well.
         :param failure: Why the run broke off; it is left out of the problems, because it is printed last.
         """
-        self.console.print()
+        if not self._quiet:
+            self.console.print()
         self._print_answer(result)
         if failure is None and not result.get("answered"):
             self._print_evidence(result)
+        if self._quiet:
+            return
         self._print_documents(result)
         for error in [error for error in result.get("errors") or () if error != failure]:
             self._print(f"Problem: {one_line(error)}", "yellow")
@@ -121,8 +141,12 @@ class RunPrinter:
             self._print("No passage was found: the answer is the model's own.", "yellow")
         if numbered:
             self._print_heading("Documents")
+            quoted = {one["mark"] for one in result.get("evidence") or ()}
             for mark, document in numbered:
-                self._print(reference_text(mark, document), "magenta" if mark.startswith("W") else "", indent=2)
+                line = Text(reference_text(mark, document), "magenta" if mark.startswith("W") else "")
+                self._print_text(_link(line, mark, document), indent=2)
+                if mark not in quoted and (sentence := sentence_text(document)):
+                    self._print(sentence, "dim", indent=6)
             if result.get("uncited"):
                 self._print("The answer cites no passage.", "dim", indent=2)
 
@@ -144,12 +168,34 @@ class RunPrinter:
         self._print(text, "bold blue")
 
     def _print(self, text: str, style: str = "", indent: int = 0) -> None:
-        line = Text(text, style)
+        self._print_text(Text(text, style), indent)
+
+    def _print_text(self, line: Text, indent: int = 0) -> None:
         if self.console.soft_wrap:
             self.console.print(Text(" " * indent) + line)
         else:
             # Padding indents every line that is wrapped.
             self.console.print(Padding(line, (0, 0, 0, indent), expand=False))
+
+
+def _link(line: Text, mark: str, document: Mapping[str, Any]) -> Text:
+    """Make the address or the file in a line a link, which terminals follow that can; others show the line as it is.
+
+    :param line: The line of a document.
+    :param mark: The document's mark. A document of the web says of itself in which file it is, so that is no link.
+    :param document: The document, as the result holds it.
+    :returns: The line.
+    """
+    file, url = str(document.get("file") or ""), str(document.get("url") or "")
+    target = url
+    if not url and not mark.startswith(("W", "A")) and Path(file).is_absolute() and is_text(file):
+        is_pdf = file.lower().endswith(".pdf") and type(document.get("page")) is int
+        page = f"#page={document['page']}" if is_pdf else ""
+        target = f"{Path(file).as_uri()}{page}"
+    begin = line.plain.rfind(shown) if (shown := one_line(without_marks(url or file))) else -1
+    if target and begin >= 0:
+        line.stylize(Style(link=target), begin, begin + len(shown))
+    return line
 
 
 def _write_counts(result: dict[str, Any]) -> str:

@@ -87,7 +87,8 @@ export class Steps {
     const facts = [titles.length ? count(titles.length, "passage") : "Nothing found", took];
     return line("found", "found", facts.join(" in "),
       data.sent_out && make("span", { class: "tag tag-out" }, icon("out"), "the query left this machine"),
-      make("span", { class: "titles" }, titles.map((title) => strange("span", title, "found-title"))),
+      make("span", { class: "titles" }, titles.map((title, place) =>
+        strange("span", data.places?.[place] ? `${title} (${data.places[place]})` : title, "found-title"))),
       data.error && strange("span", `Part of it failed: ${data.error}`, "muted"));
   }
 }

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import os
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,7 @@ def create_app() -> FastAPI:
     app.add_exception_handler(Refusal, _refuse)
     app.add_exception_handler(RequestValidationError, refuse_wrong_shape)
     _describe_open_routes_only(app)
+    mcp_sessions = _add_mcp(app)
     hayhooks_lifespan = app.router.lifespan_context
 
     left_out: set[str] = set()
@@ -123,7 +125,7 @@ def create_app() -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         try:
-            async with hayhooks_lifespan(app):
+            async with hayhooks_lifespan(app), mcp_sessions:
                 failed = await _deploy(app, files, lenient)
                 if lenient:
                     left_out.update(failed)
@@ -209,6 +211,20 @@ def _configure_log() -> None:
     log.remove()
     # Hayhooks' format leaves out the traceback.
     log.add(sys.stderr, level=level.upper(), format=lambda record: formatter(record) + "{exception}", diagnose=False)
+
+
+def _add_mcp(app: FastAPI) -> AbstractAsyncContextManager[None]:
+    """Offer the pipelines over MCP, too, where its package is installed.
+
+    :param app: The application.
+    :returns: What must be entered as long as the application runs.
+    """
+    if importlib.util.find_spec("mcp") is None:
+        log.info('MCP is not served, because its package is not installed: pip install "prefrag[mcp]"')
+        return nullcontext()
+    from prefrag.service.server import mcp_tools
+
+    return mcp_tools.add_route(app)
 
 
 async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dict[str, str]:

@@ -62,7 +62,7 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
         parts = [NOT_ANSWERED, "\n>\n".join(f"> {rename_marks(disarm(text), marks)}" for text in evidence)]
     else:
         parts = ["No answer was found."]
-    parts.append(_write_note(result, cites))
+    parts.append(write_note(result, cites))
     if search_failures(result):
         rests = "" if result.get("documents") else ", so this answer rests on no document"
         parts.insert(0, f"{NOTE} no source could be searched{rests}.")
@@ -167,7 +167,13 @@ def read_marks(inner: str) -> list[str]:
     return _MARK.findall(inner)
 
 
-def _write_note(result: Mapping[str, Any], cites: bool) -> str:
+def write_note(result: Mapping[str, Any], cites: bool) -> str:
+    """Write what there is to know about an answer.
+
+    :param result: The result of a run, as clients see it.
+    :param cites: Whether the model was asked to cite.
+    :returns: One line; nothing where there is nothing to know.
+    """
     likely = "" if result.get("probability") is None else f"{result['probability']:.0%} likely"
     says = []
     if guess := result.get("guess"):

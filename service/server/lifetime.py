@@ -22,6 +22,8 @@ _DRAIN_SECONDS = 25
 # One process serves some 25 runs a second, however many it begins; more at once only take longer.
 _RUNS = 64
 _WAITING = 256
+# A call over MCP is a run as well, though its reply has no end of that kind.
+_LIMITED_PATHS = re.compile(rf"{RUN_PATHS.pattern}|/mcp")
 # What clients are asked to wait when the queue is full.
 _RETRY_SECONDS = 5
 # A client that takes nothing for so long is gone, though its connection is not.
@@ -118,7 +120,7 @@ class RunLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on when it is its turn, or answer 503."""
-        if scope["type"] != "http" or scope["method"] != "POST" or not RUN_PATHS.fullmatch(path_of(scope)):
+        if scope["type"] != "http" or scope["method"] != "POST" or not _LIMITED_PATHS.fullmatch(path_of(scope)):
             await self.app(scope, receive, send)
             return
         arrived.set(asyncio.get_running_loop().time())

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from prefrag.pipelines.references import reference_text, references, references_text
+import re
+
+import pytest
+
+from prefrag.pipelines.references import evidence_texts, reference_text, references, references_text, sentence_text
 
 LOCAL = {"mark": "1", "id": "d1", "title": "Alpha", "source": "local", "url": ""}
 FILED = {"mark": "2", "id": "d2", "title": "Beta", "source": "local", "url": "", "file": "yards.pdf", "page": 3}
@@ -31,3 +35,73 @@ def test_a_title_cannot_pass_for_another_passage():
 
 def test_no_documents_no_heading():
     assert references_text({"documents": []}) == ""
+
+
+TEXT = "A pump. The pump runs for ten\nminutes a day."
+PASSAGE = {
+    "mark": "1",
+    "id": "p3",
+    "title": "Manual",
+    "heading": "Manual > Use > Daily",
+    "position": {"number": 3, "of": 12},
+    "source": "local",
+    "file": "manual.pdf",
+    "page": 3,
+    "content": TEXT,
+    "sentence": {"start": 8, "end": len(TEXT)},
+}
+
+
+def test_passages_of_one_file_are_told_apart_by_heading_place_and_sentence():
+    assert references_text({"documents": [PASSAGE]}) == (
+        "Sources:\n[1] Manual > Use > Daily (local, manual.pdf, page 3, passage 3 of 12): "
+        "\u201cThe pump runs for ten minutes a day.\u201d"
+    )
+
+
+@pytest.mark.parametrize(
+    ("title", "heading", "shown"),
+    [
+        ("Manual", "Manual", "Manual"),
+        ("Manual", "Manual of Use", "Manual > Manual of Use"),
+        ("Manual", None, "Manual"),
+        ("", "Use", "Use"),
+        ("", "", "p3"),
+    ],
+)
+def test_a_title_is_not_repeated_before_the_headings(title: str, heading: str | None, shown: str):
+    described = reference_text("1", {"id": "p3", "title": title, "heading": heading, "source": "local"})
+
+    assert described == f"[1] {shown} (local)"
+
+
+def test_the_address_of_a_page_comes_last():
+    page = {**WEB, "content": "Gamma is red.", "sentence": {"start": 0, "end": 13}}
+
+    assert references_text({"documents": [page]}) == (
+        "Sources:\n[W1] Gamma (web): \u201cGamma is red.\u201d https://gamma.example"
+    )
+
+
+def test_a_line_is_bounded_and_cannot_pass_for_another():
+    text = "[2] Board minutes\n[3] " + "word " * 500
+    forged = {**PASSAGE, "title": "t" * 5_000, "heading": "[1] h\n" * 900, "content": text}
+    forged["sentence"] = {"start": 0, "end": len(text)}
+
+    [_, line] = references_text({"documents": [forged]}).splitlines()
+
+    assert len(line) < 800
+    assert re.findall(r"\[\d+\]", line) == ["[1]"]
+    assert sentence_text(forged).startswith("\u201c(2) Board minutes (3) word")
+
+
+def test_what_the_user_attached_and_what_is_quoted_already_is_not_quoted():
+    attached, quoted = {**PASSAGE, "mark": "A1"}, {**PASSAGE, "mark": "2"}
+    evidence = [
+        {"mark": "2", "title": "Manual", "sentence": "A pump."},
+        {"mark": "2", "title": "Manual", "sentence": "B."},
+    ]
+    result = {"documents": [attached, quoted], "evidence": evidence}
+
+    assert "\u201c" not in references_text(result)
+    assert evidence_texts(result) == ["[2] Manual > Use > Daily: A pump.", "[2] B."]

@@ -77,7 +77,24 @@ from prefrag.pipelines.trace_text import trace_text
             },
             "Refined web: 1 of 1 strips kept (by the model), because their scores could not be read. Scores: A none",
         ),
+        (
+            "found",
+            {"source": "local", "titles": ["A", "B", "A"], "places": ["Use", "", "Care, passage 4"], "seconds": 0.001},
+            "Found in local (3 in 1.0 ms): A (Use; Care, passage 4) · B",
+        ),
+        ("found", {"source": "web", "titles": ["A", "A"], "seconds": 1.0}, "Found in web (2 in 1.0 s): A (2 passages)"),
         ("observation", {"source": "web", "documents": ["A"]}, "Observed from web: A"),
+        ("observation", {"source": "web", "documents": ["A"], "same_as": "found"}, "Observed from web: all of them"),
+        (
+            "observation",
+            {"source": "local+web", "documents": ["A"], "same_as": "selection"},
+            "Observed from local+web: what was selected",
+        ),
+        (
+            "observation",
+            {"source": "local", "documents": ["A", "B"], "left_out": ["A (Care)"]},
+            "Observed from local: all of them but A (Care)",
+        ),
         ("answer", {"text": "1974", "label": "CORRECT", "forced": False}, "Answer: 1974 [CORRECT]"),
         ("answer", {"text": "1974", "label": None, "forced": True}, "Forced answer: 1974"),
         (

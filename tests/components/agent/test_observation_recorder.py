@@ -36,7 +36,7 @@ class TestAfterAStep:
         assert ids(reached) == ["beta"]
         assert reached.step.source == "web"
         assert reached.step.observed
-        assert reached.events[-1].data == {"source": "web", "documents": ["beta"]}
+        assert reached.events[-1].data == {"source": "web", "documents": ["beta"], "same_as": "found"}
 
     def test_an_alternative_with_nothing_leaves_what_the_preferred_source_found(self):
         failed = Search("web", "a", error="rate limit")

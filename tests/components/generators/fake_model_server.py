@@ -43,6 +43,7 @@ class FakeModelServer:
         self.requests: list[dict[str, Any]] = []
         self.connections: set[Any] = set()
         self.health = 200
+        self.listed: Any = {}
         self.looked_up: list[str] = []
         self.called = threading.Event()
         self.released = threading.Event()
@@ -89,9 +90,10 @@ class FakeModelServer:
             def do_GET(self) -> None:
                 outer.looked_up.append(self.path)
                 self.send_response(outer.health)
-                self.send_header("content-length", "2")
+                payload = json.dumps(outer.listed).encode()
+                self.send_header("content-length", str(len(payload)))
                 self.end_headers()
-                self.wfile.write(b"{}")
+                self.wfile.write(payload)
 
             def log_message(self, *args: Any) -> None:
                 pass

@@ -10,7 +10,8 @@ import pytest
 from haystack import Document
 
 from prefrag.components.state.answer_composer import AnswerComposer, compose
-from prefrag.components.state.state import Action, Label, Search, State, Step, Verdict
+from prefrag.components.state.citations import prompt_marks
+from prefrag.components.state.state import Action, Evidence, Label, Search, State, Step, Verdict, identity
 from tests.components.samples import answer_step, document, found, observed_step, search_step, settings, state
 from tests.marks import put_codes
 
@@ -30,6 +31,10 @@ def finished() -> State:
     answer = answer_step("1974", label=Label.CORRECT, explanation="As the passages say.", suggestions="None.")
     reached = state(observed_step(LOCAL), switched, answer).with_call("reasoner", {}).with_call("judge", {})
     return reached.with_event("answer", text="1974")
+
+
+def sentence(listed: dict[str, Any]) -> str:
+    return listed["content"][listed["sentence"]["start"] : listed["sentence"]["end"]]
 
 
 async def test_the_component_gives_the_result_on_both_ways():
@@ -107,17 +112,49 @@ class TestDocuments:
             "url": "https://example.org/a",
             "score": 1.5,
             "step": 2,
+            "heading": None,
+            "position": None,
             "file": "a.pdf",
             "page": 3,
+            "sentence": None,
         }
 
+    def test_tell_where_in_their_file_they_are(self):
+        shown = document("alpha", heading="Manual > Installation", split_id=2, split_count=12)
+
+        [listed] = compose(state(observed_step(shown)))["documents"]
+
+        assert (listed["heading"], listed["position"]) == ("Manual > Installation", {"number": 3, "of": 12})
+
+    def test_hold_the_sentence_that_speaks_to_the_answer_that_cites_them_or_else_to_their_query(self):
+        text = "The prize is old. Alpha won the prize in 1974."
+        first, second = document("first", text, step=1), document("second", text, step=1)
+        run = state(observed_step(first, second, query="old prize"))
+        mark = prompt_marks(run)[identity(first)]
+
+        shown = compose(run.with_step(answer_step(f"1974 [{mark}]")))["documents"]
+
+        assert [sentence(one) for one in shown] == ["Alpha won the prize in 1974.", "The prize is old."]
+
+    def test_hold_the_sentence_from_which_a_reader_read_its_answer(self):
+        text = "Alpha sank in 1974. Alpha won the prize in 1974."
+        read = document("alpha", text, step=1)
+        evidence = Evidence(read, "Alpha sank in 1974.", "prize")
+        run = state(observed_step(read, query="prize"), answer_step("1974", evidence=(evidence,)))
+
+        [shown] = compose(run)["documents"]
+
+        assert sentence(shown) == "Alpha sank in 1974."
+
     def test_have_texts_and_numbers_for_whatever_metadata(self):
-        odd = Document(id="a", meta={"title": ["a"], "file_path": {"a": 1}, "page_number": [1], "url": ["x"]})
+        place = {"file_path": {"a": 1}, "page_number": [1], "heading": ["a"], "split_id": True, "split_count": "2"}
+        odd = Document(id="a", meta={"title": ["a"], "url": ["x"], "step": True, **place})
 
         [listed] = compose(state(observed_step(odd)))["documents"]
 
         assert (listed["title"], listed["url"]) == ("['a']", "")
         assert not {"file", "page"} & listed.keys()
+        assert (listed["heading"], listed["position"], listed["sentence"]) == (None, None, None)
 
     def test_without_title_or_text_have_empty_ones(self):
         listed = compose(state(observed_step(Document(id="bare"))))["documents"][0]

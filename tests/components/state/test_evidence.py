@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
+import pytest
 from haystack import Document
 
-from prefrag.components.state.evidence import find_evidence, rank_sentences
+from prefrag.components.state.evidence import find_evidence, find_sentence, rank_sentences
 from prefrag.components.state.state import Action, Evidence, Step
 from tests.components.samples import state
 
@@ -54,3 +56,39 @@ def test_sentences_are_ranked_by_rare_words_of_the_query_and_the_earlier_first()
 
     assert ranked[0] == "Mona Reeve was born in Pellhaven."
     assert ranked.index("It shines.") == len(ranked) - 1
+
+
+class TestTheSentenceToShow:
+    TEXT = "The lamp shines. Mona Reeve designed the lamp in 1974. Anna Reeve sold it in Pellhaven."
+
+    def shown(self, query: str, question: str = "", answer: str = "", text: str = TEXT) -> str | None:
+        span = find_sentence(text, query, question, answer)
+        return None if span is None else text[slice(*span)]
+
+    def test_speaks_to_the_query_and_among_equals_to_the_question(self):
+        assert self.shown("Pellhaven") == "Anna Reeve sold it in Pellhaven."
+        assert self.shown("Reeve", "Who designed it?") == "Mona Reeve designed the lamp in 1974."
+
+    def test_speaks_to_the_answer_first_where_there_is_one(self):
+        assert self.shown("Pellhaven", answer="Mona Reeve") == "Mona Reeve designed the lamp in 1974."
+
+    def test_holds_a_short_answer_as_a_whole_word(self):
+        text = "Route 142 passes Pellhaven. She took 42 with her."
+
+        assert self.shown("Pellhaven", answer="42", text=text) == "She took 42 with her."
+
+    @pytest.mark.parametrize("answer", ["Yes", "no", ""])
+    def test_does_not_hold_yes_or_no(self, answer: str):
+        assert self.shown("lamp", answer=answer, text="No, no. Yes, yes. A lamp.") == "A lamp."
+
+    @pytest.mark.parametrize("text", ["", " ", "Nothing fits."])
+    def test_is_none_where_no_word_fits(self, text: str):
+        assert self.shown("lamp", text=text) is None
+
+    @pytest.mark.parametrize("part", ["A. ", "\n", "a", " ", "\n a", "?!.", "\u3002", "lamp "])
+    def test_of_a_hostile_text_is_found_at_once(self, part: str):
+        before = time.process_time()
+
+        find_sentence(part * (1_000_000 // len(part)), "lamp", "lamp " * 500, "lamp")
+
+        assert time.process_time() - before < 0.5

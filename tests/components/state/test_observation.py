@@ -6,7 +6,7 @@ import pytest
 
 from prefrag.components.state.observation import observe
 from prefrag.components.state.state import Action, Step
-from tests.components.samples import document, search_step, state
+from tests.components.samples import document, found, search_step, state
 
 ALPHA = document("alpha")
 
@@ -36,3 +36,30 @@ def test_a_document_without_a_title_is_named_by_its_id():
     untitled = document("gamma", title=None)
 
     assert observe(state(search_step("a")), [untitled], "local").events[-1].data["documents"] == ["gamma"]
+
+
+class TestTheTrace:
+    BETA, GAMMA = document("beta"), document("gamma")
+
+    def test_refers_to_what_was_found_where_it_is_what_is_shown(self):
+        reached = observe(state(search_step("a", found(self.BETA), found(ALPHA, source="web"))), [ALPHA], "web")
+
+        assert reached.events[-1].data == {"source": "web", "documents": ["alpha"], "same_as": "found"}
+
+    def test_names_the_few_that_are_left_out(self):
+        first, second = document("a", "One.", heading="X > One"), document("b", "Two.", heading="X > Two")
+        first.meta["title"] = second.meta["title"] = "X"
+        searched = state(search_step("a", found(first, second, ALPHA, self.BETA)))
+
+        assert observe(searched, [first, ALPHA, self.BETA], "local").events[-1].data["left_out"] == ["X (Two)"]
+
+    def test_names_those_that_are_shown_where_most_are_left_out_or_others_are_shown(self):
+        searched = state(search_step("a", found(ALPHA, self.BETA, self.GAMMA)))
+
+        for shown in ([ALPHA], [ALPHA, document("delta")]):
+            assert observe(searched, shown, "local").events[-1].data.keys() == {"source", "documents"}
+
+    def test_refers_to_a_selection_just_made(self):
+        selected = state(search_step("a", found(ALPHA))).with_event("selection", documents=["alpha"])
+
+        assert observe(selected, [ALPHA], "local").events[-1].data["same_as"] == "selection"

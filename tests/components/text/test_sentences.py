@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefrag.components.text.sentences import sentence_at, split_sentences, split_strips
+from prefrag.components.text.sentences import sentence_at, sentence_spans, split_sentences, split_strips
 
 TEXT = "Alpha sails. It was built in 1969 by Dr. beta, of Gamma!\n\nFerries\nDelta won?  \u201cYes.\u201d"
 SENTENCES = ["Alpha sails.", "It was built in 1969 by Dr. beta, of Gamma!", "Ferries", "Delta won?", "\u201cYes.\u201d"]
@@ -57,3 +57,34 @@ class TestStrips:
     @given(st.text(alphabet="aA.! \n", max_size=60), st.integers(1, 4))
     def test_nothing_is_lost(self, text: str, sentences: int):
         assert "".join("".join(split_strips(text, sentences)).split()) == "".join(text.split())
+
+
+class TestToShow:
+    def shown(self, text: str) -> list[str]:
+        return [text[begin:end] for begin, end in sentence_spans(text)]
+
+    def test_one_is_not_cut_where_its_line_is_folded(self):
+        text = "A heading\nThe pump runs for ten\nminutes a day. Then it\nrests.\n- a point\nAnother point"
+
+        assert self.shown(text) == [
+            "A heading",
+            "The pump runs for ten\nminutes a day.",
+            "Then it\nrests.",
+            "- a point",
+            "Another point",
+        ]
+
+    def test_a_long_one_is_several_cut_between_words(self):
+        assert [len(part) <= 400 and set(part.split()) for part in self.shown("word " * 200)] == [{"word"}] * 3
+
+    @given(st.text(alphabet="aA.!:| \n\u3002", max_size=40))
+    def test_they_stand_in_the_text_in_order_and_leave_only_blanks_and_stops_out(self, text: str):
+        spans = sentence_spans(text)
+
+        assert all(text[begin:end].strip() == text[begin:end] != "" for begin, end in spans)
+        assert sorted(spans) == spans
+        left = "".join(
+            text[begin:end]
+            for begin, end in zip([0, *(e for _, e in spans)], [*(b for b, _ in spans), len(text)], strict=True)
+        )
+        assert not left.strip(" \n\u3002")

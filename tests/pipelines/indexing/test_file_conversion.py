@@ -84,6 +84,35 @@ def test_a_markdown_file_is_titled_by_its_first_heading(converter: FileConverter
 
 
 @needs_markdown
+def test_passages_of_markdown_know_the_headings_above_them_and_plain_text_has_none(converter: FileConverter) -> None:
+    text = f"---\nheading: forged\n---\n# Manual\n\n## Use\n\n{'Oil it. ' * 60}\n\n## Care\n\n{'Dry it. ' * 60}"
+
+    passages = converter.passages(Path("/a.md"), text.encode())
+
+    assert [passage.meta["heading"] for passage in passages] == ["Manual > Use", "Manual > Care"]
+    assert (passages[0].content or "").startswith("Manual\nUse\nOil it.")
+    assert "heading" not in converter.passages(Path("/a.txt"), text.encode())[0].meta
+
+
+@needs_markdown
+def test_front_matter_that_is_no_heading_gives_none(converter: FileConverter) -> None:
+    assert "heading" not in converter.passages(Path("/a.md"), b"---\ntitle: A\n---\nText.")[0].meta
+
+
+@needs_html
+def test_passages_of_a_page_know_the_headings_above_them(converter: FileConverter) -> None:
+    sections = "".join(
+        f"<h2 class='section'>{name}</h2><p>{f'The {name.lower()} of the pump is here. ' * 15}</p>"
+        for name in ("Use", "Care")
+    )
+
+    passages = converter.passages(Path("/a.html"), f"<html><body><h1>Manual</h1>{sections}</body></html>".encode())
+
+    assert [passage.meta["heading"] for passage in passages] == ["Manual > Use", "Manual > Care"]
+    assert "\u205c" not in "".join(passage.content or "" for passage in passages)
+
+
+@needs_markdown
 def test_front_matter_becomes_metadata_but_never_the_identity_of_a_passage(converter: FileConverter) -> None:
     text = b"---\nauthor: Ada\nyear: 1843\nfile_path: /etc\nid: x\ncontent: y\nsource: web\nnested: {a: 1}\n---\nText."
     [passage] = converter.passages(Path("/notes.md"), text)

@@ -10,7 +10,7 @@ import pytest
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path
-from prefrag.pipelines.indexing import files, index
+from prefrag.pipelines.indexing import file_conversion, files, index
 from prefrag.pipelines.indexing.stores import PassageStore
 from tests.pipelines.indexing.samples import Make, stored, texts
 
@@ -126,3 +126,21 @@ def _denied(path: Path) -> bytes:
 
 def _crash(*_: Any) -> None:
     raise KeyboardInterrupt
+
+
+def test_an_index_from_before_headings_is_searched_as_it_is_and_refreshed_by_indexing_again(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("markdown_it")
+    path = make("a.md", "# Manual\n\nRead it.")
+    with monkeypatch.context() as before:
+        before.setattr(file_conversion, "_RECIPE", 2)
+        before.setattr(file_conversion, "section_paths", lambda parts, headings: [None] * len(parts))
+        index([path])
+    assert [passage.meta.get("heading") for passage in stored().values()] == [None]
+
+    report = index([path])
+
+    assert (report.written, report.replaced) == (1, 1)
+    assert [passage.meta["heading"] for passage in stored().values()] == ["Manual"]
+    assert index([path]).unchanged == 1

@@ -47,7 +47,7 @@ class TestAsk:
             "Search local: alpha",
             "Found in local",
             "Verdict: keep",
-            "Observed from local",
+            "Observed from local: all of them",
             "Step 2",
             "Thought",
             "Search local: beta delta",
@@ -64,7 +64,9 @@ class TestAsk:
             "Label: CORRECT",
             "Documents",
             "[1] alpha (local)",
+            "\u201cAlpha was built by Beta.\u201d",
             "[W1] delta (web)",
+            "\u201cDelta won the prize in 1974.\u201d",
             "The answer cites no passage.",
             "3 retrievals (2 local, 1 web), 4 model calls",
             "Queries sent to the web",
@@ -87,6 +89,17 @@ class TestAsk:
         assert [document["id"] for document in shown["documents"]] == ["local-alpha", "web-delta"]
         assert "trace" not in shown
         assert "Search web: beta delta" in result.stderr
+
+    def test_quiet_is_the_answer_and_its_label_alone(self, ask: Ask):
+        result = ask("--quiet")
+
+        assert result.exit_code == 0
+        assert result.stdout == "Answer: 1974\nLabel: CORRECT\n"
+
+    def test_quiet_says_what_was_found_where_there_is_no_answer(self, script_pipeline: Callable[..., None]):
+        script_pipeline(readings=[[("Beta", 0.1)]], verdicts=())
+
+        assert prefrag("ask", "Who built alpha?", "--quiet").stdout.startswith("Found, not answered.\n")
 
     def test_trace_adds_the_whole_trace(self, ask: Ask):
         assert '{"kind": "verdict", "step": 2, "status": false' in ask("--trace").stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import Any
 
 import pytest
@@ -105,6 +106,60 @@ class TestNoAnswer:
 
     def test_found_nothing_where_there_is_no_sentence(self):
         assert result_lines(**NOT_ANSWERED) == ["Not answered."]
+
+
+class TestDocuments:
+    TEXT = "A pump. It runs daily."
+    PASSAGE = {
+        "mark": "1",
+        "title": "Manual",
+        "heading": "Manual > Use",
+        "position": {"number": 3, "of": 12},
+        "source": "local",
+        "file": "/home/ada/a [1] manual.pdf",
+        "page": 3,
+        "content": TEXT,
+        "sentence": {"start": 8, "end": 22},
+    }
+
+    def printed(self, document: dict[str, Any], **settings: Any) -> str:
+        used = printer(force_terminal=True, color_system="standard", **settings)
+        used.print_result({**RESULT, **CITED, "documents": [document]}, trace=False, failure=None)
+        assert isinstance(used.console.file, io.StringIO)
+        return used.console.file.getvalue()
+
+    def test_have_their_place_in_one_line_and_their_sentence_in_the_next(self):
+        assert result_lines(**CITED, documents=[self.PASSAGE])[-2:] == [
+            "  [1] Manual > Use (local, /home/ada/a (1) manual.pdf, page 3, passage 3 of 12)",
+            "      \u201cIt runs daily.\u201d",
+        ]
+
+    def test_are_not_quoted_again_below_the_evidence(self):
+        evidence = [{"mark": "1", "title": "Manual", "sentence": "It runs daily."}]
+
+        assert result_lines(**NOT_ANSWERED, evidence=evidence, documents=[self.PASSAGE])[1:] == [
+            "  [1] Manual > Use: It runs daily.",
+            "Documents",
+            "  [1] Manual > Use (local, /home/ada/a (1) manual.pdf, page 3, passage 3 of 12)",
+        ]
+
+    def test_link_to_their_page_on_a_terminal(self):
+        shown = self.printed(self.PASSAGE, soft_wrap=True)
+
+        assert ";file:///home/ada/a%20%5B1%5D%20manual.pdf#page=3\x1b\\/home/ada/a (1) manual.pdf\x1b]8;;" in shown
+
+    def test_of_the_web_link_to_their_address_and_never_to_a_file(self):
+        page = {**self.PASSAGE, "mark": "W1", "file": "/etc/passwd"}
+
+        assert "\x1b]8;" not in self.printed(page)
+        assert ";https://a.example/b\x1b\\" in self.printed({**page, "url": "https://a.example/b"})
+
+    @pytest.mark.parametrize("file", ["/a\x1b]8;;https://evil.example\x07/b\n.md", "/\x00", "b.md", "/\udc80"])
+    def test_with_any_name_of_a_file_hold_nothing_that_a_terminal_obeys_but_the_link(self, file: str):
+        printed = self.printed({**self.PASSAGE, "file": file})
+
+        shown = re.sub(r"\x1b\]8;[^;\x1b]*;(file:///[!-~]*)?\x1b\\|\x1b\[[0-9;]*m", "", printed)
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f]", shown)
 
 
 @pytest.mark.parametrize(("given", "style"), [(True, "\x1b[1m"), (False, "\x1b[2m")])

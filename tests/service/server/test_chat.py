@@ -16,7 +16,7 @@ Served = Callable[..., TestClient]
 QUESTION = "In which year did the yard that built alpha win the prize?"
 CONTENT = (
     "1974\n\nNote: the answer cites none of the passages; sent to the web: “beta delta”.\n\n"
-    "Sources:\n[1] alpha (local)\n[W1] delta (web)"
+    "Sources:\n[1] alpha (local): “Alpha was built by Beta.”\n[W1] delta (web): “Delta won the prize in 1974.”"
 )
 
 

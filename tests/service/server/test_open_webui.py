@@ -59,7 +59,7 @@ class TestBaseUrl:
     def test_an_answer_in_one_piece_has_its_sources_in_words(self, served: Served):
         completion = served(*SWITCHING).post(f"{PREFIX}/v1/chat/completions", json=chat()).json()
 
-        assert "\n\nSources:\n[1] alpha (local)\n" in completion["choices"][0]["message"]["content"]
+        assert "\n\nSources:\n[1] alpha (local): " in completion["choices"][0]["message"]["content"]
 
     @pytest.mark.parametrize("path", ["/prefrag/run", "/docs", "/ready", "/models", "/v1/deploy-yaml", "/v1/", ""])
     def test_has_nothing_else(self, served: Served, path: str):
@@ -145,8 +145,8 @@ class TestSources:
         sources = events(ask(*SWITCHING, verdicts=(verdict(False),)), "source")
 
         assert [source["document"] for source in sources] == [
-            ["Delta won the prize in 1974."],
-            ["Alpha was built by Beta."],
+            ["**Delta won the prize in 1974.**"],
+            ["**Alpha was built by Beta.**"],
         ]
         assert len({source["metadata"][0]["source"] for source in sources}) == 2
 
@@ -193,11 +193,15 @@ class TestSources:
 
         assert deltas(chunks, "content") == ["Beta [4]"]
 
-    def test_have_the_page_and_the_address_where_there_is_one(self):
-        document = {"mark": "W1", "title": "Delta", "source": "web", "url": "https://delta.example", "page": 3}
+    def test_have_heading_page_and_address_where_there_is_one(self):
+        document = {
+            **{"mark": "W1", "title": "Delta", "heading": "Delta > Prizes", "source": "web"},
+            **{"url": "https://delta.example", "page": 3},
+        }
 
         _, [source] = number_sources("[W1]", [document])
 
+        assert source["data"]["source"]["name"] == "Delta > Prizes (web)"
         assert source["data"]["source"]["url"] == "https://delta.example"
         assert source["data"]["metadata"][0]["page"] == 2, "Open WebUI counts from 0"
 

@@ -45,7 +45,8 @@ def reading(served: Served) -> Served:
 class TestChat:
     def test_an_answer_says_how_likely_it_is(self, reading: Served):
         assert content(reading(SURE)) == (
-            "Beta [1]\n\nNote: a reader found this without a language model, 91% likely.\n\nSources:\n[1] alpha (local)"
+            "Beta [1]\n\nNote: a reader found this without a language model, 91% likely.\n\n"
+            "Sources:\n[1] alpha (local): “Alpha was built by Beta.”"
         )
 
     def test_without_an_answer_the_sentences_come_first_and_the_guess_in_italics(self, reading: Served):

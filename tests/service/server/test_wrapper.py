@@ -41,7 +41,7 @@ async def test_each_step_is_reported_before_the_next_one_is_taken(wrapper: Wrapp
             assert len(CALLS["model"]) == 1
 
     assert len(CALLS["model"]) == 2
-    assert reported[-1].endswith("\n\nSources:\n[1] alpha (local)")
+    assert reported[-1].endswith("\n\nSources:\n[1] alpha (local): “Alpha was built by Beta.”")
 
 
 async def test_a_stream_that_nobody_reads_on_takes_no_further_step(wrapper: Wrapper):

@@ -1,0 +1,73 @@
+"""Where a passage stands in its file, and what tells the passages of one file apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+from haystack import Document
+
+_MAX_CHARACTERS = 60
+
+
+def heading_of(meta: Mapping[str, Any]) -> str | None:
+    """Read the headings above a passage.
+
+    :param meta: Its metadata.
+    :returns: The headings from the highest, such as "Manual > Installation"; None where there are none.
+    """
+    heading = meta.get("heading")
+    return heading if isinstance(heading, str) and heading else None
+
+
+def position_of(meta: Mapping[str, Any]) -> dict[str, int] | None:
+    """Read the position of a passage in its file.
+
+    :param meta: Its metadata.
+    :returns: Its ``number``, from 1, and the number ``of`` passages; None where they are not known.
+    """
+    place, count = meta.get("split_id"), meta.get("split_count")
+    if type(place) is not int or type(count) is not int or not 0 <= place < count:
+        return None
+    return {"number": place + 1, "of": count}
+
+
+def name_documents(field: str, documents: Sequence[Document]) -> dict[str, list[Any]]:
+    """Name documents for the trace, those of one title apart.
+
+    :param field: The detail of the event that holds their names.
+    :param documents: The documents.
+    :returns: Under ``field`` the title of each, or its id where it has none. Where a title is that of several, under
+        ``places`` what tells each from the others: the last heading above it, the number of its passage, the name of
+        its file; nothing for one whose title is its own.
+    """
+    names = [document.meta.get("title") or document.id for document in documents]
+    titles = [str(name) for name in names]
+    counts = Counter(titles)
+    if len(counts) == len(titles):
+        return {field: names}
+    files = Counter(title for title, _ in {(title, _file(one)) for title, one in zip(titles, documents, strict=True)})
+    parts = [
+        [title, _file(one) if files[title] > 1 else "", _last_heading(one, title)]
+        for title, one in zip(titles, documents, strict=True)
+    ]
+    alike = Counter(map(tuple, parts))
+    places = []
+    for (title, file, heading), one in zip(parts, documents, strict=True):
+        position = position_of(one.meta)
+        is_needed = position and (not heading or alike[title, file, heading] > 1)
+        number = f"passage {position['number']}" if position and is_needed else ""
+        places.append(", ".join(filter(None, (file, heading, number))) if counts[title] > 1 else "")
+    return {field: names, "places": places}
+
+
+def _file(document: Document) -> str:
+    path = document.meta.get("file_path")
+    return PurePath(path).name[:_MAX_CHARACTERS] if isinstance(path, str) else ""
+
+
+def _last_heading(document: Document, title: str) -> str:
+    last = (heading_of(document.meta) or "").rpartition(" > ")[2]
+    return "" if last == title else last[:_MAX_CHARACTERS]

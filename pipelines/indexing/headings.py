@@ -1,0 +1,155 @@
+"""Keep the headings of a file through its conversion, so that each passage knows the section in which it lies.
+
+Before its conversion, each heading of a file gets a mark in front of its words (:meth:`Outline.mark`). The mark comes
+through the converter with them, and is taken out again before the text is split. So every format gives its headings in
+one way: Markdown and HTML by the functions here; a converter of one's own writes the mark at the beginning of the
+heading's line, or marks the source as they do. The text of the passages is what it would be without marks.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+# Printable, because the extraction from HTML drops what is not, and a punctuation mark, so that emphasis behind it in
+# Markdown stays one. Nobody types it.
+_SIGN = "\u205c"
+# Where its heading was dropped the mark may be all of its line.
+_MARK = re.compile(rf"{_SIGN}([0-9]{{1,7}}){_SIGN}(?:[^\S\n]{{0,9}}\n)?")
+_HTML_HEADING = re.compile(r"<(/?)h([1-6])(?:\s[^<>]{0,1000})?>", re.IGNORECASE)
+# The tags up to the next text.
+_HTML_TAGS = re.compile(r"(?:\s++|<(?!/?h[1-6]\b|script\b|style\b|!)[^<>]{1,1000}>){0,30}+(?=[^\s<])", re.IGNORECASE)
+_HTML_BREAK = re.compile(r"<(?:br|p|div|li|td)\b[^<>]*>", re.IGNORECASE)
+_MOST_READ = 2_000
+_MOST_CHARACTERS = 120
+
+
+class Heading(NamedTuple):
+    """A heading in a text.
+
+    :param place: Where its section begins.
+    :param level: From 1 for the highest.
+    :param words: Its words, at most 120 characters.
+    """
+
+    place: int
+    level: int
+    words: str
+
+
+class Outline:
+    """The headings of one file, in order, and the marks that show where their sections begin in the converted text."""
+
+    def __init__(self) -> None:
+        """Begin without headings."""
+        self._headings: list[tuple[int, str]] = []
+
+    def mark(self, level: int, words: str) -> str:
+        """Add the next heading.
+
+        :param level: Its level, from 1 for the highest.
+        :param words: Its words.
+        :returns: The mark, to stand directly before its words; nothing for a heading without words.
+        """
+        words = " ".join(words[:_MOST_READ].split())
+        if not words:
+            return ""
+        cut = words if len(words) <= _MOST_CHARACTERS else f"{words[: _MOST_CHARACTERS - 3].rstrip()}..."
+        self._headings.append((level, cut))
+        return f"{_SIGN}{len(self._headings) - 1}{_SIGN}"
+
+    def read(self, marked: str) -> tuple[str, list[Heading]]:
+        """Take the marks out of a converted text.
+
+        :param marked: The text.
+        :returns: The text without marks, and the headings whose marks were in it, in order.
+        """
+        pieces: list[str] = []
+        found: list[Heading] = []
+        length = end = 0
+        following = 0
+        for mark in _MARK.finditer(marked):
+            pieces.append(marked[end : mark.start()])
+            length += len(pieces[-1])
+            end = mark.end()
+            if following <= (number := int(mark[1])) < len(self._headings):
+                found.append(Heading(length, *self._headings[number]))
+                following = number + 1
+        return "".join([*pieces, marked[end:]]), found
+
+
+def mark_markdown(text: str, outline: Outline) -> str:
+    """Mark the headings of a Markdown text, not what looks like one in a block of code.
+
+    :param text: The text, without front matter.
+    :param outline: Where its headings are added.
+    :returns: The text with its marks.
+    """
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt()
+    # As the parser counts lines.
+    lines = re.sub(r"\r\n?", "\n", text).split("\n")
+    for opening, content in pairwise(MarkdownIt().disable("inline").parse(text)):
+        if opening.type != "heading_open" or opening.map is None:
+            continue
+        source, number = content.content.partition("\n")[0], opening.map[0]
+        before, found, after = lines[number].partition(source) if source else ("", "", "")
+        if found:
+            shown = [
+                child for inline in parser.parseInline(content.content[:_MOST_READ]) for child in inline.children or ()
+            ]
+            words = "".join(child.content if child.type in ("text", "code_inline") else " " for child in shown)
+            lines[number] = f"{before}{outline.mark(int(opening.tag[1:]), words)}{found}{after}"
+    return "\n".join(lines)
+
+
+def mark_html(text: str, outline: Outline) -> str:
+    """Mark the headings of a page, and the text after each, because the extraction drops many headings.
+
+    :param text: The page.
+    :param outline: Where its headings are added.
+    :returns: The page with its marks.
+    """
+    pieces: list[str] = []
+    end = 0
+    for opening, closing in pairwise(_HTML_HEADING.finditer(text)):
+        if opening[1] or not closing[1]:
+            continue
+        inner = text[opening.end() : min(closing.start(), opening.end() + _MOST_READ)]
+        words = html.unescape(re.sub(r"<[^<>]*>", "", _HTML_BREAK.sub(" ", inner)))
+        # The sign of a link to the heading itself.
+        mark = outline.mark(int(opening[2]), words.strip().removesuffix("\u00b6"))
+        pieces += [text[end : opening.end()], mark, text[opening.end() : closing.end()]]
+        end = closing.end()
+        if tags := _HTML_TAGS.match(text, end):
+            pieces += [tags[0], mark]
+            end = tags.end()
+    return "".join([*pieces, text[end:]])
+
+
+def section_paths(parts: Sequence[str], headings: Sequence[Heading]) -> list[str | None]:
+    """Name the section of each part of a text: the one that holds most of it.
+
+    :param parts: The parts, which join to the whole text.
+    :param headings: The headings of the text, in order.
+    :returns: The headings above each part from the highest, such as "Manual > Installation"; None above the first one.
+    """
+    begins, names, above = [0], [""], list[Heading]()
+    for heading in headings:
+        above = [*(one for one in above if one.level < heading.level), heading]
+        begins.append(heading.place)
+        names.append(" > ".join(one.words for one in above))
+    paths: list[str | None] = []
+    begin = 0
+    for part in parts:
+        end = begin + len(part)
+        first, after = bisect_right(begins, begin) - 1, bisect_left(begins, end)
+        lengths = [stop - start for start, stop in pairwise([begin, *begins[first + 1 : after], end])]
+        paths.append(names[first + lengths.index(max(lengths))] or None)
+        begin = end
+    return paths

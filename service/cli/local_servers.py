@@ -1,0 +1,83 @@
+"""Find the model servers that run on this machine, at the ports that they use by default."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
+from typing import Any
+
+# A server of this machine answers at once; one that is busy with a model may take a little.
+_SECONDS = 0.7
+_MAX_BYTES = 1_000_000
+_MAX_MODELS = 50
+_NAME_CHARACTERS = 200
+
+
+@dataclass(frozen=True)
+class LocalServer:
+    """A model server on this machine.
+
+    :param program: What it seems to be.
+    :param base_url: The root of its OpenAI protocol.
+    :param models: The models that it can chat with.
+    """
+
+    program: str
+    base_url: str
+    models: tuple[str, ...]
+
+
+PORTS = {11434: "Ollama", 8080: "llama.cpp", 8000: "vLLM", 1234: "LM Studio"}
+# What they name as the owner of their models.
+_OWNERS = {"library": "Ollama", "llamacpp": "llama.cpp", "vllm": "vLLM", "organization_owner": "LM Studio"}
+# A service like this one lists its pipelines as models.
+_NO_MODELS = ("hayhooks",)
+
+
+def find_local_servers(ports: Mapping[int, str] | None = None) -> list[LocalServer]:
+    """Find them: each port is asked for its models, all at once, and only on the loopback interface.
+
+    :param ports: The ports, each with the program that uses it; by default those that are usual.
+    :returns: Those that list models in the form of the OpenAI protocol.
+    """
+    ports = PORTS if ports is None else ports
+    with ThreadPoolExecutor(max(1, len(ports))) as threads:
+        found = threads.map(_ask, ports, ports.values())
+    return [server for server in found if server is not None]
+
+
+def list_models(content: Any) -> list[Mapping[str, Any]]:
+    """Read a list of models as servers write it.
+
+    :param content: What a server answered at ``/models``.
+    :returns: The models; none where it is no such list.
+    """
+    listed = content.get("data") if isinstance(content, Mapping) else None
+    if not isinstance(listed, list):
+        return []
+    return [one for one in listed if isinstance(one, Mapping) and isinstance(one.get("id"), str)][:_MAX_MODELS]
+
+
+def _ask(port: int, program: str) -> LocalServer | None:
+    connection = HTTPConnection("127.0.0.1", port, timeout=_SECONDS)
+    try:
+        connection.request("GET", "/v1/models", headers={"Accept": "application/json"})
+        response = connection.getresponse()
+        content = json.loads(response.read(_MAX_BYTES)) if response.status == 200 else None
+    except (OSError, HTTPException, ValueError, RecursionError):
+        return None
+    finally:
+        connection.close()
+    models = [one for one in list_models(content) if one.get("owned_by") not in _NO_MODELS]
+    names = tuple(one["id"] for one in models if _can_chat(one["id"]))
+    if not names:
+        return None
+    owner = models[0].get("owned_by")
+    return LocalServer(_OWNERS.get(str(owner), program), f"http://127.0.0.1:{port}/v1", names)
+
+
+def _can_chat(name: str) -> bool:
+    return "embed" not in name.lower() and name.isprintable() and 0 < len(name) <= _NAME_CHARACTERS

@@ -1,0 +1,48 @@
+"""Where passages stand in their files, in the trace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from haystack import Document
+
+from prefrag.components.state.places import name_documents
+
+
+def passage(title: str = "Manual", **meta: Any) -> Document:
+    return Document(content="Text.", meta={"title": title, **meta})
+
+
+def places(*documents: Document) -> list[str] | None:
+    return name_documents("titles", documents).get("places")
+
+
+def test_titles_that_differ_are_names_enough():
+    untitled = Document(id="bare", content="Text.")
+
+    assert name_documents("titles", [passage(heading="Manual > Use"), untitled]) == {"titles": ["Manual", "bare"]}
+
+
+def test_passages_of_one_title_are_told_apart_by_the_last_heading_above_them():
+    one, two = passage(heading="Manual > Installation > Linux"), passage(heading="Manual > Use")
+
+    assert places(one, passage("Other"), two) == ["Linux", "", "Use"]
+
+
+def test_passages_of_one_section_and_those_without_another_heading_than_the_title_by_their_number():
+    one, two = (passage(heading="Manual > Use", split_id=place, split_count=9) for place in (3, 4))
+    top, plain = passage(heading="Manual", split_id=0, split_count=9), passage(split_id=8, split_count=9)
+
+    assert places(one, two, top, plain) == ["Use, passage 4", "Use, passage 5", "passage 1", "passage 9"]
+
+
+def test_files_of_one_title_by_their_names():
+    one, two = passage(file_path="/home/ada/a.md", heading="Use"), passage(file_path="/home/ada/b.md")
+
+    assert places(one, two) == ["a.md, Use", "b.md"]
+
+
+def test_metadata_of_other_kinds_tells_nothing():
+    odd = passage(file_path={"a": 1}, heading=["x"], split_id="1", split_count=None)
+
+    assert places(odd, passage(split_id=9, split_count=2)) == ["", ""]

@@ -1,0 +1,80 @@
+"""The Dockerfile, .dockerignore and compose.yaml, read."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+class Instruction(NamedTuple):
+    """A line of the Dockerfile.
+
+    :param name: For example ``RUN``.
+    :param flags: What stands before the value, as ``from`` of ``--from=build``.
+    :param value: The rest.
+    """
+
+    name: str
+    flags: dict[str, str]
+    value: str
+
+
+def stages() -> list[list[Instruction]]:
+    """The instructions of each stage; what stands before the first is its own."""
+    text = re.sub(r"^\s*#.*\n", "", (CHECKOUT / "Dockerfile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    found: list[list[Instruction]] = [[]]
+    for line in filter(None, re.sub(r"\\\n\s*", "", text).splitlines()):
+        name, _, rest = line.partition(" ")
+        flags = {}
+        while match := re.match(r"--([a-z-]+)=(\S+)\s+", rest):
+            flags[match[1]] = match[2]
+            rest = rest[match.end() :]
+        if name == "FROM":
+            found.append([])
+        found[-1].append(Instruction(name, flags, rest.strip()))
+    return found
+
+
+def values(name: str, stage: int = -1) -> list[str]:
+    """What the instructions of a name say in a stage, by default the one that becomes the image."""
+    return [each.value for each in stages()[stage] if each.name == name]
+
+
+def copied_from_the_checkout() -> list[str]:
+    """The files and folders that the Dockerfile takes from the checkout."""
+    lines = [each for stage in stages() for each in stage if each.name == "COPY" and "from" not in each.flags]
+    return [source for line in lines for source in line.value.split()[:-1]]
+
+
+def reaches_the_builder(path: str) -> bool:
+    """Whether .dockerignore lets a path pass: the last line counts that matches it or a folder above it."""
+    passes = True
+    parts = path.split("/")
+    above = ["/".join(parts[:end]) for end in range(1, len(parts) + 1)]
+    for line in (CHECKOUT / ".dockerignore").read_text(encoding="utf-8").splitlines():
+        if line and not line.startswith("#"):
+            pattern = re.escape(line.removeprefix("!")).replace(r"\*\*/", "(.*/)?").replace(r"\*", "[^/]*")
+            if any(re.fullmatch(pattern, each) for each in above):
+                passes = line.startswith("!")
+    return passes
+
+
+def compose() -> dict[str, Any]:
+    """The content of compose.yaml."""
+    content = yaml.safe_load((CHECKOUT / "compose.yaml").read_text(encoding="utf-8"))
+    assert isinstance(content, dict)
+    return content
+
+
+def health_check() -> list[str]:
+    """The command by which Docker checks the image."""
+    (check,) = values("HEALTHCHECK")
+    command = json.loads(check.partition("CMD ")[2])
+    assert isinstance(command, list)
+    return command

@@ -1,0 +1,242 @@
+"""The container image and compose.yaml promise what docs/containers.md says; tests/integration/test_container.py runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+
+from prefrag.components.generators.model_host import is_local
+from prefrag.service.server.app import _LAST_SECONDS
+from tests.container_files import (
+    CHECKOUT,
+    compose,
+    copied_from_the_checkout,
+    health_check,
+    reaches_the_builder,
+    stages,
+    values,
+)
+from tests.docs.test_configuration import variables_of_the_code
+from tests.service.server.serving import listening
+
+SERVICES: dict[str, Any] = compose()["services"]
+HEALTH_CHECKS = {"image": health_check(), "compose": SERVICES["prefrag"]["healthcheck"]["test"][1:]}
+FILES = ("Dockerfile", "compose.yaml")
+
+
+def seconds(duration: str) -> int:
+    return int(duration.removesuffix("s"))
+
+
+class TestTheImage:
+    def test_runs_as_a_user_of_a_fixed_number_that_is_not_root(self):
+        users = values("USER")
+
+        assert users == ["10001:10001"]
+        assert "--uid 10001 --gid 10001" in " ".join(values("RUN"))
+
+    def test_is_built_on_a_base_of_a_named_version(self):
+        assert values("ARG", stage=0) == ["BASE=docker.io/library/python:3.13-slim-trixie"]
+        assert {stage[0].value.split(" ")[0] for stage in stages()[1:]} == {"${BASE}"}
+
+    def test_writes_nowhere_but_to_its_data(self):
+        assert "PREFRAG_DATA_DIR=/data" in values("ENV")[0]
+        assert values("VOLUME") == values("WORKDIR") == ["/data"]
+
+    @pytest.mark.parametrize("source", copied_from_the_checkout())
+    def test_everything_that_is_copied_exists_and_reaches_the_builder(self, source: str):
+        path = CHECKOUT / source
+
+        assert path.exists()
+        inside = [path, *path.rglob("*")] if path.is_dir() else [path]
+        files = [str(each.relative_to(CHECKOUT)) for each in inside if "__pycache__" not in each.parts]
+        assert [file for file in files if not reaches_the_builder(file)] == []
+
+    def test_the_wheel_in_it_is_whole(self):
+        folders = {
+            str(link.readlink()).removeprefix("../") for link in (CHECKOUT / "prefrag").iterdir() if link.is_symlink()
+        }
+        project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+        assert folders | {project["readme"], *project["license-files"]} <= set(copied_from_the_checkout())
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            ".env",
+            "service/.env.local",
+            ".git/config",
+            "documents/board.md",
+            "tests/fakes.py",
+            "service/__pycache__/a.pyc",
+        ],
+    )
+    def test_neither_secrets_nor_documents_reach_the_builder(self, path: str):
+        assert not reaches_the_builder(path)
+
+    def test_no_layer_keeps_a_secret_or_the_settings_of_the_builders_machine(self):
+        settings = [each.value for stage in stages() for each in stage if each.name in ("ARG", "ENV")]
+        text = "".join((CHECKOUT / file).read_text(encoding="utf-8") for file in FILES)
+
+        assert not re.search(r"KEY|TOKEN|SECRET|PASSWORD|PROXY", " ".join(settings))
+        assert not re.search(r"index-url|find-links|trusted-host", text)
+
+    def test_the_extras_that_it_brings_exist(self):
+        (default,) = [value for value in values("ARG", stage=1) if value.startswith("EXTRAS")]
+        extras = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+            "optional-dependencies"
+        ]
+
+        names = default.partition("=")[2].strip('"').split()
+        assert names
+        assert set(names) <= set(extras)
+        assert SERVICES["prefrag"]["build"]["args"]["EXTRAS"] == f"${{EXTRAS:-{' '.join(names)}}}"
+
+    def test_stops_by_the_signal_that_lets_runs_end(self):
+        assert values("STOPSIGNAL") == ["SIGTERM"]
+        assert values("ENTRYPOINT") == ['["prefrag"]'], "a shell would not pass the signal on"
+
+
+def test_the_ports_agree():
+    (port,) = values("EXPOSE")
+
+    assert port == "1416", "the port of prefrag serve"
+    assert "--port" not in json.loads(values("CMD")[0])
+    assert all(f":{port}/" in " ".join(command) for command in HEALTH_CHECKS.values())
+    assert SERVICES["prefrag"]["ports"] == [f"${{LISTEN:-127.0.0.1:{port}}}:{port}"]
+    assert f"http://prefrag:{port}/v1" in SERVICES["open-webui"]["environment"].values()
+
+
+class TestCompose:
+    @pytest.mark.parametrize("name", SERVICES)
+    def test_a_service_can_write_only_where_it_must_and_has_no_privileges(self, name: str):
+        service = SERVICES[name]
+
+        assert service["read_only"] is True
+        assert service["cap_drop"] == ["ALL"]
+        assert "cap_add" not in service
+        assert "privileged" not in service
+        assert service["security_opt"] == ["no-new-privileges:true"]
+        assert [mount.partition(":")[0] for mount in service["tmpfs"]] == ["/tmp"]
+
+    @pytest.mark.parametrize("name", SERVICES)
+    def test_a_service_has_a_health_check_that_ends(self, name: str):
+        check = SERVICES[name]["healthcheck"]
+
+        assert check["test"][0] == "CMD"
+        assert check["timeout"]
+        assert check["start_period"]
+
+    @pytest.mark.parametrize("name", SERVICES)
+    def test_what_is_not_ours_is_wanted_by_name_and_in_a_named_version(self, name: str):
+        service = SERVICES[name]
+
+        if name == "prefrag":
+            assert "profiles" not in service
+        else:
+            assert service["profiles"] == [name]
+            assert re.search(r":\D*\d+(\.\d+){0,2}$", service["image"]), service["image"]
+
+    def test_who_needs_another_waits_until_it_can_answer(self):
+        needs = {name: service.get("depends_on", {}) for name, service in SERVICES.items()}
+
+        assert {each["condition"] for own in needs.values() for each in own.values()} == {"service_healthy"}
+        assert list(needs["open-webui"]) == ["prefrag"]
+        assert {name: each["required"] for name, each in needs["prefrag"].items()} == {
+            "model": False,
+            "vllm": False,
+            "elasticsearch": False,
+        }, "a profile that is off must not keep it from starting"
+
+    def test_only_this_machine_reaches_it_unless_somebody_says_otherwise(self):
+        ports = [port for service in SERVICES.values() for port in service.get("ports", [])]
+
+        assert len(ports) == 2
+        assert all(re.match(r"\$\{LISTEN\w*:-127\.0\.0\.1:\d+\}:\d+$", port) for port in ports)
+        assert compose()["networks"]["inside"] == {"internal": True}
+        assert SERVICES["elasticsearch"]["networks"] == ["inside"], "it asks for no password"
+
+    def test_data_outlive_the_containers_and_documents_are_only_read(self):
+        mounts = [mount for service in SERVICES.values() for mount in service.get("volumes", [])]
+        (documents,) = [mount for mount in mounts if isinstance(mount, dict)]
+
+        assert {mount.partition(":")[0] for mount in mounts if isinstance(mount, str)} == set(compose()["volumes"])
+        assert (documents["target"], documents["read_only"]) == ("/documents", True)
+
+    def test_every_variable_of_ours_is_one_that_is_documented(self):
+        text = "".join((CHECKOUT / file).read_text(encoding="utf-8") for file in FILES)
+
+        assert set(re.findall(r"PREFRAG_[A-Z_]+", text)) <= variables_of_the_code()
+
+    def test_the_web_is_left_to_the_answer_that_is_kept_with_the_documents(self):
+        text = "".join((CHECKOUT / file).read_text(encoding="utf-8") for file in FILES)
+
+        assert "PREFRAG_WEB" not in text
+
+    def test_the_model_in_it_counts_as_local(self, monkeypatch: pytest.MonkeyPatch):
+        assert not is_local("model")
+        monkeypatch.setenv("PREFRAG_LOCAL_HOSTS", SERVICES["prefrag"]["environment"]["PREFRAG_LOCAL_HOSTS"])
+
+        assert is_local("model")
+        assert SERVICES["vllm"]["networks"]["default"]["aliases"] == ["model"]
+
+    def test_runs_have_the_time_to_end_that_they_are_promised(self):
+        service = SERVICES["prefrag"]
+
+        drain = service["environment"]["PREFRAG_DRAIN_SECONDS"]
+        assert seconds(service["stop_grace_period"]) >= drain + _LAST_SECONDS
+
+
+@contextmanager
+def answering(status: int) -> Iterator[str]:
+    """A server that answers every request with a status."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Answer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("command", HEALTH_CHECKS.values(), ids=HEALTH_CHECKS)
+class TestTheHealthCheck:
+    @staticmethod
+    def exit_code(command: list[str], address: str, **variables: str) -> int:
+        program, *arguments = [part.replace("http://127.0.0.1:1416", address) for part in command]
+        assert program == "python"
+        environment = os.environ | variables
+        return subprocess.run(
+            [sys.executable, *arguments], env=environment, capture_output=True, timeout=60, check=False
+        ).returncode
+
+    def test_succeeds_while_it_serves_and_fails_when_it_has_stopped(self, command: list[str]):
+        with listening(PREFRAG_INDEX="demo") as served:
+            assert self.exit_code(command, served.address) == 0
+
+        assert self.exit_code(command, served.address) == 1
+
+    def test_fails_when_the_service_is_not_ready(self, command: list[str]):
+        with answering(503) as address:
+            assert self.exit_code(command, address) == 1
+
+    def test_goes_through_no_proxy(self, command: list[str]):
+        with answering(200) as address:
+            assert self.exit_code(command, address, http_proxy="http://127.0.0.1:9", no_proxy="") == 0
