@@ -41,7 +41,8 @@ def sentence_text(document: Mapping[str, Any]) -> str:
     """
     if not (sentence := document.get("sentence")):
         return ""
-    words = one_line(document["content"][sentence["start"] : sentence["end"]])
+    # The row of a table is read without its edges.
+    words = one_line(document["content"][sentence["start"] : sentence["end"]]).strip("| ")
     return f"\u201c{without_marks(_shorten(words))}\u201d" if words else ""
 
 
@@ -92,7 +93,7 @@ def title_text(document: Mapping[str, Any]) -> str:
     """Write the title of a document and the headings below it; the title is often the first of them.
 
     :param document: The document, as the result holds it.
-    :returns: The title and the heading; nothing where there is neither.
+    :returns: Both in a line; nothing where it has neither.
     """
     title, heading = str(document.get("title") or ""), document.get("heading") or ""
     if heading == title or heading.startswith(f"{title} > "):

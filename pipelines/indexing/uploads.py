@@ -6,8 +6,9 @@ import hashlib
 import shutil
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence, Set
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -25,8 +26,10 @@ from prefrag.pipelines.indexing.stores import open_passages
 
 # Changes of one collection wait so long for each other.
 WAIT_SECONDS = 60.0
-# In the folder of an index that an upload has made. It goes when the index goes.
+# The file in the folder of an index that an upload has made. It goes when the index goes.
 _MARK = "prefrag-uploaded"
+# No upload takes so long.
+_LEFT_SECONDS = 24 * 3600.0
 _ORIGINS = {"file": "file_path", "corpus": "corpus"}
 _one_listing = threading.Lock()
 
@@ -68,6 +71,11 @@ def make_incoming() -> Iterator[Path]:
     """
     uploads = real_path(data_directory() / "uploads")
     uploads.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for left in uploads.glob(".incoming-*"):
+        # A server that was killed could not tidy up.
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > _LEFT_SECONDS:
+                shutil.rmtree(left, ignore_errors=True)
     incoming = Path(tempfile.mkdtemp(prefix=".incoming-", dir=uploads))
     try:
         yield incoming
@@ -90,7 +98,7 @@ def add_uploads(collection: str, incoming: Path, index: Callable[[Sequence[str]]
     files = sorted(path for path in incoming.iterdir() if path.is_file())
     if not files:
         return IndexReport()
-    with _change(collection), make_incoming() as earlier:
+    with change_collection(collection), make_incoming() as earlier:
         is_new = not index_exists(index_path(collection))
         folder.mkdir(exist_ok=True, mode=0o700)
         for file in files:
@@ -120,16 +128,13 @@ def list_uploads(collection: str) -> list[UploadedFile]:
     :raises FileNotFoundError: When there is no such index.
     """
     folder = uploads_folder(collection)
-    # The list of a large index takes seconds, and one at a time is enough.
-    with _one_listing:
-        entries = _list(collection, _version(resolve_index(collection)))
     return [
         UploadedFile(
             hashlib.blake2b(f"{entry.kind}\0{entry.path}".encode(), digest_size=12).hexdigest(),
             entry,
             Path(entry.path).parent == folder,
         )
-        for entry in entries
+        for entry in _list(collection)
         if entry.path is not None
     ]
 
@@ -153,7 +158,7 @@ def delete_upload(collection: str, document_id: str) -> tuple[int, bool]:
     :raises Missing: When the collection has no such document.
     :raises Busy: When other changes of the collection take too long.
     """
-    with _change(collection):
+    with change_collection(collection):
         document = next((each for each in list_uploads(collection) if each.id == document_id), None)
         if document is None or document.entry.path is None:
             raise Missing("The collection has no such document.")
@@ -175,24 +180,36 @@ def delete_collection(collection: str) -> int:
     :raises FileNotFoundError: When there is no such index.
     :raises Busy: When other changes of the collection take too long.
     """
-    with _change(collection):
+    with change_collection(collection):
         deleted = count_passages(collection)
-        path = index_path(collection)
-        if not (path / _MARK).exists():
+        if not (index_path(collection) / _MARK).exists():
             raise NotOurs(
                 "This collection was made on the command line, and is only deleted there. Its documents can be deleted "
                 "one by one."
             )
-        with make_incoming() as rubbish:
-            # At once, so that a question finds all of it or nothing.
-            path.replace(rubbish / "index")
-            if uploads_folder(collection).exists():
-                uploads_folder(collection).replace(rubbish / "uploads")
+        remove_index(collection)
     return deleted
 
 
+def remove_index(collection: str) -> None:
+    """Remove an index from the disk with its vectors and what was uploaded to it, while nothing else changes it.
+
+    :param collection: Its name.
+    """
+    with make_incoming() as rubbish:
+        # At once, so that a question finds all of it or nothing.
+        index_path(collection).replace(rubbish / "index")
+        if uploads_folder(collection).exists():
+            uploads_folder(collection).replace(rubbish / "uploads")
+
+
 @contextmanager
-def _change(collection: str) -> Iterator[None]:
+def change_collection(collection: str) -> Iterator[None]:
+    """Keep other processes from uploading to a collection and deleting from it.
+
+    :param collection: The name of an index.
+    :raises Busy: When their changes take too long.
+    """
     index_path(collection)
     with index_lock(f"uploads-{collection}", WAIT_SECONDS, f"changing the documents of {collection}"):
         yield
@@ -220,11 +237,21 @@ def _keep_what_is_indexed(collection: str, files: Sequence[Path], earlier: Path,
         files[0].parent.rmdir()
 
 
-def _version(path: Path) -> tuple[str, int, int]:
-    status = (path / "meta.json").stat()
-    return str(path), status.st_ino, status.st_mtime_ns
+def _list(collection: str) -> list[IndexedFile]:
+    path = resolve_index(collection)
+    store = TantivyDocumentStore(path=str(path))
+    listed = [
+        IndexedFile(origin, kind, Path(origin).name, passages)
+        for kind, name in _ORIGINS.items()
+        for origin, passages in store.count_values(name).items()
+    ]
+    if sum(entry.passages for entry in listed) == store.count_documents():
+        return sorted(listed, key=lambda entry: entry.path or "")
+    # Some passages have another origin, or a path too long to be a term. Reading them all takes seconds.
+    with _one_listing:
+        return _read_list(collection, path, (path / "meta.json").stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=64)
-def _list(collection: str, version: tuple[str, int, int]) -> list[IndexedFile]:
+def _read_list(collection: str, path: Path, version: int) -> list[IndexedFile]:
     return list_documents(collection)

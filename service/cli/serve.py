@@ -32,6 +32,13 @@ def serve(
     pipeline: PipelineOption = None,
     pipelines_dir: PipelinesDirOption = None,
     demo: DemoOption = False,
+    collections: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,...",
+            help="Further indexes that a request may name, or `all`, as PREFRAG_COLLECTIONS lists them.",
+        ),
+    ] = None,
     deadline: Annotated[
         float | None, typer.Option(min=1, help="Seconds that a run may take, as PREFRAG_RUN_SECONDS sets them.")
     ] = None,
@@ -40,7 +47,9 @@ def serve(
     # Everything heavy is imported where it is used, so that help comes at once.
     import uvicorn
 
+    from prefrag.components.audit_log import check_audit_log
     from prefrag.pipelines.asking import DEADLINE_VARIABLE
+    from prefrag.service.server.collections import COLLECTIONS_VARIABLE, listed_collections
     from prefrag.service.server.keys import KEYS_FILE_VARIABLE, KEYS_VARIABLE, Keyring
     from prefrag.service.server.lifetime import drain_seconds
     from prefrag.service.server.security import is_loopback
@@ -58,6 +67,10 @@ def serve(
         os.environ[KEYS_FILE_VARIABLE] = str(keyring.path)
     if deadline is not None:
         os.environ[DEADLINE_VARIABLE] = str(deadline)
+    check_audit_log()
+    if collections is not None:
+        os.environ[COLLECTIONS_VARIABLE] = collections
+    listed_collections()
     choose_served(pipeline, pipelines_dir, demo)
     try:
         uvicorn.run(

@@ -27,11 +27,13 @@ from hayhooks.settings import settings
 from pydantic import ConfigDict, create_model
 from starlette.middleware import Middleware
 
+from prefrag.components.audit_log import check_audit_log
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
+from prefrag.service.server import feedback_route
 from prefrag.service.server.access import current_access
 from prefrag.service.server.collection_routes import make_routes
-from prefrag.service.server.collections import listed_collections
+from prefrag.service.server.collections import hide_stand_ins, listed_collections
 from prefrag.service.server.indexing_process import IndexingProcess
 from prefrag.service.server.json_bodies import JsonBodies, refuse_wrong_shape
 from prefrag.service.server.keys import Keyring
@@ -68,7 +70,9 @@ def create_app() -> FastAPI:
     """
     keyring, open_deploy = Keyring(), deploy_is_open()
     files, lenient = choose_pipelines(), leaves_out()
+    check_audit_log()
     listed_collections()
+    hide_stand_ins(files.values())
     # Hayhooks itself loads the wrappers in this folder and only logs failures, so it gets an empty folder, for those
     # that are deployed later.
     deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
@@ -140,13 +144,15 @@ def create_app() -> FastAPI:
             if in_flight:
                 await asyncio.wait(in_flight, timeout=_LAST_SECONDS)
             indexing.stop()
-            # The registry is global to the process and would refuse the same names to another application.
+            # Both are global to the process. The registry would refuse the same names to another application.
             registry.clear()
+            hide_stand_ins(())
             deployed_later.cleanup()
 
     app.router.lifespan_context = lifespan
 
     app.include_router(make_routes(indexing))
+    app.include_router(feedback_route.router)
 
     @app.get("/ready", tags=["status"], summary="Whether every pipeline has loaded, and its index and servers answer")
     async def ready() -> JSONResponse:

@@ -14,11 +14,17 @@ from prefrag.components.errors import BadInput
 from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, walk_parts
 from prefrag.pipelines.blocks import Block, class_of, parameters_of
 from prefrag.service.server.access import current_access
-from prefrag.service.server.collections import NoSuchCollection, find_collection, is_listed, served_collection
+from prefrag.service.server.collections import (
+    WEB_RETRIEVER,
+    NoSuchCollection,
+    check_collection,
+    is_allowed,
+    is_listed,
+    served_collection,
+)
 
 # Each takes a megabyte at most: readers, trees and indexes are shared by all pipelines of a process.
 MOST_LOADED = 16
-_WEB = "WebRetriever"
 
 
 class CollectionPipelines:
@@ -37,7 +43,7 @@ class CollectionPipelines:
         self._loaded: WeakValueDictionary[str, Any] = WeakValueDictionary()
         self._recent: OrderedDict[str, Any] = OrderedDict()
         self._loading: dict[str, asyncio.Task[Any]] = {}
-        self._kind, self._own, self._others = _find_indexes(pipeline)
+        self._kinds, self._own, self._others = _find_indexes(pipeline)
 
     async def find(self, collection: str | None) -> Any:
         """Find the pipeline over a collection.
@@ -52,17 +58,18 @@ class CollectionPipelines:
         if allowed is not None and not self._others <= allowed:
             raise BadInput("This key may not use this pipeline: it also searches documents outside its collections.")
         if collection is None:
-            if allowed is None or self._own is None or self._own in allowed:
+            if self._own is None or is_allowed(self._own):
                 return self.pipeline
-            searched = [name for name in allowed if is_listed(name)]
+            searched = [name for name in allowed or () if is_listed(name)]
             if len(searched) != 1:
                 raise BadInput("Name the collection to search (`index`): GET /collections lists those of this key.")
             [collection] = searched
         if self._own is None:
             raise BadInput("This pipeline searches no collection by its name: leave `index` out.")
-        if find_collection(collection, self._own) == self._own:
+        if collection == self._own and is_allowed(collection):
             return self.pipeline
-        if self._kind == TANTIVY_STORE and not index_exists(index_path(collection)):
+        check_collection(collection, by_name=ELASTICSEARCH_STORE in self._kinds)
+        if TANTIVY_STORE in self._kinds and not index_exists(index_path(collection)):
             raise NoSuchCollection
         if (pipeline := self._loaded.get(collection)) is None:
             if (loading := self._loading.get(collection)) is None:
@@ -91,9 +98,9 @@ class CollectionPipelines:
         def change(block: Block) -> Block:
             kind = class_of(block)
             parameters = parameters_of(block)
-            name = "local_index" if kind == _WEB else "index"
+            name = "local_index" if kind == WEB_RETRIEVER else "index"
             is_own = (parameters.get(name) or served_collection()) == self._own
-            if kind in (TANTIVY_STORE, ELASTICSEARCH_STORE, _WEB) and is_own and not parameters.get("path"):
+            if kind in (TANTIVY_STORE, ELASTICSEARCH_STORE, WEB_RETRIEVER) and is_own and not parameters.get("path"):
                 return {**block, "init_parameters": {**parameters, name: collection}}
             return block
 
@@ -102,23 +109,20 @@ class CollectionPipelines:
         return pipeline
 
 
-def _find_indexes(pipeline: Any) -> tuple[str, str | None, set[str]]:
+def _find_indexes(pipeline: Any) -> tuple[set[str], str | None, set[str]]:
     """Find the indexes that a pipeline searches.
 
     :param pipeline: The pipeline, loaded.
-    :returns: The class of its stores; the name of the index that is its collection, None where none is; and what else
+    :returns: The classes of its stores; the name of the index that is its collection, None where none is; and what else
         it searches, by name, and by the class where that has no name.
     """
-    kind, names, others = "", set(), set()
+    kinds, names, others = set(), set(), set()
     for _, part in walk_parts(pipeline):
-        part_class = type(part).__name__
-        if part_class == TANTIVY_STORE and part.path is None:
-            kind = part_class
-            names.add(part.index or served_collection())
-        elif part_class == ELASTICSEARCH_STORE:
-            kind = part_class
-            names.add(part._index)
-        elif part_class.endswith("DocumentStore"):
-            others.add(part_class)
+        kind = type(part).__name__
+        if kind == ELASTICSEARCH_STORE or (kind == TANTIVY_STORE and part.path is None):
+            kinds.add(kind)
+            names.add(part._index if kind == ELASTICSEARCH_STORE else part.index or served_collection())
+        elif kind.endswith("DocumentStore"):
+            others.add(kind)
     own = served_collection() if served_collection() in names else next(iter(names)) if len(names) == 1 else None
-    return kind, own, others | (names - {own})
+    return kinds, own, others | (names - {own})

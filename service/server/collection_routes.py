@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, TypeVar
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, HTTPException, Request
+from haystack.document_stores.errors import DocumentStoreError
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX
@@ -23,8 +25,8 @@ from prefrag.pipelines.indexing.report import IndexReport
 from prefrag.service.server.access import current_access
 from prefrag.service.server.collections import (
     NoSuchCollection,
+    check_collection,
     existing_collections,
-    find_collection,
     served_collection,
 )
 from prefrag.service.server.indexing_process import IndexingProcess
@@ -34,12 +36,14 @@ from prefrag.service.server.receiving import FIELD, receive_files
 logger = logging.getLogger(__name__)
 
 MAY_NOT_WRITE = (
-    "Documents are added and deleted with an API key that may write. The administrator makes one; without any key the "
-    "service only answers questions."
+    "Documents are added and deleted with an API key that may write, which the administrator makes: "
+    "prefrag keys add NAME --write"
 )
-# Conversions of files take a whole processor each.
-_INDEXED_AT_ONCE = 2
+# The conversion of files takes a whole processor.
+_CHANGES_AT_ONCE = 2
+_READERS = 2
 _RETRY_SECONDS = 10
+T = TypeVar("T")
 _FORM = {
     "requestBody": {
         "required": True,
@@ -63,27 +67,38 @@ def make_routes(indexing: IndexingProcess) -> APIRouter:
     :returns: The routes.
     """
     router = APIRouter(tags=["collections"])
-    places = asyncio.Semaphore(_INDEXED_AT_ONCE)
+    places = asyncio.Semaphore(_CHANGES_AT_ONCE)
+    # Threads of their own, so that questions never wait for one.
+    reading, changing = CapacityLimiter(_READERS), CapacityLimiter(_CHANGES_AT_ONCE)
     # A task that nothing refers to may be collected before its end.
     at_work: set[asyncio.Task[IndexReport]] = set()
 
-    def add(collection: str, incoming: Path, until_done: ExitStack) -> IndexReport:
-        with until_done:
-            return uploads.add_uploads(collection, incoming, partial(indexing.index, collection))
+    async def read(work: Callable[[], T]) -> T:
+        async with asyncio.timeout(uploads.WAIT_SECONDS):
+            return await to_thread.run_sync(work, limiter=reading, abandon_on_cancel=True)
 
-    def end(work: asyncio.Task[IndexReport]) -> None:
-        at_work.discard(work)
-        places.release()
+    async def change(work: Callable[[], T]) -> T:
+        async with asyncio.timeout(uploads.WAIT_SECONDS):
+            await places.acquire()
+        try:
+            return await to_thread.run_sync(work, limiter=changing)
+        finally:
+            places.release()
+
+    async def add(collection: str, incoming: Path, until_done: ExitStack) -> IndexReport:
+        with until_done:
+            return await change(partial(uploads.add_uploads, collection, incoming, partial(indexing.index, collection)))
 
     @router.get("/collections", summary="The collections that may be searched")
     async def list_collections() -> dict[str, Any]:
         with _refuse_errors():
-            return {"collections": await asyncio.to_thread(_describe_collections)}
+            return {"collections": await read(_describe_collections)}
 
     @router.get("/collections/{name}/documents", summary="The documents of a collection")
     async def list_documents(name: str) -> dict[str, Any]:
         with _refuse_errors():
-            documents = await asyncio.to_thread(uploads.list_uploads, find_collection(name))
+            check_collection(name)
+            documents = await read(partial(uploads.list_uploads, name))
         return {
             "documents": [
                 {
@@ -98,41 +113,38 @@ def make_routes(indexing: IndexingProcess) -> APIRouter:
 
     @router.post("/collections/{name}/documents", summary="Upload documents", openapi_extra=_FORM)
     async def upload_documents(name: str, request: Request) -> dict[str, Any]:
-        collection = _check_writing(name)
         with _refuse_errors(), ExitStack() as until_done:
+            _check_writing(name)
             incoming = until_done.enter_context(uploads.make_incoming())
             refused = await receive_files(request, incoming)
-            async with asyncio.timeout(uploads.WAIT_SECONDS):
-                await places.acquire()
             # Files that are all there are indexed, also when the client leaves now.
-            work = asyncio.create_task(asyncio.to_thread(add, collection, incoming, until_done.pop_all()))
+            work = asyncio.create_task(add(name, incoming, until_done.pop_all()))
             at_work.add(work)
-            work.add_done_callback(end)
+            work.add_done_callback(at_work.discard)
             return _describe_report(await asyncio.shield(work), refused)
 
     @router.delete("/collections/{name}/documents/{document}", summary="Delete a document")
     async def delete_document(name: str, document: str) -> dict[str, Any]:
-        collection = _check_writing(name)
         with _refuse_errors():
-            deleted, uploaded = await asyncio.to_thread(uploads.delete_upload, collection, document)
+            _check_writing(name)
+            deleted, uploaded = await change(partial(uploads.delete_upload, name, document))
         return {"deleted": deleted, "file": "deleted" if uploaded else "kept"}
 
     @router.delete("/collections/{name}", summary="Delete a collection that was made by an upload")
     async def delete_collection(name: str) -> dict[str, Any]:
-        collection = _check_writing(name)
         with _refuse_errors():
-            if collection == served_collection():
+            _check_writing(name)
+            if name == served_collection():
                 raise uploads.NotOurs("This collection is searched where none is named, and cannot be deleted here.")
-            return {"deleted": await asyncio.to_thread(uploads.delete_collection, collection)}
+            return {"deleted": await change(partial(uploads.delete_collection, name))}
 
     return router
 
 
-def _check_writing(name: str) -> str:
+def _check_writing(name: str) -> None:
     if not current_access.get().writes:
         raise HTTPException(HTTPStatus.FORBIDDEN, MAY_NOT_WRITE)
-    with _refuse_errors():
-        return find_collection(name)
+    check_collection(name)
 
 
 @contextmanager
@@ -143,7 +155,7 @@ def _refuse_errors() -> Iterator[None]:
     except HTTPException:
         raise
     except TimeoutError as error:
-        raise _make_refusal(HTTPStatus.SERVICE_UNAVAILABLE, "Other documents are being indexed.") from error
+        raise _make_refusal(HTTPStatus.SERVICE_UNAVAILABLE, "Other documents are being indexed: try again.") from error
     except Exception as error:
         status = getattr(error, "http_status", error_kind(error).http_status)
         message = str(error)
@@ -161,12 +173,15 @@ def _make_refusal(status: int, message: str) -> HTTPException:
 
 
 def _describe_collections() -> list[dict[str, Any]]:
-    access, described = current_access.get(), []
+    writes, described = current_access.get().writes, []
     for name in existing_collections():
         try:
             files, passages = len(uploads.list_uploads(name)), uploads.count_passages(name)
         except FileNotFoundError:
             # It was deleted a moment ago.
+            continue
+        except DocumentStoreError as error:
+            logger.error("The collection %s is left out. %s", name, error)
             continue
         setting = web_setting()
         is_open = all_consent([TantivyDocumentStore(index=name)]) if setting is None else setting == "on"
@@ -176,8 +191,8 @@ def _describe_collections() -> list[dict[str, Any]]:
                 "default": name == served_collection(),
                 "files": files,
                 "passages": passages,
-                "web": is_open and access.web,
-                "writes": access.writes and name != DEMO_INDEX,
+                "web": is_open,
+                "writes": writes and name != DEMO_INDEX,
             }
         )
     return described

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
 
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import (
@@ -13,11 +16,15 @@ from prefrag.components.document_stores.tantivy.index_location import (
     index_path,
 )
 from prefrag.components.errors import BadInput, Missing
+from prefrag.pipelines.blocks import blocks, class_of, parameters_of
 from prefrag.pipelines.indexing import WEB_INDEX_SUFFIX
+from prefrag.pipelines.loading import PipelineMissing, read_block
 from prefrag.service.server.access import current_access
 
 COLLECTIONS_VARIABLE = "PREFRAG_COLLECTIONS"
-_ALL = ("*", "all")
+WEB_RETRIEVER = "WebRetriever"
+_ALL = frozenset({"*", "all"})
+_stand_ins: set[str] = set()
 
 
 class NoSuchCollection(Missing):
@@ -26,7 +33,10 @@ class NoSuchCollection(Missing):
     http_status = 404
 
     def __init__(self) -> None:
-        super().__init__("There is no such collection that you may search: GET /collections lists those that you may.")
+        super().__init__(
+            "There is no such collection that you may use: GET /collections lists those that you may, and the "
+            f"administrator adds others with {COLLECTIONS_VARIABLE}."
+        )
 
 
 def served_collection() -> str:
@@ -37,17 +47,14 @@ def served_collection() -> str:
     return os.environ.get(INDEX_VARIABLE) or DEFAULT_INDEX
 
 
-def listed_collections() -> frozenset[str] | None:
+def listed_collections() -> frozenset[str]:
     """Read the collections that requests may name beside the one that is served.
 
-    :returns: The names in ``PREFRAG_COLLECTIONS``; None where it is ``all`` or ``*``, for every index of the data
-        directory.
+    :returns: The names in ``PREFRAG_COLLECTIONS``; ``all`` and ``*`` stand for every index of the data directory.
     :raises BadInput: When one of them cannot name an index.
     """
-    names = [name.strip() for name in os.environ.get(COLLECTIONS_VARIABLE, "").split(",") if name.strip()]
-    if any(name in _ALL for name in names):
-        return None
-    for name in names:
+    names = {name.strip() for name in os.environ.get(COLLECTIONS_VARIABLE, "").split(",") if name.strip()}
+    for name in names - _ALL:
         try:
             index_path(name)
         except ValueError as error:
@@ -55,38 +62,60 @@ def listed_collections() -> frozenset[str] | None:
     return frozenset(names)
 
 
-def is_listed(name: str) -> bool:
+def is_listed(name: str, by_name: bool = False) -> bool:
     """Check whether requests may name a collection, whether it exists or not.
 
-    Where all are listed, an index that stands in for the web is none of them.
+    Where all are listed, an index that stands in for the web is none of them; see :func:`hide_stand_ins`.
 
     :param name: The name.
+    :param by_name: Whether only its own name counts, because it does not lie in the data directory.
     :returns: Whether they may.
     """
     listed = listed_collections()
-    if name == served_collection():
+    if name in listed - _ALL or name == served_collection():
         return True
-    if listed is not None:
-        return name in listed
+    if by_name or not listed & _ALL:
+        return False
     try:
         index_path(name)
     except ValueError:
         return False
-    return name != os.environ.get(WEB_INDEX_VARIABLE) and not name.endswith(WEB_INDEX_SUFFIX)
+    stands_in = name in _stand_ins or name == os.environ.get(WEB_INDEX_VARIABLE) or name.endswith(WEB_INDEX_SUFFIX)
+    return not stands_in
 
 
-def find_collection(name: str, own: str | None = None) -> str:
+def hide_stand_ins(files: Iterable[Path]) -> None:
+    """Keep the indexes that stand in for the web in some pipelines out of the list of all.
+
+    :param files: The YAML files of the pipelines, or the folders of wrappers.
+    """
+    _stand_ins.clear()
+    for file in files:
+        # What is wrong with a pipeline is reported when it is loaded.
+        with suppress(PipelineMissing):
+            parts = [] if file.is_dir() else blocks(read_block(file))
+            _stand_ins.update(parameters_of(one).get("index") or "" for one in parts if class_of(one) == WEB_RETRIEVER)
+
+
+def check_collection(name: str, by_name: bool = False) -> None:
     """Check that a request may search a collection.
 
     :param name: The name that the request gives.
-    :param own: The collection of a pipeline whose YAML names one.
-    :returns: The name.
+    :param by_name: As for :func:`is_listed`.
     :raises NoSuchCollection: When it may not.
     """
-    allowed = current_access.get().collections
-    if not (name == own or is_listed(name)) or (allowed is not None and name not in allowed):
+    if not is_listed(name, by_name) or not is_allowed(name):
         raise NoSuchCollection
-    return name
+
+
+def is_allowed(name: str) -> bool:
+    """Check whether the key of a request may search a collection, if that is served.
+
+    :param name: Its name.
+    :returns: Whether it may.
+    """
+    allowed = current_access.get().collections
+    return allowed is None or name in allowed
 
 
 def existing_collections() -> list[str]:
@@ -94,10 +123,7 @@ def existing_collections() -> list[str]:
 
     :returns: Their names; the one that is served first, then by name.
     """
-    listed, allowed = listed_collections(), current_access.get().collections
-    if listed is None:
-        folder = data_directory() / "indexes"
-        listed = frozenset(path.name for path in folder.iterdir()) if folder.is_dir() else frozenset()
-    names = [name for name in sorted(listed) if name != served_collection()]
-    there = [name for name in names if is_listed(name) and index_exists(index_path(name))]
-    return [name for name in (served_collection(), *there) if allowed is None or name in allowed]
+    folder = data_directory() / "indexes"
+    found = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    there = [name for name in found if is_listed(name) and name != served_collection() and index_exists(folder / name)]
+    return [name for name in (served_collection(), *there) if is_allowed(name)]

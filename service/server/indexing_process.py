@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,12 +13,18 @@ from dataclasses import asdict
 from http import HTTPStatus
 from typing import Any
 
+from prefrag.components.document_stores.tantivy.index import index_exists, open_index
+from prefrag.components.document_stores.tantivy.index_location import index_path, resolve_index
 from prefrag.components.errors import PrefragError, error_kind
 from prefrag.pipelines import indexing
 from prefrag.pipelines.indexing.report import IndexReport, Skipped
+from prefrag.service.server.collections import served_collection
 
 # A file has five minutes, and an upload may hold several that are large.
 INDEX_SECONDS = 900.0
+# A converter holds a file in up to a hundred times its size.
+_MOST_BYTES = 4_000_000_000
+_NICENESS = 5
 
 
 class IndexingFailed(PrefragError):
@@ -49,7 +56,7 @@ class IndexingProcess:
         process = subprocess.Popen(
             # Not the folder that the server was started in, which may hold modules of anybody.
             [sys.executable, "-P", "-m", __name__, collection, *files],
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            env={**_without_secrets(), "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             text=True,
@@ -81,6 +88,18 @@ class IndexingProcess:
             process.kill()
 
 
+def index_files(collection: str, files: Sequence[str]) -> IndexReport:
+    """Index files in this process.
+
+    :param collection: The name of the index; a missing one is made, in the language of the served one.
+    :param files: Their paths.
+    :returns: What was done and what was skipped.
+    """
+    # Only a corpus can have lost passages that no new one replaces.
+    prune = any(file.lower().endswith(indexing.CORPUS_SUFFIX) for file in files)
+    return indexing.index(files, index=collection, prune=prune, language=_choose_language(collection))
+
+
 def main(collection: str, *files: str) -> None:
     """Index files and write the report to the standard output.
 
@@ -88,14 +107,36 @@ def main(collection: str, *files: str) -> None:
     :param files: Their paths.
     """
     reply: dict[str, Any]
+    _spare_the_server()
     try:
-        # Only a corpus can have lost passages that no new one replaces.
-        prune = any(file.lower().endswith(indexing.CORPUS_SUFFIX) for file in files)
-        reply = asdict(indexing.index(files, index=collection, prune=prune))
+        reply = asdict(index_files(collection, files))
     except Exception as error:
         status = getattr(error, "http_status", error_kind(error).http_status)
         reply = {"error": str(error) or type(error).__name__, "status": status}
     json.dump(reply, sys.stdout)
+
+
+def _without_secrets() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not re.search("KEY|SECRET|TOKEN|PASSWORD", name)}
+
+
+def _spare_the_server() -> None:
+    """Let questions go first, and a file that takes all memory end this process alone."""
+    with suppress(ImportError, AttributeError, OSError, ValueError):
+        import resource
+
+        os.nice(_NICENESS)
+        # What a process allocates; an index that it maps does not count.
+        resource.setrlimit(resource.RLIMIT_DATA, (_MOST_BYTES, _MOST_BYTES))
+
+
+def _choose_language(collection: str) -> str | None:
+    if index_exists(index_path(collection)):
+        return None
+    with suppress(FileNotFoundError):
+        if served := open_index(resolve_index(served_collection())):
+            return served.language
+    return None
 
 
 if __name__ == "__main__":

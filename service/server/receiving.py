@@ -54,7 +54,8 @@ def read_name(sent: bytes) -> str:
     # Controls, format characters that turn the writing direction, surrogates and characters that nobody has assigned.
     if any(unicodedata.category(character).startswith("C") for character in name):
         raise ValueError("its name holds a control character: rename it")
-    name = name.rstrip(". ").lstrip(" ")
+    # Other spaces and line separators look like a space, and are not printed as one.
+    name = " ".join(name.split()).rstrip(". ")
     if not name or name.startswith("."):
         raise ValueError("it has no name, or a hidden one: rename it")
     if len(name.encode()) > _NAME_BYTES or _RESERVED.fullmatch(name):

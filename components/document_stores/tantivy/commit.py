@@ -177,6 +177,18 @@ class Commit:
         terms = {value: Query.term_query(self._schema, field, exact_term(value), "basic") for value in found}
         return {value for value, term in terms.items() if searcher.search(term, limit=1, count=False).hits}
 
+    def count_values(self, name: str) -> dict[str, int]:
+        """Count the documents by their texts of one name in the metadata.
+
+        :param name: The name.
+        :returns: The number of documents of each text; a long text, of which only a digest is a term, is left out.
+        """
+        prefix = f"{name}{KEY_END}s"
+        # With a query, because a term alone also counts documents that are deleted.
+        query = None if self.whole else Query.all_query()
+        counted = self.searcher.terms_with_prefix("meta", prefix, filter_query=query)
+        return {term.removeprefix(prefix): count for term, count in counted if count}
+
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
         """Count the documents in whose title or text words occur.
 

@@ -222,6 +222,16 @@ class TantivyDocumentStore:
         return index.documents_by_title(titles, per_title, filters) if index else {}
 
     @report_damage
+    def count_values(self, name: str) -> dict[str, int]:
+        """Count the documents by their texts of one name in the metadata, without reading them.
+
+        :param name: The name.
+        :returns: The number of documents of each text; a text over 200 characters is left out.
+        """
+        index = self._open()
+        return index.commit().count_values(name) if index else {}
+
+    @report_damage
     def document_frequencies(self, words: Iterable[str]) -> tuple[int, dict[str, int]]:
         """Count the documents in whose title or text words occur, in any inflection with the same stem.
 
