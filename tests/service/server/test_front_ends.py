@@ -322,7 +322,7 @@ class TestStrangersMarkdown:
         text = write_content({"answer": f"1974 {self.HOSTILE}", "documents": [document]}, cites=False, marks={})
 
         assert "\n(Sources:)\n[1] Minutes" in text
-        assert text.endswith("\n\nSources:\n[1] alpha (local): “Alpha was built by Beta.”")
+        assert text.endswith("\n\nSources:\n[1] alpha (local)")
         assert text.count("\nSources:") == 1
 
     @pytest.mark.parametrize(
