@@ -207,7 +207,7 @@ def test_the_commands_that_cannot_run_here(part: Part):
 @pytest.mark.parametrize(
     ("shown", "missing"),
     [
-        ("one\n...\nthree, 0.7 s\n", None),
+        ("one\n...\n\nthree, 0.7 s\n", None),
         ("three, 0.1 s\none\n", "one"),
         ("two\nfour\n", "four"),
     ],
