@@ -17,6 +17,7 @@ from haystack.components.joiners import BranchJoiner
 from haystack.core.errors import PipelineError, PipelineRuntimeError
 from haystack.errors import FilterError
 
+from prefrag.components.audit_log import label_audit
 from prefrag.components.environment import read_number
 from prefrag.components.errors import BadInput, PrefragError
 from prefrag.components.generators.model_server import ModelServerError
@@ -27,6 +28,7 @@ from prefrag.components.state.state import AnswerType, Event, RunError, State
 from prefrag.components.state.web_switch import CLOSED_BY_REQUEST, web_closed_by
 from prefrag.pipelines.engine_tasks import end_with_tasks
 from prefrag.pipelines.loading import load
+from prefrag.pipelines.run_labels import label_run
 
 DEADLINE_VARIABLE = "PREFRAG_RUN_SECONDS"
 # Four reasoner calls, a supplement and a forced answer take minutes on one slow core.
@@ -109,7 +111,7 @@ async def stream(
     :raises ValueError: When the question or an option cannot be used.
     :raises RunFailed: When the run breaks off.
     """
-    inputs, context = _prepare(question, options)
+    inputs, context = _prepare(pipeline, question, options)
     # Joiners add nothing to the trace, and every output that is watched is copied.
     watched = {name for name, part in pipeline.walk() if name != "answer" and not isinstance(part, BranchJoiner)}
     # By identity: the sources of a supplement continue one state, and each adds its own event at the same position.
@@ -162,7 +164,7 @@ async def begin(pipeline: Any, question: str, **options: Any) -> State:
     :returns: The state with which the run would begin.
     :raises ValueError: When the question or an option cannot be used.
     """
-    inputs, context = _prepare(question, options)
+    inputs, context = _prepare(pipeline, question, options)
     building = pipeline.get_component("start").run_async(**inputs)
     started = await asyncio.get_running_loop().create_task(building, context=context)
     state: State = started["state"]
@@ -265,9 +267,10 @@ def _event_loop() -> asyncio.AbstractEventLoop:
     return loop
 
 
-def _prepare(question: str, options: dict[str, Any]) -> tuple[dict[str, Any], Context]:
+def _prepare(pipeline: Any, question: str, options: dict[str, Any]) -> tuple[dict[str, Any], Context]:
     """Prepare the inputs of a run and the context that it has to itself.
 
+    :param pipeline: The pipeline.
     :param question: The question.
     :param options: See :class:`RunOptions`.
     :returns: The inputs of ``start``, and the context.
@@ -276,6 +279,7 @@ def _prepare(question: str, options: dict[str, Any]) -> tuple[dict[str, Any], Co
     check_filters(options.get("filters"))
     given = {**options, "history": keep_newest_turns(options.get("history")) or None}
     context = copy_context()
+    context.run(label_audit, **label_run(pipeline))
     # A key that closes the web remains the reason.
     if given.pop("web", None) is False and not web_closed_by.get():
         context.run(web_closed_by.set, CLOSED_BY_REQUEST)

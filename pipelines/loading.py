@@ -172,6 +172,8 @@ def build(block: Block, name: str) -> Any:
     except ValueError as error:
         raise PipelineMissing(f"The pipeline {name} cannot be loaded: {error}") from error
     refuse_remote_models(pipeline)
+    # For the audit log.
+    pipeline.name = Path(name).stem
     return pipeline
 
 

@@ -41,7 +41,8 @@ def sentence_text(document: Mapping[str, Any]) -> str:
     """
     if not (sentence := document.get("sentence")):
         return ""
-    words = one_line(document["content"][sentence["start"] : sentence["end"]])
+    # The row of a table is read without its edges.
+    words = one_line(document["content"][sentence["start"] : sentence["end"]]).strip("| ")
     return f"\u201c{without_marks(_shorten(words))}\u201d" if words else ""
 
 
@@ -55,7 +56,7 @@ def evidence_texts(result: Mapping[str, Any]) -> list[str]:
     documents, texts = dict(references(result)), list[str]()
     named: set[str] = set()
     for one in result.get("evidence") or ():
-        title = "" if one["mark"] in named else _title({**documents.get(one["mark"], {}), "title": one["title"]})
+        title = "" if one["mark"] in named else title_text({**documents.get(one["mark"], {}), "title": one["title"]})
         named.add(one["mark"])
         texts.append(one_line(f"[{one['mark']}] {without_marks(': '.join(filter(None, (title, one['sentence']))))}"))
     return texts
@@ -85,11 +86,15 @@ def _describe(document: Mapping[str, Any]) -> str:
         place.append(f"page {document['page']}")
     if position := document.get("position"):
         place.append(f"passage {position['number']} of {position['of']}")
-    return f"{_title(document) or document.get('id')} ({', '.join(filter(None, place))})"
+    return f"{title_text(document) or document.get('id')} ({', '.join(filter(None, place))})"
 
 
-def _title(document: Mapping[str, Any]) -> str:
-    """Write the title of a document and the headings below it; the title is often the first of them."""
+def title_text(document: Mapping[str, Any]) -> str:
+    """Write the title of a document and the headings below it; the title is often the first of them.
+
+    :param document: The document, as the result holds it.
+    :returns: Both in a line; nothing where it has neither.
+    """
     title, heading = str(document.get("title") or ""), document.get("heading") or ""
     if heading == title or heading.startswith(f"{title} > "):
         heading = heading[len(title) + 3 :]

@@ -128,8 +128,10 @@ PASSAGES: dict[str, list[Passage]] = {
         Passage(id="local-alpha", text="Alpha was built in 1666."),
         Passage(id="refined-1", meta={"source": "attached", "attachment": 1}),
         Passage(title=["a", {"b": 1}], meta={"url": ["https://evil.example"], "source": None}),
-        Passage(meta={"file_path": f"/srv/files/{IMAGE}.pdf", "page_number": f"1\n{IMAGE}"}),
-        Passage(meta={"file_path": {"a": 1}, "page_number": [1]}),
+        Passage(
+            meta={"file_path": f"/srv/files/{IMAGE}.pdf", "page_number": f"1\n{IMAGE}", "heading": f"[1] {IMAGE}\n> x"}
+        ),
+        Passage(meta={"file_path": {"a": 1}, "page_number": [1], "heading": ["a"], "split_id": "0", "split_count": {}}),
     ],
 }
 HARMLESS = Passage("The prize went to another yard.", "Prize")

@@ -27,6 +27,8 @@ from tests.container_files import (
     stages,
     values,
 )
+from tests.docs.markdown import fenced
+from tests.docs.test_commands import problem
 from tests.docs.test_configuration import variables_of_the_code
 from tests.service.server.serving import listening
 
@@ -115,7 +117,7 @@ def test_the_ports_agree():
     assert "--port" not in json.loads(values("CMD")[0])
     assert all(f":{port}/" in " ".join(command) for command in HEALTH_CHECKS.values())
     assert SERVICES["prefrag"]["ports"] == [f"${{LISTEN:-127.0.0.1:{port}}}:{port}"]
-    assert f"http://prefrag:{port}/v1" in SERVICES["open-webui"]["environment"].values()
+    assert f"http://prefrag:{port}/open-webui/v1" in SERVICES["open-webui"]["environment"].values()
 
 
 class TestCompose:
@@ -196,6 +198,32 @@ class TestCompose:
 
         drain = service["environment"]["PREFRAG_DRAIN_SECONDS"]
         assert seconds(service["stop_grace_period"]) >= drain + _LAST_SECONDS
+
+
+class TestTheGuide:
+    guide = (CHECKOUT / "docs" / "containers.md").read_text(encoding="utf-8")
+
+    def test_its_commands_inside_the_container_exist(self):
+        commands = re.findall(
+            r"docker (?:compose )?(?:--profile \S+ )?run .*?\bprefrag( [^-\s].*?)?(?:  #|\)\"|$)",
+            "".join(fenced(self.guide)),
+            re.MULTILINE,
+        )
+        found = {command: problem(["prefrag", *command.split()]) for command in commands if command}
+
+        assert len(found) >= 4
+        assert {command: why for command, why in found.items() if why} == {}
+
+    def test_it_lists_the_settings_of_compose_and_no_others(self):
+        listed = set(re.findall(r"`([A-Z_]+)`", "".join(re.findall(r"^\|([^|]*)\|", self.guide, re.MULTILINE))))
+        text = (CHECKOUT / "compose.yaml").read_text(encoding="utf-8")
+
+        assert listed - {"COMPOSE_PROFILES"} == set(re.findall(r"\$\{([A-Z_]+)", text)) - {"ES_JAVA_OPTS"}
+
+    def test_the_profiles_are_those_of_compose(self):
+        named = re.findall(r"--profile (\S+)|COMPOSE_PROFILES=(\S+)", self.guide)
+
+        assert {name for names in named for name in names if name} <= set(SERVICES)
 
 
 @contextmanager

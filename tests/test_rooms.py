@@ -31,6 +31,8 @@ ROOMS = (
     "parts",
     "recording",
     "trees",
+    "audit_log",
+    "append_line",
     "environment",
     "errors",
 )

@@ -12,6 +12,7 @@ from typing import Any, Protocol, TypeVar
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
+from prefrag.components.audit_log import AuditLogFailed, audit, audit_log
 from prefrag.components.generators.json_reply import MAX_REPLY_CHARACTERS, repair
 from prefrag.components.generators.model_host import find_host, is_local, refuse_remote_models
 from prefrag.components.generators.reasoning_blocks import has_open_reasoning, strip_reasoning
@@ -256,6 +257,7 @@ class ModelCall:
             counted.
         :raises RunError: When the model fails.
         """
+        self._audit(call.state)
         try:
             output = self.chat_generator.run(**call.arguments)
         except Exception as error:
@@ -270,6 +272,7 @@ class ModelCall:
             counted.
         :raises RunError: When the model fails.
         """
+        self._audit(call.state)
         run_async = getattr(self.chat_generator, "run_async", None)
         try:
             if run_async is not None:
@@ -279,6 +282,18 @@ class ModelCall:
         except Exception as error:
             raise self._failure(error, call.state) from error
         return self._read_output(output, call)
+
+    def _audit(self, state: State) -> None:
+        if audit_log() is None or is_local(host := find_host(self.chat_generator)):
+            return
+        try:
+            audit("model_call", role=self._role, caller=self.caller, host=host)
+        except AuditLogFailed as error:
+            raise RunError(str(error), state.with_event("error", caller=self.caller, message=str(error))) from error
+
+    @property
+    def _role(self) -> str:
+        return "judge" if self.caller == "judge" else "llm"
 
     @cached_property
     def _host(self) -> str:
@@ -290,8 +305,7 @@ class ModelCall:
         host = self._host
         usage = meta.get("usage") or {}
         read, written = (int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens"))
-        role = "judge" if self.caller == "judge" else "llm"
-        return state.with_traffic(ModelTraffic(host, not is_local(host), role, 1, read, written))
+        return state.with_traffic(ModelTraffic(host, not is_local(host), self._role, 1, read, written))
 
     def _failure(self, error: Exception, state: State) -> RunError:
         state = self._count_sent(state, {}).with_event("error", caller=self.caller, message=str(error))

@@ -270,6 +270,7 @@ class RetrievalSource:
             request.search = self._play_recording(request)
             if request.leaves and request.search is None:
                 self.gate.check(self.name, request.query, request.state)
+                request.audit("query", self.name)
         except HeldBack as reason:
             request.hold_back(self.name, str(reason))
             request.search = Search(self.name, request.query, skipped=True, lookups=0)
@@ -297,6 +298,9 @@ class RetrievalSource:
         """
         if request.search is not None:
             return
+        for sent in self._sent:
+            if sent.remote:
+                request.audit("model_call", self.name, role=sent.role, host=sent.host)
         started = time.perf_counter()
         failures: list[str] = []
         lookups = 0

@@ -8,6 +8,7 @@ from typing import Any
 
 from haystack import default_from_dict, default_to_dict
 
+from prefrag.components.audit_log import audit_held_back
 from prefrag.components.document_stores.web_consent import all_consent
 from prefrag.components.recording import RECORDING
 from prefrag.components.state.state import Action, RunError, Search, State
@@ -99,7 +100,9 @@ class WebGate:
                 f"The source '{failed.source}' failed: {str(failed.error).rstrip('.')}. So the query was not sent to "
                 f"'{source}' in its place. Repair the source and ask again."
             )
-            state = state.with_event("held_back", source=source, query=query, reason=f"'{failed.source}' failed")
+            reason = f"'{failed.source}' failed"
+            audit_held_back(source, query, reason)
+            state = state.with_event("held_back", source=source, query=query, reason=reason)
             raise RunError(
                 message, state.with_event("error", caller=f"source '{failed.source}'", message=str(failed.error))
             )

@@ -11,11 +11,12 @@ from haystack.document_stores.types import DocumentStore
 
 from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX
 from prefrag.pipelines.indexing.corpora import index_corpus
+from prefrag.pipelines.indexing.corpus_files import CORPUS_SUFFIX
 from prefrag.pipelines.indexing.deletion import find_passages
-from prefrag.pipelines.indexing.discovery import CORPUS_SUFFIX, find_files, printable, real_path
+from prefrag.pipelines.indexing.discovery import find_files, printable, real_path
 from prefrag.pipelines.indexing.files import index_files
 from prefrag.pipelines.indexing.origin import origin_of
-from prefrag.pipelines.indexing.pruning import prune_passages, select_below
+from prefrag.pipelines.indexing.pruning import find_vanished, prune_passages, select_below
 from prefrag.pipelines.indexing.report import (
     Deletion,
     IndexedFile,
@@ -64,9 +65,10 @@ def index(
 
     Each line of a JSONL corpus is a passage, identified by its `id`: new and changed lines are written, lines that left
     the corpus stay until they are pruned, and a line whose id an earlier line or another corpus has is reported and
-    skipped. A text, Markdown, HTML or PDF file is split into passages when it is new or changed, and they replace its
-    earlier ones. A file is identified by its real path, however it was reached. Hidden files are left out, and what
-    cannot be read is reported and skipped; its earlier passages stay.
+    skipped. A JSON list of such passages is a corpus, too. Any other file of a kind in `file_conversion.FORMATS` is
+    split into passages when it is new or its content changed, and they replace its earlier ones. A file is identified
+    by its real path, however it was reached. Hidden files are left out, and what cannot be read is reported and
+    skipped; its earlier passages stay, as those of files that are gone do until they are pruned.
 
     The index itself records what it holds, so a second call, also after a crash, only does what is missing. New
     passages are written before old ones are deleted, so nothing is lost at any time.
@@ -103,10 +105,13 @@ def index(
         for file in files:
             if file.is_corpus:
                 index_corpus(file, local, web, tally)
-        if prune:
-            below = select_below([printable(real_path(path)) for path in paths])
-            for passages in filter(None, (local, web)):
-                prune_passages(passages, report, concerns=below, on_plan=on_plan)
+        real = [printable(real_path(path)) for path in paths]
+        for passages in filter(None, (local, web)):
+            if prune:
+                prune_passages(passages, report, concerns=select_below(real), on_plan=on_plan)
+            elif folders := [path for path in real if os.path.isdir(path)]:
+                vanished = find_vanished(passages, select_below(folders))
+                report.vanished += [path for path in vanished if path not in report.vanished]
     finally:
         for passages in filter(None, (local, web)):
             passages.finish()

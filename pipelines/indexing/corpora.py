@@ -1,8 +1,9 @@
-"""Index a JSONL corpus."""
+"""Index a corpus."""
 
 from __future__ import annotations
 
 from prefrag.components.text.passage_record import PassageError, passage_lines, read_passage_line
+from prefrag.pipelines.indexing.corpus_files import open_corpus
 from prefrag.pipelines.indexing.corpus_lines import CorpusLines
 from prefrag.pipelines.indexing.discovery import FoundFile
 from prefrag.pipelines.indexing.passage_ids import PassageIds
@@ -27,7 +28,7 @@ def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None,
     ids = PassageIds()
     position = saved = 0
     try:
-        with file.path.open("rb") as stream:
+        with open_corpus(file.path) as stream:
             for number, end, line in passage_lines(stream):
                 position = end
                 try:
@@ -48,6 +49,8 @@ def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None,
                     lines.write()
                     tally.advance(file.path, position - saved)
                     saved = position
+    except PassageError as error:
+        tally.skip(file.path, error.reason)
     except OSError as error:
         tally.skip(file.path, f"it cannot be read after byte {position} ({error.strerror})")
     lines.write()

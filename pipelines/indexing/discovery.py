@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from prefrag.pipelines.indexing.corpus_files import CORPUS_SUFFIX, is_corpus
 from prefrag.pipelines.indexing.file_conversion import FORMATS
 from prefrag.pipelines.indexing.report import IndexReport, Skipped
+from prefrag.pipelines.indexing.text_decoding import looks_like_text
 
-CORPUS_SUFFIX = ".jsonl"
+_BEGINNING_BYTES = 8_192
 
 
 @dataclass(frozen=True)
@@ -20,15 +22,12 @@ class FoundFile:
 
     :param path: Its real path.
     :param size: Its size in bytes.
+    :param is_corpus: Whether each of its entries is a passage.
     """
 
     path: Path
     size: int
-
-    @property
-    def is_corpus(self) -> bool:
-        """Whether it is a JSONL corpus."""
-        return self.path.suffix.lower() == CORPUS_SUFFIX
+    is_corpus: bool
 
 
 def find_files(paths: Iterable[str | os.PathLike[str]], report: IndexReport) -> Iterator[FoundFile]:
@@ -63,12 +62,13 @@ def find_files(paths: Iterable[str | os.PathLike[str]], report: IndexReport) -> 
                 reason = "its name is not UTF-8: rename it"
             else:
                 if not kind_is_read:
-                    reason = f"it is none of the kinds of file that are read ({', '.join(FORMATS)}, {CORPUS_SUFFIX})"
+                    suffixes = ", ".join(filter(None, (*FORMATS, CORPUS_SUFFIX)))
+                    reason = f"it is none of the kinds of file that are read ({suffixes}, text without a suffix)"
                 elif not stat.S_ISREG(status.st_mode):
                     # Reading a pipe or a device would wait forever.
                     reason = "it is not a regular file"
                 else:
-                    yield FoundFile(real, status.st_size)
+                    yield FoundFile(real, status.st_size, is_corpus(real))
                     continue
             report.skipped.append(Skipped(printable(real), reason))
 
@@ -92,7 +92,19 @@ def printable(path: str | os.PathLike[str]) -> str:
 
 
 def _is_read(path: Path) -> bool:
-    return path.suffix.lower() in (*FORMATS, CORPUS_SUFFIX)
+    suffix = path.suffix.lower()
+    return suffix in (*FORMATS, CORPUS_SUFFIX) and (suffix != "" or _is_text(path))
+
+
+def _is_text(path: Path) -> bool:
+    try:
+        # Opening a pipe would wait forever.
+        if not stat.S_ISREG(path.stat().st_mode):
+            return False
+        with path.open("rb") as stream:
+            return looks_like_text(stream.read(_BEGINNING_BYTES))
+    except OSError:
+        return False
 
 
 def _walk(path: Path, seen: set[str], report: IndexReport) -> Iterator[Path]:

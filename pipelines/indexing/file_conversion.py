@@ -10,6 +10,8 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,25 +24,67 @@ from haystack.components.routers import FileTypeRouter
 from haystack.core.errors import PipelineRuntimeError
 from haystack.dataclasses import ByteStream
 
-from prefrag.components.errors import PrefragError
 from prefrag.components.text.unicode_form import is_text, one_form
 from prefrag.pipelines.indexing.headings import Outline, mark_html, mark_markdown, section_paths
+from prefrag.pipelines.indexing.json_text import read_json
+from prefrag.pipelines.indexing.office_files import read_docx, read_pptx, read_xlsx
 from prefrag.pipelines.indexing.passage_splitting import split_into_passages
+from prefrag.pipelines.indexing.report import CannotRead
+from prefrag.pipelines.indexing.restructured_text import read_rst
+from prefrag.pipelines.indexing.tables import pack_rows, read_csv
+from prefrag.pipelines.indexing.text_decoding import decode_text
 from prefrag.pipelines.indexing.time_limit import TooLong, limit_seconds
 
 TEXT, MARKDOWN, HTML, PDF = "text/plain", "text/markdown", "text/html", "application/pdf"
+RST, CSV, JSON = "text/x-rst", "text/csv", "application/json"
+_OFFICE = "application/vnd.openxmlformats-officedocument"
+DOCX, PPTX = f"{_OFFICE}.wordprocessingml.document", f"{_OFFICE}.presentationml.presentation"
+XLSX = f"{_OFFICE}.spreadsheetml.sheet"
+# Only a file without a suffix that looks like text is read, see the module `discovery`.
 FORMATS = {
     ".txt": TEXT,
     ".text": TEXT,
+    "": TEXT,
     ".md": MARKDOWN,
     ".markdown": MARKDOWN,
+    ".rst": RST,
     ".html": HTML,
     ".htm": HTML,
     ".xhtml": HTML,
     ".pdf": PDF,
+    ".docx": DOCX,
+    ".pptx": PPTX,
+    ".xlsx": XLSX,
+    ".csv": CSV,
+    ".tsv": CSV,
+    ".json": JSON,
+}
+# The names of the formats in the metadata.
+_KINDS = {
+    TEXT: "text",
+    MARKDOWN: "markdown",
+    RST: "rst",
+    HTML: "html",
+    PDF: "pdf",
+    DOCX: "docx",
+    PPTX: "pptx",
+    XLSX: "xlsx",
+    CSV: "csv",
+    JSON: "json",
 }
 # A converter holds a whole file, Markdown and HTML in up to a hundred times its size.
-MOST_BYTES = {TEXT: 50_000_000, MARKDOWN: 5_000_000, HTML: 10_000_000, PDF: 200_000_000}
+MOST_BYTES = {
+    TEXT: 50_000_000,
+    MARKDOWN: 5_000_000,
+    RST: 2_000_000,
+    HTML: 10_000_000,
+    PDF: 200_000_000,
+    DOCX: 100_000_000,
+    PPTX: 200_000_000,
+    XLSX: 50_000_000,
+    CSV: 50_000_000,
+    JSON: 20_000_000,
+}
 # A large book takes a minute or two; what takes longer may never end.
 MOST_SECONDS = 300
 
@@ -53,7 +97,13 @@ _CONVERTERS: dict[str, Callable[[], Any]] = {
     HTML: lambda: HTMLToDocument(extraction_kwargs={"favor_recall": True, "include_comments": False}),
     PDF: PyPDFToDocument,
 }
-_BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+_OFFICE_READERS = {DOCX: read_docx, PPTX: read_pptx, XLSX: read_xlsx}
+_TEXT_READERS: dict[str, Callable[[str, Outline], str]] = {
+    RST: read_rst,
+    CSV: lambda text, outline: "\n".join(read_csv(text)),
+    JSON: lambda text, outline: "\n".join(read_json(text)),
+}
+_PACKAGES = {DOCX: "docx", PPTX: "pptx", XLSX: "openpyxl", RST: "docutils"}
 _DECLARED_CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
 # A title stands at the beginning, and a front matter is short.
 _TITLE_CHARACTERS = 50_000
@@ -67,10 +117,6 @@ _LOGGERS = (
     "htmldate",
     "justext",
 )
-
-
-class CannotRead(PrefragError):
-    """A file that cannot be converted; the message gives the reason and what to do."""
 
 
 class FileConverter:
@@ -90,59 +136,56 @@ class FileConverter:
         """Build the Haystack pipeline with the converters whose packages are installed."""
         self.pipeline, self._missing = _build()
 
-    def passages(self, path: Path, data: bytes) -> list[Document]:
+    def passages(self, path: Path, data: bytes, modified: float | None = None) -> list[Document]:
         """Convert one file.
 
         :param path: The file, absolute, its name in UTF-8. Its suffix, one of `FORMATS`, determines its format.
         :param data: Its content.
-        :returns: Its passages in order. Their metadata: `title`, `file_path`, `file_hash`, `split_id` (position in
-            the file, from 0), `split_count` (passages of the file), for a PDF `page_number` (where the passage
-            begins, from 1), `heading` where there are headings (those above most of the passage, see
+        :param modified: When it was changed last, in seconds since 1970.
+        :returns: Its passages in order. Their metadata: `title`, `file_path`, `folder` and `file_name`, `kind` (such
+            as `docx`), `modified` (a date in UTC), `file_hash`, `split_id` (position in the file, from 0),
+            `split_count` (passages of the file), for a PDF `page_number` (where the passage begins, from 1), which of
+            a presentation is the slide, `heading` where there are headings (those above most of the passage, see
             `headings.section_paths`), and the simple values of a Markdown file's front matter.
         :raises CannotRead: When no passage can be extracted.
         """
         mime_type = FORMATS[path.suffix.lower()]
         if mime_type in self._missing:
             raise CannotRead(
-                f"{path.suffix} files need packages that are not installed: make install EXTRAS=files "
-                "(or pip install 'prefrag[files]')"
+                "it needs packages that are not installed: make install EXTRAS=files (or pip install 'prefrag[files]')"
             )
         if not data.strip():
             raise CannotRead("it is empty")
-        encoding = "utf-8"
-        if mime_type != PDF:
-            encoding = _encoding(data, mime_type)
-            text = data.decode(encoding)
-            if "\0" in text:
-                raise CannotRead("it is not text (it holds zero bytes)")
+        text = ""
+        if mime_type != PDF and mime_type not in _OFFICE_READERS:
+            declared = _DECLARED_CHARSET.search(data[:2048]) if mime_type == HTML else None
+            text = decode_text(data, declared[1].decode() if declared else None)
         outline = Outline()
         with _collect_warnings() as complaints:
             try:
                 with limit_seconds(MOST_SECONDS):
-                    own_title = _pdf_title(data) if mime_type == PDF else _TITLES[mime_type](text)
-                    source = ByteStream(data, mime_type=mime_type, meta={"encoding": encoding})
-                    if mime_type in _MARK_HEADINGS:
-                        marked = _MARK_HEADINGS[mime_type](text, outline)
-                        source = ByteStream(marked.encode(), mime_type=mime_type, meta={"encoding": "utf-8"})
-                    result = self.pipeline.run({"by_type": {"sources": [source]}})
+                    own_title, marked, own_meta = self._convert(mime_type, data, text, outline)
             except TooLong as error:
                 raise CannotRead(f"its conversion takes more than {MOST_SECONDS} s: split it") from error
-            except PipelineRuntimeError as error:
-                raise CannotRead(f"it cannot be converted ({error.__cause__ or error})") from error
-        converted: list[Document] = result.get("joiner", {}).get("documents", [])
-        text, headings = outline.read(converted[0].content or "" if converted else "")
-        parts = split_into_passages(text)
+            except CannotRead:
+                raise
+            # A damaged file makes the libraries raise almost anything.
+            except Exception as error:
+                cause = error.__cause__ if isinstance(error, PipelineRuntimeError) else None
+                raise CannotRead(f"it cannot be converted ({cause or error}); it may be damaged") from error
+        text, headings = outline.read(marked)
+        if headings and mime_type in (DOCX, RST):
+            own_title = own_title or headings[0].words
+        parts = _split(text, mime_type)
         found = [
             (one_form(text), page, section)
-            for (text, page), section in zip(
-                _with_pages(parts, mime_type == PDF), section_paths(parts, headings), strict=True
-            )
+            for (text, page), section in zip(_with_pages(parts, mime_type), section_paths(parts, headings), strict=True)
             if text
         ]
         if not found:
             raise CannotRead(_reason(complaints, mime_type))
 
-        front_matter = {key: value for key, value in converted[0].meta.items() if is_text(key) and _is_simple(value)}
+        front_matter = {key: value for key, value in own_meta.items() if is_text(key) and _is_simple(value)}
         front_title = front_matter.get("title")
         title = one_form(_one_line(front_title if isinstance(front_title, str) else "") or own_title or path.stem)
         file_hash = fingerprint(data)
@@ -153,16 +196,37 @@ class FileConverter:
                 **{key: value for key, value in front_matter.items() if key not in _NOT_FOR_META},
                 "title": title,
                 "file_path": str(path),
+                "folder": str(path.parent),
+                "file_name": path.name,
+                "kind": _KINDS[mime_type],
                 "file_hash": file_hash,
                 "split_id": position,
                 "split_count": len(found),
             }
+            if modified is not None:
+                meta["modified"] = datetime.fromtimestamp(modified, UTC).date().isoformat()
             if page is not None:
                 meta["page_number"] = page
             if section is not None:
                 meta["heading"] = one_form(section)
             passages.append(Document(id=f"{stem}-{position}", content=text, meta=meta))
         return passages
+
+    def _convert(self, mime_type: str, data: bytes, text: str, outline: Outline) -> tuple[str, str, dict[str, Any]]:
+        """Convert one file into its title, its text with the marks of its headings, and its metadata."""
+        if mime_type in _OFFICE_READERS:
+            return *_OFFICE_READERS[mime_type](data, outline), {}
+        if mime_type in _TEXT_READERS:
+            return "", _TEXT_READERS[mime_type](text, outline), {}
+        title = _pdf_title(data) if mime_type == PDF else _TITLES[mime_type](text)
+        if mime_type in _MARK_HEADINGS:
+            text = _MARK_HEADINGS[mime_type](text, outline)
+        source = ByteStream(
+            data if mime_type == PDF else text.encode(), mime_type=mime_type, meta={"encoding": "utf-8"}
+        )
+        result = self.pipeline.run({"by_type": {"sources": [source]}})
+        converted: list[Document] = result.get("joiner", {}).get("documents", [])
+        return title, converted[0].content or "" if converted else "", converted[0].meta if converted else {}
 
 
 def fingerprint(data: bytes) -> str:
@@ -180,7 +244,7 @@ def _build() -> tuple[Pipeline, set[str]]:
     pipeline.add_component("by_type", FileTypeRouter(mime_types=list(_CONVERTERS)))
     # With one file per run the joiner only passes on the output of its converter.
     pipeline.add_component("joiner", DocumentJoiner())
-    missing = set()
+    missing = {mime_type for mime_type, package in _PACKAGES.items() if find_spec(package) is None}
     for mime_type, make in _CONVERTERS.items():
         try:
             converter = make()
@@ -194,34 +258,29 @@ def _build() -> tuple[Pipeline, set[str]]:
     return pipeline, missing
 
 
-def _with_pages(parts: list[str], is_pdf: bool) -> Iterator[tuple[str, int | None]]:
+def _split(text: str, mime_type: str) -> list[str]:
+    """Split a text into parts that join to the whole: by its rows, within its slides, or by its sentences."""
+    if mime_type in (CSV, JSON, XLSX):
+        return pack_rows(text)
+    if mime_type == PPTX:
+        return [part for slide in re.split(r"(?<=\f)", text) for part in split_into_passages(slide)]
+    return split_into_passages(text)
+
+
+def _with_pages(parts: list[str], mime_type: str) -> Iterator[tuple[str, int | None]]:
     """Normalise the white space of every passage and find the page of its first letter."""
     page = 1
     for part in parts:
         leading = len(part) - len(part.lstrip())
         first_page = page + part.count("\f", 0, leading)
         page += part.count("\f")
-        if is_pdf:
+        if mime_type == PDF:
             # A PDF has a line break at the end of each printed line: join the split words and the lines.
             part = re.sub(r"(?<=[a-z])-\n(?=[a-z])", "", part)
             yield " ".join(part.split()), first_page
         else:
             part = re.sub(r"[^\S\n]+", " ", part)
-            yield re.sub(r" ?\n\s*", "\n", part).strip(), None
-
-
-def _encoding(data: bytes, mime_type: str) -> str:
-    encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if data.startswith(mark)), None)
-    if encoding is None and mime_type == HTML and (declared := _DECLARED_CHARSET.search(data[:2048])):
-        encoding = declared[1].decode("ascii", "replace")
-    encoding = encoding or "utf-8"
-    try:
-        data.decode(encoding)
-    except (UnicodeDecodeError, LookupError) as error:
-        raise CannotRead(
-            f"it is not {encoding.upper()} text ({error}); save it as UTF-8, for example with: iconv -f latin1 -t utf-8"
-        ) from error
-    return encoding
+            yield re.sub(r" ?\n\s*", "\n", part).strip(), first_page if mime_type == PPTX else None
 
 
 def _is_small_front_matter(text: str) -> bool:

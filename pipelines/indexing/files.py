@@ -1,4 +1,4 @@
-"""Index text, Markdown, HTML and PDF files."""
+"""Index people's own files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 from haystack import Document
 
 from prefrag.pipelines.indexing.discovery import FoundFile
-from prefrag.pipelines.indexing.file_conversion import FORMATS, MOST_BYTES, CannotRead, FileConverter, fingerprint
+from prefrag.pipelines.indexing.file_conversion import FORMATS, MOST_BYTES, FileConverter, fingerprint
+from prefrag.pipelines.indexing.report import CannotRead
 from prefrag.pipelines.indexing.stores import MOST_BATCH_BYTES, PassageStore
 from prefrag.pipelines.indexing.tally import Tally
 
@@ -37,14 +38,14 @@ def index_files(files: Sequence[FoundFile], store: PassageStore, tally: Tally) -
         for file in group:
             earlier = stored.get(str(file.path), {})
             try:
-                data = _read(file.path)
+                data, modified = _read(file.path)
                 file_hash = fingerprint(data)
                 current = {key: count for key, (version, count) in earlier.items() if version == file_hash}
                 # A crash can leave only some passages of a file where a store has no transactions.
                 passages: list[Document] | None = None
                 if not current or len(current) != max(current.values()):
                     converter = converter or FileConverter()
-                    passages = converter.passages(file.path, data)
+                    passages = converter.passages(file.path, data, modified)
             except CannotRead as error:
                 tally.skip(file.path, f"{error}{'; its earlier passages stay' if earlier else ''}")
                 batch.pass_over(file)
@@ -54,14 +55,16 @@ def index_files(files: Sequence[FoundFile], store: PassageStore, tally: Tally) -
     batch.flush()
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path) -> tuple[bytes, float]:
+    """Read a file, and when it was changed last."""
     try:
-        size = path.stat().st_size
-        if size > (most := MOST_BYTES[FORMATS[path.suffix.lower()]]):
+        status = path.stat()
+        if (size := status.st_size) > (most := MOST_BYTES[FORMATS[path.suffix.lower()]]):
+            kind = path.suffix or "such"
             raise CannotRead(
-                f"it has {size / 10**6:.0f} MB, and {path.suffix} files up to {most // 10**6} MB are read: split it"
+                f"it has {size / 10**6:.0f} MB, and {kind} files up to {most // 10**6} MB are read: split it"
             )
-        return path.read_bytes()
+        return path.read_bytes(), status.st_mtime
     except OSError as error:
         raise CannotRead(f"it cannot be read ({error.strerror})") from error
 

@@ -6,6 +6,9 @@ import os
 
 from haystack import Document
 
+# The metadata that names the origin of a passage, and what it is called.
+ORIGIN_FIELDS = {"file_path": "file", "corpus": "corpus"}
+
 
 def origin_of(passage: Document) -> tuple[str, str | None]:
     """Find the origin of a passage.
@@ -13,10 +16,9 @@ def origin_of(passage: Document) -> tuple[str, str | None]:
     :param passage: A passage of an index.
     :returns: `file` or `corpus` with its path, or `other` with None for passages that indexing did not write.
     """
-    if path := passage.meta.get("file_path"):
-        return "file", str(path)
-    if path := passage.meta.get("corpus"):
-        return "corpus", str(path)
+    for field, kind in ORIGIN_FIELDS.items():
+        if path := passage.meta.get(field):
+            return kind, str(path)
     return "other", None
 
 

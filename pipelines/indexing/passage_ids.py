@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from prefrag.components.text.passage_record import PassageError, passage_lines, read_passage_line
+from prefrag.pipelines.indexing.corpus_files import open_corpus
 from prefrag.pipelines.indexing.report import IndexReport, Skipped
 
 
@@ -47,7 +48,7 @@ def read_ids(corpus: str, report: IndexReport | None = None) -> np.ndarray | Non
     """
     digests = array("Q")
     try:
-        with Path(corpus).open("rb") as stream:
+        with open_corpus(Path(corpus)) as stream:
             for number, _, line in passage_lines(stream):
                 digests.append(_digest(read_passage_line(line, number).id))
     except (PassageError, OSError) as error:

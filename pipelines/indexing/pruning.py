@@ -77,6 +77,19 @@ def prune_passages(
         report.pruned += [path for path in plan.gone if path not in report.pruned]
 
 
+def find_vanished(store: PassageStore, concerns: Callable[[str], bool]) -> list[str]:
+    """Find the files that no longer exist, and whose passages a pruning would delete.
+
+    :param store: The index.
+    :param concerns: Whether a file is looked for.
+    :returns: The files and corpora, sorted; none of a folder that pruning spares.
+    """
+    files = [path for _, path in store.count_origins() if path is not None]
+    gone = [path for path in files if concerns(path) and not is_there(path)]
+    spared = _find_lost_folders(files, gone)
+    return sorted(path for path in gone if path not in spared)
+
+
 def select_below(paths: Iterable[str]) -> Callable[[str], bool]:
     """Make the check whether a file lies below one of some folders, or beside one of some files.
 

@@ -6,7 +6,12 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from prefrag.components.errors import PrefragError
 from prefrag.pipelines.trace_text import one_line
+
+
+class CannotRead(PrefragError):
+    """A file that cannot be converted; the message gives the reason and what to do."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,7 @@ class IndexReport:
     :param unchanged: Passages that existed already.
     :param deleted: Passages that were deleted without a replacement.
     :param pruned: Files that no longer exist, whose passages were deleted.
+    :param vanished: Files below the indexed folders that no longer exist, and whose passages a pruning would delete.
     :param skipped: What was skipped, with the reason; at most the first 20 lines of each corpus.
     :param skipped_lines: The number of all lines that were skipped.
     :param other_kinds: The number of files in folders that are of no kind that is read, by suffix.
@@ -93,6 +99,7 @@ class IndexReport:
     unchanged: int = 0
     deleted: int = 0
     pruned: list[str] = field(default_factory=list)
+    vanished: list[str] = field(default_factory=list)
     skipped: list[Skipped] = field(default_factory=list)
     skipped_lines: int = 0
     other_kinds: Counter[str] = field(default_factory=Counter)

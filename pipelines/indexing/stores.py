@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,6 +23,7 @@ from prefrag.components.document_stores.tantivy.index_location import DEFAULT_IN
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD, title_key
+from prefrag.pipelines.indexing.origin import ORIGIN_FIELDS, origin_of
 
 URL_VARIABLE = "PREFRAG_ELASTICSEARCH_URL"
 API_KEY_VARIABLE = "PREFRAG_ELASTICSEARCH_API_KEY"
@@ -81,6 +83,21 @@ class PassageStore:
         # A store that can stream its documents keeps memory small.
         stream: Callable[[], Iterable[Document]] | None = getattr(self._store, "iterate_documents", None)
         yield from stream() if stream else self._store.filter_documents()
+
+    def count_origins(self) -> Counter[tuple[str, str | None]]:
+        """Count the passages of each file and corpus.
+
+        :returns: The number of passages of each origin, see `origin_of`.
+        """
+        # A store that counts by itself takes a thousandth of the time of reading every passage.
+        count: Callable[[str], dict[str, int]] | None = getattr(self._store, "count_values", None)
+        if count:
+            found: Counter[tuple[str, str | None]] = Counter()
+            for field, kind in ORIGIN_FIELDS.items():
+                found.update({(kind, path): passages for path, passages in count(field).items()})
+            if found.total() == self._store.count_documents():
+                return found
+        return Counter(map(origin_of, self.all()))
 
     def write(self, passages: list[Document]) -> dict[str, str]:
         """Write passages, replacing those of the same id; they are safe when this returns.
@@ -174,6 +191,23 @@ class ElasticsearchPassageStore(PassageStore):
         :returns: The passages, without content and with the metadata of indexing only.
         """
         yield from self._scan({"match_all": {}})
+
+    def count_origins(self) -> Counter[tuple[str, str | None]]:
+        """Count the passages of each file and corpus.
+
+        :returns: The number of passages of each origin, see `origin_of`.
+        """
+        sources = [{field: {"terms": {"field": field, "missing_bucket": True}}} for field in ORIGIN_FIELDS]
+        pages: dict[str, Any] = {"size": 10_000, "sources": sources}
+        found: Counter[tuple[str, str | None]] = Counter()
+        while True:
+            with _explain_failures(self._url):
+                reply = self._client.search(index=self._index, size=0, aggs={"origins": {"composite": pages}})
+            for bucket in reply["aggregations"]["origins"]["buckets"]:
+                found[origin_of(Document(meta=bucket["key"]))] += bucket["doc_count"]
+            if (after := reply["aggregations"]["origins"].get("after_key")) is None:
+                return found
+            pages["after"] = after
 
     def write(self, passages: list[Document]) -> dict[str, str]:
         """Write passages, replacing those of the same id; they are safe when this returns, and found after `finish`.
@@ -280,21 +314,9 @@ def open_passages(
 def _open_elasticsearch(index: str, language: str | None, make: bool) -> ElasticsearchPassageStore:
     if index != index.lower():
         raise ValueError(f"Elasticsearch takes only lower-case names of indexes: use '{index.lower()}'.")
-    url = os.environ.get(URL_VARIABLE) or DEFAULT_URL
-    key: Any = os.environ.get(API_KEY_VARIABLE) or None
-    if key and (key_id := os.environ.get(API_KEY_ID_VARIABLE)):
-        key = (key_id, key)
     mapping = ElasticsearchMultiMatchRetriever.recommended_mapping(language or "english")
-    try:
-        server = Elasticsearch(url, api_key=key, request_timeout=_REQUEST_SECONDS)
-    except ValueError:
-        # The URL may hold a password, and so may the words of the library about it.
-        raise ValueError(
-            f"{URL_VARIABLE} is no address of a server: it looks like {DEFAULT_URL}. A user name and a password before "
-            "the host are percent-encoded."
-        ) from None
-    address = without_userinfo(url)
-    with _explain_failures(address), server as client:
+    with connect_elasticsearch() as client:
+        address = without_userinfo(_server_url())
         if client.indices.exists(index=index):
             # The reply names the index itself, also when `index` is an alias.
             [description] = client.indices.get_mapping(index=index).values()
@@ -306,7 +328,7 @@ def _open_elasticsearch(index: str, language: str | None, make: bool) -> Elastic
                 f"prefrag index YOUR_FILES --store elasticsearch --index {index}"
             )
     store = ElasticsearchDocumentStore(
-        hosts=url,
+        hosts=_server_url(),
         index=index,
         custom_mapping=mapping,
         api_key=Secret.from_env_var(API_KEY_VARIABLE, strict=False),
@@ -314,6 +336,43 @@ def _open_elasticsearch(index: str, language: str | None, make: bool) -> Elastic
         request_timeout=_REQUEST_SECONDS,
     )
     return ElasticsearchPassageStore(store, index, address)
+
+
+@contextmanager
+def connect_elasticsearch() -> Iterator[Elasticsearch]:
+    """Connect to the server at `PREFRAG_ELASTICSEARCH_URL`.
+
+    :returns: A context with its client, whose failures state what to do.
+    :raises ValueError: When the variable is no address.
+    :raises DocumentStoreError: When the server cannot be reached or refuses.
+    """
+    url = _server_url()
+    key: Any = os.environ.get(API_KEY_VARIABLE) or None
+    if key and (key_id := os.environ.get(API_KEY_ID_VARIABLE)):
+        key = (key_id, key)
+    try:
+        server = Elasticsearch(url, api_key=key, request_timeout=_REQUEST_SECONDS)
+    except ValueError:
+        # The URL may hold a password, and so may the words of the library about it.
+        raise ValueError(
+            f"{URL_VARIABLE} is no address of a server: it looks like {DEFAULT_URL}. A user name and a password before "
+            "the host are percent-encoded."
+        ) from None
+    with _explain_failures(without_userinfo(url)), server as client:
+        yield client
+
+
+def is_own_mapping(properties: dict[str, Any]) -> bool:
+    """Check whether prefrag made an index of a server.
+
+    :param properties: The fields of its mapping.
+    :returns: Whether it did.
+    """
+    return TITLE_KEY_FIELD in properties
+
+
+def _server_url() -> str:
+    return os.environ.get(URL_VARIABLE) or DEFAULT_URL
 
 
 def _check_mapping(index: str, properties: dict[str, Any], language: str | None) -> None:

@@ -98,7 +98,7 @@ def add_uploads(collection: str, incoming: Path, index: Callable[[Sequence[str]]
     files = sorted(path for path in incoming.iterdir() if path.is_file())
     if not files:
         return IndexReport()
-    with _change(collection), make_incoming() as earlier:
+    with change_collection(collection), make_incoming() as earlier:
         is_new = not index_exists(index_path(collection))
         folder.mkdir(exist_ok=True, mode=0o700)
         for file in files:
@@ -158,7 +158,7 @@ def delete_upload(collection: str, document_id: str) -> tuple[int, bool]:
     :raises Missing: When the collection has no such document.
     :raises Busy: When other changes of the collection take too long.
     """
-    with _change(collection):
+    with change_collection(collection):
         document = next((each for each in list_uploads(collection) if each.id == document_id), None)
         if document is None or document.entry.path is None:
             raise Missing("The collection has no such document.")
@@ -180,24 +180,36 @@ def delete_collection(collection: str) -> int:
     :raises FileNotFoundError: When there is no such index.
     :raises Busy: When other changes of the collection take too long.
     """
-    with _change(collection):
+    with change_collection(collection):
         deleted = count_passages(collection)
-        path = index_path(collection)
-        if not (path / _MARK).exists():
+        if not (index_path(collection) / _MARK).exists():
             raise NotOurs(
                 "This collection was made on the command line, and is only deleted there. Its documents can be deleted "
                 "one by one."
             )
-        with make_incoming() as rubbish:
-            # At once, so that a question finds all of it or nothing.
-            path.replace(rubbish / "index")
-            if uploads_folder(collection).exists():
-                uploads_folder(collection).replace(rubbish / "uploads")
+        remove_index(collection)
     return deleted
 
 
+def remove_index(collection: str) -> None:
+    """Remove an index from the disk with its vectors and what was uploaded to it, while nothing else changes it.
+
+    :param collection: Its name.
+    """
+    with make_incoming() as rubbish:
+        # At once, so that a question finds all of it or nothing.
+        index_path(collection).replace(rubbish / "index")
+        if uploads_folder(collection).exists():
+            uploads_folder(collection).replace(rubbish / "uploads")
+
+
 @contextmanager
-def _change(collection: str) -> Iterator[None]:
+def change_collection(collection: str) -> Iterator[None]:
+    """Keep other processes from uploading to a collection and deleting from it.
+
+    :param collection: The name of an index.
+    :raises Busy: When their changes take too long.
+    """
     index_path(collection)
     with index_lock(f"uploads-{collection}", WAIT_SECONDS, f"changing the documents of {collection}"):
         yield

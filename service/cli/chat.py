@@ -169,7 +169,7 @@ class Conversation:
             self._options["sources"] = None if "all" in words else list(words)
         chosen = self._options.get("sources") or start.sources
         for name in start.sources:
-            is_external = " (outside this machine)" if name in start.external_sources else ""
+            is_external = " (external)" if name in start.external_sources else ""
             typer.echo(f"{name}{is_external}: {'searched' if name in chosen else 'left out'}")
 
 

@@ -18,6 +18,7 @@ from dotenv import dotenv_values, find_dotenv
 from haystack.dataclasses import ChatMessage
 
 from prefrag import pipelines
+from prefrag.components.audit_log import AuditLogFailed, audit_log, check_audit_log
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import (
     DEFAULT_INDEX,
@@ -26,7 +27,7 @@ from prefrag.components.document_stores.tantivy.index_location import (
     data_directory,
     index_path,
 )
-from prefrag.components.errors import Missing, PrefragError
+from prefrag.components.errors import Missing
 from prefrag.components.generators.chat_model import ChatModel
 from prefrag.components.generators.json_reply import read_object
 from prefrag.components.generators.model_host import is_local
@@ -43,7 +44,7 @@ from prefrag.service.version import find_version
 Status = Literal["ok", "note", "problem"]
 
 _EXTRAS = {
-    "files": ("pypdf", "trafilatura", "markdown_it", "mdit_plain"),
+    "files": ("pypdf", "trafilatura", "markdown_it", "mdit_plain", "docx", "pptx", "openpyxl", "docutils"),
     "mcp": ("mcp",),
     "llama": ("xllamacpp",),
     "dense": ("sentence_transformers", "lancedb", "torch"),
@@ -55,7 +56,8 @@ _EXTRAS = {
 _LIST_SECONDS = 5.0
 _CALL_SECONDS = 30.0
 _WEB_SECONDS = 20.0
-_SERVE_SECONDS = 1.0
+# `/ready` itself waits so long for the servers behind it.
+_SERVE_SECONDS = 4.0
 # Less is used up before a model that thinks has come to its reply.
 _TOKENS_TO_THINK = 4000
 _TOKENS_OF_YAML = 512
@@ -125,13 +127,8 @@ def _check_data() -> Finding:
     place = next(place for place in (folder, *folder.parents) if place.exists())
     if os.access(place, os.W_OK):
         return Finding("data", "ok", f"The data folder is {folder}")
-    return Finding(
-        "data",
-        "problem",
-        f"{folder} cannot be written",
-        "Set PREFRAG_DATA_DIR to a folder of yours.",
-        Missing.exit_code,
-    )
+    advice = "To index there, or to build the demo, set PREFRAG_DATA_DIR to a folder of yours."
+    return Finding("data", "note", f"{folder} cannot be written", advice)
 
 
 def _check_settings() -> Iterator[Finding]:
@@ -140,6 +137,13 @@ def _check_settings() -> Iterator[Finding]:
         if unread := [variable for variable in named if variable not in os.environ]:
             text = f"{file} sets {', '.join(unread)}, which only serve and mcp read"
             yield Finding("settings", "note", text, "Export them for ask and the other commands.")
+    if log := audit_log():
+        try:
+            check_audit_log()
+        except AuditLogFailed as error:
+            yield Finding("audit log", "note", str(error))
+        else:
+            yield Finding("audit log", "ok", f"What leaves this machine is written to {log}")
 
 
 def _embedded(stores: list[Any]) -> list[Any]:
@@ -204,7 +208,9 @@ def _report_absence(pipeline: Any) -> Finding:
     advice += f". On this machine: {found}." if found else "; none was found at the usual ports of this machine."
     if any(getattr(part, "reads", False) for _, part in pipeline.walk()):
         return Finding("model", "note", "No language model is set: a reader answers from the passages", advice)
-    return Finding("model", "problem", "No language model is set, and this pipeline needs one", advice, 3)
+    return Finding(
+        "model", "problem", "No language model is set, and this pipeline needs one", advice, Missing.exit_code
+    )
 
 
 async def _check_model(part: str, model: ChatModel) -> list[Finding]:
@@ -287,8 +293,8 @@ class _Probe(ChatModel):
 async def _list_models(server: ModelServer) -> list[str]:
     headers = {"Authorization": f"Bearer {server.api_key}"} if server.api_key else {}
     # Not every server lists its models; whether it replies is seen next.
-    with suppress(httpx.HTTPError, ValueError):
-        async with httpx.AsyncClient(timeout=_LIST_SECONDS, headers=headers) as client:
+    with suppress(httpx.HTTPError, TimeoutError, ValueError):
+        async with asyncio.timeout(_LIST_SECONDS), httpx.AsyncClient(headers=headers) as client:
             response = await client.get(f"{server.base_url.rstrip('/')}/models")
             return [one["id"] for one in list_models(response.json())]
     return []
@@ -335,14 +341,16 @@ async def _check_source(source: RetrievalSource, online: bool) -> Finding:
 
 
 async def _check_servers(stores: list[Any]) -> list[Finding]:
-    if not any(type(store).__name__ == ELASTICSEARCH_STORE for store in stores):
+    servers = [store for store in stores if type(store).__name__ == ELASTICSEARCH_STORE]
+    if not servers:
         return []
     # Its client is imported only where a pipeline has one.
-    from prefrag.service.server.readiness import find_outages
+    from prefrag.components.document_stores.elasticsearch.consent import check_index
 
-    outages = await find_outages({"stores": stores}, (ELASTICSEARCH_STORE,))
-    if outage := outages.get("stores"):
-        return [Finding("elasticsearch", "problem", outage.details, outage.advice, PrefragError.exit_code)]
+    try:
+        await asyncio.to_thread(check_index, servers[0])
+    except Exception as error:
+        return [_explain("elasticsearch", str(error), error)]
     return [Finding("elasticsearch", "ok", "Elasticsearch answers")]
 
 
@@ -374,9 +382,10 @@ def _check_keys() -> Finding:
 async def _check_serve(port: int) -> Finding:
     address = f"http://127.0.0.1:{port}"
     try:
-        async with httpx.AsyncClient(timeout=_SERVE_SECONDS) as client:
+        # Without the environment, whose proxy is none for this machine.
+        async with asyncio.timeout(_SERVE_SECONDS), httpx.AsyncClient(trust_env=False) as client:
             content = (await client.get(f"{address}/ready")).json()
-    except (httpx.HTTPError, ValueError):
+    except (httpx.HTTPError, TimeoutError, ValueError):
         content = None
     status = content.get("status") if isinstance(content, Mapping) else None
     if status == "ready":

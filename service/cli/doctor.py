@@ -58,16 +58,11 @@ def examine_installation(
 
 
 def _print(finding: Finding) -> None:
-    from rich.padding import Padding
     from rich.text import Text
 
     from prefrag.components.text.one_line import one_line
 
     sign, style = _SIGNS[finding.status]
-    line = Text(f"{sign:<{_WIDTH}} ", style)
-    line.append(f"{finding.part}: ", "bold")
     # What a person has to do stands at the end of the same line.
-    text = one_line(finding.text).removesuffix(".")
-    line.append(f"{text}. {one_line(finding.advice)}".rstrip())
-    terminal = console()
-    terminal.print(line if terminal.soft_wrap else Padding(line, (0, 0, 0, 0), expand=False))
+    text = f"{one_line(finding.text).removesuffix('.')}. {one_line(finding.advice)}".rstrip()
+    console().print(Text.assemble((f"{sign:<{_WIDTH}} ", style), (f"{finding.part}: ", "bold"), text))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
@@ -18,7 +20,10 @@ from prefrag.service.cli.web_consent import choose_web_answer
 
 # Everything heavy is imported where it is used, so that help comes at once.
 if TYPE_CHECKING:
-    from prefrag.pipelines.indexing import IndexReport, PrunePlan
+    from prefrag.pipelines.indexing import IndexReport, PrunePlan, Skipped
+
+# Of files of one reason.
+_MOST_NAMED = 5
 
 
 class Store(StrEnum):
@@ -39,7 +44,9 @@ StoreOption = Annotated[
 def index_documents(
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(help="JSONL corpora, text, Markdown, HTML and PDF files, and folders of them."),
+        typer.Argument(
+            help="JSONL corpora, files (texts, Markdown, RST, HTML, PDF, DOCX, PPTX, XLSX, CSV, JSON), or folders."
+        ),
     ] = None,
     store: StoreOption = Store.tantivy,
     index: Annotated[
@@ -63,7 +70,7 @@ def index_documents(
         typer.Option("--web/--no-web", help="Whether questions may go to the web when the documents do not suffice."),
     ] = None,
 ) -> None:
-    """Index documents; a second call only adds what is new or changed."""
+    """Index documents; a second call only adds what is new or changed, and names files that are gone."""
     from prefrag.pipelines import indexing
     from prefrag.pipelines.indexing.progress_bar import indexing_bar
     from prefrag.pipelines.indexing.web_answer import keep_web_answer
@@ -162,8 +169,9 @@ def _print_report(report: IndexReport, index: str) -> None:
     from prefrag.components.text.one_line import one_line
 
     terminal = console(stderr=True)
-    for skipped in report.skipped:
-        terminal.print(f"Skipped {skipped}", style="yellow", markup=False)
+    for skipped, more in _group_by_reason(report.skipped):
+        also = f" And so {more:,} more." if more else ""
+        terminal.print(f"Skipped {skipped}{also}", style="yellow", markup=False)
     if hidden := report.skipped_lines - sum(skipped.line is not None for skipped in report.skipped):
         terminal.print(f"Skipped {hidden:,} more lines", style="yellow")
     typer.echo(
@@ -174,6 +182,25 @@ def _print_report(report: IndexReport, index: str) -> None:
     if others := report.other_kinds:
         kinds = ", ".join(f"{suffix or 'without a suffix'} {count:,}" for suffix, count in others.most_common(5))
         typer.echo(f"{others.total():,} files of other kinds were left out: {one_line(kinds)}.")
+    if gone := report.vanished:
+        names = ", ".join(map(one_line, gone[:_MOST_NAMED])) + (", ..." if len(gone) > _MOST_NAMED else "")
+        count = "1 file of these folders is" if len(gone) == 1 else f"{len(gone):,} files of these folders are"
+        typer.echo(f"{count} gone: {names}. Their passages stay; delete them with the same command and --prune.")
+
+
+def _group_by_reason(skipped: Sequence[Skipped]) -> list[tuple[Skipped, int]]:
+    """Name the first ones of each reason, and count the others, such as a hundred files that need one package."""
+    named = []
+    same = Counter(one.reason for one in skipped if one.line is None)
+    seen: Counter[str] = Counter()
+    for one in skipped:
+        if one.line is None and same[one.reason] > _MOST_NAMED:
+            seen[one.reason] += 1
+            if seen[one.reason] == 1:
+                named.append((one, same[one.reason] - 1))
+        else:
+            named.append((one, 0))
+    return named
 
 
 def _exit_code(report: IndexReport) -> int:

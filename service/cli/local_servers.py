@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException
 from typing import Any
 
 # A server of this machine answers at once; one that is busy with a model may take a little.
-_SECONDS = 0.7
+_SECONDS = 1.0
 _MAX_BYTES = 1_000_000
 _MAX_MODELS = 50
 _NAME_CHARACTERS = 200
@@ -44,9 +43,11 @@ def find_local_servers(ports: Mapping[int, str] | None = None) -> list[LocalServ
     :returns: Those that list models in the form of the OpenAI protocol.
     """
     ports = PORTS if ports is None else ports
-    with ThreadPoolExecutor(max(1, len(ports))) as threads:
-        found = threads.map(_ask, ports, ports.values())
-    return [server for server in found if server is not None]
+
+    async def ask_all() -> list[LocalServer | None]:
+        return await asyncio.gather(*(_ask(port, program) for port, program in ports.items()))
+
+    return [server for server in asyncio.run(ask_all()) if server is not None]
 
 
 def list_models(content: Any) -> list[Mapping[str, Any]]:
@@ -61,16 +62,25 @@ def list_models(content: Any) -> list[Mapping[str, Any]]:
     return [one for one in listed if isinstance(one, Mapping) and isinstance(one.get("id"), str)][:_MAX_MODELS]
 
 
-def _ask(port: int, program: str) -> LocalServer | None:
-    connection = HTTPConnection("127.0.0.1", port, timeout=_SECONDS)
+async def _ask(port: int, program: str) -> LocalServer | None:
+    # Imported here, because most commands need no client. Plain HTTP has no certificates that would have to be read.
+    import httpx
+
+    body = b""
     try:
-        connection.request("GET", "/v1/models", headers={"Accept": "application/json"})
-        response = connection.getresponse()
-        content = json.loads(response.read(_MAX_BYTES)) if response.status == 200 else None
-    except (OSError, HTTPException, ValueError, RecursionError):
+        # Without the environment, whose proxy is none for this machine.
+        async with (
+            asyncio.timeout(_SECONDS),
+            httpx.AsyncClient(trust_env=False, verify=False) as client,
+            client.stream("GET", f"http://127.0.0.1:{port}/v1/models") as response,
+        ):
+            async for part in response.aiter_bytes():
+                body += part
+                if response.status_code != 200 or len(body) > _MAX_BYTES:
+                    return None
+        content = json.loads(body)
+    except (httpx.HTTPError, TimeoutError, ValueError, RecursionError):
         return None
-    finally:
-        connection.close()
     models = [one for one in list_models(content) if one.get("owned_by") not in _NO_MODELS]
     names = tuple(one["id"] for one in models if _can_chat(one["id"]))
     if not names:

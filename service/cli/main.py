@@ -13,6 +13,8 @@ from prefrag.service.cli.chat import chat
 from prefrag.service.cli.doctor import examine_installation
 from prefrag.service.cli.documents import delete_documents, index_documents, list_documents, prune_documents
 from prefrag.service.cli.errors import EXIT_CODES, report_errors
+from prefrag.service.cli.feedback import export_feedback, list_feedback
+from prefrag.service.cli.indexes import drop_index, list_indexes
 from prefrag.service.cli.keys import add, list_keys, revoke
 from prefrag.service.cli.mcp import serve_tools
 from prefrag.service.cli.pipelines import list_pipelines
@@ -40,6 +42,16 @@ documents = _make_group(
     "documents",
     "List and delete what an index holds.",
     {"list": list_documents, "delete": delete_documents, "prune": prune_documents},
+)
+feedback = _make_group(
+    "feedback",
+    "List what users think of answers, and export it as questions.",
+    {"list": list_feedback, "export": export_feedback},
+)
+indexes = _make_group(
+    "indexes",
+    "List the indexes, and drop one.",
+    {"list": list_indexes, "drop": drop_index},
 )
 keys = _make_group(
     "keys",
@@ -90,6 +102,8 @@ def _take_options(
 
 
 app.add_typer(documents)
+app.add_typer(feedback)
+app.add_typer(indexes)
 app.add_typer(keys)
 app.add_typer(train)
 

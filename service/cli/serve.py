@@ -47,6 +47,7 @@ def serve(
     # Everything heavy is imported where it is used, so that help comes at once.
     import uvicorn
 
+    from prefrag.components.audit_log import check_audit_log
     from prefrag.pipelines.asking import DEADLINE_VARIABLE
     from prefrag.service.server.collections import COLLECTIONS_VARIABLE, listed_collections
     from prefrag.service.server.keys import KEYS_FILE_VARIABLE, KEYS_VARIABLE, Keyring
@@ -66,6 +67,7 @@ def serve(
         os.environ[KEYS_FILE_VARIABLE] = str(keyring.path)
     if deadline is not None:
         os.environ[DEADLINE_VARIABLE] = str(deadline)
+    check_audit_log()
     if collections is not None:
         os.environ[COLLECTIONS_VARIABLE] = collections
     listed_collections()

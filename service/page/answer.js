@@ -12,7 +12,7 @@ const SNIPPET = 400;
 /**
  * Make the card of a result.
  * @param {object} result The result of a run.
- * @param {{rating?: string}} turn Its turn, in which the feedback is kept.
+ * @param {import("./history.js").Turn} turn Its turn, in which the rating is kept.
  * @param {() => void} save Keeps the turn.
  * @returns {HTMLElement}
  */
@@ -20,12 +20,11 @@ export function answerCard(result, turn, save) {
   const known = new Map((result.documents ?? []).map((document) => [document.mark, document]));
   const found = !result.answer && (result.not_found || result.evidence?.length);
   return make("div", { class: "card" },
-    make("div", { class: "card-main" },
+    make("div", { class: "card-part" },
       result.answer ? answerText(result, known) : found ? notAnswered(result, known) : noAnswer(result),
-      notes(result),
-      sources(result, known),
-      feedbackForm(result, turn, save)),
-    facts(result));
+      notes(result)),
+    facts(result),
+    make("div", { class: "card-part" }, sources(result, known), feedbackForm(result, turn, save)));
 }
 
 /**
@@ -46,7 +45,7 @@ export function spokenAnswer(result) {
 export function foundSoFar(result) {
   if (!result?.documents?.length) return null;
   const known = new Map(result.documents.map((document) => [document.mark, document]));
-  return make("div", { class: "card" }, make("div", { class: "card-main" }, sources(result, known)), facts(result));
+  return make("div", { class: "card" }, make("div", { class: "card-part" }, sources(result, known)), facts(result));
 }
 
 function answerText(result, known) {
@@ -143,17 +142,16 @@ function facts(result) {
   const usage = result.usage ?? {};
   return make("aside", { class: "facts", "aria-label": "About this answer" },
     make("dl", {},
-      make("dt", {}, "Check"),
-      make("dd", {}, make("span", { class: `label ${className}` }, icon(name), word), by && make("span", { class: "checked-by" }, by)),
-      typeof result.probability === "number" && [
-        make("dt", {}, result.answer ? "Likely right" : "The guess is likely right"),
-        make("dd", { class: "likely" }, percent(result.probability), make("meter", { min: 0, max: 1, value: result.probability, "aria-hidden": "true" })),
-      ],
-      make("dt", {}, "Work"),
-      make("dd", {}, [count((result.steps ?? []).length || 0, "step"), count(result.counts?.total ?? 0, "search")].join(", ") +
-        `, ${usage.llm_calls ? count(usage.llm_calls, "model call") : "no language model"}`),
-      make("dt", {}, "What left this machine"),
-      make("dd", {}, whatLeft(result))));
+      fact("Check", make("span", { class: `label ${className}` }, icon(name), word), by && make("span", { class: "checked-by" }, by)),
+      typeof result.probability === "number" && fact(result.answer ? "Likely right" : "Guess likely right", make("span", { class: "likely" },
+        percent(result.probability), make("meter", { min: 0, max: 1, value: result.probability, "aria-hidden": "true" }))),
+      fact("Work", [count((result.steps ?? []).length, "step"), count(result.counts?.total ?? 0, "search"),
+        usage.llm_calls ? count(usage.llm_calls, "model call") : "no language model"].join(", ")),
+      fact("What left this machine", whatLeft(result))));
+}
+
+function fact(term, ...words) {
+  return make("div", {}, make("dt", {}, term), make("dd", {}, words));
 }
 
 function whatLeft(result) {

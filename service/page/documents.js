@@ -32,8 +32,7 @@ async function draw(said = null) {
   const problem = make("div", { role: "status", class: "upload-status" }, said);
   view.replaceChildren(
     make("div", { class: "documents-head" }, make("h1", {}, "Documents"), collectionChoice()),
-    collection && make("p", { class: "hint" }, `${count(collection.files ?? 0, "file")}, ${count(collection.passages ?? 0, "passage")}. ` +
-      (collection.web === false ? "Questions on it stay off the web." : "Questions on it may go to the web, where it is switched on.")),
+    collection && make("p", { class: "hint" }, summaryOf(collection)),
     writes ? dropZone(problem) : make("p", { class: "notice" }, "You can read here. Uploading and deleting need a key that may write."),
     problem, list);
   if (!collection) {
@@ -44,10 +43,15 @@ async function draw(said = null) {
     const { documents } = await call(`collections/${encodeURIComponent(chosen)}/documents`);
     list.replaceChildren(documents.length
       ? make("ul", { class: "files" }, documents.map((document) => fileItem(document, writes)))
-      : make("p", { class: "empty" }, "This collection holds no documents."));
+      : make("p", { class: "empty" }, collection.passages ? "Its passages did not come from files, so there are none to list." : "This collection holds no documents."));
   } catch (failure) {
     list.replaceChildren(make("p", { class: "problem" }, describe(failure).title, ". ", describe(failure).text));
   }
+}
+
+function summaryOf({ files = 0, passages = 0, web }) {
+  const held = [files && count(files, "file"), count(passages, "passage")].filter(Boolean).join(", ");
+  return `${held}.${web ? " Questions on it may go to the web." : ""}`;
 }
 
 function collectionChoice() {

@@ -15,6 +15,7 @@ const TITLES = {
   502: "The run broke off",
   503: "The service has too much to do",
   504: "The run took too long",
+  507: "The service has no room left",
 };
 const ADVICE = {
   0: "Check that it runs and that you are connected, then ask again.",

@@ -8,7 +8,7 @@ let isKept = true;
 /**
  * Make the form under an answer.
  * @param {object} result The result.
- * @param {{rating?: string}} turn Its turn.
+ * @param {import("./history.js").Turn} turn Its turn.
  * @param {() => void} save Keeps the turn.
  * @returns {HTMLElement|null}
  */
@@ -26,7 +26,7 @@ export function feedbackForm(result, turn, save) {
   const form = make("form", { class: "feedback-form", hidden: true },
     make("label", {}, "Comment (optional)", comment),
     make("label", {}, "The right answer (optional)", right),
-    make("p", { class: "hint" }, "What is sent: your rating, these words, the question, the answer and the passages. The service keeps them."),
+    make("p", { class: "hint" }, "Sent and kept: your rating, these words, the question, the answer, its searches and the titles of its passages."),
     problem,
     make("div", { class: "actions" }, make("button", { type: "submit", class: "button" }, "Send feedback")));
   let rating = "";
@@ -42,7 +42,10 @@ export function feedbackForm(result, turn, save) {
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     try {
-      await call("feedback", { method: "POST", json: { rating, comment: comment.value, answer: right.value, result } });
+      await call("feedback", { method: "POST", json: {
+        rating, comment: comment.value, answer: right.value,
+        pipeline: turn.pipeline, index: turn.options?.index, result: withoutTexts(result),
+      } });
     } catch (failure) {
       isKept = failure.status !== 404;
       problem.textContent = isKept ? failure.message || "The feedback could not be sent." : "This service keeps no feedback.";
@@ -57,4 +60,8 @@ export function feedbackForm(result, turn, save) {
   node.append(make("div", { class: "thumbs", role: "group", "aria-label": "Was this right?" },
     make("span", { class: "hint" }, "Was this right?"), thumb("up", "Yes, it was right"), thumb("down", "No, it was not")), form);
   return node;
+}
+
+function withoutTexts({ trace, steps, evidence, ...result }) {
+  return { ...result, documents: (result.documents ?? []).map(({ content, ...document }) => document) };
 }

@@ -45,7 +45,7 @@ export function titleOf(document) {
 export function placeOf(document) {
   const { file, heading, page, position } = document;
   return [
-    file && file !== document.title ? file : "",
+    file && file.replace(/\.\w{1,8}$/, "") !== document.title ? file : "",
     heading ?? "",
     page === undefined || page === null ? "" : `page ${page}`,
     position ? `part ${position.number} of ${position.of}` : "",

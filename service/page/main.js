@@ -30,6 +30,7 @@ async function start() {
   byId("key-button").hidden = !(readKey() || access?.needs_key);
   byId("key-name").textContent = access?.key || "Key";
   byId("show-documents").hidden = !collections;
+  byId("examples").hidden = !collections?.some((one) => one.default && one.name === "demo");
 }
 
 async function listCollections() {
@@ -49,8 +50,11 @@ async function ask(text) {
   if (running || !text) return;
   if (!chosenPipeline()) {
     await start();
+    // The question stays where it was typed.
     if (!chosenPipeline()) return;
   }
+  if (question.value.trim() === text) question.value = "";
+  fit();
   const earlier = historyOf(conversation.turns);
   const turn = { question: text, pipeline: chosenPipeline(), options: runOptions(), events: [], result: null, failure: null };
   const body = { question: text, ...turn.options, ...(earlier.length ? { history: earlier } : {}) };
@@ -83,11 +87,7 @@ function showRunning() {
 
 byId("composer").addEventListener("submit", (event) => {
   event.preventDefault();
-  const text = question.value.trim();
-  if (running || !text) return;
-  question.value = "";
-  fit();
-  ask(text);
+  ask(question.value.trim());
 });
 
 question.addEventListener("keydown", (event) => {
@@ -96,6 +96,10 @@ question.addEventListener("keydown", (event) => {
     byId("composer").requestSubmit();
   }
 });
+
+for (const example of byId("examples").querySelectorAll("button")) {
+  example.addEventListener("click", () => ask(example.textContent));
+}
 
 byId("stop").addEventListener("click", () => {
   running?.abort();
@@ -181,6 +185,7 @@ byId("menu").addEventListener("click", () => {
   showSidebar(open);
   if (open) byId("new-conversation").focus();
 });
+byId("ask-view").addEventListener("pointerdown", () => showSidebar(false));
 document.addEventListener("keydown", (event) => {
   if (event.key === "Escape" && document.body.classList.contains("has-sidebar") && !document.querySelector("dialog[open]")) {
     showSidebar(false);

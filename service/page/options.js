@@ -74,8 +74,8 @@ function draw() {
   const closed = sources.find((source) => !isOpen(source));
   byId("closed").hidden = !closed;
   if (closed) {
-    byId("closed").textContent = `Not searched: ${sourceName(closed.name, closed.external)} ` +
-      `(${closed.reason ?? "this collection does not allow the web"}).`;
+    const reason = closed.reason ?? "this collection does not allow the web";
+    byId("closed").textContent = `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;
   }
 }
 

@@ -41,7 +41,7 @@ function show(documents, place, wanted = "") {
       placeOf(document) && strange("p", placeOf(document), "hint"),
       webLink(document.url),
       make("p", { class: "passage-text strange", dir: "auto" }, before, marked, after),
-      sentence && make("p", { class: "hint" }, "Marked: the sentence that speaks most to the question."),
+      sentence && make("p", { class: "hint" }, "Marked: the sentence that speaks most to the answer or the question."),
       make("p", { class: "hint" }, `Found in step ${document.step ?? "?"}`,
         typeof document.score === "number" ? `, score ${document.score.toFixed(2)}` : "", ".")));
   const text = dialog.querySelector(".panel-body");

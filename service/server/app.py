@@ -27,9 +27,11 @@ from hayhooks.settings import settings
 from pydantic import ConfigDict, create_model
 from starlette.middleware import Middleware
 
+from prefrag.components.audit_log import check_audit_log
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
 from prefrag.pipelines.indexing.report import IndexReport
+from prefrag.service.server import feedback_route
 from prefrag.service.server.access import current_access
 from prefrag.service.server.collection_routes import make_routes
 from prefrag.service.server.collections import hide_stand_ins, listed_collections
@@ -69,6 +71,7 @@ def create_app() -> FastAPI:
     """
     keyring, open_deploy = Keyring(), deploy_is_open()
     files, lenient = choose_pipelines(), leaves_out()
+    check_audit_log()
     listed_collections()
     hide_stand_ins(files.values())
     # Hayhooks itself loads the wrappers in this folder and only logs failures, so it gets an empty folder, for those
@@ -154,6 +157,7 @@ def create_app() -> FastAPI:
     app.router.lifespan_context = lifespan
 
     app.include_router(make_routes(indexing, at_work))
+    app.include_router(feedback_route.router)
 
     @app.get("/ready", tags=["status"], summary="Whether every pipeline has loaded, and its index and servers answer")
     async def ready() -> JSONResponse:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -16,13 +17,16 @@ from hayhooks.server.utils.mcp_utils import run_pipeline_as_tool
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.context import RequestContext
 from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
 from pydantic import BaseModel, ValidationError
 from starlette.applications import Starlette
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
+from prefrag.components.prompts.quotation import break_tokens
 from prefrag.components.text.one_line import one_line
+from prefrag.service.server.chat_text import disarm
 from prefrag.service.server.model_text import write_for_model
 from prefrag.service.server.served_pipelines import keep_modules_apart, prepare_pipeline
 from prefrag.service.server.wrapper import ServedPipeline
@@ -46,6 +50,7 @@ _DESCRIPTION = (
 _HIDDEN = frozenset({"history", "documents", "stream"})
 _PROBLEMS = 5
 _NAME_CHARACTERS = 100
+_TEXT_CHARACTERS = 500
 
 
 def create_server() -> Server[Any, Any]:
@@ -68,7 +73,7 @@ def create_server() -> Server[Any, Any]:
         if unknown := arguments.keys() - known.keys():
             return _refuse(f"There is no argument {min(unknown)[:_NAME_CHARACTERS]}: give some of {', '.join(known)}.")
         try:
-            return await _call(name, arguments)
+            return await _call(name, arguments, server.request_context)
         except ValidationError as error:
             return _refuse(f"The arguments cannot be used: {_describe_problems(error)}")
         except HTTPException as error:
@@ -157,17 +162,42 @@ def _describe(name: str) -> Tool:
     )
 
 
-async def _call(name: str, arguments: dict[str, Any]) -> CallToolResult:
+async def _call(name: str, arguments: dict[str, Any], context: RequestContext[Any, Any, Any]) -> CallToolResult:
     given = (registry.get_metadata(name) or {})["request_model"].model_validate(arguments)
     values = {key: getattr(given, key) for key in given.model_fields_set}
     wrapper = registry.get(name)
     if not isinstance(wrapper, ServedPipeline):
         return CallToolResult(content=[*await run_pipeline_as_tool(registry, name, values)])
-    result = await wrapper.run_api_async(**values)
+    run: Any = await wrapper.run_api_async(**values, stream=True)
+    result: dict[str, Any] = {}
+    steps = count(1)
+    # Closed at once when the client leaves, so that its run does not go on until it is collected.
+    async with aclosing(run.stream) as outputs:
+        async for output in outputs:
+            if "error" in output:
+                return _refuse(output["error"]["message"])
+            if "event" in output:
+                await _report(next(steps), output["event"]["text"], context)
+            elif "result" in output:
+                result = output["result"]
     # The trace is for people who look into a run, and many times as long as the rest.
     content = {key: value for key, value in result.items() if key != "trace"}
     text = write_for_model(result, wrapper._cites)
     return CallToolResult(content=[TextContent(type="text", text=text)], structuredContent=content)
+
+
+async def _report(number: int, text: str, context: RequestContext[Any, Any, Any]) -> None:
+    """Tell a client that wants to know of it what a run does; many wait longer for one that does something.
+
+    :param number: The number of the event, which has to grow.
+    :param text: The event in a line.
+    :param context: The call.
+    """
+    token = None if context.meta is None else context.meta.progressToken
+    if token is not None:
+        message = disarm(break_tokens(text))[:_TEXT_CHARACTERS]
+        call = str(context.request_id)
+        await context.session.send_progress_notification(token, number, None, message, related_request_id=call)
 
 
 def _refuse(message: str) -> CallToolResult:

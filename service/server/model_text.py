@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from prefrag.components.prompts.quotation import QUOTED, break_tokens, quote_text, quote_title
-from prefrag.pipelines.references import HEADING, NOT_ANSWERED, references
+from prefrag.pipelines.references import HEADING, NOT_ANSWERED, references, title_text
 from prefrag.service.server.chat_text import disarm, write_note
 
 # Of a passage without a sentence that matters, the beginning is shown.
@@ -26,7 +26,7 @@ def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
         # A model may repeat a passage, and whoever shows the reply may render it.
         parts = [f"Answer: {disarm(break_tokens(answer))}\n{_write_label(result)}"]
     elif evidence:
-        found = [f"[{one['mark']}] {quote_title(one['title'])}\n{quote_text(one['sentence'])}" for one in evidence]
+        found = [f"[{one['mark']}]\n{quote_text(one['sentence'])}" for one in evidence]
         parts = [f"{NOT_ANSWERED} There is no answer; these sentences were found:", *found]
     else:
         parts = ["No answer was found."]
@@ -52,7 +52,9 @@ def _write_source(mark: str, document: Mapping[str, Any], quotes: bool) -> str:
     place = [str(document.get("source") or "")]
     place += [quote_title(str(document["file"]))] if document.get("file") else []
     place += [f"page {document['page']}"] if document.get("page") is not None else []
-    title = quote_title(str(document.get("title") or document.get("id") or ""))
+    if position := document.get("position"):
+        place.append(f"passage {position['number']} of {position['of']}")
+    title = quote_title(title_text(document) or str(document.get("id") or ""))
     address = f" {break_tokens(str(document['url']))}" if document.get("url") else ""
     line = f"[{mark}] {title} ({', '.join(filter(None, place))}){address}"
     sentence = document.get("sentence") or {"start": 0, "end": _BEGINNING}

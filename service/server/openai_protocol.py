@@ -43,6 +43,9 @@ class StreamEnd:
             nonlocal streams, tail
             if message["type"] == "http.response.start":
                 streams = Headers(raw=message["headers"]).get("content-type", "").startswith("text/event-stream")
+                if streams:
+                    # A proxy that collects the steps before it passes them on would show them with the answer.
+                    message["headers"] = [*message["headers"], (b"x-accel-buffering", b"no")]
             elif streams and message["type"] == "http.response.body":
                 body = message.get("body", b"")
                 # A chunk can end anywhere.

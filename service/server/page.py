@@ -10,6 +10,8 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 from starlette.staticfiles import StaticFiles
 
+from prefrag.components.state.state_builder import StateBuilder
+
 FOLDER = Path(__file__).parent.parent / "page"
 # By the suffix, because what the system takes a suffix for differs.
 _TYPES = {
@@ -57,14 +59,19 @@ def page_routes(pipelines: Callable[[], Mapping[str, Any]]) -> APIRouter:
     @router.get("/pipelines", tags=["pipelines"], summary="The pipelines that are served, and what each can search")
     async def list_pipelines() -> dict[str, Any]:
         # In threads, because whether the web is open may be kept on a server.
-        described = [asyncio.to_thread(_describe, name, pipeline) for name, pipeline in sorted(pipelines().items())]
+        starts = [(name, _find_start(pipeline)) for name, pipeline in sorted(pipelines().items())]
+        described = [asyncio.to_thread(_describe, name, start) for name, start in starts if start is not None]
         return {"pipelines": await asyncio.gather(*described)}
 
     return router
 
 
-def _describe(name: str, pipeline: Any) -> dict[str, Any]:
-    start = pipeline.get_component("start")
+def _find_start(pipeline: Any) -> StateBuilder | None:
+    """Find what a pipeline begins with; a pipeline of another kind gives no result that the page can show."""
+    return next((part for _, part in pipeline.walk() if isinstance(part, StateBuilder)), None)
+
+
+def _describe(name: str, start: StateBuilder) -> dict[str, Any]:
     closed, reason = start.closed_sources()
     return {
         "name": name,

@@ -13,6 +13,7 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from prefrag.components.audit_log import label_audit
 from prefrag.components.state.web_switch import CLOSED_BY_KEY, web_closed_by
 from prefrag.service.server.access import ANYONE, current_access
 from prefrag.service.server.keys import KEYS_VARIABLE, Keyring
@@ -25,7 +26,7 @@ BODY_SECONDS = 30.0
 _OPEN_PATHS = re.compile(
     r"/(|page/[\w-]+\.\w+|pipelines|ready|live|status|status/[\w.-]+|[\w.-]+/run|(v1/)?models|(v1/)?chat/completions"
     r"|collections|collections/[\w.-]+(/documents(/[\w-]+)?)?"
-    r"|access|mcp|docs|docs/oauth2-redirect|redoc|openapi\.json)"
+    r"|access|feedback|mcp|docs|docs/oauth2-redirect|redoc|openapi\.json)"
 )
 # Its body is read as it arrives, by the route itself, which has limits of its own.
 _UPLOAD_PATH = re.compile(r"/collections/[\w.-]+/documents")
@@ -120,6 +121,7 @@ class ApiKeys:
             current_access.set(access)
             # At the gate itself, so that it holds for whatever is served.
             web_closed_by.set("" if access.web else CLOSED_BY_KEY)
+            label_audit(key=access.key or None)
             await self.app(scope, receive, send)
 
 

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, StrictBool, StrictInt, ValidationErr
 
 from prefrag import pipelines
 from prefrag.components.agent.reasoner import Reasoner
+from prefrag.components.audit_log import label_audit
 from prefrag.components.document_stores.tantivy.index_location import refuse_demo
 from prefrag.components.errors import BadInput, error_kind
 from prefrag.components.generators.model_call import ModelCall, Prepared
@@ -31,6 +32,7 @@ from prefrag.components.state.state import Event, RunError, RunSettings, State, 
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.asking import find_busy_server, limit_deadline
+from prefrag.pipelines.run_labels import label_run
 from prefrag.pipelines.sent_to_models import write_sent_to_models
 from prefrag.pipelines.trace_text import one_line, trace_text
 from prefrag.service.server.chat_text import TextChat, write_content
@@ -307,6 +309,7 @@ class ServedPipeline(BasePipelineWrapper):
             for each in messages
             if each.get("role") in ("system", "user") and read_text(each)
         ]
+        label_audit(**label_run(self.pipeline))
         state = State("", RunSettings(sources=(), preferred=""))
         try:
             async with asyncio.timeout(seconds):

@@ -9,7 +9,7 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 _ELSEWHERE = {"build", "node_modules", "prefrag"}
 GUIDES = [
     *(CHECKOUT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
-    *sorted((CHECKOUT / "docs").glob("*.md")),
+    *sorted((CHECKOUT / "docs").rglob("*.md")),
 ]
 FENCE = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 

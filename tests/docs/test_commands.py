@@ -80,7 +80,7 @@ def test_each_option_between_backticks_is_one_of_a_command(file: Path):
         waiting += getattr(command, "commands", {}).values()
 
     mentioned = {option for span in spans(file.read_text(encoding="utf-8")) for option in _OPTION.findall(span)}
-    of_others = {"--no-deps"}
+    of_others = {"--no-deps", "--format", "--rm"}
 
     assert mentioned - known - of_others == set()
 

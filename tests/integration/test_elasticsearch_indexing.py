@@ -6,20 +6,27 @@ import json
 import os
 import uuid
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from elasticsearch import Elasticsearch
 from haystack.document_stores.errors import DocumentStoreError
+from haystack.errors import FilterError
 from haystack.utils import Secret
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
+from prefrag.components.document_stores.elasticsearch.fields import KnownFields
 from prefrag.components.document_stores.elasticsearch.titles import ElasticsearchTitles
+from prefrag.components.errors import Missing
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.pipelines.indexing import delete_documents, index, list_documents, prune
 from prefrag.pipelines.indexing import stores as passage_stores
+from prefrag.pipelines.indexing.embedding import elasticsearch_store
+from prefrag.pipelines.indexing.index_list import drop_index, list_indexes
 from prefrag.pipelines.indexing.stores import ElasticsearchPassageStore
+from prefrag.pipelines.indexing.web_answer import keep_web_answer
 
 URL = os.environ.get("PREFRAG_TEST_ELASTICSEARCH_URL", "")
 pytestmark = pytest.mark.skipif(not URL, reason="PREFRAG_TEST_ELASTICSEARCH_URL names no Elasticsearch to test with")
@@ -236,3 +243,55 @@ def test_the_variables_of_the_yaml_are_the_same(name: str) -> None:
 
     for variable in (passage_stores.URL_VARIABLE, passage_stores.API_KEY_VARIABLE, passage_stores.API_KEY_ID_VARIABLE):
         assert variable in yaml
+
+
+def test_the_metadata_of_files_filters_as_in_the_embedded_index(folder: Path, name: str) -> None:
+    (folder / "sub").mkdir()
+    (folder / "sub" / "d.csv").write_text("name,height\nGoliath,80\n")
+    for file, day in (("a.txt", 1), ("b.txt", 2), ("sub/d.csv", 3)):
+        noon = datetime(2024, 5, day, 12, tzinfo=UTC).timestamp()
+        os.utime(folder / file, (noon, noon))
+    index([folder], index=name, store="elasticsearch")
+    store = elasticsearch_store(URL, name)
+
+    def found(field: str, operator: str, value: Any) -> set[str]:
+        filters = {"field": f"meta.{field}", "operator": operator, "value": value}
+        return {document.meta["file_name"] for document in store.filter_documents(filters)}
+
+    assert found("modified", ">=", "2024-05-02") == {"b.txt", "d.csv"}
+    assert found("modified", "<", "2024-05-02") == {"a.txt"}
+    assert found("modified", "==", "2024-05-03") == {"d.csv"}
+    assert found("folder", "==", str(folder)) == {"a.txt", "b.txt"}
+    assert found("kind", "in", ["csv"]) == {"d.csv"}
+    with pytest.raises(FilterError, match=r"meta\.file_name.*meta\.folder.*meta\.kind.*meta\.modified"):
+        KnownFields(store).check({"field": "meta.date", "operator": "==", "value": "x"})
+
+
+def test_files_that_are_gone_are_told(folder: Path, name: str) -> None:
+    index([folder], index=name, store="elasticsearch")
+    (folder / "b.txt").unlink()
+
+    assert index([folder], index=name, store="elasticsearch").vanished == [str(folder / "b.txt")]
+
+
+def test_an_index_is_listed_and_dropped(folder: Path, name: str, client: Elasticsearch) -> None:
+    index([folder], index=name, store="elasticsearch")
+    keep_web_answer(True, name, "elasticsearch")
+    foreign = f"{name}-foreign"
+    client.indices.create(index=foreign)
+    try:
+        listed = {entry.name: entry for entry in list_indexes("elasticsearch")}
+
+        assert (listed[name].files, listed[name].web, listed[name].problem) == (3, True, None)
+        assert listed[name].passages == client.count(index=name)["count"]
+        assert foreign not in listed
+        with pytest.raises(Missing, match="that prefrag made"):
+            drop_index(foreign, "elasticsearch")
+    finally:
+        client.indices.delete(index=foreign)
+
+    drop_index(name, "elasticsearch")
+
+    assert not client.indices.exists(index=name)
+    with pytest.raises(Missing):
+        drop_index(name, "elasticsearch")

@@ -191,10 +191,11 @@ def test_steps_come_as_they_happen_and_a_chip_opens_its_passage(open_chat: Calla
 
     ask(page, QUESTION)
     page.get_by_text("Verdict: keep what was found").wait_for()
-    keep_picture(page, "steps")
     model.goes_on.set()
     page.get_by_text("Correct by its own check · 3 searches").wait_for()
 
+    # The chips come with the text, after the last line of status.
+    chips(page).nth(1).wait_for()
     web, own = chips(page).all()
     assert (web.inner_text(), own.inner_text()) == ("Ostermoor Shipy...tory (web)", "Petrel CTD (your documents)")
     assert "Sources:" not in page.inner_text("body")
@@ -204,6 +205,10 @@ def test_steps_come_as_they_happen_and_a_chip_opens_its_passage(open_chat: Calla
     page.get_by_text("The Ostermoor Shipyard won the Halvard Prize in 1969").wait_for()
     assert page.get_by_text("Ostermoor Shipyard: A Short History (web)").is_visible()
     keep_picture(page, "passage")
+    page.keyboard.press("Escape")
+    page.get_by_label("Toggle status history").click()
+    page.get_by_text("Search web: Halvard Prize won by the shipyard of RV Amaranth").wait_for()
+    keep_picture(page, "steps")
 
 
 def test_title_and_next_questions_are_written_by_the_model_alone(open_chat: Callable[..., Any], model: Model):
@@ -234,6 +239,7 @@ def test_an_attached_file_is_read_with_its_question_and_the_next_one(
     ask(page, "Since when?")
     page.get_by_text("Since 1974").first.wait_for()
     page.get_by_text("Correct by its own check · 0 searches · nothing sent out").nth(1).wait_for()
+    chips(page).nth(1).wait_for()
 
     assert [chip.inner_text() for chip in chips(page).all()] == ["board.txt", "board.txt"]
     keep_picture(page, "file")
@@ -269,7 +275,7 @@ def test_without_a_model_the_reader_answers_with_chips(open_chat: Callable[..., 
     ask(page, "Who designed the Shearwater Current Meter?")
     page.get_by_text(re.compile(r"· 1 search · nothing sent out")).first.wait_for()
 
-    assert chips(page).count() >= 1
+    chips(page).first.wait_for()
     keep_picture(page, "reader")
     chips(page).first.click()
     page.get_by_text("(your documents)").first.wait_for()

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -30,8 +34,14 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def server(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    folder = tmp_path_factory.mktemp("server")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the server keeps its data."""
+    return tmp_path_factory.mktemp("server") / "data"
+
+
+@pytest.fixture(scope="module")
+def server(browser: Any, data: Path) -> Iterator[httpx.Client]:
+    folder = data.parent
     with server_process("-m", "prefrag.service.cli.main", "serve", "--demo", folder=folder) as client:
         assert client.get("/ready").status_code == 200, (folder / "server.log").read_text()
         yield client
@@ -66,6 +76,14 @@ def ask(page: Any, question: str) -> Any:
     return page.locator(".turn:last-child .card")
 
 
+NAMELESS = """
+() => [...document.querySelectorAll("button, input, select, textarea")]
+  .filter((one) => one.checkVisibility({ visibilityProperty: true }))
+  .filter((one) => !(one.getAttribute("aria-label") || one.labels?.length || one.textContent.trim()))
+  .map((one) => one.outerHTML)
+"""
+
+
 def overflows(page: Any) -> bool:
     return page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
 
@@ -94,6 +112,14 @@ class TestDemo:
         assert "Search the web" in shown
         assert "Tolmouth Software House" in shown
 
+    def test_the_demo_offers_questions_to_begin_with(self, open_page: Open):
+        page = open_page()
+
+        page.get_by_role("button", name="Who designed the Shearwater Current Meter?").click()
+
+        page.wait_for_selector(".card", timeout=20_000)
+        assert "Tobias Greaves" in page.locator(".answer").inner_text()
+
     def test_a_chip_opens_the_passage_and_the_kind_stands_there_as_a_word(self, open_page: Open):
         page = open_page()
 
@@ -101,7 +127,23 @@ class TestDemo:
 
         passage = page.locator("#passage")
         assert "Its customs house was drawn by the architect Cosima Brandt" in passage.inner_text()
+        assert passage.locator("mark").inner_text().startswith("Its customs house was drawn by the architect")
         assert passage.locator(".kind").inner_text() == "Web"
+
+    def test_what_a_user_says_of_an_answer_is_kept(self, open_page: Open, data: Path):
+        page = open_page()
+        card = ask(page, ANSWERED)
+
+        card.get_by_role("button", name="Yes, it was right").click()
+        card.get_by_label("Comment (optional)").fill("Thank you.")
+        card.get_by_role("button", name="Send feedback").click()
+        card.get_by_text("Your feedback is kept").wait_for()
+
+        *_, line = (data / "feedback.jsonl").read_text(encoding="utf-8").splitlines()
+        kept = json.loads(line)
+        assert (kept["rating"], kept["comment"], kept["pipeline"]) == ("up", "Thank you.", "prefrag")
+        assert kept["result"]["question"] == ANSWERED
+        assert kept["result"]["answer"] == "Cosima Brandt"
 
     def test_the_web_is_switched_off_for_a_question(self, open_page: Open):
         page = open_page()
@@ -112,6 +154,7 @@ class TestDemo:
 
         asked = json.loads(sent.value.post_data)
         assert asked["sources"] == ["local"]
+        assert asked["web"] is False
         page.locator(".steps summary").click()
         assert "Search the web" not in page.locator(".steps").inner_text()
 
@@ -174,6 +217,138 @@ class TestDemo:
         assert page.locator("#conversations li").count() == 0
         assert page.evaluate("localStorage.getItem('prefrag.conversations')") is None
         assert "this browser only" in page.locator("#sidebar").inner_text()
+
+
+@pytest.fixture(scope="module")
+def own_documents(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[httpx.Client, str]]:
+    """A server on documents of one's own, and a key that may write."""
+    folder = tmp_path_factory.mktemp("own")
+    (folder / "notes.md").write_text(
+        "# The crane\n\nAda Quill keeps the crane. It stands in Ostermoor.\n", encoding="utf-8"
+    )
+    settings = {"PREFRAG_DATA_DIR": str(folder / "data"), "PREFRAG_WEB": "off", "PREFRAG_COLLECTIONS": "all"}
+
+    def prefrag(*arguments: str) -> str:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFRAG_")}
+        command = [sys.executable, "-m", "prefrag.service.cli.main", *arguments]
+        environment = {**kept, **settings, "PYTHONPATH": str(CHECKOUT)}
+        return subprocess.run(command, env=environment, cwd=CHECKOUT, check=True, capture_output=True, text=True).stdout
+
+    prefrag("index", str(folder / "notes.md"))
+    key = prefrag("keys", "add", "ada", "--write").split()[0]
+    with server_process("-m", "prefrag.service.cli.main", "serve", folder=folder, **settings) as client:
+        yield client, key
+
+
+class TestDocuments:
+    @pytest.fixture
+    def page(self, browser: Any, own_documents: tuple[httpx.Client, str]) -> Iterator[Any]:
+        server, key = own_documents
+        context = browser.new_context()
+        page = context.new_page()
+        page.add_init_script(f"sessionStorage.setItem('prefrag.key', '{key}')")
+        page.goto(str(server.base_url))
+        page.wait_for_selector("[data-source]")
+        yield page
+        context.close()
+
+    def test_a_file_is_uploaded_answers_a_question_and_is_deleted(self, page: Any):
+        page.get_by_role("button", name="Documents", exact=True).click()
+        page.get_by_text("notes.md").wait_for()
+        file = {"name": "board.md", "mimeType": "text/markdown", "buffer": b"The harbour board meets in Pellhaven."}
+        page.set_input_files("#files", [file])
+        page.locator(".done").wait_for()
+        assert page.locator(".done").inner_text() == "1 passage written."
+        assert page.locator(".file-name").all_inner_texts() == ["board.md", "notes.md"]
+
+        page.get_by_role("button", name="Ask", exact=True).click()
+        ask(page, "Where does the harbour board meet?")
+        assert "board" in page.locator(".card").inner_text()
+
+        page.get_by_role("button", name="Documents", exact=True).click()
+        page.get_by_role("button", name="Delete board.md").click()
+        assert "board.md and its 1 passage are removed" in page.locator("#confirm-dialog").inner_text()
+        page.get_by_role("button", name="Delete", exact=True).click()
+        page.get_by_text("1 passage deleted.").wait_for()
+        assert page.locator(".file-name").all_inner_texts() == ["notes.md"]
+
+    def test_files_are_dropped_and_what_cannot_be_read_is_named(self, page: Any):
+        page.get_by_role("button", name="Documents", exact=True).click()
+        page.get_by_text("notes.md").wait_for()
+        dropped = page.evaluate_handle(
+            """() => {
+              const data = new DataTransfer();
+              data.items.add(new File(["Plain words."], "dropped.txt", { type: "text/plain" }));
+              data.items.add(new File([new Uint8Array([0, 1, 2])], "odd.xyz"));
+              return data;
+            }"""
+        )
+
+        page.dispatch_event(".drop", "drop", {"dataTransfer": dropped})
+
+        page.locator(".done").wait_for()
+        assert "odd.xyz" in page.locator(".skipped").inner_text()
+        assert "dropped.txt" in page.locator(".files").inner_text()
+
+    def test_a_long_name_is_no_wider_than_a_phone_and_every_control_has_a_name(self, page: Any):
+        page.set_viewport_size({"width": 390, "height": 844})
+        page.get_by_role("button", name="Documents", exact=True).click()
+        page.get_by_text("notes.md").wait_for()
+        name = "x" * 120 + ".txt"
+        page.set_input_files("#files", [{"name": name, "mimeType": "text/plain", "buffer": b"Long."}])
+        page.locator(".done").wait_for()
+
+        assert not overflows(page)
+        assert page.evaluate(NAMELESS) == []
+
+    def test_another_collection_is_made_by_its_first_file_and_searched_when_it_is_chosen(self, page: Any):
+        page.get_by_role("button", name="Documents", exact=True).click()
+        page.get_by_text("notes.md").wait_for()
+        page.get_by_label("Name of the new collection").fill("minutes")
+        page.get_by_role("button", name="Add").click()
+        page.set_input_files(
+            "#files", [{"name": "may.txt", "mimeType": "text/plain", "buffer": b"The crane was sold in May."}]
+        )
+        page.locator(".done").wait_for()
+        page.get_by_role("button", name="Ask", exact=True).click()
+        page.get_by_label("Collection").first.select_option("minutes")
+
+        with page.expect_request("**/prefrag/run") as sent:
+            ask(page, "When was the crane sold?")
+
+        assert json.loads(sent.value.post_data)["index"] == "minutes"
+        assert "may" in page.locator(".card").inner_text()
+
+    def test_thumbs_and_a_comment_are_kept_by_the_server_without_the_passages(self, page: Any):
+        ask(page, "Who keeps the crane?")
+        page.get_by_role("button", name="No, it was not").click()
+        page.get_by_label("Comment (optional)").fill("It was another one.")
+        page.get_by_label("The right answer (optional)").fill("Ada Quill")
+        with page.expect_request("**/feedback") as sent:
+            page.get_by_role("button", name="Send feedback").click()
+        page.get_by_text("Thank you.").wait_for()
+
+        assert sent.value.response().status == 200
+        given = json.loads(sent.value.post_data)
+        assert given["rating"] == "down"
+        assert given["answer"] == "Ada Quill"
+        assert given["result"]["question"] == "Who keeps the crane?"
+        assert all("content" not in passage for passage in given["result"]["documents"])
+        page.reload()
+        page.get_by_role("button", name="Who keeps the crane?", exact=True).click()
+        assert page.get_by_text("Thank you.").is_visible()
+
+    def test_a_web_that_is_closed_is_shown_as_closed(self, page: Any):
+        assert page.get_by_label("Web").is_disabled()
+        assert page.locator("#closed").inner_text() == "The web is closed by PREFRAG_WEB=off."
+
+    def test_who_may_not_write_is_told_so(self, browser: Any, open_page: Open):
+        page = open_page()
+
+        page.get_by_role("button", name="Documents", exact=True).click()
+
+        page.get_by_text("Uploading and deleting need a key that may write.").wait_for()
+        assert page.locator("#files").count() == 0
 
 
 class TestStream:
@@ -427,6 +602,14 @@ class TestKey:
 
         assert locked.evaluate("localStorage.getItem('prefrag.key')") is None
 
+    def test_a_question_is_not_lost_while_the_key_is_missing(self, locked: Any):
+        locked.get_by_role("button", name="Cancel").click()
+        locked.fill("#question", "Who?")
+        locked.press("#question", "Enter")
+        locked.get_by_role("heading", name="API key").wait_for()
+
+        assert locked.input_value("#question") == "Who?"
+
     def test_a_wrong_key_opens_the_field_again(self, locked: Any):
         locked.get_by_label("Key", exact=True).fill("wrong")
         locked.get_by_role("button", name="Use this key").click()
@@ -479,6 +662,7 @@ class TestShape:
         page.wait_for_selector(".card")
         page.locator(".steps summary").click()
         assert page.evaluate(LUMINANCE) == []
+        assert page.evaluate(NAMELESS) == []
         page.locator(".answer .chip").first.click()
         assert page.evaluate(LUMINANCE) == []
 
@@ -510,6 +694,7 @@ class TestShape:
         page.locator(".answer .chip").click()
         assert not overflows(page)
         assert page.locator("#passage").bounding_box()["width"] == 390
+        assert page.locator(".bar").bounding_box()["height"] < 60
         page.keyboard.press("Escape")
 
         page.get_by_role("button", name="Conversations").click()

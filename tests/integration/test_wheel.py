@@ -142,6 +142,14 @@ def server(installed: Installed) -> Iterator[httpx.Client]:
         yield client
 
 
+def test_serves_the_page_with_all_its_files(server: httpx.Client) -> None:
+    index = server.get("/")
+    files = {file.name for file in (ROOT / "service" / "page").iterdir()}
+
+    assert index.status_code == 200
+    assert {server.get(f"/page/{name}").status_code for name in files} == {200}
+
+
 def test_serves(server: httpx.Client) -> None:
     question = "Who designed the Shearwater Current Meter?"
 

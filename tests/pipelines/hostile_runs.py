@@ -19,6 +19,7 @@ from prefrag import pipelines
 from prefrag.components.generators.json_reply import repair
 from prefrag.components.state.state import Event
 from prefrag.service.server.chat_text import write_content, write_step
+from prefrag.service.server.open_webui import EventChat
 from prefrag.service.server.public_result import Installation
 from tests.fakes import CALLS
 from tests.hostile import CONTROL_TOKENS, find_faults
@@ -248,6 +249,10 @@ def _is_harmless(way: str, result: dict[str, Any]) -> bool:
         return False
     events = (Event(event["kind"], event["step"], event) for event in public["trace"])
     shown = [write_content(public, cites=True, marks={}), "\n".join(write_step(event, {}) for event in events)]
+    fields = list(EventChat({}, 0, cites=True).write_end(public))
+    sent = [field["event"]["data"] for field in fields if "event" in field]
+    shown += [field["content"] for field in fields if "content" in field]
+    shown += [text for data in sent for text in (*data.get("document", ()), data.get("description", ""))]
     urls = [document["url"] for document in public["documents"]]
     return not any(map(_draws, shown)) and all(url == "" or url.startswith(("http://", "https://")) for url in urls)
 

@@ -59,6 +59,12 @@ def test_passages_of_one_file_are_told_apart_by_heading_place_and_sentence():
     )
 
 
+def test_the_row_of_a_table_is_quoted_without_its_edges():
+    row = {**PASSAGE, "content": "| deadline | 600 s |", "sentence": {"start": 0, "end": 20}}
+
+    assert sentence_text(row) == "\u201cdeadline | 600 s\u201d"
+
+
 @pytest.mark.parametrize(
     ("title", "heading", "shown"),
     [

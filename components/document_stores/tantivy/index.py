@@ -216,20 +216,7 @@ class Index:
         :returns: The writer, as the value of a `with` statement.
         :raises DocumentStoreError: When another process keeps writing, or the disk refuses.
         """
-        deadline = time.monotonic() + timeout
-        while True:
-            try:
-                writer = self._index.writer(_WRITER_MEMORY, 1)
-                break
-            except ValueError as error:
-                if "LockBusy" not in str(error):
-                    raise self._refusal(error) from error
-                if time.monotonic() >= deadline:
-                    raise DocumentStoreError(
-                        f"Another process is still writing to the index {self.path} after {timeout:g} seconds. "
-                        "Wait for it to end, or stop it, and try again."
-                    ) from error
-            time.sleep(_LOCK_POLL_SECONDS)
+        writer = self._open_writer(timeout)
         try:
             yield writer
             with self._explain_refusal():
@@ -240,6 +227,35 @@ class Index:
         finally:
             # Waits for a merge that the commit began, and releases the lock.
             writer.wait_merging_threads()
+
+    @contextmanager
+    def no_writers(self, timeout: float) -> Iterator[None]:
+        """Keep every process from writing, without writing anything.
+
+        :param timeout: Seconds to wait while another process writes.
+        :returns: A context, in which the folder of the index may be moved away.
+        :raises DocumentStoreError: When another process keeps writing, or the disk refuses.
+        """
+        writer = self._open_writer(timeout)
+        try:
+            yield
+        finally:
+            writer.wait_merging_threads()
+
+    def _open_writer(self, timeout: float) -> tantivy.IndexWriter:
+        deadline = time.monotonic() + timeout
+        while True:
+            try:
+                return self._index.writer(_WRITER_MEMORY, 1)
+            except ValueError as error:
+                if "LockBusy" not in str(error):
+                    raise self._refusal(error) from error
+                if time.monotonic() >= deadline:
+                    raise DocumentStoreError(
+                        f"Another process is still writing to the index {self.path} after {timeout:g} seconds. "
+                        "Wait for it to end, or stop it, and try again."
+                    ) from error
+            time.sleep(_LOCK_POLL_SECONDS)
 
     @contextmanager
     def _explain_refusal(self) -> Iterator[None]:

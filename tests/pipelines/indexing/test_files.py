@@ -48,7 +48,7 @@ class TestFiles:
         assert (report.written, report.replaced, report.unchanged, report.deleted) == (1, 1, 1, 0)
 
     def test_that_cannot_be_read_are_named_and_the_others_indexed(self, make: Make) -> None:
-        make("1.txt", "Caf\u00e9".encode("latin-1"))
+        make("1.txt", b"a\0b")
         make("2.txt", "")
         make("3.txt", "Good.")
         make("4.txt", "")
@@ -82,7 +82,7 @@ class TestFiles:
     def test_of_other_kinds_are_counted_by_kind(self, make: Make) -> None:
         make("a.PNG")
         make("deep/b.png")
-        make("LICENSE")
+        make("database", b"\x00\x01\x02")
 
         report = index([make("c.txt").parent])
 

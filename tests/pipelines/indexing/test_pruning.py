@@ -15,6 +15,46 @@ from prefrag.pipelines.indexing import PrunePlan, delete_documents, index, prune
 from tests.pipelines.indexing.samples import Make, line, stored, texts
 
 
+class TestFilesThatAreGone:
+    def test_are_told_and_stay_in_the_index(self, make: Make) -> None:
+        gone, corpus, stays = make("a.txt", "Gone."), make("sub/c.jsonl", line("x")), make("b.txt", "Stays.")
+        index([gone, corpus, stays])
+        gone.unlink()
+        corpus.unlink()
+        make("sub/d.txt", "New.")
+
+        report = index([stays.parent])
+
+        assert report.vanished == [str(gone), str(corpus)]
+        assert texts() == ["A square in Vienna.", "Gone.", "New.", "Stays."]
+
+    def test_are_told_only_of_the_folders_that_are_indexed(self, make: Make) -> None:
+        gone, other = make("a/a.txt"), make("b/b.txt")
+        index([gone, other])
+        gone.unlink()
+        make("a/c.txt")
+
+        assert index([other.parent]).vanished == []
+        assert index([other]).vanished == []
+        assert index([gone.parent]).vanished == [str(gone)]
+
+    def test_are_not_told_of_a_drive_that_is_not_mounted(self, make: Make) -> None:
+        drive, stays = make("drive/a.txt"), make("b.txt")
+        index([drive, stays])
+        drive.unlink()
+
+        assert index([stays.parent]).vanished == []
+
+    def test_are_not_told_after_they_are_pruned(self, make: Make) -> None:
+        gone, stays = make("a.txt"), make("b.txt")
+        index([gone, stays])
+        gone.unlink()
+
+        report = index([stays.parent], prune=True)
+
+        assert (report.vanished, report.pruned) == ([], [str(gone)])
+
+
 class TestPrune:
     def test_takes_out_passages_of_files_that_are_gone(self, make: Make) -> None:
         gone, stays = make("a.txt", "Gone."), make("b.txt", "Stays.")

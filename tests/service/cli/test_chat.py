@@ -75,11 +75,11 @@ class TestCommands:
 
         assert result.stdout.splitlines() == [
             "local: searched",
-            "web (outside this machine): searched",
+            "web (external): searched",
             "local: searched",
-            "web (outside this machine): left out",
+            "web (external): left out",
             "local: searched",
-            "web (outside this machine): searched",
+            "web (external): searched",
         ]
 
     def test_a_source_that_is_left_out_is_not_searched(self, chat: Callable[..., Any]):

@@ -296,8 +296,8 @@ class TestElasticsearch:
 
         code, found = examined("--pipeline", "prefrag_elasticsearch")
 
-        assert code != 0
-        assert any(one["status"] == "problem" for one in found.get("elasticsearch", found["pipeline"]))
+        assert code == 1
+        assert "PREFRAG_ELASTICSEARCH_URL" in found["elasticsearch"][0]["text"]
 
 
 def test_a_pipeline_that_is_not_there_is_a_problem():
@@ -327,3 +327,14 @@ def test_for_people_a_problem_has_its_status_in_words_and_the_code():
 
 def test_scripts_learn_whether_it_works(script_pipeline: Callable[..., None], demo: None):
     assert json.loads(prefrag("doctor", "--port", 1, "--json").stdout)["works"] is True
+
+    @pytest.mark.parametrize(("folder", "status"), [(".", "ok"), ("unmounted", "note")])
+    def test_an_audit_log_is_named_and_tried(
+        self, demo: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, status: str
+    ):
+        monkeypatch.setenv("PREFRAG_AUDIT_LOG", str(tmp_path / folder / "audit.jsonl"))
+
+        _, found = examined()
+
+        assert found["audit log"][0]["status"] == status
+        assert str(tmp_path) in found["audit log"][0]["text"]

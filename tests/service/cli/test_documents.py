@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from prefrag.pipelines.indexing import embedding
+from prefrag.pipelines.indexing import embedding, file_conversion
 from tests.full_disk import files_of_at_most, say_full
 from tests.service.cli.running import prefrag
 
@@ -52,6 +52,36 @@ class TestIndex:
         assert result.exit_code == 0
         assert "4 files of other kinds were left out: .png 2, without a suffix 1, .css 1." in result.stdout
         assert "photo" not in result.stdout + result.stderr
+
+    def test_names_files_that_are_gone_and_ends_with_0(self, corpus: Path):
+        notes = [corpus.with_name(f"note{n}.txt") for n in range(7)]
+        for note in notes:
+            note.write_text("A note on buoys.", encoding="utf-8")
+        prefrag("index", corpus.parent)
+        for note in notes:
+            note.unlink()
+
+        result = prefrag("index", corpus.parent)
+
+        assert result.exit_code == 0
+        assert f"7 files of these folders are gone: {notes[0]}, " in result.stdout
+        assert f"{notes[4]}, .... Their passages stay; delete them with the same command and --prune." in result.stdout
+        assert "note5" not in result.stdout
+
+    def test_names_many_files_of_one_reason_once_and_ends_with_4(self, corpus: Path, monkeypatch: pytest.MonkeyPatch):
+        def absent() -> None:
+            raise ImportError("pypdf")
+
+        monkeypatch.setitem(file_conversion._CONVERTERS, file_conversion.PDF, absent)
+        for number in range(9):
+            corpus.with_name(f"paper{number}.pdf").write_bytes(b"%PDF-1.4")
+
+        result = prefrag("index", corpus.parent)
+
+        assert result.exit_code == 4
+        assert result.stderr.count("make install EXTRAS=files") == 1
+        assert "And so 8 more." in result.stderr
+        assert "9 skipped" in result.stdout
 
     def test_names_a_file_of_another_kind_that_was_asked_for(self, corpus: Path):
         photo = corpus.with_name("photo.png")

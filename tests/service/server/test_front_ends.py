@@ -107,7 +107,7 @@ class TestAttachedFiles:
 
         assert text == (
             "Ada Quill [1][2], who built [D1]\n\n"
-            "Sources:\n[1] jn_board.txt (attached)\n[2] plan.md (attached)\n[D1] alpha (local)"
+            "Sources:\n[1] jn_board.txt (attached)\n[2] plan.md (attached)\n[D1] alpha (local): “Alpha was built by Beta.”"
         )
 
     def test_a_supplement_sends_the_question_out_and_nothing_of_the_files(self, served: Served):
@@ -237,7 +237,10 @@ class TestEarlierAnswers:
 
 class TestNotes:
     def test_a_good_answer_with_citations_has_none(self, served: Served):
-        assert content(served(search("alpha"), answer("Beta [[1]]"))) == "Beta [1]\n\nSources:\n[1] alpha (local)"
+        assert (
+            content(served(search("alpha"), answer("Beta [[1]]")))
+            == "Beta [1]\n\nSources:\n[1] alpha (local): “Alpha was built by Beta.”"
+        )
 
     def test_an_answer_that_its_own_model_calls_incorrect_says_so(self, served: Served):
         text = content(served(search("alpha"), answer("1912 [[1]]", "INCORRECT")), sources=["local"])
@@ -268,7 +271,7 @@ class TestNotes:
     def test_citations_are_missed_only_where_they_were_asked_for(self, served: Served):
         text = content(served(search("alpha"), answer("Beta"), replace={"Reasoner.cite": False}))
 
-        assert text == "Beta\n\nSources:\n[1] alpha (local)"
+        assert text == "Beta\n\nSources:\n[1] alpha (local): “Alpha was built by Beta.”"
 
     def test_a_source_that_could_not_be_searched_is_named(self, served: Served):
         script = (search("alpha"), search("beta delta"), answer("1974 [[1]]"))
@@ -319,7 +322,7 @@ class TestStrangersMarkdown:
         text = write_content({"answer": f"1974 {self.HOSTILE}", "documents": [document]}, cites=False, marks={})
 
         assert "\n(Sources:)\n[1] Minutes" in text
-        assert text.endswith("\n\nSources:\n[1] alpha (local)")
+        assert text.endswith("\n\nSources:\n[1] alpha (local): “Alpha was built by Beta.”")
         assert text.count("\nSources:") == 1
 
     @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ from starlette.testclient import TestClient
 
 from prefrag.service.server.lifetime import CancelWhenGone, RunLimit
 from prefrag.service.server.security import BodyLimit
-from tests.components.generators.fake_model_server import DRIP, HANG, FakeModelServer
+from tests.components.generators.fake_model_server import DRIP, HANG, FakeModelServer, completion
+from tests.pipelines.scripted import search
 from tests.service.server.front_ends import TASKS
 from tests.service.server.serving import Served, listening, stop
 
@@ -198,6 +199,13 @@ class TestModelCall:
             response = httpx.post(served.address + path, json={**body, "deadline": 0.2}, timeout=20)
 
         assert "given up after 0.2 s" in response.text
+
+    @pytest.mark.parametrize(("path", "body"), [STREAM, RUN_STREAM], ids=["chat", "run"])
+    def test_is_not_waited_for_by_the_steps_before_it(self, model: FakeModelServer, path: str, body: dict[str, Any]):
+        model.answers = [(200, completion(search("alpha"))), (200, HANG)]
+        with listening() as served, httpx.stream("POST", served.address + path, json=body, timeout=20) as response:
+            # The run cannot end, because the next call never does.
+            assert any("Found in local" in line for line in response.iter_lines())
 
     def test_for_a_front_end_ends_at_the_deadline_as_well(
         self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -24,6 +25,12 @@ from mcp.client.streamable_http import streamable_http_client
 QUESTION = "In which year did the yard that built alpha win the prize?"
 HEADERS = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 CHAT_MODEL = {"type": "prefrag.components.generators.chat_model.ChatModel"}
+CALL = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/call",
+    "params": {"name": "prefrag", "arguments": {"question": QUESTION}},
+}
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
 
@@ -102,6 +109,18 @@ class TestCall:
         assert result.structuredContent["answer"] == "1974"
         assert result.structuredContent["documents"][0]["mark"] == "1"
         assert "trace" not in result.structuredContent
+
+    async def test_tells_a_client_that_wants_to_know_what_the_run_does(self, served: Callable[..., TestClient]):
+        served(search("alpha"), answer("Beta"))
+        steps: list[str | None] = []
+
+        async def note(progress: float, total: float | None, message: str | None) -> None:
+            steps.append(message)
+
+        async with connected(SHARED.start().address) as session:
+            await session.call_tool("prefrag", {"question": QUESTION}, progress_callback=note)
+
+        assert "Search local: alpha" in steps
 
     async def test_options_narrow_the_run(self, address: str):
         result = await call(address, question=QUESTION, sources=["local"], top_k=1)
@@ -235,6 +254,20 @@ class TestRoute:
     @pytest.mark.parametrize("method", ["GET", "DELETE"])
     def test_there_are_no_sessions_to_read_or_end(self, address: str, method: str):
         assert httpx.request(method, f"{address}/mcp", headers=HEADERS).status_code == 405
+
+    @pytest.mark.parametrize(
+        ("body", "status"),
+        [
+            (json.dumps([CALL, CALL]), 400),
+            ("[" * 1_000 + "]" * 1_000, 422),
+            ('{"jsonrpc": "2.0", "id": NaN, "method": "ping"}', 422),
+            ("no JSON", 422),
+            (json.dumps({**CALL, "padding": "x" * 1_000_001}), 413),
+        ],
+        ids=["two calls in one", "deep", "not a number", "no JSON", "large"],
+    )
+    def test_bodies_are_bound_as_everywhere(self, address: str, body: str, status: int):
+        assert httpx.post(f"{address}/mcp", content=body, headers=HEADERS).status_code == status
 
     def test_a_web_page_cannot_call_without_a_preflight(self, address: str):
         reply = httpx.post(f"{address}/mcp", content=b"{}", headers=HEADERS | {"Content-Type": "text/plain"})

@@ -40,8 +40,10 @@ def test_of_a_passage_whose_sentence_is_known_only_that_is_quoted():
     assert "\n| It was built by Brandt.\n" in answered(documents=[{**BUOY, "sentence": sentence}, PAGE])
 
 
-def test_a_place_has_file_and_page():
-    assert "[1] Buoy (local, buoys.pdf, page 3)" in answered(documents=[{**BUOY, "file": "buoys.pdf", "page": 3}])
+def test_a_source_has_its_heading_and_its_place():
+    place = {"heading": "Buoy > Colour", "file": "buoys.pdf", "page": 3, "position": {"number": 2, "of": 9}}
+
+    assert "[1] Buoy > Colour (local, buoys.pdf, page 3, passage 2 of 9)" in answered(documents=[{**BUOY, **place}])
 
 
 def test_a_forced_answer_says_so():
@@ -52,9 +54,8 @@ def test_what_was_found_and_not_answered_is_no_answer():
     evidence = [{"mark": "1", "title": "Buoy", "sentence": "It was built by Brandt."}]
     written = text(answer="", guess="Brandt", probability=0.5, evidence=evidence)
 
-    assert written.startswith(
-        "Found, not answered. There is no answer; these sentences were found:\n\n[1] Buoy\n| It was"
-    )
+    assert written.startswith("Found, not answered. There is no answer; these sentences were found:\n\n[1]\n| It was")
+    assert "[1] Buoy (local)" in written
     assert "a reader's guess, 50% likely: Brandt" in written
     assert "Answer:" not in written
 

@@ -9,9 +9,11 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
+from fastapi import FastAPI
+from haystack import Pipeline
 from starlette.testclient import TestClient
 
-from prefrag.service.server.page import FOLDER
+from prefrag.service.server.page import FOLDER, page_routes
 
 Served = Callable[..., TestClient]
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -130,6 +132,12 @@ class TestPipelines:
                 }
             ]
         }
+
+    def test_a_pipeline_of_another_kind_is_left_out(self):
+        app = FastAPI()
+        app.include_router(page_routes(lambda: {"other": Pipeline()}))
+
+        assert TestClient(app).get("/pipelines").json() == {"pipelines": []}
 
     def test_a_web_that_is_closed_is_listed_with_the_reason(self, served: Served, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PREFRAG_WEB", "off")

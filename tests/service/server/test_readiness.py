@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from prefrag.components.document_stores.tantivy.index_location import index_path
+from prefrag.pipelines.indexing.index_list import drop_index
 from prefrag.pipelines.loading import YAML_PIPELINES, Pipeline, find, read, read_block
 from prefrag.service.server import readiness, served_pipelines
 from prefrag.service.server.readiness import find_outages
@@ -236,14 +237,19 @@ class TestIndex:
         assert str(index) not in found["mine"].advice
         assert str(index) in found["mine"].details
 
-    def test_that_vanishes_under_the_server_is_reported_and_nothing_takes_its_place(self, index: Path):
+    @pytest.mark.parametrize("remove", [shutil.rmtree, lambda path: drop_index(path.name)], ids=["removed", "dropped"])
+    def test_that_vanishes_under_the_server_is_reported_and_nothing_takes_its_place(
+        self, index: Path, remove: Callable[[Path], None]
+    ):
         with listening() as (_, address):
             before = httpx.get(f"{address}/ready", timeout=30)
-            shutil.rmtree(index)
+            remove(index)
+            asked = httpx.post(f"{address}/prefrag/run", json={"question": "Which bird stands there?"}, timeout=30)
             after = httpx.get(f"{address}/ready", timeout=30)
 
         assert (before.status_code, after.status_code) == (200, 503)
         assert "prefrag index YOUR_FILES" in after.json()["unreachable"]["prefrag"]
+        assert "There is no index" in asked.text
 
 
 class TestAll:

@@ -29,6 +29,12 @@ def streamed(client: TestClient, **fields: Any) -> list[dict[str, Any]]:
     return [json.loads(message) for message in messages]
 
 
+def test_no_proxy_holds_the_steps_back(served: Served):
+    response = served().post("/prefrag/run", json={**QUESTION, "stream": True})
+
+    assert response.headers["x-accel-buffering"] == "no"
+
+
 def test_sends_each_step_in_words_and_with_its_details(served: Served):
     *events, _ = streamed(served())
 

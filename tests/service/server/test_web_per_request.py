@@ -34,13 +34,13 @@ class TestEveryWayToAsk:
         assert "web" not in CALLS
         assert "this request closes the web" in response.text
 
-    @pytest.mark.parametrize("wish", [{}, {"web": True}])
+    @pytest.mark.parametrize("wanted", [{}, {"web": True}])
     def test_stays_at_home_where_the_key_may_not(
-        self, serve: Callable[..., TestClient], path: str, body: dict[str, Any], wish: dict[str, bool]
+        self, serve: Callable[..., TestClient], path: str, body: dict[str, Any], wanted: dict[str, bool]
     ):
         client, secret = serve(), add_key("ada", web=False)
 
-        response = client.post(path, json={**body, **wish}, headers={"Authorization": f"Bearer {secret}"})
+        response = client.post(path, json={**body, **wanted}, headers={"Authorization": f"Bearer {secret}"})
 
         assert response.status_code == 200
         assert "web" not in CALLS
@@ -79,3 +79,12 @@ def test_the_web_alone_is_refused_to_a_key_that_may_not_use_it(serve: Callable[.
 
     assert response.status_code == 422
     assert "the key of this request may not use the web" in response.json()["detail"]
+
+
+def test_the_page_shows_that_the_web_is_closed_to_such_a_key(serve: Callable[..., TestClient]):
+    client, secret = serve(), add_key("ada", web=False)
+
+    (pipeline,) = client.get("/pipelines", headers={"Authorization": f"Bearer {secret}"}).json()["pipelines"]
+
+    (web,) = [source for source in pipeline["sources"] if source["external"]]
+    assert (web["open"], web["reason"]) == (False, "the key of this request may not use the web")

@@ -1,0 +1,100 @@
+"""The audit log: a line for whatever leaves this machine, written before it leaves, and for each query held back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+from collections.abc import Mapping
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from prefrag.components.append_line import append_line
+from prefrag.components.errors import PrefragError
+
+logger = logging.getLogger(__name__)
+
+AUDIT_VARIABLE = "PREFRAG_AUDIT_LOG"
+AUDIT_QUERIES_VARIABLE = "PREFRAG_AUDIT_QUERIES"
+
+# What the lines of this context have in common: the key, the run, the pipeline, the collection.
+_labels: ContextVar[Mapping[str, str | None]] = ContextVar("audit_labels", default=MappingProxyType({}))
+
+
+class AuditLogFailed(PrefragError):
+    """Report that the audit log cannot be written, so that nothing may leave."""
+
+
+def audit_log() -> Path | None:
+    """Find the audit log.
+
+    :returns: The file of ``PREFRAG_AUDIT_LOG``; None where none is kept.
+    """
+    chosen = os.environ.get(AUDIT_VARIABLE)
+    return Path(chosen).expanduser().absolute() if chosen else None
+
+
+def label_audit(**labels: str | None) -> None:
+    """Add to what all lines from here on in this context have in common.
+
+    :param labels: The values by their names.
+    """
+    _labels.set({**_labels.get(), **labels})
+
+
+def check_audit_log() -> None:
+    """Check that the audit log, where one is kept, can be written.
+
+    :raises AuditLogFailed: When it cannot.
+    """
+    _append("")
+
+
+def audit(event: str, **data: Any) -> None:
+    """Write that something is about to leave this machine; it must leave only once this has returned.
+
+    :param event: What happens: ``query`` or ``model_call``.
+    :param data: Its details; of a ``query`` only a hash is kept where ``PREFRAG_AUDIT_QUERIES`` is not on.
+    :raises AuditLogFailed: When the line cannot be written.
+    """
+    if audit_log() is None:
+        return
+    if "query" in data and not _keeps_queries():
+        data["query_sha256"] = hashlib.sha256(str(data.pop("query")).encode(errors="replace")).hexdigest()
+    time = datetime.now(UTC).isoformat(timespec="milliseconds")
+    _append(json.dumps({"time": time, **_labels.get(), "event": event, **data}))
+
+
+def audit_held_back(source: str, query: str, reason: str) -> None:
+    """Write that a query was not sent; where that cannot be written, nothing has left all the same.
+
+    :param source: The source for which it was meant.
+    :param query: The query.
+    :param reason: Why it was not sent.
+    """
+    try:
+        audit("held_back", source=source, query=query, reason=reason)
+    except AuditLogFailed as error:
+        logger.error("%s", error)
+
+
+def _keeps_queries() -> bool:
+    return os.environ.get(AUDIT_QUERIES_VARIABLE, "").strip().lower() in ("", "on", "true", "yes", "1")
+
+
+def _append(line: str) -> None:
+    path = audit_log()
+    if path is None:
+        return
+    try:
+        # Opened for each line, so that the file may be moved away at any time.
+        append_line(path, line)
+    except OSError as error:
+        raise AuditLogFailed(
+            f"The audit log {path} cannot be written ({error.strerror}), so nothing is sent. Repair it and ask again, "
+            f"or unset {AUDIT_VARIABLE}."
+        ) from error

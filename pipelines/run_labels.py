@@ -1,0 +1,45 @@
+"""What the audit log says of a run."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+from typing import Any
+
+from prefrag.components.audit_log import audit_log
+from prefrag.components.document_stores.tantivy.index import index_exists
+from prefrag.components.document_stores.tantivy.index_location import (
+    DEFAULT_INDEX,
+    DEMO_INDEX,
+    INDEX_VARIABLE,
+    index_path,
+)
+from prefrag.components.parts import TANTIVY_STORE, find_stores
+
+
+def label_run(pipeline: Any) -> dict[str, str]:
+    """Name a run for the audit log.
+
+    :param pipeline: The pipeline that runs.
+    :returns: An id of the ``run``, the ``pipeline``, and the ``collection`` that it searches; nothing where no audit
+        log is kept.
+    """
+    if audit_log() is None:
+        return {}
+    if not hasattr(pipeline, "searched_stores"):
+        # Finding them takes milliseconds, and they stay the same.
+        pipeline.searched_stores = find_stores(pipeline)
+    indexes = dict.fromkeys(map(_name_index, pipeline.searched_stores))
+    name = getattr(pipeline, "name", None) or "unnamed"
+    return {"run": uuid.uuid4().hex, "pipeline": name, "collection": ",".join(indexes)}
+
+
+def _name_index(store: Any) -> str:
+    if type(store).__name__ != TANTIVY_STORE:
+        return str(store._index)
+    if store.path is not None:
+        return Path(store.path).name
+    if name := store.index or os.environ.get(INDEX_VARIABLE):
+        return str(name)
+    return DEFAULT_INDEX if index_exists(index_path(DEFAULT_INDEX)) else DEMO_INDEX

@@ -1,0 +1,177 @@
+"""What users think of answers: kept as lines of JSON, and nothing else of a run."""
+
+from __future__ import annotations
+
+import errno
+import json
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from prefrag.components.append_line import append_line
+from prefrag.components.document_stores.tantivy.index_location import data_directory
+from prefrag.components.errors import PrefragError
+
+MOST_BYTES = 100_000_000
+
+Word = Annotated[str, Field(max_length=200)]
+Text = Annotated[str, Field(max_length=4_000)]
+Name = Annotated[str, Field(max_length=1_000)]
+# Whoever likes an answer cannot shorten the titles of its passages.
+Title = Annotated[str, AfterValidator(lambda title: title[:1_000])]
+Count = Annotated[int, Field(ge=0, le=1_000_000)]
+
+
+class FeedbackNotKept(PrefragError):
+    """Report that there is no place for feedback."""
+
+    http_status = 507
+
+
+class _Part(BaseModel):
+    # A result is what a client says it got: what is not listed is dropped, such as the texts of passages and the trace.
+    model_config = ConfigDict(extra="ignore")
+
+
+class Passage(_Part):
+    """A passage of a result, without its text."""
+
+    mark: Word = ""
+    id: Name = ""
+    title: Title = ""
+    source: Word = ""
+
+
+class SentQuery(_Part):
+    """A query that was sent out."""
+
+    source: Word = ""
+    query: Text = ""
+
+
+class Counts(_Part):
+    """How often was searched."""
+
+    total_local: Count = 0
+    total_web: Count = 0
+    total: Count = 0
+    used_local: Count = 0
+    used: Count = 0
+    lookups: Count = 0
+
+
+class KeptResult(_Part):
+    """The part of a result that is kept."""
+
+    question: Annotated[str, Field(min_length=1, max_length=4_000)]
+    answer: Annotated[str, Field(max_length=100_000)] = ""
+    label: Word | None = None
+    probability: Annotated[float, Field(ge=0, le=1)] | None = None
+    forced: bool = False
+    not_found: bool = False
+    documents: Annotated[list[Passage], Field(max_length=1_000)] = []
+    citations: Annotated[list[Passage], Field(max_length=1_000)] = []
+    queries_sent_out: Annotated[list[SentQuery], Field(max_length=1_000)] = []
+    counts: Counts = Counts()
+
+
+class Feedback(BaseModel):
+    """What a user thinks of an answer."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    rating: Literal["up", "down"]
+    comment: Text = ""
+    answer: Text | None = None
+    pipeline: Word | None = None
+    index: Word | None = None
+    result: KeptResult
+
+
+class KeptFeedback(BaseModel):
+    """A line of the file."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    id: str
+    time: datetime
+    key: str | None = None
+    collection: str = ""
+    pipeline: str | None = None
+    rating: Literal["up", "down"]
+    comment: str = ""
+    answer: str | None = None
+    result: KeptResult
+
+    @property
+    def right_answer(self) -> str:
+        """The answer that the user gave, or else the one that the user liked; empty where there is neither."""
+        if self.answer and self.answer.strip():
+            return self.answer.strip()
+        return self.result.answer.strip() if self.rating == "up" else ""
+
+    @property
+    def supporting_ids(self) -> list[str]:
+        """The passages of the user's own documents that a liked answer cites; those of a disliked one prove nothing."""
+        # `W1` is a page of the web and `A1` a text that came with the question: no index holds them.
+        own = [each.id for each in self.result.citations if each.mark.isascii() and each.mark.isdecimal() and each.id]
+        return list(dict.fromkeys(own)) if self.rating == "up" else []
+
+
+def feedback_file() -> Path:
+    """Find the file in which feedback is kept, whether it exists or not.
+
+    :returns: ``feedback.jsonl`` in the data directory.
+    """
+    return data_directory() / "feedback.jsonl"
+
+
+def keep_feedback(given: Feedback, key: str | None, collection: str) -> str:
+    """Keep feedback.
+
+    :param given: The feedback.
+    :param key: The name of the key with which it came, if there is one.
+    :param collection: The collection that was searched.
+    :returns: Its id.
+    :raises FeedbackNotKept: When its file is full or cannot be written.
+    """
+    number = uuid.uuid4().hex
+    record: dict[str, Any] = {
+        "id": number,
+        "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        "key": key,
+        "collection": collection,
+        **given.model_dump(exclude={"index"}),
+    }
+    path = feedback_file()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        append_line(path, json.dumps(record), MOST_BYTES)
+    except OSError as error:
+        if error.errno == errno.EFBIG:
+            reason = f"Its file has {MOST_BYTES:,} bytes: export it and move it away"
+        else:
+            reason = f"{path} cannot be written ({error.strerror})"
+        raise FeedbackNotKept(f"No feedback can be kept. {reason}.") from error
+    return number
+
+
+def read_feedback() -> Iterator[KeptFeedback | None]:
+    """Read the feedback that is kept, in the order in which it came.
+
+    :returns: Each one; None for a line that cannot be read. Nothing where there is no file.
+    """
+    try:
+        lines = feedback_file().open("rb")
+    except FileNotFoundError:
+        return
+    with lines:
+        for line in lines:
+            try:
+                yield KeptFeedback.model_validate_json(line)
+            except ValidationError:
+                yield None
