@@ -203,11 +203,15 @@ class TestSources:
 
         assert deltas(chunks, "content") == ["Beta [4]"]
 
-    def test_have_the_page_and_the_address_where_there_is_one(self):
-        document = {"mark": "W1", "title": "Delta", "source": "web", "url": "https://delta.example", "page": 3}
+    def test_have_heading_page_and_address_where_there_is_one(self):
+        document = {
+            **{"mark": "W1", "title": "Delta", "heading": "Delta > Prizes", "source": "web"},
+            **{"url": "https://delta.example", "page": 3},
+        }
 
         _, [source] = number_sources("[W1]", [document])
 
+        assert source["data"]["source"]["name"] == "Delta > Prizes (web)"
         assert source["data"]["source"]["url"] == "https://delta.example"
         assert source["data"]["metadata"][0]["page"] == 2, "Open WebUI counts from 0"
 
