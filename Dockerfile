@@ -1,5 +1,5 @@
 # docker build -t prefrag .                                   docs/containers.md has the rest
-# docker build -t prefrag --build-arg EXTRAS="files evaluation" .
+# docker build -t prefrag --build-arg EXTRAS="files mcp" .
 ARG BASE=docker.io/library/python:3.13-slim-trixie
 
 FROM ${BASE} AS build
@@ -23,7 +23,7 @@ COPY yaml_pipelines ./yaml_pipelines
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     pip wheel --no-cache-dir --no-deps --wheel-dir wheel . && \
     pip --python /opt/prefrag/bin/python install --no-cache-dir --constraint requirements-dev.lock \
-      "$(ls wheel/*.whl)[$(echo ${EXTRAS} | tr ' ' ',')]"
+      "$(ls wheel/*.whl)${EXTRAS:+[$(echo ${EXTRAS} | tr ' ' ',')]}"
 
 FROM ${BASE}
 # A fixed number, so that folders of the host can be given to this user.

@@ -42,7 +42,8 @@ async def end_with_tasks(
         running = {task for task in tasks if task.cancel()}
         if running:
             await asyncio.wait(running, timeout=_END_SECONDS)
-        await outputs.aclose()
+        # In the same context: what the engine has set there, such as the span of a trace, can only be reset there.
+        await _RecordTasks(outputs.aclose(), tasks, context)
 
 
 class _RecordTasks(Awaitable[T]):

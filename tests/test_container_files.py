@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -12,6 +13,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -103,7 +105,26 @@ class TestTheImage:
         names = default.partition("=")[2].strip('"').split()
         assert names
         assert set(names) <= set(extras)
-        assert SERVICES["prefrag"]["build"]["args"]["EXTRAS"] == f"${{EXTRAS:-{' '.join(names)}}}"
+        assert SERVICES["prefrag"]["build"]["args"]["EXTRAS"] == f"${{EXTRAS-{' '.join(names)}}}"
+
+    @pytest.mark.skipif(shutil.which("sh") is None, reason="needs a shell")
+    @pytest.mark.parametrize(("extras", "wanted"), [("", ""), ("files", "[files]"), ("files mcp", "[files,mcp]")])
+    def test_the_extras_are_wanted_of_pip_as_it_takes_them(self, extras: str, wanted: str, tmp_path: Path):
+        (tmp_path / "wheel").mkdir()
+        (tmp_path / "wheel" / "a.whl").touch()
+        (line,) = [value for value in values("RUN", stage=1) if "pip wheel" in value]
+        argument = line[line.rindex('"$(ls') :]
+
+        done = subprocess.run(
+            ["sh", "-c", f"printf %s {argument}"],
+            cwd=tmp_path,
+            env={**os.environ, "EXTRAS": extras},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+        assert done.stdout == f"wheel/a.whl{wanted}"
 
     def test_stops_by_the_signal_that_lets_runs_end(self):
         assert values("STOPSIGNAL") == ["SIGTERM"]

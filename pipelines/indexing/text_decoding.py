@@ -117,11 +117,10 @@ def _without_zeros(text: str) -> str:
 
 
 def _decode_without_mark(data: bytes) -> str:
-    """Decode UTF-16 that has no byte order mark: of nearly every letter of a Western text one byte is zero."""
+    """Decode UTF-16 that has no byte order mark, where it is Western text: one byte of most letters is zero."""
     even, odd = data[::2].count(0), data[1::2].count(0)
-    # The blanks and line breaks of any script are such letters too.
-    encoding = "utf-16-le" if odd > 20 * even else "utf-16-be" if even > 20 * odd else None
-    if encoding and len(data) % 2 == 0:
+    encoding = "utf-16-le" if odd > even else "utf-16-be"
+    if 4 * max(even, odd) > len(data) > 20 * min(even, odd) and len(data) % 2 == 0:
         try:
             text = data.decode(encoding)
         except UnicodeDecodeError:

@@ -30,6 +30,7 @@ from starlette.middleware import Middleware
 from prefrag.components.audit_log import check_audit_log
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
+from prefrag.pipelines.indexing.report import IndexReport
 from prefrag.service.server import feedback_route
 from prefrag.service.server.access import current_access
 from prefrag.service.server.collection_routes import make_routes
@@ -83,6 +84,7 @@ def create_app() -> FastAPI:
 
     in_flight: set[asyncio.Task[None]] = set()
     indexing = IndexingProcess()
+    at_work: set[asyncio.Task[IndexReport]] = set()
 
     app = create_hayhooks()
     app.title, app.description = "prefrag", "Answers multi-hop questions, your own documents first."
@@ -144,6 +146,9 @@ def create_app() -> FastAPI:
             if in_flight:
                 await asyncio.wait(in_flight, timeout=_LAST_SECONDS)
             indexing.stop()
+            if at_work:
+                # Files that are not indexed by now are not kept.
+                await asyncio.wait(at_work, timeout=_LAST_SECONDS)
             # Both are global to the process. The registry would refuse the same names to another application.
             registry.clear()
             hide_stand_ins(())
@@ -151,7 +156,7 @@ def create_app() -> FastAPI:
 
     app.router.lifespan_context = lifespan
 
-    app.include_router(make_routes(indexing))
+    app.include_router(make_routes(indexing, at_work))
     app.include_router(feedback_route.router)
 
     @app.get("/ready", tags=["status"], summary="Whether every pipeline has loaded, and its index and servers answer")

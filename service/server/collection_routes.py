@@ -60,18 +60,17 @@ _FORM = {
 }
 
 
-def make_routes(indexing: IndexingProcess) -> APIRouter:
+def make_routes(indexing: IndexingProcess, at_work: set[asyncio.Task[IndexReport]]) -> APIRouter:
     """Make the routes.
 
     :param indexing: What indexes uploaded files.
+    :param at_work: Where the tasks that add files are kept as long as they run.
     :returns: The routes.
     """
     router = APIRouter(tags=["collections"])
     places = asyncio.Semaphore(_CHANGES_AT_ONCE)
     # Threads of their own, so that questions never wait for one.
     reading, changing = CapacityLimiter(_READERS), CapacityLimiter(_CHANGES_AT_ONCE)
-    # A task that nothing refers to may be collected before its end.
-    at_work: set[asyncio.Task[IndexReport]] = set()
 
     async def read(work: Callable[[], T]) -> T:
         async with asyncio.timeout(uploads.WAIT_SECONDS):

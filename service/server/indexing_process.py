@@ -44,6 +44,7 @@ class IndexingProcess:
 
     def __init__(self) -> None:
         self._running: set[subprocess.Popen[str]] = set()
+        self._has_stopped = False
 
     def index(self, collection: str, files: Sequence[str]) -> IndexReport:
         """Index files and wait for the end.
@@ -63,6 +64,8 @@ class IndexingProcess:
             encoding="utf-8",
         )
         self._running.add(process)
+        if self._has_stopped:
+            process.kill()
         try:
             output, _ = process.communicate(timeout=INDEX_SECONDS)
         except subprocess.TimeoutExpired as error:
@@ -83,7 +86,8 @@ class IndexingProcess:
         return IndexReport(**{**reply, "skipped": [Skipped(**each) for each in reply["skipped"]]})
 
     def stop(self) -> None:
-        """Stop what still runs."""
+        """Stop what still runs, and whatever is begun later."""
+        self._has_stopped = True
         for process in list(self._running):
             process.kill()
 

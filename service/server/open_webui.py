@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from prefrag.components.state.state import Event
 from prefrag.components.text.one_line import one_line
+from prefrag.pipelines.references import title_text
 from prefrag.pipelines.sent_to_models import write_sent_to_models
 from prefrag.service.server.chat_text import (
     MARKS,
@@ -182,8 +183,10 @@ def hide_marks(text: str) -> str:
 def _source_event(document: Mapping[str, Any]) -> dict[str, Any]:
     mark, source = document["mark"], document.get("source")
     where = "attached file" if mark[0] == "A" else "your documents" if mark[0] != "W" else source
-    title = strip_controls(one_line(str(document.get("title") or document.get("file") or document.get("id"))))
-    name = f"{title} ({where})"
+    title = strip_controls(one_line(title_text(document) or str(document.get("file") or document.get("id"))))
+    position = document.get("position") or {"of": 1}
+    passage = f", passage {position['number']}" if position["of"] > 1 else ""
+    name = f"{title}{passage} ({where})"
     # Open WebUI fetches the icon of a site from a third party where the name is an address.
     name = f"page {name}" if _ADDRESS.match(name) else name
     page = {"page": document["page"] - 1} if isinstance(document.get("page"), int) else {}

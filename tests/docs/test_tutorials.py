@@ -59,7 +59,7 @@ def missing_line(shown: str, printed: str) -> str | None:
     """The first line that is shown and was not printed after the lines before it; times and probabilities do not count."""
     rest = _MEASURED.sub(r"0\2", printed)
     for line in _MEASURED.sub(r"0\2", shown).splitlines():
-        if line.strip() != "...":
+        if line.strip() not in ("", "..."):
             _, found, rest = rest.partition(line)
             if not found:
                 return line
@@ -207,7 +207,7 @@ def test_the_commands_that_cannot_run_here(part: Part):
 @pytest.mark.parametrize(
     ("shown", "missing"),
     [
-        ("one\n...\nthree, 0.7 s\n", None),
+        ("one\n...\n\nthree, 0.7 s\n", None),
         ("three, 0.1 s\none\n", "one"),
         ("two\nfour\n", "four"),
     ],

@@ -33,6 +33,13 @@ _SCRIPTED_RUNS = """
 })();
 """
 
+_NAMELESS = """
+() => [...document.querySelectorAll("button, input, select, textarea")]
+  .filter((one) => one.checkVisibility({ visibilityProperty: true }))
+  .filter((one) => !(one.getAttribute("aria-label") || one.labels?.length || one.textContent.trim()))
+  .map((one) => one.outerHTML)
+"""
+
 
 @contextmanager
 def open_browser() -> Iterator[Any]:
@@ -131,3 +138,21 @@ def result(text: str = "1974 [1]", documents: Any = (), **more: Any) -> dict[str
         "trace": [],
     }
     return {"result": {**made, **more}}
+
+
+def ask(page: Any, question: str) -> Any:
+    """Ask by typing, and give the card of the answer."""
+    page.fill("#question", question)
+    page.press("#question", "Enter")
+    page.wait_for_selector(".turn:last-child .card", timeout=20_000)
+    return page.locator(".turn:last-child .card")
+
+
+def overflows(page: Any) -> bool:
+    """Check whether something is wider than the screen."""
+    return page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
+
+
+def nameless_controls(page: Any) -> list[str]:
+    """List the controls on the screen that a screen reader cannot name."""
+    return page.evaluate(_NAMELESS)

@@ -1,4 +1,4 @@
-"""The page at ``/`` in a real browser: on the demo, without a language model, and on runs that the test scripts."""
+"""The page at ``/`` in a real browser: on the demo and on documents of one's own, without a language model."""
 
 from __future__ import annotations
 
@@ -14,78 +14,16 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.integration.browser import ScriptedRuns, document, event, open_browser, result
+from tests.integration.browser import ask, nameless_controls, overflows
 from tests.server_process import CHECKOUT, server_process
 
 Open = Callable[..., Any]
 ANSWERED = "Which architect drew the customs house in which the Plover Suite was written?"
 NOT_ANSWERED = "Where was the engineer born who chose the depth of the tank under the Pellhaven Calibration Hall?"
-FOUND = document("1", "Alpha was built by Beta. It won in 1974. That is all.", sentence={"start": 25, "end": 40})
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(not (CHECKOUT / "demo" / "local.jsonl").is_file(), reason="this checkout has no demo corpus"),
 ]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with open_browser() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the server keeps its data."""
-    return tmp_path_factory.mktemp("server") / "data"
-
-
-@pytest.fixture(scope="module")
-def server(browser: Any, data: Path) -> Iterator[httpx.Client]:
-    folder = data.parent
-    with server_process("-m", "prefrag.service.cli.main", "serve", "--demo", folder=folder) as client:
-        assert client.get("/ready").status_code == 200, (folder / "server.log").read_text()
-        yield client
-
-
-@pytest.fixture
-def open_page(browser: Any, server: httpx.Client) -> Iterator[Open]:
-    """Open the page in a browser of its own; what its scripts complain about fails the test."""
-    contexts, complaints = [], []
-
-    def open_page(scripted: bool = False, **settings: Any) -> Any:
-        context = browser.new_context(reduced_motion="reduce", **settings)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.runs = ScriptedRuns(page) if scripted else None
-        page.goto(str(server.base_url))
-        page.wait_for_selector("[data-source]")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-    assert complaints == []
-
-
-def ask(page: Any, question: str) -> Any:
-    """Ask by typing, and give the card of the answer."""
-    page.fill("#question", question)
-    page.press("#question", "Enter")
-    page.wait_for_selector(".turn:last-child .card", timeout=20_000)
-    return page.locator(".turn:last-child .card")
-
-
-NAMELESS = """
-() => [...document.querySelectorAll("button, input, select, textarea")]
-  .filter((one) => one.checkVisibility({ visibilityProperty: true }))
-  .filter((one) => !(one.getAttribute("aria-label") || one.labels?.length || one.textContent.trim()))
-  .map((one) => one.outerHTML)
-"""
-
-
-def overflows(page: Any) -> bool:
-    return page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
 
 
 def focused(page: Any) -> str:
@@ -130,7 +68,7 @@ class TestDemo:
         assert passage.locator("mark").inner_text().startswith("Its customs house was drawn by the architect")
         assert passage.locator(".kind").inner_text() == "Web"
 
-    def test_what_a_user_says_of_an_answer_is_kept(self, open_page: Open, data: Path):
+    def test_what_a_user_says_of_an_answer_is_kept(self, open_page: Open, demo_data: Path):
         page = open_page()
         card = ask(page, ANSWERED)
 
@@ -139,7 +77,7 @@ class TestDemo:
         card.get_by_role("button", name="Send feedback").click()
         card.get_by_text("Your feedback is kept").wait_for()
 
-        *_, line = (data / "feedback.jsonl").read_text(encoding="utf-8").splitlines()
+        *_, line = (demo_data / "feedback.jsonl").read_text(encoding="utf-8").splitlines()
         kept = json.loads(line)
         assert (kept["rating"], kept["comment"], kept["pipeline"]) == ("up", "Thank you.", "prefrag")
         assert kept["result"]["question"] == ANSWERED
@@ -299,7 +237,7 @@ class TestDocuments:
         page.locator(".done").wait_for()
 
         assert not overflows(page)
-        assert page.evaluate(NAMELESS) == []
+        assert nameless_controls(page) == []
 
     def test_another_collection_is_made_by_its_first_file_and_searched_when_it_is_chosen(self, page: Any):
         page.get_by_role("button", name="Documents", exact=True).click()
@@ -351,219 +289,9 @@ class TestDocuments:
         assert page.locator("#files").count() == 0
 
 
-class TestStream:
-    def test_each_step_is_shown_as_soon_as_it_is_sent(self, open_page: Open):
-        page = open_page(scripted=True)
-        page.runs.begin()
-
-        page.runs.send(event("search", source="local", query="alpha"))
-        page.wait_for_selector(".event-search")
-        assert page.locator(".steps").get_attribute("open") is not None
-        assert page.locator(".steps summary").inner_text() == "Searching your documents"
-        page.runs.send(event("found", source="local", titles=["Alpha"], seconds=0.01, sent_out=False, error=None))
-        page.wait_for_selector(".event-found")
-        assert page.locator(".card").count() == 0
-        page.runs.end(result(documents=[FOUND]))
-        page.wait_for_selector(".card")
-
-        assert page.locator(".steps").get_attribute("open") is None
-        assert page.locator("#announcer").inner_text() == "Answer: 1974. Correct by its own check."
-
-    def test_those_who_hear_it_are_told_of_steps_and_answer(self, open_page: Open):
-        page = open_page(scripted=True)
-        page.runs.begin()
-
-        assert page.locator(".steps-list").get_attribute("aria-live") == "polite"
-        assert page.locator("#announcer").get_attribute("role") == "status"
-
-    def test_stop_ends_the_run(self, open_page: Open):
-        page = open_page(scripted=True)
-        page.runs.begin()
-        page.runs.send(event("search", source="local", query="alpha"))
-
-        page.get_by_role("button", name="Stop").click()
-        page.get_by_text("You stopped this run.").wait_for()
-
-        assert page.evaluate("window.wasStopped")
-        assert page.get_by_role("button", name="Ask again").is_visible()
-
-    def test_a_stream_that_ends_without_a_result_is_no_answer(self, open_page: Open):
-        page = open_page(scripted=True)
-        page.runs.begin()
-
-        page.runs.end()
-
-        page.get_by_text("The connection broke off before the answer came.").wait_for()
-
-    def test_a_run_that_breaks_off_is_explained_and_shows_what_it_had_found(self, open_page: Open):
-        page = open_page(scripted=True)
-        page.runs.begin()
-
-        page.runs.end({"error": {"message": "The model is down.", "status": 502}, **result("", [FOUND])})
-
-        failure = page.locator(".failure")
-        failure.wait_for()
-        assert "The run broke off" in failure.inner_text()
-        assert "The model is down." in failure.inner_text()
-        assert "A title" in page.locator(".card").inner_text()
-
-    @pytest.mark.parametrize(
-        ("status", "headers", "words"),
-        [
-            (422, {}, ["It cannot be asked like this", "shorten it"]),
-            (503, {"Retry-After": "5"}, ["The service has too much to do", "Ask again in 5 s."]),
-            (401, {}, ["A key is needed"]),
-        ],
-    )
-    def test_a_refusal_is_explained(self, open_page: Open, status: int, headers: dict[str, str], words: list[str]):
-        page = open_page()
-        answer = {"status": status, "headers": headers, "json": {"detail": "shorten it"}}
-        page.route("**/prefrag/run", lambda route: route.fulfill(**answer))
-
-        page.fill("#question", "Who?")
-        page.press("#question", "Enter")
-
-        page.locator(".failure").wait_for()
-        assert all(word in page.locator(".failure").inner_text() for word in words)
-
-
-class TestAnswer:
-    def show(self, page: Any, *messages: Any) -> Any:
-        page.runs.begin()
-        page.runs.end(*messages)
-        page.wait_for_selector(".turn:last-child .card")
-        return page.locator(".turn:last-child .card")
-
-    def test_the_sentence_of_a_passage_is_marked_where_python_counted_it(self, open_page: Open):
-        page = open_page(scripted=True)
-        content = "\U0001f6a2\U0001f6a2 A ship. The yard won in 1974. More."
-        start = content.index("The yard")
-        card = self.show(page, result(documents=[document("1", content, sentence={"start": start, "end": start + 21})]))
-
-        card.locator(".answer .chip").click()
-
-        assert page.locator("#passage mark").inner_text() == "The yard won in 1974."
-        assert page.locator(".passage-text").inner_text() == content
-
-    def test_kinds_differ_by_icon_word_and_border(self, open_page: Open):
-        page = open_page(scripted=True)
-        documents = [document("1", "a"), document("W1", "b", url="https://example.org/b"), document("A1", "c")]
-        card = self.show(page, result("1974 [1][W1, A1]", documents))
-
-        chips = card.locator(".answer .chip")
-        borders = chips.evaluate_all("all => all.map((one) => getComputedStyle(one).borderTopStyle)")
-        icons = chips.evaluate_all("all => all.map((one) => one.querySelector('use').getAttribute('href'))")
-        assert borders == ["solid", "dashed", "dotted"]
-        assert len(set(icons)) == 3
-        assert card.locator(".source .kind").all_inner_texts() == ["Your documents", "Web", "Attached"]
-
-    def test_brackets_that_name_no_passage_are_a_part_of_the_answer(self, open_page: Open):
-        page = open_page(scripted=True)
-        card = self.show(page, result("x in [1, 2] [9]", [FOUND], answer="x in [1, 2] [9]"))
-
-        assert card.locator(".answer").inner_text() == "x in [1, 2] [9]"
-        assert card.locator(".answer .chip").count() == 0
-
-    def test_what_left_the_machine_is_beside_the_answer(self, open_page: Open):
-        page = open_page(scripted=True)
-        left = {
-            "queries_sent_out": [{"source": "web", "query": "yard prize", "provider": "x"}],
-            "queries_held_back": [{"source": "web", "query": "a long one", "reason": "too long"}],
-            "sent_to_models": [
-                {"remote": True, "role": "llm", "calls": 3, "prompt_tokens": 1000, "completion_tokens": 200},
-                {"remote": False, "role": "judge", "calls": 1, "prompt_tokens": 10, "completion_tokens": 2},
-            ],
-        }
-        shown = self.show(page, result(documents=[FOUND], **left)).locator(".left").inner_text()
-
-        assert "To the web: yard prize" in shown
-        assert "To a remote model (llm): 3 calls, 1,200 tokens, with your passages." in shown
-        assert "Held back: a long one (too long)" in shown
-        assert "1 model call stayed on this machine or network." in shown
-        assert "Nothing" not in shown
-
-    def test_doubts_are_written_out(self, open_page: Open):
-        page = open_page(scripted=True)
-        doubts = {
-            "forced": True,
-            "label": "INCORRECT",
-            "uncited": True,
-            "errors": ["web: timed out"],
-            "explanation": "Why.",
-        }
-        shown = self.show(page, result("1974", [FOUND], **doubts)).inner_text()
-
-        assert "The steps were used up, so it had to answer." in shown
-        assert "The model's own check calls this answer incorrect. Why." in shown
-        assert "The answer names none of the passages." in shown
-        assert "web: timed out" in shown
-
-
-HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script><b>x</b> ![t](https://evil.example/)'
-
-
-class TestHostileText:
-    def test_a_passage_runs_no_script_loads_nothing_and_links_nowhere_but_to_the_web(
-        self, open_page: Open, server: httpx.Client
-    ):
-        page = open_page(scripted=True)
-        requested: list[str] = []
-        page.on("request", lambda request: requested.append(request.url))
-        addresses = [
-            "javascript:window.hacked=1",
-            "data:text/html,<script>1</script>",
-            'https://example.org/"onx=1',
-            "//evil.example",
-        ]
-        documents = [
-            document(
-                mark, HOSTILE, HOSTILE, url=address, heading=HOSTILE, file=HOSTILE, sentence={"start": 0, "end": 20}
-            )
-            for mark, address in zip(("1", "2", "W1", "A1"), addresses, strict=True)
-        ]
-        marked = {"mark": "1", "title": HOSTILE, "sentence": HOSTILE, "source": "local", "id": "id-1", "query": HOSTILE}
-        page.runs.begin(HOSTILE)
-        page.runs.send(
-            event("thought", text=f"Thought: {HOSTILE}"),
-            event("search", source=HOSTILE, query=HOSTILE),
-            event("found", source="web", titles=[HOSTILE], seconds=1, sent_out=True, error=HOSTILE),
-            event("verdict", status=False, judged_by=HOSTILE, analysis=HOSTILE, parsed=True),
-            event(HOSTILE, text=HOSTILE),
-        )
-        notes = {"errors": [HOSTILE], "without_model": [HOSTILE], "explanation": HOSTILE, "label": "INCORRECT"}
-        sent = {"queries_sent_out": [{"source": HOSTILE, "query": HOSTILE, "provider": HOSTILE}]}
-        page.runs.end(result(f"{HOSTILE} [1]", documents, asked=HOSTILE, question="x", **notes, **sent))
-        page.wait_for_selector(".card")
-        links = []
-        for number in range(len(documents)):
-            page.locator(".source").nth(number).click()
-            links += page.locator("#passage a").evaluate_all("all => all.map((one) => [one.protocol, one.rel])")
-            page.keyboard.press("Escape")
-        page.runs.begin("Again?")
-        page.runs.end(result("", documents, evidence=[marked], guess=HOSTILE))
-        page.locator(".evidence").wait_for()
-
-        assert page.evaluate("window.hacked") is None
-        assert page.locator("main img, main script, main b, dialog img, dialog script").count() == 0
-        assert links == [["https:", "noopener noreferrer"]]
-        assert [url for url in requested if not url.startswith(str(server.base_url))] == []
-
-    def test_the_policy_forbids_what_the_page_never_does(self, open_page: Open):
-        page = open_page()
-
-        refused = page.evaluate(
-            "(() => { try { document.body.innerHTML = '<b>x</b>'; } catch (error) { return error.name; } })()"
-        )
-
-        assert refused == "TypeError"
-
-    def test_no_other_page_can_frame_it(self, server: httpx.Client):
-        assert "frame-ancestors 'none'" in server.get("/").headers["content-security-policy"]
-
-
 class TestKey:
     @pytest.fixture
-    def locked(self, open_page: Open, browser: Any, server: httpx.Client) -> Iterator[Any]:
+    def locked(self, open_page: Open, browser: Any, demo_server: httpx.Client) -> Iterator[Any]:
         context = browser.new_context()
         page = context.new_page()
 
@@ -574,7 +302,7 @@ class TestKey:
                 route.fulfill(status=401, json={"detail": "Send a valid API key."})
 
         page.route(re.compile(r"/(pipelines|access|collections|prefrag/run)$"), guard)
-        page.goto(str(server.base_url))
+        page.goto(str(demo_server.base_url))
         yield page
         context.close()
 
@@ -615,95 +343,3 @@ class TestKey:
         locked.get_by_role("button", name="Use this key").click()
 
         locked.get_by_text("does not know the key").wait_for()
-
-
-LUMINANCE = """
-() => {
-  const parse = (text) => text.match(/[\\d.]+/g).map(Number);
-  const light = (rgb) => rgb.slice(0, 3).map((one) => one / 255)
-    .map((one) => (one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4))
-    .reduce((sum, one, place) => sum + one * [0.2126, 0.7152, 0.0722][place], 0);
-  const ground = (node) => {
-    for (; node; node = node.parentElement) {
-      const rgb = parse(getComputedStyle(node).backgroundColor);
-      if (rgb.length === 3 || rgb[3] === 1) return rgb;
-    }
-    return [255, 255, 255];
-  };
-  const low = [];
-  for (const node of document.querySelectorAll("body *")) {
-    const own = [...node.childNodes].some((one) => one.nodeType === 3 && one.data.trim());
-    if (!own || !node.checkVisibility({ visibilityProperty: true }) || node.matches(":disabled, .visually-hidden, .skip, noscript")) continue;
-    const [a, b] = [light(parse(getComputedStyle(node).color)), light(ground(node))].sort((x, y) => y - x);
-    if ((a + 0.05) / (b + 0.05) < 4.5) low.push(`${node.className}: ${((a + 0.05) / (b + 0.05)).toFixed(2)}`);
-  }
-  return low;
-}
-"""
-
-
-class TestShape:
-    @pytest.mark.parametrize("scheme", ["light", "dark"])
-    def test_text_has_enough_contrast(self, open_page: Open, scheme: str):
-        page = open_page(scripted=True, color_scheme=scheme)
-        assert page.evaluate(LUMINANCE) == []
-        documents = [
-            document("1", "a b c", sentence={"start": 2, "end": 3}),
-            document("W1", "b", url="https://example.org"),
-            document("A1", "c"),
-        ]
-        page.runs.begin()
-        page.runs.send(
-            event("search", source="web", query="alpha"),
-            event("found", source="web", titles=["Alpha"], seconds=1, sent_out=True, error="x"),
-            event("verdict", status=False, judged_by="model", analysis="y", parsed=False),
-        )
-        page.runs.end(result("1974 [1][W1][A1]", documents, forced=True, probability=0.5, label="PARTIALLY CORRECT"))
-        page.wait_for_selector(".card")
-        page.locator(".steps summary").click()
-        assert page.evaluate(LUMINANCE) == []
-        assert page.evaluate(NAMELESS) == []
-        page.locator(".answer .chip").first.click()
-        assert page.evaluate(LUMINANCE) == []
-
-    def test_the_switch_of_colours_is_kept(self, open_page: Open):
-        page = open_page(color_scheme="light")
-        before = page.evaluate("getComputedStyle(document.body).backgroundColor")
-        page.get_by_role("button", name="Colours: as the system").click()
-        page.get_by_role("button", name="Colours: light").click()
-        page.reload()
-
-        assert page.get_by_role("button", name="Colours: dark").is_visible()
-        assert page.evaluate("getComputedStyle(document.body).backgroundColor") != before
-
-    def test_on_a_phone_nothing_is_wider_than_the_screen(self, open_page: Open):
-        page = open_page(scripted=True, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-        assert not overflows(page)
-        long = "x" * 400
-        page.runs.begin(long)
-        page.runs.send(
-            event("search", source="local", query=long),
-            event("found", source="local", titles=[long], seconds=1, sent_out=True, error=long),
-            event("thought", text=f"Thought: {long}"),
-        )
-        assert not overflows(page)
-        page.runs.end(result(f"{long} [1]", [document("1", long, long, url=f"https://example.org/{long}", file=long)]))
-        page.wait_for_selector(".card")
-        page.locator(".steps summary").click()
-        assert not overflows(page)
-        page.locator(".answer .chip").click()
-        assert not overflows(page)
-        assert page.locator("#passage").bounding_box()["width"] == 390
-        assert page.locator(".bar").bounding_box()["height"] < 60
-        page.keyboard.press("Escape")
-
-        page.get_by_role("button", name="Conversations").click()
-        page.get_by_role("button", name="New conversation").click()
-        assert page.get_by_role("heading", name="Ask your documents").is_visible()
-        assert not overflows(page)
-
-    def test_who_wants_no_motion_gets_none(self, open_page: Open):
-        page = open_page(scripted=True)
-        page.runs.begin()
-
-        assert page.locator(".pulse").first.evaluate("(node) => getComputedStyle(node).animationName") == "none"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import aclosing
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
@@ -142,6 +144,23 @@ class TestEngine:
         assert len(made) == 1
         assert loop.get_task_factory() is create
         loop.set_task_factory(None)
+
+    async def test_is_left_in_the_context_in_which_it_ran(self):
+        span: ContextVar[str] = ContextVar("span", default="")
+        ended = []
+
+        async def engine() -> Any:
+            token = span.set("run")
+            try:
+                yield span.get()
+            finally:
+                span.reset(token)
+                ended.append(span.get())
+
+        async with aclosing(end_with_tasks(engine(), until=asyncio.get_running_loop().time() + 5)) as outputs:
+            assert await anext(outputs) == "run"
+
+        assert ended == [""]
 
     async def test_may_fail_as_before(self):
         async def engine() -> Any:

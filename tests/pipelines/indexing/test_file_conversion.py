@@ -233,6 +233,36 @@ def test_a_web_page_gives_its_title_and_its_text(converter: FileConverter) -> No
     assert "no()" not in (passage.content or "")
 
 
+@needs_html
+@pytest.mark.parametrize("declaration", ["", "<meta charset=nonsense>", "<meta charset=utf-8>"])
+def test_a_page_that_declares_no_encoding_or_a_wrong_one_is_read(converter: FileConverter, declaration: str) -> None:
+    page = (
+        f"<html><head>{declaration}</head><body><p>The caf\u00e9 stands on a square of the old town.</p></body></html>"
+    )
+
+    [passage] = converter.passages(Path("/page.html"), page.encode("latin-1"))
+
+    assert passage.content == "The caf\u00e9 stands on a square of the old town."
+
+
+@needs_markdown
+def test_markdown_in_an_older_encoding_is_read(converter: FileConverter) -> None:
+    [passage] = converter.passages(Path("/a.md"), "# Caf\u00e9s\n\nA caf\u00e9 on a square.".encode("latin-1"))
+
+    assert passage.meta["title"] == passage.meta["heading"] == "Caf\u00e9s"
+
+
+def test_a_table_gives_passages_of_whole_rows(converter: FileConverter) -> None:
+    rows = [f"Person {number};One sentence. Another one, with a comma" for number in range(60)]
+
+    passages = converter.passages(Path("/people.csv"), "\n".join(["name;note", *rows]).encode("cp1252"))
+
+    lines = [line for passage in passages for line in (passage.content or "").split("\n")]
+    assert lines == [f"name: {row.replace(';', '; note: ')}" for row in rows]
+    assert len(passages) < 10
+    assert {passage.meta["kind"] for passage in passages} == {"csv"}
+
+
 @needs_pdf
 def test_a_pdf_gives_its_title_and_the_page_where_each_passage_begins(converter: FileConverter) -> None:
     pages = [f"Page {name} begins. " + "This page says a thing. " * 25 for name in ("one", "two", "three")]
@@ -265,6 +295,7 @@ def test_lines_and_words_that_the_paper_broke_are_joined(converter: FileConverte
         ("a.txt", b" \n\t ", "empty"),
         ("a.txt", b"\xff\xd8\xe0\x01\x02\x03\x81\x9d", "not text, or in an encoding that cannot be found out"),
         ("a.txt", b"one\0two", "not text"),
+        ("a.csv", b"name,note\nAda,\0\n", "zero bytes"),
         pytest.param("a.md", b"\xff\xfe\x00", "not UTF-16 text", marks=needs_markdown),
         pytest.param("a.md", b"[//]: # (only a comment)\n", "no text in it", marks=needs_markdown),
         pytest.param("a.html", b"<html><body></body></html>", "no text in it", marks=needs_html),

@@ -81,6 +81,14 @@ def test_arbitrary_bytes_are_no_text(seed: int) -> None:
         decode_text(data)
 
 
+@given(st.text(min_size=4, alphabet=st.characters(codec="ascii")), st.data())
+def test_a_text_with_a_zero_byte_is_not_taken_for_utf16(text: str, data: st.DataObject) -> None:
+    place = data.draw(st.integers(0, len(text)))
+
+    with pytest.raises(CannotRead, match="zero bytes"):
+        decode_text(f"{text.replace(chr(0), 'x')[:place]}\0{text.replace(chr(0), 'x')[place:]}".encode())
+
+
 @given(st.text())
 def test_utf8_always_comes_back(text: str) -> None:
     if "\0" in text or text.startswith("\ufeff"):

@@ -39,7 +39,7 @@ from tests.service.server.keyed import (
     serving,
     write_pipeline,
 )
-from tests.service.server.serving import listening
+from tests.service.server.serving import listening, stop
 
 FORM = (
     b'--x\r\nContent-Disposition: form-data; name="files"; filename="tower.md"\r\n\r\n'
@@ -478,6 +478,27 @@ class TestLeaving:
 
         wait_until(lambda: TantivyDocumentStore(path=str(index_path("fresh"))).count_documents() == 1)
         assert kept("fresh") == {"tower.md": TOWER}
+
+
+def test_a_server_that_stops_takes_back_what_is_not_indexed(tower: tuple[Any, Path], monkeypatch: pytest.MonkeyPatch):
+    begun, stopped = threading.Event(), threading.Event()
+
+    def wait(self: Any, collection: str, files: Any) -> Any:
+        begun.set()
+        assert stopped.wait(30)
+        raise IndexingFailed("The indexing broke off.", 500)
+
+    monkeypatch.setattr(IndexingProcess, "index", wait)
+    monkeypatch.setattr(IndexingProcess, "stop", lambda self: stopped.set())
+    with listening(PREFRAG_PIPELINES_DIR=str(tower[1].parent), drain=0) as served, as_writer():
+        route = f"{served.address}/collections/fresh/documents"
+        with ThreadPoolExecutor(1) as pool:
+            upload = pool.submit(httpx.post, route, files={"files": ("tower.md", TOWER)}, timeout=30)
+            assert begun.wait(30)
+            stop(served)
+            assert upload.result().status_code == 503
+
+    assert os.listdir(data_directory() / "uploads") == []
 
 
 class TestLimits:

@@ -322,8 +322,18 @@ class TestStrangersMarkdown:
         text = write_content({"answer": f"1974 {self.HOSTILE}", "documents": [document]}, cites=False, marks={})
 
         assert "\n(Sources:)\n[1] Minutes" in text
-        assert text.endswith("\n\nSources:\n[1] alpha (local): “Alpha was built by Beta.”")
+        assert text.endswith("\n\nSources:\n[1] alpha (local)")
         assert text.count("\nSources:") == 1
+
+    def test_a_heading_or_sentence_of_a_stranger_shapes_no_source(self):
+        document = {"mark": "W1", "title": "alpha", "heading": self.HOSTILE, "source": "web", "content": self.HOSTILE}
+        document["sentence"] = {"start": 0, "end": len(self.HOSTILE)}
+
+        text = write_content({"answer": "1974", "documents": [document]}, cites=False, marks={})
+
+        [line] = text.rpartition("\nSources:\n")[2].splitlines()
+        assert line.startswith("[W1] alpha > ")
+        assert not any(part in line for part in ("](", "<script", "[1]"))
 
     @pytest.mark.parametrize(
         "fence", ["```html", "~~~~ svg", "``` JavaScript", "```mermaid title", "```           svg", "```&#104;tml"]

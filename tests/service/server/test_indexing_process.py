@@ -69,6 +69,8 @@ def test_a_process_ends_with_the_server(tmp_path: Path):
 
     assert "broke off" in str(failed[0])
     assert not process._running
+    with pytest.raises(IndexingFailed, match="broke off"):
+        process.index("fresh", write(tmp_path, tower_md="Ada."))
 
 
 def test_a_process_that_reads_files_of_others_has_no_keys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

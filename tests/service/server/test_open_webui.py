@@ -59,7 +59,10 @@ class TestBaseUrl:
     def test_an_answer_in_one_piece_has_its_sources_in_words(self, served: Served):
         completion = served(*SWITCHING).post(f"{PREFIX}/v1/chat/completions", json=chat()).json()
 
-        assert "\n\nSources:\n[1] alpha (local)\n" in completion["choices"][0]["message"]["content"]
+        assert (
+            "\n\nSources:\n[1] alpha (local): “Alpha was built by Beta.”\n"
+            in completion["choices"][0]["message"]["content"]
+        )
 
     @pytest.mark.parametrize("path", ["/prefrag/run", "/docs", "/ready", "/models", "/v1/deploy-yaml", "/v1/", ""])
     def test_has_nothing_else(self, served: Served, path: str):
@@ -145,10 +148,17 @@ class TestSources:
         sources = events(ask(*SWITCHING, verdicts=(verdict(False),)), "source")
 
         assert [source["document"] for source in sources] == [
-            ["Delta won the prize in 1974."],
-            ["Alpha was built by Beta."],
+            ["**Delta won the prize in 1974.**"],
+            ["**Alpha was built by Beta.**"],
         ]
         assert len({source["metadata"][0]["source"] for source in sources}) == 2
+
+    def test_of_one_file_are_named_by_heading_and_position(self):
+        place = {"title": "Manual", "heading": "Manual > Use", "position": {"number": 3, "of": 12}}
+
+        _, [source] = number_sources("[1]", [{"mark": "1", **place}])
+
+        assert source["data"]["source"]["name"] == "Manual > Use, passage 3 (your documents)"
 
     def test_come_before_the_answer(self, ask: Ask):
         chunks = ask(*SWITCHING)
@@ -193,11 +203,15 @@ class TestSources:
 
         assert deltas(chunks, "content") == ["Beta [4]"]
 
-    def test_have_the_page_and_the_address_where_there_is_one(self):
-        document = {"mark": "W1", "title": "Delta", "source": "web", "url": "https://delta.example", "page": 3}
+    def test_have_heading_page_and_address_where_there_is_one(self):
+        document = {
+            **{"mark": "W1", "title": "Delta", "heading": "Delta > Prizes", "source": "web"},
+            **{"url": "https://delta.example", "page": 3},
+        }
 
         _, [source] = number_sources("[W1]", [document])
 
+        assert source["data"]["source"]["name"] == "Delta > Prizes (web)"
         assert source["data"]["source"]["url"] == "https://delta.example"
         assert source["data"]["metadata"][0]["page"] == 2, "Open WebUI counts from 0"
 
