@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from prefrag.components.text.one_line import one_line
@@ -79,14 +79,35 @@ def references_text(result: Mapping[str, Any]) -> str:
 
 
 def _describe(document: Mapping[str, Any]) -> str:
+    return f"{title_text(document) or document.get('id')} ({place_text(document)})"
+
+
+def place_text(document: Mapping[str, Any], write_file: Callable[[str], str] = str) -> str:
+    """Write where a document stands.
+
+    :param document: The document, as the result holds it.
+    :param write_file: Writes the name of its file.
+    :returns: Its source, and the file, page and passage where there is one.
+    """
     place = [str(document.get("source") or "")]
     if document.get("file"):
-        place.append(str(document["file"]))
+        place.append(write_file(str(document["file"])))
     if document.get("page") is not None:
         place.append(f"page {document['page']}")
     if position := document.get("position"):
         place.append(f"passage {position['number']} of {position['of']}")
-    return f"{title_text(document) or document.get('id')} ({', '.join(filter(None, place))})"
+    return ", ".join(filter(None, place))
+
+
+def label_text(result: Mapping[str, Any]) -> str:
+    """Write how far an answer can be trusted.
+
+    :param result: The result of a run.
+    :returns: Its label, and whether it was forced, or else how likely it is where that is known.
+    """
+    likely = "" if result.get("probability") is None else f" ({result['probability']:.0%} likely)"
+    why = " (forced: the steps were used up)" if result.get("forced") else likely
+    return f"Label: {result.get('label') or 'no label'}{why}"
 
 
 def title_text(document: Mapping[str, Any]) -> str:

@@ -14,8 +14,9 @@ from prefrag.components.text.sentences import sentence_spans, split_sentences
 from prefrag.components.text.term_statistics import words
 
 _MAX_SENTENCES = 5
-# A document that came with the question may be a book.
+# A document that came with the question may be a book, and a line of a corpus ten megabytes.
 _MAX_READ = 6_000
+_MAX_RANKED = 60_000
 _WORD = re.compile(r"\w+")
 # Answers that are no words of a document.
 _NOT_IN_TEXTS = frozenset(("", "yes", "no"))
@@ -41,11 +42,14 @@ def rank_sentences(query: str, documents: Sequence[Document], question: str = ""
     """Rank the sentences of documents by the words of a query that they hold, rare words first.
 
     :param query: The query.
-    :param documents: The documents, best first; of two sentences that are as good the earlier one comes first.
+    :param documents: The documents, best first; of two sentences that are as good the earlier one comes first. Only
+        the first 60,000 characters of each are read.
     :param question: A question whose words count as well.
     :returns: The sentences, best first.
     """
-    sentences = [(one, sentence) for one in documents for sentence in split_sentences(one.content or "")]
+    sentences = [
+        (one, sentence) for one in documents for sentence in split_sentences((one.content or "")[:_MAX_RANKED])
+    ]
     held = [set(words(f"{one.meta.get('title') or ''} {sentence}")) for one, sentence in sentences]
     weights = _weights(held, {*words(query), *words(question)})
     scores = [sum(weights.get(word, 0.0) for word in one) for one in held]

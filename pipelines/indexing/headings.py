@@ -26,6 +26,8 @@ _HTML_TAGS = re.compile(r"(?:\s++|<(?!/?h[1-6]\b|script\b|style\b|!)[^<>]{1,1000
 _HTML_BREAK = re.compile(r"<(?:br|p|div|li|td)\b[^<>]*>", re.IGNORECASE)
 _MOST_READ = 2_000
 _MOST_CHARACTERS = 120
+# As in Word. The headings above a passage are as many, and a file may name thousands of levels.
+_MOST_LEVELS = 9
 
 
 class Heading(NamedTuple):
@@ -51,7 +53,7 @@ class Outline:
     def mark(self, level: int, words: str) -> str:
         """Add the next heading.
 
-        :param level: Its level, from 1 for the highest.
+        :param level: Its level, from 1 for the highest; one below the ninth counts as the ninth.
         :param words: Its words.
         :returns: The mark, to stand directly before its words; nothing for a heading without words.
         """
@@ -59,7 +61,7 @@ class Outline:
         if not words:
             return ""
         cut = words if len(words) <= _MOST_CHARACTERS else f"{words[: _MOST_CHARACTERS - 3].rstrip()}..."
-        self._headings.append((level, cut))
+        self._headings.append((min(level, _MOST_LEVELS), cut))
         return f"{_SIGN}{len(self._headings) - 1}{_SIGN}"
 
     def read(self, marked: str) -> tuple[str, list[Heading]]:

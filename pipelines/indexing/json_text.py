@@ -7,6 +7,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from prefrag.pipelines.indexing.report import CannotRead
+from prefrag.pipelines.indexing.tables import limit_text
+
+# Each value is written behind its name.
+_MOST_NAME = 200
 
 
 def read_json(text: str) -> list[str]:
@@ -15,11 +19,11 @@ def read_json(text: str) -> list[str]:
     :param text: The text.
     :returns: A line for every object, with its names and values; those of objects in it are put before a colon, such
         as `address city: Vienna`. Each object of a list has a line of its own, after the name of the list.
-    :raises CannotRead: When it is not JSON.
+    :raises CannotRead: When it is not JSON, or too much text.
     """
     try:
         # Numbers as they are written: Python's would lose digits, and refuse long ones.
-        return list(_lines(json.loads(text, parse_int=str, parse_float=str, parse_constant=str), ""))
+        return list(limit_text(_lines(json.loads(text, parse_int=str, parse_float=str, parse_constant=str), "")))
     except RecursionError as error:
         raise CannotRead("its values are nested too deeply") from error
     except ValueError as error:
@@ -33,7 +37,7 @@ def _lines(value: Any, name: str) -> Iterator[str]:
     if values:
         yield (f"{name}: " if name else "") + "; ".join(values)
     for below, items in lists:
-        path = " > ".join(filter(None, (name, below)))
+        path = " > ".join(filter(None, (name, below)))[:_MOST_NAME]
         for item in items:
             yield from _lines(item, path)
 
@@ -43,7 +47,7 @@ def _collect(value: Any, name: str, values: list[str], lists: list[tuple[str, An
     label = f"{name}: " if name else ""
     if isinstance(value, dict):
         for key, content in value.items():
-            _collect(content, f"{name} {_one_line(key)}".strip(), values, lists)
+            _collect(content, f"{name} {_one_line(key)}".strip()[:_MOST_NAME], values, lists)
     elif isinstance(value, list):
         if any(isinstance(item, list | dict) for item in value):
             lists.append((name, value))

@@ -13,10 +13,13 @@ from prefrag.pipelines.indexing.passage_splitting import (
     MOST_WORDS,
     split_into_passages,
 )
+from prefrag.pipelines.indexing.report import CannotRead
 
 _SEPARATORS = ",;\t|"
 _NUMBER = re.compile(r"[\s\d.,:/%+\-\u20ac$\u00a3()]*")
 _LONGEST_NAME = 80
+# A file can have each of its values name one text of megabytes, or stand behind a long name.
+_MOST_TEXT = 100_000_000
 
 
 def read_csv(text: str) -> list[str]:
@@ -42,7 +45,27 @@ def write_rows(rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
     :param rows: The values of each row.
     :returns: The rows that hold a value, one line each.
+    :raises CannotRead: When they are too much text.
     """
+    return limit_text(_write_rows(rows))
+
+
+def limit_text(lines: Iterable[str]) -> Iterator[str]:
+    """Pass lines on as long as they are no more text than is read.
+
+    :param lines: The lines.
+    :returns: The lines.
+    :raises CannotRead: When they are too much text.
+    """
+    room = _MOST_TEXT
+    for line in lines:
+        room -= len(line)
+        if room < 0:
+            raise CannotRead("it holds more text than is read: split it")
+        yield line
+
+
+def _write_rows(rows: Iterable[Sequence[str]]) -> Iterator[str]:
     names: list[str] | None = None
     for number, row in enumerate(filter(any, ([_one_line(value) for value in row] for row in rows))):
         if number == 0 and _are_names(row):

@@ -218,23 +218,33 @@ def change_collection(collection: str) -> Iterator[None]:
 def _keep_what_is_indexed(collection: str, files: Sequence[Path], earlier: Path, refused: Set[str]) -> None:
     """Take back each file that was not indexed, and put the earlier one of its name in its place."""
     versions: dict[str, set[str]] = {}
+    try:
+        versions = _read_versions(collection, files)
+    finally:
+        # Where the index cannot be read, the upload has failed, and nothing of it is kept.
+        for file in files:
+            known = versions.get(str(file), set())
+            # The passages of a corpus do not tell its version.
+            if ("" in known and str(file) not in refused) or (known and fingerprint(file.read_bytes()) in known):
+                continue
+            if (earlier / file.name).exists():
+                (earlier / file.name).replace(file)
+            else:
+                file.unlink()
+        if not any(files[0].parent.iterdir()):
+            files[0].parent.rmdir()
+
+
+def _read_versions(collection: str, files: Sequence[Path]) -> dict[str, set[str]]:
+    """Read from the index which versions of files it holds; those of a corpus are one without a name."""
+    versions: dict[str, set[str]] = {}
     if index_exists(index_path(collection)):
         passages = open_passages("tantivy", collection)
         for kind in _ORIGINS.values():
             for passage in passages.where(kind, [str(file) for file in files]):
                 version = str(passage.meta.get("file_hash") or "")
                 versions.setdefault(str(passage.meta[kind]), set()).add(version)
-    for file in files:
-        known = versions.get(str(file), set())
-        # The passages of a corpus do not tell its version.
-        if ("" in known and str(file) not in refused) or (known and fingerprint(file.read_bytes()) in known):
-            continue
-        if (earlier / file.name).exists():
-            (earlier / file.name).replace(file)
-        else:
-            file.unlink()
-    if not any(files[0].parent.iterdir()):
-        files[0].parent.rmdir()
+    return versions
 
 
 def _list(collection: str) -> list[IndexedFile]:

@@ -66,7 +66,8 @@ def chat(
     options = read_options(source, prefer, top_k, max_steps, filters)
     switch = os.environ.get("PREFRAG_WEB")
     set_up(index, deadline, web)
-    offer_model()
+    if not quiet:
+        offer_model()
     conversation = Conversation(load(pipeline), options, switch, quiet)
     if is_terminal():
         _greet(conversation.pipeline)

@@ -18,6 +18,7 @@ from prefrag.components.text.unicode_form import is_text
 from prefrag.pipelines.references import (
     NOT_ANSWERED,
     evidence_texts,
+    label_text,
     reference_text,
     references,
     sentence_text,
@@ -122,9 +123,7 @@ class RunPrinter:
             is_sure = result.get("label") == Label.CORRECT and not result.get("forced")
             # Green is what can be relied on: an answer whose passages are cited, and that is not doubted.
             self._print(f"Answer: {one_line(answer)}", "bold green" if is_sure and result.get("citations") else "bold")
-            likely = "" if result.get("probability") is None else f" ({result['probability']:.0%} likely)"
-            why = " (forced: the steps were used up)" if result.get("forced") else likely
-            self._print(f"Label: {result.get('label') or 'no label'}{why}")
+            self._print(label_text(result))
 
     def _print_evidence(self, result: dict[str, Any]) -> None:
         evidence = evidence_texts(result)

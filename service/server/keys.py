@@ -234,6 +234,9 @@ class Keyring:
                 logger.error("There is no file of keys at %s: all of its keys are refused until it is back.", self.path)
         except BadInput as error:
             self._file_is_required = True
+            if isinstance(error.__cause__, OSError):
+                # It may be readable again without having changed, such as when too many files were open.
+                self._seen = None
             logger.error("%s Until then all of its keys are refused.", error)
 
 

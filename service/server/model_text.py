@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from prefrag.components.prompts.quotation import QUOTED, break_tokens, quote_text, quote_title
-from prefrag.pipelines.references import HEADING, NOT_ANSWERED, references, title_text
+from prefrag.pipelines.references import HEADING, NOT_ANSWERED, label_text, place_text, references, title_text
 from prefrag.service.server.chat_text import disarm, write_note
 
 # Of a passage without a sentence that matters, the beginning is shown.
@@ -24,7 +24,7 @@ def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
     evidence = result.get("evidence") or ()
     if answer := result.get("answer_with_citations") or result.get("answer"):
         # A model may repeat a passage, and whoever shows the reply may render it.
-        parts = [f"Answer: {disarm(break_tokens(answer))}\n{_write_label(result)}"]
+        parts = [f"Answer: {disarm(break_tokens(answer))}\n{label_text(result)}"]
     elif evidence:
         found = [f"[{one['mark']}]\n{quote_text(one['sentence'])}" for one in evidence]
         parts = [f"{NOT_ANSWERED} There is no answer; these sentences were found:", *found]
@@ -42,21 +42,10 @@ def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
     return "\n\n".join(filter(None, parts))
 
 
-def _write_label(result: Mapping[str, Any]) -> str:
-    likely = "" if result.get("probability") is None else f" ({result['probability']:.0%} likely)"
-    why = " (forced: the steps were used up)" if result.get("forced") else likely
-    return f"Label: {result.get('label') or 'none'}{why}"
-
-
 def _write_source(mark: str, document: Mapping[str, Any], quotes: bool) -> str:
-    place = [str(document.get("source") or "")]
-    place += [quote_title(str(document["file"]))] if document.get("file") else []
-    place += [f"page {document['page']}"] if document.get("page") is not None else []
-    if position := document.get("position"):
-        place.append(f"passage {position['number']} of {position['of']}")
     title = quote_title(title_text(document) or str(document.get("id") or ""))
     address = f" {break_tokens(str(document['url']))}" if document.get("url") else ""
-    line = f"[{mark}] {title} ({', '.join(filter(None, place))}){address}"
+    line = f"[{mark}] {title} ({place_text(document, quote_title)}){address}"
     sentence = document.get("sentence") or {"start": 0, "end": _BEGINNING}
     text = quote_text(str(document.get("content") or "")[sentence["start"] : sentence["end"]])
     return f"{line}\n{text}" if quotes and text else line

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from http import HTTPStatus
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+from fastapi import HTTPException
 from hayhooks.server.utils import deploy_utils, module_loader
+from hayhooks.server.utils.base_pipeline_wrapper import BasePipelineWrapper
 from hayhooks.server.utils.deploy_utils import prepare_pipeline_files, read_pipeline_files_from_dir
 from hayhooks.server.utils.models import PreparedPipeline
 from hayhooks.server.utils.module_loader import create_pipeline_wrapper_instance
+from hayhooks.server.utils.yaml_pipeline_wrapper import YAMLPipelineWrapper
 
 from prefrag.components.document_stores.tantivy.index_location import refuse_demo, resolve_index
 from prefrag.components.errors import BadInput, Missing
 from prefrag.pipelines.blocks import blocks, class_of, parameters_of
 from prefrag.pipelines.loading import find, folders, names, read_block
+from prefrag.service.server.access import current_access
 from prefrag.service.server.wrapper import ServedPipeline
 
 _STORE = "TantivyDocumentStore"
@@ -94,16 +102,52 @@ def keep_modules_apart() -> None:
 
     Hayhooks takes the name of the pipeline for that of its package: a wrapper deployed as ``prefrag`` would take the
     place of this package in ``sys.modules``, and undeploying ``prefrag`` would remove it from there.
+
+    A wrapper that is none of ours searches what it wants, so a key that is bound to collections may not use it.
     """
 
     def package(name: str) -> str:
         return f"prefrag_wrapper_{name}"
 
-    deploy_utils.load_pipeline_module = lambda name, dir_path: module_loader.load_pipeline_module(
-        name, dir_path, package_name=package(name)
-    )
+    def load_module(name: str, dir_path: Any) -> ModuleType:
+        module = module_loader.load_pipeline_module(name, dir_path, package_name=package(name))
+        wrapper: Any = getattr(module, "PipelineWrapper", None)
+        if wrapper is not None and not issubclass(wrapper, ServedPipeline):
+            _keep_bound_keys_out(wrapper)
+        return module
+
+    deploy_utils.load_pipeline_module = load_module
+    _keep_bound_keys_out(YAMLPipelineWrapper)
     deploy_utils.pipeline_modules = lambda name: module_loader.pipeline_modules(package(name))
     deploy_utils.unload_pipeline_modules = lambda name: module_loader.unload_pipeline_modules(package(name))
+
+
+@functools.cache
+def _keep_bound_keys_out(wrapper: Any) -> None:
+    """Let each method by which a wrapper runs refuse a key that is bound to collections."""
+
+    def check() -> None:
+        if current_access.get().collections is not None:
+            message = "This key may not use this pipeline, which knows nothing of collections."
+            raise HTTPException(HTTPStatus.FORBIDDEN, message)
+
+    def guard(method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def run(*arguments: Any, **options: Any) -> Any:
+            check()
+            return method(*arguments, **options)
+
+        @functools.wraps(method)
+        async def run_async(*arguments: Any, **options: Any) -> Any:
+            check()
+            return await method(*arguments, **options)
+
+        return run_async if inspect.iscoroutinefunction(method) else run
+
+    for name in dir(BasePipelineWrapper):
+        # Hayhooks finds out which of them are there by comparing them with its own.
+        if name.startswith("run_") and (method := getattr(wrapper, name)) is not getattr(BasePipelineWrapper, name):
+            setattr(wrapper, name, guard(method))
 
 
 def _find_wrappers() -> dict[str, Path]:

@@ -92,3 +92,9 @@ class TestTheSentenceToShow:
         find_sentence(part * (1_000_000 // len(part)), "lamp", "lamp " * 500, "lamp")
 
         assert time.process_time() - before < 0.5
+
+
+def test_of_a_document_of_megabytes_only_the_beginning_is_ranked():
+    huge = Document(content="Ada built it. " * 100_000 + "Mona built the tower.")
+
+    assert len(rank_sentences("tower", [huge])) < 10_000

@@ -130,3 +130,12 @@ def test_a_hostile_file_is_marked_soon(mark: Callable[[str, Outline], str], text
     section_paths([plain[start : start + 1_000] for start in range(0, len(plain), 1_000)], headings)
 
     assert time.process_time() - before < 5
+
+
+def test_a_file_with_a_level_for_each_of_its_headings_has_short_paths():
+    outline = Outline()
+    marked = "\n".join(f"{outline.mark(level, 'x' * 120)}heading" for level in range(1, 500))
+
+    text, headings = outline.read(marked)
+
+    assert max(len(path or "") for path in section_paths(text.splitlines(keepends=True), headings)) < 1_200

@@ -50,3 +50,15 @@ _VALUES = st.recursive(
 @given(_VALUES)
 def test_any_json_becomes_lines(value: object) -> None:
     assert all("\n" not in line for line in read_json(json.dumps(value)))
+
+
+@pytest.mark.parametrize("value", [{"k" * 10_000: [{"a": 1}] * 100}, {"k" * 10_000: dict.fromkeys("abcdefghij", 1)}])
+def test_a_long_name_is_not_written_in_full_before_each_value(value: object) -> None:
+    assert len("".join(read_json(json.dumps(value)))) < 25_000
+
+
+def test_more_text_than_is_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("prefrag.pipelines.indexing.tables._MOST_TEXT", 1_000)
+
+    with pytest.raises(CannotRead, match="more text than is read"):
+        read_json(json.dumps({"people": [{"name": "Ada"}] * 100}))

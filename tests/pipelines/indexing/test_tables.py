@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prefrag.pipelines.indexing.report import CannotRead
 from prefrag.pipelines.indexing.tables import pack_rows, read_csv, write_rows
 
 
@@ -72,3 +73,12 @@ def test_no_value_below_the_names_is_lost(rows: list[list[str]]) -> None:
     written = " ".join(write_rows(rows))
 
     assert all(" ".join(value.split()) in written for row in held[1:] for value in row)
+
+
+def test_rows_that_all_repeat_one_long_value_are_read_only_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("prefrag.pipelines.indexing.tables._MOST_TEXT", 10_000)
+    long = "x" * 1_000
+    rows = write_rows(iter([["1", long]] * 1_000))
+
+    with pytest.raises(CannotRead, match="more text than is read"):
+        list(rows)

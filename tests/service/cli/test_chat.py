@@ -51,6 +51,18 @@ def test_each_line_is_a_question(chat: Callable[..., Any]):
     assert "Question: And beta?\n" in result.stdout
 
 
+@pytest.mark.parametrize(("options", "looks"), [((), 1), (("--quiet",), 0)])
+def test_a_model_that_runs_here_is_looked_for_unless_it_is_to_be_quiet(
+    chat: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], looks: int
+):
+    offer = mock.Mock()
+    monkeypatch.setattr("prefrag.service.cli.chat.offer_model", offer)
+
+    chat("Who built alpha?", options=options)
+
+    assert offer.call_count == looks
+
+
 def test_a_question_is_understood_in_the_light_of_those_before(chat: Callable[..., Any]):
     chat("Who built alpha?", "And beta?", script=(answer("Gamma"),))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
@@ -229,6 +230,21 @@ class TestUpload:
         assert (response.status_code, response.json()) == (500, {"detail": "The disk of index is full."})
         assert kept("fresh") == {"tower.md": TOWER}
         assert client.names("fresh") == ["tower.md"]
+
+    def test_to_an_index_that_can_be_read_no_more_leaves_the_earlier_file(
+        self, client: Client, monkeypatch: pytest.MonkeyPatch
+    ):
+        client.upload("fresh", tower_md=TOWER)
+
+        def fail(*_: Any, **__: Any) -> Any:
+            raise OSError(errno.EIO, "Input/output error")
+
+        monkeypatch.setattr(IndexingProcess, "index", fail)
+        monkeypatch.setattr(uploads, "open_passages", fail)
+        response = client.upload("fresh", tower_md="Changed.", notes_txt="New.")
+
+        assert response.status_code >= 500
+        assert kept("fresh") == {"tower.md": TOWER}
 
     def test_that_is_stopped_after_some_files_keeps_those_that_are_indexed(
         self, client: Client, monkeypatch: pytest.MonkeyPatch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hmac
 import json
 import logging
@@ -12,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from starlette.testclient import TestClient
@@ -250,6 +252,17 @@ class TestTheFile:
         assert keyring.is_required
         assert keyring.find("anything") is None
         assert "cannot be read" in caplog.text
+
+    def test_that_could_not_be_opened_for_a_moment_is_read_again(self, monkeypatch: pytest.MonkeyPatch):
+        secret = add_key("ada")
+        keyring = Keyring()
+        add_key("ben")
+        error = OSError(errno.EMFILE, "Too many open files")
+        with monkeypatch.context() as broken:
+            broken.setattr(Path, "open", Mock(side_effect=error))
+            assert keyring.find(secret) is None
+
+        assert keyring.find(secret) == Access("ada")
 
     def test_that_vanishes_leaves_keys_required(self, caplog: pytest.LogCaptureFixture):
         secret = add_key("ada")

@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 
 from prefrag.components.errors import BadInput
 from prefrag.pipelines.loading import YAML_PIPELINES
+from prefrag.service.server.keys import add_key
 from prefrag.service.server.served_pipelines import choose_pipelines, leaves_out
 
 SHIPPED = {file.stem: file for file in YAML_PIPELINES.glob("*.yaml")}
@@ -22,6 +23,9 @@ class PipelineWrapper(BasePipelineWrapper):
 
     def run_api(self, question: str) -> str:
         return question.upper()
+
+    async def run_chat_completion_async(self, model: str, messages: list, body: dict) -> str:
+        return messages[-1]["content"].upper()
 """
 
 
@@ -127,6 +131,24 @@ def test_a_wrapper_of_ones_own_answers(
 
     assert (refused.status_code, answered.json()) == (401, {"result": "WHO?"})
     assert client.get("/ready").json() == {"status": "ready"}
+
+
+@pytest.mark.parametrize("route", ["/shouting/run", "/v1/chat/completions", "/open-webui/v1/chat/completions"])
+def test_a_wrapper_of_ones_own_is_not_for_a_key_that_is_bound_to_collections(
+    wrappers: Path, serve: Callable[..., TestClient], route: str
+):
+    bound, free = add_key("bound", collections=["maps"]), add_key("free")
+    client = serve()
+    message = {"role": "user", "content": "who?"}
+    body = {"question": "who?"} if route.endswith("/run") else {"model": "shouting", "messages": [message]}
+
+    refused, answered = (
+        client.post(route, json=body, headers={"Authorization": f"Bearer {key}"}) for key in (bound, free)
+    )
+
+    assert (refused.status_code, answered.status_code) == (403, 200)
+    assert "WHO?" in answered.text
+    assert "WHO?" not in refused.text
 
 
 @pytest.mark.parametrize("name", ["nonsense", "prefrag,nonsense", "nowhere/mine.yaml"])
