@@ -86,13 +86,13 @@ def write_report(run_folders: Sequence[Path], output: Path, reference: str | Non
     :param reference: The method that all others are compared with; by default PrefRAG if there is a run of it.
     :returns: The HTML page.
     :raises FileNotFoundError: When a folder is not there.
-    :raises ValueError: When there is no run, a run cannot be read, there is no run of the reference, or matplotlib or
-        scipy is not installed.
+    :raises ValueError: When there is no run, a run cannot be read, or there is no run of the reference.
+    :raises ImportError: When matplotlib is not installed.
     """
     try:
         import matplotlib  # noqa: F401
     except ImportError as error:
-        raise ValueError(f"The report draws with matplotlib ({error}): make install EXTRAS=evaluation.") from error
+        raise ImportError(f"The report draws with matplotlib ({error}): make install EXTRAS=evaluation.") from error
     runs = read_runs(run_folders)
     methods = sorted({run.method for run in runs})
     if reference is not None and reference not in methods:

@@ -135,6 +135,9 @@ class Conversation:
         from prefrag.service.cli.run_printer import RunPrinter
 
         printer = RunPrinter(console(), self._quiet)
+        if not is_terminal():
+            # Nobody has seen the question at a prompt.
+            printer.print_question(question, without_model=False)
         options: RunOptions = {**self._options, "history": self._history or None}
         result, failure = self._runner.run(run(self.pipeline, question, options, printer))
         printer.print_result(result, trace=False, failure=None if failure is None else str(failure))

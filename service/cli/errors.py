@@ -24,7 +24,8 @@ def report_errors() -> Iterator[None]:
     """Turn an error into one line and an exit code; with ``PREFRAG_DEBUG=1`` raise it with its traceback."""
     try:
         yield
-    except typer.Exit:
+    except (typer.Exit, BrokenPipeError):
+        # A reader such as `head` may leave early: the framework ends quietly then, with 1.
         raise
     except (KeyboardInterrupt, typer.Abort):
         print_error(PrefragError("Interrupted."))

@@ -75,7 +75,9 @@ function draw() {
   byId("closed").hidden = !closed;
   if (closed) {
     const reason = closed.reason ?? "this collection does not allow the web";
-    byId("closed").textContent = `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;
+    // A command of the reason stands between backticks.
+    byId("closed").replaceChildren(...`${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`.split("`").map(
+      (part, at) => (at % 2 ? make("code", {}, part) : part)));
   }
 }
 

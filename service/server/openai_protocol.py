@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -17,6 +18,8 @@ from prefrag.service.server.security import path_of
 DONE = b"data: [DONE]"
 # A client that does not read must not hold up the end.
 _LAST_SECONDS = 1.0
+# What Hayhooks answers; its other 404 of a chat is ours, for a collection.
+_NO_MODEL = re.compile(r"Pipeline '(?P<name>.*)' not found.*", re.DOTALL)
 _COMPLETIONS = ("/v1/chat/completions", "/chat/completions")
 
 
@@ -141,6 +144,10 @@ def _describe_error(detail: Any, status: int, path: str | None) -> dict[str, Any
     elif status == 401:
         code = "invalid_api_key"
     elif status == 404 and path in _COMPLETIONS:
-        param, code = "model", "model_not_found"
+        if unknown := _NO_MODEL.fullmatch(message):
+            message = f"Model '{unknown['name']}' not found: GET /v1/models lists those that are served."
+            param, code = "model", "model_not_found"
+        else:
+            param = "index"
     kind = "invalid_request_error" if status < 500 else "server_error"
     return {"error": {"message": message, "type": kind, "param": param, "code": code}}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -213,3 +214,10 @@ class TestReport:
 
     def test_a_folder_that_is_absent_ends_with_3(self, tmp_path: Path):
         assert prefrag("report", tmp_path / "nothing", "--output", tmp_path / "report").exit_code == 3
+
+    def test_a_package_that_is_absent_ends_with_3(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setitem(sys.modules, "matplotlib", None)
+
+        result = prefrag("report", tmp_path, "--output", tmp_path / "report")
+
+        assert (result.exit_code, "make install EXTRAS=evaluation" in result.stderr) == (3, True)

@@ -47,6 +47,8 @@ def test_each_line_is_a_question(chat: Callable[..., Any]):
 
     assert result.exit_code == 0
     assert result.stdout.count("Answer: 1974\nLabel: CORRECT") == 2
+    assert "Question: Who built alpha?\n" in result.stdout
+    assert "Question: And beta?\n" in result.stdout
 
 
 @pytest.mark.parametrize(("options", "looks"), [((), 1), (("--quiet",), 0)])

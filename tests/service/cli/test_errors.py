@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 import typer
 from typer.testing import CliRunner
@@ -53,6 +55,10 @@ def test_a_message_of_several_lines_is_printed_as_one():
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), typer.Abort()], ids=["at work", "at a question"])
 def test_an_interrupted_command_ends_with_130(error: BaseException):
     assert end(error) == (130, "Error: Interrupted.")
+
+
+def test_a_reader_that_leaves_early_is_no_error_to_report():
+    assert end(BrokenPipeError(errno.EPIPE, "Broken pipe")) == (1, "")
 
 
 def test_an_exit_code_of_the_command_itself_stays():

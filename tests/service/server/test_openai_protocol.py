@@ -176,6 +176,14 @@ class TestErrors:
         error = json.loads(b"".join(sent))["error"]
         assert error == {"message": "Internal Server Error", "type": "server_error", "param": None, "code": None}
 
+    async def test_a_collection_that_is_missing_is_not_taken_for_a_model(self):
+        body = b'{"detail": "There is no such collection that you may use."}'
+
+        (written,) = await answered(ErrorForm(replying(body, type="application/json", status=404)))
+
+        error = json.loads(written)["error"]
+        assert (error["message"], error["param"], error["code"]) == (json.loads(body)["detail"], "index", None)
+
     async def test_that_have_the_form_already_keep_it(self):
         body = b'{"error": {"message": "Full."}}'
 
@@ -206,7 +214,7 @@ class TestClient:
         assert chunks[-1].choices[0].finish_reason == "stop"
 
     def test_raises_what_the_service_reports(self, client: openai.OpenAI):
-        with pytest.raises(openai.NotFoundError, match="'other' not found") as missing:
+        with pytest.raises(openai.NotFoundError, match="'other' not found: GET /v1/models lists those that") as missing:
             client.chat.completions.create(model="other", messages=MESSAGES)
 
         assert missing.value.code == "model_not_found"
