@@ -152,7 +152,7 @@ class TestDemo:
         page.get_by_role("button", name="Clear history").click()
         page.get_by_role("button", name="Clear", exact=True).click()
 
-        assert page.locator("#conversations li").count() == 0
+        page.locator("#conversations li").first.wait_for(state="detached")
         assert page.evaluate("localStorage.getItem('prefrag.conversations')") is None
         assert "this browser only" in page.locator("#sidebar").inner_text()
 
