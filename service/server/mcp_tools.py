@@ -182,7 +182,7 @@ async def _call(name: str, arguments: dict[str, Any], context: RequestContext[An
                 result = output["result"]
     # The trace is for people who look into a run, and many times as long as the rest.
     content = {key: value for key, value in result.items() if key != "trace"}
-    text = write_for_model(result, wrapper._cites)
+    text = write_for_model(result, wrapper.cites)
     return CallToolResult(content=[TextContent(type="text", text=text)], structuredContent=content)
 
 

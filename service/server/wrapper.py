@@ -231,10 +231,10 @@ class ServedPipeline(BasePipelineWrapper):
             if body.get("stream"):
                 listed = max((int(file.mark) for file in attached if file.mark.isdecimal()), default=0)
                 with_events = shows_events.get()
-                chat = EventChat(marks, listed, self._cites) if with_events else TextChat(marks, self._cites)
+                chat = EventChat(marks, listed, self.cites) if with_events else TextChat(marks, self.cites)
                 return self._stream(pipeline, model, question, options, include_usage, chat)
             result = self._publish(await pipelines.ask_async(pipeline, question, **options))
-        return self._complete(model, body, include_usage, write_content(result, self._cites, marks), result)
+        return self._complete(model, body, include_usage, write_content(result, self.cites, marks), result)
 
     async def _stream(
         self,
@@ -335,7 +335,8 @@ class ServedPipeline(BasePipelineWrapper):
         return self._over
 
     @property
-    def _cites(self) -> bool:
+    def cites(self) -> bool:
+        """Whether the model of the pipeline is asked to cite."""
         return any(isinstance(part, Reasoner) and part.asks_to_cite for _, part in self.pipeline.walk())
 
     def _publish(self, result: dict[str, Any]) -> dict[str, Any]:
