@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -22,19 +22,65 @@ class TreesMissing(Missing):
 
 
 class BoostedTrees:
-    """A trained classifier of XGBoost.
+    """A trained classifier of XGBoost, read from its JSON and run with numpy.
 
-    :param booster: The trained trees.
+    :param learner: The part `learner` of the JSON.
     """
 
-    def __init__(self, booster: Any):
-        self._booster = booster
+    def __init__(self, learner: Mapping[str, Any]):
+        attributes = learner.get("attributes") or {}
         #: The least and the greatest value of each feature in the training; empty where the file does not hold them.
         self.ranges: dict[str, tuple[float, float]] = {
-            name: (least, most) for name, (least, most) in json.loads(booster.attr(RANGES) or "{}").items()
+            name: (least, most) for name, (least, most) in json.loads(attributes.get(RANGES) or "{}").items()
         }
         #: The names of the classes, where the trees were trained to tell several apart; else empty.
-        self.classes: tuple[str, ...] = tuple(json.loads(booster.attr(CLASSES) or "[]"))
+        self.classes: tuple[str, ...] = tuple(json.loads(attributes.get(CLASSES) or "[]"))
+        model, parameters = learner["gradient_booster"]["model"], learner["learner_model_param"]
+        self._objective = learner["objective"]["name"]
+        base = np.atleast_1d(np.array(json.loads(parameters["base_score"]), np.float32))
+        self._base = -np.log(1 / base - 1) if self._objective == "binary:logistic" else base
+        self._class_of = np.array(model["tree_info"])
+        self._roots = np.cumsum([0, *(len(tree["left_children"]) for tree in model["trees"])])[:-1]
+
+        def join(key: str, kind: Any) -> np.ndarray[Any, Any]:
+            return np.concatenate([np.array(tree[key], kind) for tree in model["trees"]])
+
+        left, right, self._values = (
+            join("left_children", int),
+            join("right_children", int),
+            join("split_conditions", np.float32),
+        )
+        itself, leaf = np.arange(len(left)), left < 0
+        start = np.repeat(self._roots, [len(tree["left_children"]) for tree in model["trees"]])
+        # A leaf leads to itself on both sides.
+        self._children = np.stack(
+            [np.where(leaf, itself, left + start), np.where(leaf, itself, right + start)], 1
+        ).ravel()
+        self._features = np.where(leaf, 0, join("split_indices", int))
+        self._left_without = join("default_left", bool)
+        self._depth, nodes = 0, self._roots
+        while not leaf[nodes].all():
+            nodes, self._depth = np.unique(self._children.reshape(-1, 2)[nodes]), self._depth + 1
+
+    def _sums(self, rows: Any) -> np.ndarray[Any, Any]:
+        """Let all rows walk all trees together, and add the values of the leaves where they end."""
+        table = np.ascontiguousarray(rows, np.float32)
+        flat, begins = table.ravel(), (np.arange(len(table)) * table.shape[1])[:, None]
+        lacking = bool(np.isnan(flat).any())
+        nodes = np.repeat(self._roots[None], len(table), 0)
+        for _ in range(self._depth):
+            values = flat.take(self._features.take(nodes) + begins)
+            right = values >= self._values.take(nodes)
+            if lacking:
+                right |= np.isnan(values) & ~self._left_without.take(nodes)
+            nodes = self._children.take(2 * nodes + right)
+        ends = self._values.take(nodes)
+        classes = range(max(1, len(self.classes)))
+        # One after the other, as XGBoost adds them.
+        return (
+            np.stack([np.cumsum(ends[:, self._class_of == each], 1, dtype=np.float32)[:, -1] for each in classes], 1)
+            + self._base
+        )
 
     def probabilities(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
         """Classify rows of features; several threads may do so at once.
@@ -54,7 +100,9 @@ class BoostedTrees:
         """
         if len(rows) == 0:
             return []
-        found = self._booster.inplace_predict(np.asarray(rows, dtype=np.float32))
+        sums = self._sums(rows)
+        powers = np.exp(sums - sums.max(1, keepdims=True))
+        found = powers / powers.sum(1, keepdims=True)
         return [dict(zip(self.classes, map(float, row), strict=True)) for row in found]
 
     def scores(self, rows: Sequence[Sequence[float]] | np.ndarray[Any, Any]) -> list[float]:
@@ -63,7 +111,8 @@ class BoostedTrees:
         :param rows: The values of the features, in the order in which the trees were trained.
         :returns: For each row its score.
         """
-        return list(map(float, self._booster.inplace_predict(np.asarray(rows, dtype=np.float32))))
+        sums = self._sums(rows)[:, 0]
+        return list(map(float, 1 / (1 + np.exp(-sums)) if self._objective == "binary:logistic" else sums))
 
 
 def load_trees(file: Path, features: Sequence[str]) -> BoostedTrees:
@@ -84,15 +133,10 @@ def load_trees(file: Path, features: Sequence[str]) -> BoostedTrees:
 @lru_cache(maxsize=16)
 def _load(file: Path, changed: int, features: tuple[str, ...]) -> BoostedTrees:
     try:
-        import xgboost
-    except ImportError as error:
-        raise TreesMissing("The trained trees need the package xgboost-cpu: pip install xgboost-cpu.") from error
-    booster = xgboost.Booster({"nthread": 1})
-    try:
-        booster.load_model(file)
-    except (xgboost.core.XGBoostError, ValueError) as error:
-        reason = str(error).strip().split("\n")[0]
-        raise ValueError(f"{file} holds no trees that XGBoost can read ({reason}): train them again.") from error
-    if tuple(booster.feature_names or ()) != features:
+        learner = json.loads(file.read_bytes())["learner"]
+        trees = BoostedTrees(learner)
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise ValueError(f"{file} holds no trees that can be read ({error}): train them again.") from error
+    if tuple(learner["feature_names"]) != features:
         raise ValueError(f"{file} was trained on other features than this version computes: train it again.")
-    return BoostedTrees(booster)
+    return trees
