@@ -11,13 +11,15 @@ RUN python -m venv --without-pip /opt/prefrag
 COPY requirements.lock requirements-dev.lock ./
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \
     pip --python /opt/prefrag/bin/python install --no-cache-dir --no-deps -r requirements.lock
-COPY LICENSE README.md pyproject.toml ./
+COPY LICENSE README.md pyproject.toml setup.py ./
+COPY cli ./cli
 COPY components ./components
 COPY demo ./demo
 COPY evaluation ./evaluation
+COPY indexing ./indexing
 COPY pipelines ./pipelines
 COPY prefrag ./prefrag
-COPY service ./service
+COPY server ./server
 COPY training ./training
 COPY yaml_pipelines ./yaml_pipelines
 RUN --mount=type=secret,id=pip,target=/etc/pip.conf \

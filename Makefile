@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 EXTRAS ?=
+CODE := cli components evaluation indexing pipelines server training
 export Q
 # Every test worker and every process that a test starts would compile all modules anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -42,6 +43,8 @@ test-train: .venv-train/.dev  ## run the tests of the trainings that need PyTorc
 	@HF_HUB_OFFLINE=1 .venv-train/bin/pytest -q tests/training/reader tests/training/judge_dpo tests/training/pair_classifier
 
 lint: $(VENV)/.dev  ## check style and types
+	@rm -rf build/typed && mkdir -p build/typed/prefrag && \
+	for part in prefrag/*.py prefrag/py.typed $(CODE); do ln -s "$(CURDIR)/$$part" build/typed/prefrag/; done
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy
 
 format: $(VENV)/.dev  ## lay the code out

@@ -32,7 +32,7 @@ from prefrag.components.retrievers.hybrid_retriever import HybridRetriever  # no
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever  # noqa: E402
 from prefrag.components.retrievers.vector_retriever import VectorRetriever  # noqa: E402
 from prefrag.components.text.passage_record import read_passages  # noqa: E402
-from prefrag.pipelines.indexing.embedding import document_embedder, embed_index  # noqa: E402
+from prefrag.indexing.embedding import document_embedder, embed_index  # noqa: E402
 
 DATASETS = ("hotpotqa", "musique", "2wikimultihopqa", "bioasq")
 MODEL = "benchmark"

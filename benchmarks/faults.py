@@ -33,7 +33,7 @@ import prefrag
 from benchmarks.load import free_port, process
 from benchmarks.model_server import PrefragScript
 
-CORPUS = Path(prefrag.__file__).parent / "demo" / "local.jsonl"
+CORPUS = prefrag.ROOT / "demo" / "local.jsonl"
 GRACE_SECONDS = 2.0
 _LARGE_BYTES = 50_000_000
 
@@ -188,7 +188,7 @@ def _read(reply: httpx.Response) -> str:
 def serve(data: Path, pipeline: str, **environment: str) -> Iterator[str]:
     """Run the served application over the indexes of a folder. Yields its address."""
     port = free_port()
-    command = [sys.executable, "-m", "prefrag.service.cli.main", "serve", "--port", str(port), "--pipeline", pipeline]
+    command = [sys.executable, "-m", "prefrag.cli.main", "serve", "--port", str(port), "--pipeline", pipeline]
     url = f"http://127.0.0.1:{port}"
     # Not /ready, which waits for servers that are down here.
     with process(*command, ready=f"{url}/live", PREFRAG_DATA_DIR=str(data), **environment):
@@ -229,7 +229,7 @@ def main() -> None:
     table = Table(given.run_seconds + GRACE_SECONDS, given.only)
     with tempfile.TemporaryDirectory() as folder, ExitStack() as servers:
         data = Path(folder)
-        index = [sys.executable, "-m", "prefrag.service.cli.main", "index", str(CORPUS)]
+        index = [sys.executable, "-m", "prefrag.cli.main", "index", str(CORPUS)]
         own = {**os.environ, "PREFRAG_DATA_DIR": folder}
         subprocess.run(index, env=own, check=True, stdin=subprocess.DEVNULL, capture_output=True)
         url = servers.enter_context(serve(data, "prefrag", **environment))

@@ -49,6 +49,7 @@ from prefrag.training.judge_classifier.training import (  # noqa: E402
     home_training_steps,
     training_steps,
 )
+from prefrag.training.tree_training import read_booster  # noqa: E402
 
 DATASETS = ("hotpotqa", "musique", "2wikimultihopqa", "bioasq")
 SAMPLES = 1_000
@@ -136,7 +137,7 @@ def call_judge(judge: SourceSwitchJudge, step: JudgedStep) -> Verdict:
 
 def train(steps: Sequence[TrainingStep], seed: int) -> BoostedTrees:
     """Train trees as `prefrag train judge` does."""
-    return BoostedTrees(fit(steps, seed))
+    return read_booster(fit(steps, seed))
 
 
 def score_with(trees: BoostedTrees) -> Numbers:

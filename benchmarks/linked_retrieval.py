@@ -32,8 +32,8 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np  # noqa: E402
 
-from prefrag.components.agent.question_as_query import QuestionAsQuery  # noqa: E402
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore  # noqa: E402
+from prefrag.components.loop.question_as_query import QuestionAsQuery  # noqa: E402
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier  # noqa: E402
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer  # noqa: E402
 from prefrag.components.state.state_builder import StateBuilder  # noqa: E402

@@ -29,9 +29,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 from retrieval import DATASETS, percentile_95, read_questions, report  # noqa: E402
 from title_links import rename_passages, report_memory, size, write  # noqa: E402
 
-from prefrag.components.agent.question_as_query import QuestionAsQuery  # noqa: E402
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore  # noqa: E402
 from prefrag.components.document_stores.tantivy.index import index_exists  # noqa: E402
+from prefrag.components.loop.question_as_query import QuestionAsQuery  # noqa: E402
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier  # noqa: E402
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer  # noqa: E402
 from prefrag.components.state.state_builder import StateBuilder  # noqa: E402

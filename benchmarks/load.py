@@ -238,7 +238,7 @@ def main() -> None:
     serving = [
         sys.executable,
         "-m",
-        "prefrag.service.cli.main",
+        "prefrag.cli.main",
         "serve",
         "--port",
         str(port),

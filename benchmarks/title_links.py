@@ -35,7 +35,7 @@ from prefrag.components.retrievers.elasticsearch_multi_match_retriever import El
 from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever  # noqa: E402
 from prefrag.components.text.passage_record import read_passages  # noqa: E402
 from prefrag.components.text.title_mentions import longest_mentions, title_key  # noqa: E402
-from prefrag.pipelines.indexing.stores import URL_VARIABLE, open_passages  # noqa: E402
+from prefrag.indexing.stores import URL_VARIABLE, open_passages  # noqa: E402
 
 BATCH = 10_000
 

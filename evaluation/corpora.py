@@ -16,14 +16,14 @@ from typing import NamedTuple, TypeVar
 from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 
+from prefrag import indexing
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.evaluation.datasets import detect, read_passages
 from prefrag.evaluation.datasets.dataset_file import DatasetFile
-from prefrag.pipelines import indexing
-from prefrag.pipelines.indexing import IndexReport, OnProgress, Progress, Skipped
-from prefrag.pipelines.indexing.lock import index_lock
-from prefrag.pipelines.indexing.stores import STORES, open_passages
+from prefrag.indexing import IndexReport, OnProgress, Progress, Skipped
+from prefrag.indexing.lock import index_lock
+from prefrag.indexing.stores import STORES, open_passages
 
 logger = logging.getLogger(__name__)
 

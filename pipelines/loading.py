@@ -19,7 +19,7 @@ from prefrag.pipelines.own_modules import make_importable, trust_modules
 from prefrag.pipelines.replacing import replace_parts
 from prefrag.pipelines.web_access import guard_web
 
-YAML_PIPELINES = Path(prefrag.__file__).parent / "yaml_pipelines"
+YAML_PIPELINES = prefrag.ROOT / "yaml_pipelines"
 PIPELINES_VARIABLE = "PREFRAG_PIPELINES_DIR"
 
 # Haystack 3 has one class for both engines; 2.x has a separate class for the asynchronous one.

@@ -11,7 +11,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.parts import find_stores, walk_parts
 from prefrag.components.retrievers.provider import searches_web
 from prefrag.components.sources.retrieval_source import RetrievalSource
-from prefrag.components.sources.web_retriever import WebRetriever
+from prefrag.components.web.web_retriever import WebRetriever
 
 
 def guard_web(pipeline: Any) -> None:

@@ -1,11 +1,18 @@
 """Multi-source adaptive RAG: a preferred source first, another one when a judge says so.
 
-The folders lie at the top of the checkout. The links here give them one import name, `prefrag`, in a checkout, in an
-editable installation and in a wheel alike, and to tools that read files without running them (mypy, editors).
+The folders of the code lie at the top of a checkout, and in this folder in a wheel. Either way they have one import
+name, `prefrag`: in a checkout this package also looks beside itself.
 """
 
 import os
 import sys
+from pathlib import Path
+
+#: The folder that holds `components`, `demo`, `yaml_pipelines` and the others.
+ROOT = Path(__file__).resolve().parent
+if not (ROOT / "components").is_dir():
+    ROOT = ROOT.parent
+    __path__.append(str(ROOT))
 
 # Questions are private: the telemetry of Haystack and of ONNX Runtime is off unless somebody switches it on.
 if "HAYSTACK_TELEMETRY_ENABLED" not in os.environ:

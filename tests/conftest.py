@@ -35,6 +35,7 @@ gc.disable()
 atexit.register(gc.unfreeze)
 
 from tests import fakes  # noqa: E402
+from tests.scripted_pipeline import script_pipeline  # noqa: E402, F401
 
 
 def pytest_collection_finish() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from haystack import Document, component, default_from_dict, default_to_dict
 from haystack.dataclasses import ChatMessage
 
-from prefrag.components.question_classifier.question_classifier import Estimate
+from prefrag.components.adaptive_rag.question_classifier import Estimate
 from prefrag.components.reader.reader import Candidate
 from tests.marks import put_codes
 

@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from prefrag.components.generators.model_host import is_local
-from prefrag.service.server.app import _LAST_SECONDS
+from prefrag.server.app import _LAST_SECONDS
 from tests.container_files import (
     CHECKOUT,
     compose,
@@ -32,7 +32,7 @@ from tests.container_files import (
 from tests.docs.markdown import fenced
 from tests.docs.test_commands import problem
 from tests.docs.test_configuration import variables_of_the_code
-from tests.service.server.serving import listening
+from tests.server.serving import listening
 
 SERVICES: dict[str, Any] = compose()["services"]
 HEALTH_CHECKS = {"image": health_check(), "compose": SERVICES["prefrag"]["healthcheck"]["test"][1:]}

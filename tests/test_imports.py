@@ -15,7 +15,7 @@ STAGES = """
 import json, sys
 stages = {}
 from typer.testing import CliRunner
-from prefrag.service.cli.main import app
+from prefrag.cli.main import app
 for command in [(), ("documents",), ("train",), ("ask",), ("index",), ("documents", "list"), ("pipelines",),
                 ("serve",), ("evaluate",), ("report",), ("train", "pairs"), ("train", "judge")]:
     assert CliRunner().invoke(app, [*command, "--help"]).exit_code == 0, command

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections import Counter
@@ -9,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from prefrag.components.trees import BoostedTrees
 from prefrag.evaluation.simulated_reader.gold import fold_words
 from prefrag.training.dataset import Dataset
 
@@ -64,6 +66,15 @@ class TreeTraining:
             part.replace(self.output)
         finally:
             part.unlink(missing_ok=True)
+
+
+def read_booster(booster: Any) -> BoostedTrees:
+    """Read what XGBoost has trained, as what runs it reads its file.
+
+    :param booster: An ``xgboost.Booster``.
+    :returns: The trees.
+    """
+    return BoostedTrees(json.loads(booster.save_raw("json"))["learner"])
 
 
 def leave_out(everything: Iterable[T], held_back: Iterable[T], question: Callable[[T], str]) -> list[T]:

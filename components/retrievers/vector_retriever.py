@@ -16,7 +16,7 @@ from prefrag.components.retrievers.search_settings import both_filters, wanted_t
 class VectorRetriever:
     """Find the passages of an on-disk index whose vectors are nearest to that of a query.
 
-    The passages are embedded beforehand by :func:`prefrag.pipelines.indexing.embedding.embed_index`.
+    The passages are embedded beforehand by :func:`prefrag.indexing.embedding.embed_index`.
 
     ```python
     from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore

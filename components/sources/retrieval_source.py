@@ -26,14 +26,14 @@ from prefrag.components.retrievers.provider import (
     select_arguments,
     supported_arguments,
 )
-from prefrag.components.sources.domain_filter import DomainFilter, document_url
 from prefrag.components.sources.retry_policy import ProviderCall, RetryPolicy
 from prefrag.components.sources.search_request import SearchRequest
-from prefrag.components.sources.web_gate import HeldBack, WebGate
 from prefrag.components.state.places import name_documents
 from prefrag.components.state.state import RESERVED_META, ModelTraffic, RunError, Search, State, identity
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
+from prefrag.components.web.domain_filter import DomainFilter, document_url
+from prefrag.components.web.web_gate import HeldBack, WebGate
 
 
 @component

@@ -28,11 +28,11 @@ from prefrag.pipelines.blocks import Block, blocks, class_of, is_block, paramete
 _READER = "prefrag.components.reader.extractive_reader.ExtractiveReader"
 _JUDGING = (
     "prefrag.components.judge.source_switch_judge.SourceSwitchJudge",
-    "prefrag.components.judge.corrective_evaluator.CorrectiveEvaluator",
+    "prefrag.components.crag.corrective_evaluator.CorrectiveEvaluator",
 )
-_CRITIC = "prefrag.components.agent.passage_critic.PassageCritic"
-_REASONER = "prefrag.components.agent.reasoner.Reasoner"
-_REWRITER = "prefrag.components.agent.follow_up_rewriter.FollowUpRewriter"
+_CRITIC = "prefrag.components.self_rag.passage_critic.PassageCritic"
+_REASONER = "prefrag.components.reasoner.reasoner.Reasoner"
+_REWRITER = "prefrag.components.loop.follow_up_rewriter.FollowUpRewriter"
 # The names of the retrievers of a preferred source.
 _RETRIEVERS = {
     "HybridRetriever": "hybrid",

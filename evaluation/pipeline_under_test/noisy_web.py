@@ -11,8 +11,8 @@ from typing import Any
 from haystack import Document, component, default_to_dict
 from haystack.core.serialization import component_to_dict
 
-from prefrag.components.sources.web_retriever import WebRetriever
 from prefrag.components.text.term_statistics import passage_text, words
+from prefrag.components.web.web_retriever import WebRetriever
 from prefrag.evaluation.datasets import load_questions, read_passages
 from prefrag.evaluation.datasets.jsonl import SPLIT
 from prefrag.evaluation.simulated_reader.policy import draw

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from prefrag.components.adaptive_rag.tree_question_classifier import SHIPPED_TREES as QUESTION_TREES
 from prefrag.components.judge.tree_judge import SHIPPED_TREES as SWITCH_TREES
 from prefrag.components.pair_classifier.transformer_pair_scorer import CLASSIFIER_VARIABLE
 from prefrag.components.pair_classifier.tree_pair_scorer import SHIPPED_TREES as PAIR_TREES
 from prefrag.components.prompts.render_prompt import PROMPTS
-from prefrag.components.question_classifier.tree_question_classifier import SHIPPED_TREES as QUESTION_TREES
 
 _KEYS = ("model", "prompt", "trees")
 # Only these single files are read, because a language model has gigabytes; a folder is read as a whole.

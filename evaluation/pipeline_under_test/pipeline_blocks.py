@@ -17,7 +17,7 @@ STORE = "prefrag.components.document_stores.tantivy.document_store.TantivyDocume
 ELASTICSEARCH_STORE = "haystack_integrations.document_stores.elasticsearch.document_store.ElasticsearchDocumentStore"
 VECTORS = "prefrag.components.retrievers.vector_retriever.VectorRetriever"
 TEXT_EMBEDDER = ".SentenceTransformersTextEmbedder"
-WEB = "prefrag.components.sources.web_retriever.WebRetriever"
+WEB = "prefrag.components.web.web_retriever.WebRetriever"
 NOISY_WEB = "prefrag.evaluation.pipeline_under_test.noisy_web.NoisyWeb"
 
 

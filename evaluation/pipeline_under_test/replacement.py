@@ -139,8 +139,8 @@ class Replacement:
         return {"type": _ELASTICSEARCH, "init_parameters": {"document_store": self._make_elasticsearch_store()}}
 
     def _make_elasticsearch_store(self) -> Block:
-        from prefrag.pipelines.indexing.embedding import elasticsearch_store
-        from prefrag.pipelines.indexing.stores import DEFAULT_URL, URL_VARIABLE
+        from prefrag.indexing.embedding import elasticsearch_store
+        from prefrag.indexing.stores import DEFAULT_URL, URL_VARIABLE
 
         store: Block = elasticsearch_store(
             os.environ.get(URL_VARIABLE) or DEFAULT_URL, self.local or "default"

@@ -186,7 +186,7 @@ class Setup:
         from rich.console import Console
 
         from prefrag.evaluation.corpora import evaluation_indexes
-        from prefrag.pipelines.indexing.progress_bar import indexing_bar
+        from prefrag.indexing.progress_bar import indexing_bar
 
         with indexing_bar(Console(stderr=True)) as on_progress:
             # The corpus that replaces the web is in tantivy, whatever the store of the local sources.
@@ -206,7 +206,7 @@ class Setup:
         own = self.experiment.embedder
         models = sorted(searched) if own is None else [own][: len(searched)]
         if self.local is not None and models and self.store == "tantivy":
-            from prefrag.pipelines.indexing.embedding import embed_index
+            from prefrag.indexing.embedding import embed_index
 
             for model in models:
                 embed_index(self.local, model=model)

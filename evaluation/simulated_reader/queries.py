@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator
 from itertools import dropwhile, groupby
 
-from prefrag.components.agent.reply_formats.fields import plain_query
+from prefrag.components.reasoner.reply_formats.fields import plain_query
 from prefrag.evaluation.question import Question
 from prefrag.evaluation.simulated_reader.gold import GoldQuestion, find_about, fold_words
 from prefrag.evaluation.simulated_reader.policy import Queries

@@ -13,8 +13,8 @@ from prefrag.components.recording import NotRecorded
 from prefrag.components.state.state import RunError
 from prefrag.components.text.passage_record import PassageError
 from prefrag.components.trees import TreesMissing
+from prefrag.indexing.file_conversion import CannotRead
 from prefrag.pipelines import RunFailed
-from prefrag.pipelines.indexing.file_conversion import CannotRead
 from prefrag.pipelines.loading import PipelineMissing
 
 

@@ -12,27 +12,27 @@ import pytest
 from haystack import component
 from haystack.core.serialization import component_from_dict, component_to_dict
 
-from prefrag.components.agent.answer_reviewer import AnswerReviewer
-from prefrag.components.agent.follow_up_rewriter import FollowUpRewriter
-from prefrag.components.agent.look_ahead import LookAhead
-from prefrag.components.agent.observation_recorder import ObservationRecorder
-from prefrag.components.agent.observation_refiner import ObservationRefiner
-from prefrag.components.agent.passage_critic import PassageCritic
-from prefrag.components.agent.preference_router import PreferenceRouter
-from prefrag.components.agent.preference_selector import PreferenceSelector
-from prefrag.components.agent.question_as_query import QuestionAsQuery
-from prefrag.components.agent.question_router import QuestionRouter
-from prefrag.components.agent.reasoner import Reasoner
-from prefrag.components.agent.reply_formats import Tags, Tool
-from prefrag.components.agent.self_reflector import SelfReflector
+from prefrag.components.adaptive_rag.question_router import QuestionRouter
+from prefrag.components.adaptive_rag.tree_question_classifier import TreeQuestionClassifier
+from prefrag.components.crag.corrective_evaluator import CorrectiveEvaluator
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.flare.look_ahead import LookAhead
 from prefrag.components.judge.auto_judge import AutoJudge
 from prefrag.components.judge.cascade_judge import CascadeJudge
-from prefrag.components.judge.corrective_evaluator import CorrectiveEvaluator
 from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
 from prefrag.components.judge.tree_judge import TreeJudge
-from prefrag.components.question_classifier.tree_question_classifier import TreeQuestionClassifier
+from prefrag.components.loop.follow_up_rewriter import FollowUpRewriter
+from prefrag.components.loop.observation_recorder import ObservationRecorder
+from prefrag.components.loop.preference_router import PreferenceRouter
+from prefrag.components.loop.question_as_query import QuestionAsQuery
+from prefrag.components.loop.self_reflector import SelfReflector
+from prefrag.components.mspr.answer_reviewer import AnswerReviewer
+from prefrag.components.mspr.observation_refiner import ObservationRefiner
+from prefrag.components.mspr.preference_selector import PreferenceSelector
+from prefrag.components.reasoner.reasoner import Reasoner
+from prefrag.components.reasoner.reply_formats import Tags, Tool
+from prefrag.components.self_rag.passage_critic import PassageCritic
 from prefrag.components.state.answer_composer import AnswerComposer
 from prefrag.components.state.state_builder import StateBuilder
 from tests.fakes import ScriptedChatGenerator
@@ -99,7 +99,10 @@ def test_a_component_is_loaded_as_it_was_saved(part: Any):
 
 
 def test_every_component_of_these_folders_is_tried():
-    folders = [f"prefrag.components.{folder}" for folder in ("agent", "judge", "state")]
+    folders = [
+        f"prefrag.components.{folder}"
+        for folder in ("loop", "reasoner", "mspr", "crag", "self_rag", "flare", "adaptive_rag", "judge", "state")
+    ]
     for folder in folders:
         for module in pkgutil.iter_modules(import_module(folder).__path__, f"{folder}."):
             import_module(module.name)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from prefrag.service.cli.main import app
+from prefrag.cli.main import app
 from tests.docs.markdown import CHECKOUT, GUIDES, fenced, spans
 
 DOCUMENTED = [*GUIDES, *sorted((CHECKOUT / "examples").rglob("*.md")), CHECKOUT / "hayhooks" / "README.md"]
@@ -43,7 +43,11 @@ def problem(words: list[str]) -> str | None:
         unknown = {word for word in arguments if "=" not in word} - set(targets)
         return f"no target {unknown}" if unknown else None
     if name == "python" and arguments:
-        module = arguments[1].replace(".", "/") + ".py" if arguments[0] == "-m" and arguments[1:] else arguments[0]
+        module = (
+            arguments[1].removeprefix("prefrag.").replace(".", "/") + ".py"
+            if arguments[0] == "-m" and arguments[1:]
+            else arguments[0]
+        )
         return None if (CHECKOUT / module).exists() else f"no script {module}"
     return None
 

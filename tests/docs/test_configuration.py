@@ -7,7 +7,7 @@ import re
 
 from tests.docs.markdown import CHECKOUT, GUIDES
 
-CODE = ("components", "pipelines", "service", "evaluation", "training", "hayhooks")
+CODE = ("cli", "components", "evaluation", "indexing", "pipelines", "server", "training", "hayhooks")
 _VARIABLE = re.compile(r"PREFRAG_[A-Z]+(?:_[A-Z]+)*")
 # The model's settings are read under the prefix of its role.
 _SUFFIX = re.compile(r'_variable\("([A-Z_]+)"\)|_prefix \+ "([A-Z_]+)"')

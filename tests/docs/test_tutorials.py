@@ -83,7 +83,7 @@ class Terminal:
         # The commands that the installation makes.
         programs = folder / ".venv" / "bin"
         programs.mkdir(parents=True)
-        for name, program in {"prefrag": "-m prefrag.service.cli.main", "python": ""}.items():
+        for name, program in {"prefrag": "-m prefrag.cli.main", "python": ""}.items():
             script = programs / name
             script.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {program} "$@"\n')
             script.chmod(0o755)

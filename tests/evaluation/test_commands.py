@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from tests.cli.running import prefrag
 from tests.evaluation.answering import HANG_AFTER, pipeline, questions, questions_file
 from tests.pipelines.scripted import answer, scripted_yaml
 from tests.python_process import start_python
-from tests.service.cli.running import prefrag
 
 QUESTIONS = questions(6)
 ROOT = Path(__file__).parents[2]
@@ -179,7 +179,7 @@ class TestEvaluate:
     def test_interrupted_ends_with_130_and_goes_on_the_next_time(self, tmp_path: Path, file: Path, output: Path):
         boxes = pipeline(tmp_path, QUESTIONS)
         arguments = ["evaluate", "--pipeline", boxes, "--questions", file, "--output", output, "--concurrency", "1"]
-        with start_python("-m", "prefrag.service.cli.main", *arguments, **{HANG_AFTER: "2"}) as process:
+        with start_python("-m", "prefrag.cli.main", *arguments, **{HANG_AFTER: "2"}) as process:
             assert process.stdout is not None
             assert process.stdout.readline() == "hanging\n"
             process.send_signal(signal.SIGINT)

@@ -20,9 +20,9 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
 from prefrag.evaluation.corpora import evaluation_indexes, index_corpus
 from prefrag.evaluation.datasets import load_questions
-from prefrag.pipelines.indexing import Progress
-from prefrag.pipelines.indexing.lock import index_lock
-from prefrag.pipelines.indexing.stores import PassageStore
+from prefrag.indexing import Progress
+from prefrag.indexing.lock import index_lock
+from prefrag.indexing.stores import PassageStore
 from tests.python_process import run_python, start_python
 
 PUBLISHED = Path(__file__).parent / "datasets" / "published"
@@ -106,7 +106,7 @@ class TestTheIndexesOfAnEvaluation:
         want = """
 import sys
 from prefrag.evaluation.corpora import evaluation_indexes
-from prefrag.pipelines.indexing.stores import PassageStore
+from prefrag.indexing.stores import PassageStore
 PassageStore.batch = 10
 def show(progress):
     print(progress.written, flush=True)
@@ -307,7 +307,7 @@ def test_after_a_kill_the_next_call_does_only_what_is_missing(tmp_path: Path, fo
     killed = """
 import os, signal, sys
 from prefrag.evaluation.corpora import evaluation_indexes
-from prefrag.pipelines.indexing.stores import PassageStore
+from prefrag.indexing.stores import PassageStore
 PassageStore.batch = 10
 def stop(progress):
     if progress.written >= 20:

@@ -17,12 +17,12 @@ import pytest
 import uvicorn
 from starlette.testclient import TestClient
 
-from prefrag.service.server.app import create_app
+from prefrag.server.app import create_app
+from tests.cli.running import prefrag
 from tests.components.generators.fake_model_server import FakeModelServer, completion
 from tests.docs.markdown import CHECKOUT
 from tests.examples.readme import commands
-from tests.service.cli.running import prefrag
-from tests.service.server.serving import SHARED
+from tests.server.serving import SHARED
 
 
 @pytest.fixture(autouse=True)

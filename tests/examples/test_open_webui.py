@@ -10,7 +10,7 @@ import openai
 import pytest
 
 from tests.pipelines.scripted import answer, scripted_yaml, search, verdict
-from tests.service.server.serving import listening
+from tests.server.serving import listening
 
 Run = Callable[..., str]
 

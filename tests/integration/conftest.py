@@ -51,7 +51,7 @@ def demo_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def demo_server(browser: Any, demo_data: Path) -> Iterator[httpx.Client]:
     """The application on the demo, without a language model."""
     folder = demo_data.parent
-    with server_process("-m", "prefrag.service.cli.main", "serve", "--demo", folder=folder) as client:
+    with server_process("-m", "prefrag.cli.main", "serve", "--demo", folder=folder) as client:
         assert client.get("/ready").status_code == 200, (folder / "server.log").read_text()
         yield client
 

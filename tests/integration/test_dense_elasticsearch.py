@@ -17,8 +17,8 @@ from prefrag.components.retrievers.dense_retriever import DenseRetriever
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.components.retrievers.hybrid_retriever import HybridRetriever
 from prefrag.components.sources.retrieval_source import RetrievalSource
-from prefrag.pipelines.indexing import index
-from prefrag.pipelines.indexing.embedding import elasticsearch_store, embed_index
+from prefrag.indexing import index
+from prefrag.indexing.embedding import elasticsearch_store, embed_index
 
 
 def counted(text: str) -> list[float]:

@@ -10,7 +10,7 @@ import pytest
 from elasticsearch import Elasticsearch
 
 from prefrag.evaluation.corpora import evaluation_indexes
-from prefrag.pipelines.indexing import Progress
+from prefrag.indexing import Progress
 
 
 @pytest.mark.parametrize("form", ["tsv", "jsonl"])

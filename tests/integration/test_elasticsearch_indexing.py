@@ -21,12 +21,12 @@ from prefrag.components.document_stores.elasticsearch.fields import KnownFields
 from prefrag.components.document_stores.elasticsearch.titles import ElasticsearchTitles
 from prefrag.components.errors import Missing
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
-from prefrag.pipelines.indexing import delete_documents, index, list_documents, prune
-from prefrag.pipelines.indexing import stores as passage_stores
-from prefrag.pipelines.indexing.embedding import elasticsearch_store
-from prefrag.pipelines.indexing.index_list import drop_index, list_indexes
-from prefrag.pipelines.indexing.stores import ElasticsearchPassageStore
-from prefrag.pipelines.indexing.web_answer import keep_web_answer
+from prefrag.indexing import delete_documents, index, list_documents, prune
+from prefrag.indexing import stores as passage_stores
+from prefrag.indexing.embedding import elasticsearch_store
+from prefrag.indexing.index_list import drop_index, list_indexes
+from prefrag.indexing.stores import ElasticsearchPassageStore
+from prefrag.indexing.web_answer import keep_web_answer
 
 URL = os.environ.get("PREFRAG_TEST_ELASTICSEARCH_URL", "")
 pytestmark = pytest.mark.skipif(not URL, reason="PREFRAG_TEST_ELASTICSEARCH_URL names no Elasticsearch to test with")

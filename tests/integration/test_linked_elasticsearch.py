@@ -12,7 +12,7 @@ from haystack_integrations.document_stores.elasticsearch import ElasticsearchDoc
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.components.retrievers.linked_retriever import LinkedRetriever
 from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever
-from prefrag.pipelines.indexing.stores import open_passages
+from prefrag.indexing.stores import open_passages
 from tests.components.samples import document
 
 PASSAGES = {

@@ -96,7 +96,7 @@ def address(model: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     """Where Open WebUI listens; its models are ``prefrag``, with a language model, and ``vanilla_local``, without."""
     fake = FakeModelServer()
     fake.answers = [(200, model.reply)]
-    serve = ("-m", "prefrag.service.cli.main", "serve", "--demo")
+    serve = ("-m", "prefrag.cli.main", "serve", "--demo")
     with_model = {"PREFRAG_LLM_BASE_URL": fake.url, "PREFRAG_LLM_MODEL": "fake", "PREFRAG_WEB": "on"}
     folders = [tmp_path_factory.mktemp(name) for name in ("prefrag", "vanilla", "open_webui")]
     with ExitStack() as running:

@@ -168,13 +168,13 @@ def own_documents(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
     def prefrag(*arguments: str) -> str:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("PREFRAG_")}
-        command = [sys.executable, "-m", "prefrag.service.cli.main", *arguments]
+        command = [sys.executable, "-m", "prefrag.cli.main", *arguments]
         environment = {**kept, **settings, "PYTHONPATH": str(CHECKOUT)}
         return subprocess.run(command, env=environment, cwd=CHECKOUT, check=True, capture_output=True, text=True).stdout
 
     prefrag("index", str(folder / "notes.md"))
     key = prefrag("keys", "add", "ada", "--write").split()[0]
-    with server_process("-m", "prefrag.service.cli.main", "serve", folder=folder, **settings) as client:
+    with server_process("-m", "prefrag.cli.main", "serve", folder=folder, **settings) as client:
         yield client, key
 
 

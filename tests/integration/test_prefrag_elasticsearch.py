@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 from elasticsearch import Elasticsearch
 
-from prefrag import pipelines
-from prefrag.pipelines import indexing
+from prefrag import indexing, pipelines
 from tests.pipelines.scripted import MODEL_JUDGE, answer, model, search, verdict
 
 QUESTION_COUNT = 100

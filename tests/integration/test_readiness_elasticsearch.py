@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from elasticsearch import Elasticsearch
 
-from prefrag.pipelines import indexing, load
-from prefrag.service.server.readiness import find_outages
+from prefrag import indexing
+from prefrag.pipelines import load
+from prefrag.server.readiness import find_outages
 
 
 @pytest.fixture

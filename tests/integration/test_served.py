@@ -22,7 +22,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     folder = tmp_path_factory.mktemp("server")
-    command = ("-m", "prefrag.service.cli.main", "serve", "--demo")
+    command = ("-m", "prefrag.cli.main", "serve", "--demo")
     with server_process(*command, folder=folder, PREFRAG_API_KEYS="secret", PREFRAG_LLM_GGUF=GGUF) as client:
         client.headers["Authorization"] = "Bearer secret"
         assert client.get("/ready").status_code == 200, (folder / "server.log").read_text()

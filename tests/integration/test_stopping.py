@@ -38,7 +38,7 @@ def test_answers_its_clients_and_leaves_the_model_alone(
         "PREFRAG_LLM_MODEL": "served",
         "PREFRAG_DRAIN_SECONDS": "1",
     }
-    command = ("-m", "prefrag.service.cli.main", "serve", "--demo", "--workers", workers)
+    command = ("-m", "prefrag.cli.main", "serve", "--demo", "--workers", workers)
     with ThreadPoolExecutor() as threads:
         # At the end of the context the process gets SIGTERM.
         with server_process(*command, folder=tmp_path, **settings) as client:

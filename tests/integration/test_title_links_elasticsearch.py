@@ -18,7 +18,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever
 from prefrag.components.text.passage_record import read_passages
-from prefrag.pipelines.indexing.stores import open_passages
+from prefrag.indexing.stores import open_passages
 
 PASSAGES = [
     Document(id="bridge", content="It leads to Linz, Upper Austria.", meta={"title": "Nibelungen Bridge"}),

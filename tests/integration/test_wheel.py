@@ -86,7 +86,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 @pytest.fixture(scope="module")
 def demo(installed: Installed) -> Path:
     """The demo corpus as the wheel brings it."""
-    code = "import prefrag, pathlib; print(pathlib.Path(prefrag.__file__).parent / 'demo')"
+    code = "import prefrag; print(prefrag.ROOT / 'demo')"
     folder = Path(installed.run("python", "-c", code).strip())
     assert ROOT not in folder.parents
     return folder
@@ -134,7 +134,7 @@ def test_evaluates_and_writes_a_report(installed: Installed, demo: Path) -> None
 
 @pytest.fixture
 def server(installed: Installed) -> Iterator[httpx.Client]:
-    command = ("-m", "prefrag.service.cli.main", "serve", "--demo")
+    command = ("-m", "prefrag.cli.main", "serve", "--demo")
     own = {"PYTHONPATH": "", "PREFRAG_DATA_DIR": str(installed.folder / "data"), "PREFRAG_WEB": "off"}
     with server_process(
         *command, folder=installed.folder, python=installed.bin / "python", cwd=installed.folder, **own
@@ -144,7 +144,7 @@ def server(installed: Installed) -> Iterator[httpx.Client]:
 
 def test_serves_the_page_with_all_its_files(server: httpx.Client) -> None:
     index = server.get("/")
-    files = {file.name for file in (ROOT / "service" / "page").iterdir()}
+    files = {file.name for file in (ROOT / "server" / "page").iterdir()}
 
     assert index.status_code == 200
     assert {server.get(f"/page/{name}").status_code for name in files} == {200}

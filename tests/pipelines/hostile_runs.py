@@ -18,9 +18,9 @@ from markdown_it import MarkdownIt
 from prefrag import pipelines
 from prefrag.components.generators.json_reply import repair
 from prefrag.components.state.state import Event
-from prefrag.service.server.chat_text import write_content, write_step
-from prefrag.service.server.open_webui import EventChat
-from prefrag.service.server.public_result import Installation
+from prefrag.server.chat_text import write_content, write_step
+from prefrag.server.open_webui import EventChat
+from prefrag.server.public_result import Installation
 from tests.fakes import CALLS
 from tests.hostile import CONTROL_TOKENS, find_faults
 from tests.hostile_passages import HARMLESS, Passage

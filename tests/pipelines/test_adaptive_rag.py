@@ -10,12 +10,12 @@ import pytest
 from rich.console import Console
 
 from prefrag import pipelines
-from prefrag.components.agent.reader_step import FROM_MEMORY
-from prefrag.components.question_classifier.tree_question_classifier import NOT_ENGLISH
+from prefrag.cli.run_printer import RunPrinter
+from prefrag.components.adaptive_rag.tree_question_classifier import NOT_ENGLISH
+from prefrag.components.reasoner.reader_step import FROM_MEMORY
 from prefrag.pipelines.loading import Pipeline
 from prefrag.pipelines.trace_text import trace_text
-from prefrag.service.cli.run_printer import RunPrinter
-from prefrag.service.server.chat_text import write_content
+from prefrag.server.chat_text import write_content
 from tests.fakes import CALLS, FixedQuestionClassifier
 from tests.pipelines.scripted import scripted
 from tests.pipelines.test_engines import comparable

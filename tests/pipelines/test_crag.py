@@ -9,7 +9,7 @@ import haystack
 import pytest
 
 from prefrag import pipelines
-from prefrag.components.judge.corrective_evaluator import NOT_REWRITTEN
+from prefrag.components.crag.corrective_evaluator import NOT_REWRITTEN
 from prefrag.components.judge.judge import Relevance
 from prefrag.components.judge.tree_judge import TreeJudge
 from prefrag.components.state.state import Event, State

@@ -14,9 +14,9 @@ from starlette.testclient import TestClient
 from typer.testing import CliRunner
 
 from prefrag import pipelines
+from prefrag.cli.main import app
 from prefrag.pipelines.own_modules import ALLOWLIST_VARIABLE
-from prefrag.service.cli.main import app
-from prefrag.service.server.app import create_app
+from prefrag.server.app import create_app
 from tests.pipelines.scripted import answer, scripted_block, search, write_yaml
 
 QUESTION = "Who built alpha?"

@@ -9,8 +9,8 @@ from haystack.components.embedders import OpenAIDocumentEmbedder
 from haystack.utils import Secret
 
 from prefrag.components.generators.model_host import RemoteModelRefused
+from prefrag.indexing.embedding import embed_index
 from prefrag.pipelines import RunFailed, ask, load
-from prefrag.pipelines.indexing.embedding import embed_index
 from tests.pipelines.scripted import answer, model, retriever, scripted, search, verdict
 
 REMOTE = "api.example.org"
@@ -41,7 +41,7 @@ def remote_judge() -> dict[str, Any]:
 
 def nested_pipeline() -> dict[str, Any]:
     part = {
-        "type": "prefrag.components.agent.reasoner.Reasoner",
+        "type": "prefrag.components.reasoner.reasoner.Reasoner",
         "init_parameters": {"chat_generator": model("x", model_host=REMOTE)},
     }
     inner: dict[str, Any] = {"components": {"inner": part}, "connections": []}

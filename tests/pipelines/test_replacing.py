@@ -29,7 +29,7 @@ SOURCE = {
     "init_parameters": {"name": "local", "retriever": RETRIEVER, "candidates": 7},
 }
 REASONER = {
-    "type": "prefrag.components.agent.reasoner.Reasoner",
+    "type": "prefrag.components.reasoner.reasoner.Reasoner",
     "init_parameters": {"chat_generator": BLOCK, "self_evaluation": True},
 }
 

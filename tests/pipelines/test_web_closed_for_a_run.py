@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from prefrag import pipelines
-from prefrag.components.sources.web_gate import HeldBack, WebGate
 from prefrag.components.state.state import Event
 from prefrag.components.state.web_switch import CLOSED_BY_KEY, web_closed_by, web_setting
+from prefrag.components.web.web_gate import HeldBack, WebGate
 from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS
 from tests.pipelines.scripted import answer, scripted, search, verdict

@@ -11,8 +11,8 @@ from haystack import Document
 from prefrag import pipelines
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import index_path
-from prefrag.components.sources.web_gate import ask_person
 from prefrag.components.state.state import Event
+from prefrag.components.web.web_gate import ask_person
 from prefrag.pipelines import RunFailed
 from prefrag.pipelines.trace_text import trace_text
 from tests.fakes import CALLS

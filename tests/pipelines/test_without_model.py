@@ -9,11 +9,11 @@ import pytest
 from haystack import Document
 
 from prefrag import pipelines
-from prefrag.components.agent.answer_reviewer import NOT_REVIEWED
-from prefrag.components.agent.follow_up_rewriter import NOT_REWRITTEN
-from prefrag.components.agent.passage_critic import NOT_CRITICISED
-from prefrag.components.agent.reader_step import FROM_MEMORY, NOT_READ
-from prefrag.components.agent.reasoner import SOURCE_NOT_CHOSEN
+from prefrag.components.loop.follow_up_rewriter import NOT_REWRITTEN
+from prefrag.components.mspr.answer_reviewer import NOT_REVIEWED
+from prefrag.components.reasoner.reader_step import FROM_MEMORY, NOT_READ
+from prefrag.components.reasoner.reasoner import SOURCE_NOT_CHOSEN
+from prefrag.components.self_rag.passage_critic import NOT_CRITICISED
 from tests.fakes import CALLS
 from tests.indexes import index_of
 from tests.pipelines.scripted import TREE_JUDGE, retriever, scripted

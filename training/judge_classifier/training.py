@@ -23,7 +23,7 @@ from prefrag.training.judge_classifier.card import write_card
 from prefrag.training.judge_classifier.home import TITLES, home_steps, read_articles
 from prefrag.training.judge_classifier.results import HeldBack, JudgeTraining
 from prefrag.training.judge_classifier.steps import JudgedStep, simulated_steps, two_sources
-from prefrag.training.tree_training import TreeTraining, leave_out
+from prefrag.training.tree_training import TreeTraining, leave_out, read_booster
 
 # Chosen by cross-validation on the training questions of the four shared datasets.
 SETTINGS: dict[str, Any] = {
@@ -112,7 +112,7 @@ def train_judge(
     back = [one for one in steps if (one.dataset, one.step.question_id) in held]
     rest = leave_out(steps, back, lambda one: one.step.question)
     back = [one for one in back if one.measures]
-    trees = BoostedTrees(fit(rest, seed))
+    trees = read_booster(fit(rest, seed))
     measured = tuple(
         _measure(name, [one for one in back if one.dataset == name], trees)
         for name in dict.fromkeys(one.dataset for one in back)

@@ -8,8 +8,11 @@ from typing import Any
 
 from haystack import Document
 
-from prefrag.components.agent.question_as_query import QuestionAsQuery
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.dr_rag.linked_stages import LinkedStages
+from prefrag.components.dr_rag.open_question_query import OpenQuestionQuery
+from prefrag.components.dr_rag.second_stage import SecondStage
+from prefrag.components.loop.question_as_query import QuestionAsQuery
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier, all_pairs
 from prefrag.components.pair_classifier.pair_features import pair_features
 from prefrag.components.pair_classifier.pair_scorer import Pair
@@ -18,9 +21,6 @@ from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retr
 from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.state_builder import StateBuilder
-from prefrag.components.two_stage.linked_stages import LinkedStages
-from prefrag.components.two_stage.open_question_query import OpenQuestionQuery
-from prefrag.components.two_stage.second_stage import SecondStage
 from prefrag.evaluation.question import Question
 
 _SOURCE = "local"

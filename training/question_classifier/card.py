@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from prefrag.components.question_classifier.question_classifier import CLASSES
+from prefrag.components.adaptive_rag.question_classifier import CLASSES
 from prefrag.training.question_classifier.results import QuestionTraining
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from prefrag.components.question_classifier.question_classifier import CLASSES, QuestionClass
+from prefrag.components.adaptive_rag.question_classifier import CLASSES, QuestionClass
 from prefrag.evaluation.pipeline_under_test.experiment import Experiment
 from prefrag.evaluation.runs import runner
 from prefrag.training.dataset import Dataset

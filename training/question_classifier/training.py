@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from prefrag.components.question_classifier.question_classifier import CLASSES, QuestionClass
-from prefrag.components.question_classifier.question_features import FEATURES, question_features
+from prefrag.components.adaptive_rag.question_classifier import CLASSES, QuestionClass
+from prefrag.components.adaptive_rag.question_features import FEATURES, question_features
 from prefrag.components.trees import CLASSES as CLASS_NAMES
 from prefrag.components.trees import BoostedTrees
 from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
@@ -18,7 +18,7 @@ from prefrag.training.dataset import FEWEST_QUESTIONS, Dataset
 from prefrag.training.question_classifier.card import write_card
 from prefrag.training.question_classifier.labels import STRATEGIES, LabelledQuestion, label_dataset, read_reading
 from prefrag.training.question_classifier.results import HeldBack, Measured, QuestionTraining
-from prefrag.training.tree_training import TreeTraining, leave_out
+from prefrag.training.tree_training import TreeTraining, leave_out, read_booster
 
 # Chosen by cross-validation on the training questions; the result hardly depends on them.
 SETTINGS: dict[str, Any] = {
@@ -92,7 +92,7 @@ def train_questions(
     training.report("Training the trees on all questions")
     booster = fit(labelled, seed)
     training.keep(booster)
-    trees = BoostedTrees(booster)
+    trees = read_booster(booster)
     measured = tuple(_measure(name, own, trees) for name, own in further.items() if own)
     result = QuestionTraining(training.output, len(labelled), held_back, measured, training.seconds)
     write_card(result, seed, model.llm or "the model of the environment")
@@ -135,7 +135,7 @@ def _measure_held_back(labelled: Sequence[LabelledQuestion], seed: int) -> tuple
     right: Counter[str] = Counter()
     for fold in range(_FOLDS):
         back = order[fold::_FOLDS]
-        trees = BoostedTrees(fit(leave_out(order, back, _text), seed))
+        trees = read_booster(fit(leave_out(order, back, _text), seed))
         for one, is_right in zip(back, _are_right(back, trees), strict=True):
             right[one.dataset] += is_right
     results = []
@@ -144,7 +144,7 @@ def _measure_held_back(labelled: Sequence[LabelledQuestion], seed: int) -> tuple
         others = leave_out([one for one in labelled if one.dataset != name], own, _text)
         without = None
         if len({one.label for one in others}) > 1:
-            answers = _are_right(own, BoostedTrees(fit(others, seed)))
+            answers = _are_right(own, read_booster(fit(others, seed)))
             without = sum(answers) / len(own)
         silver = sum(one.silver for one in own) / len(own)
         results.append(HeldBack(name, len(own), _shares(own), silver, right[name] / len(own), without))

@@ -33,7 +33,7 @@ def demo_index(name: str, folder: Path) -> Path:
     :raises FileNotFoundError: When the corpus file is missing from this checkout.
     :raises OSError: When the folder cannot be written.
     """
-    corpus = Path(prefrag.__file__).parent / "demo" / DEMO_CORPORA[name]
+    corpus = prefrag.ROOT / "demo" / DEMO_CORPORA[name]
     if not corpus.is_file():
         raise FileNotFoundError(
             f"The demo corpus {corpus} is missing. Restore it, or index documents of your own with: "

@@ -30,7 +30,7 @@ from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retr
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.state import Action, Search, State, Step, Verdict
 from prefrag.components.state.state_builder import StateBuilder
-from prefrag.pipelines.indexing.file_conversion import FileConverter
+from prefrag.indexing.file_conversion import FileConverter
 
 QUESTIONS = Path(__file__).resolve().parent / "questions.jsonl"
 # Where the answer of the second part is.

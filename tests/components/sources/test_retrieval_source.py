@@ -15,11 +15,11 @@ from haystack.dataclasses import SparseEmbedding
 
 from prefrag.components.rankers.title_match_ranker import TitleMatchRanker
 from prefrag.components.recording import NotRecorded, Recording
-from prefrag.components.sources.domain_filter import DomainFilter
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.sources.retry_policy import RetryPolicy
-from prefrag.components.sources.web_gate import WebGate
 from prefrag.components.state.state import Search
+from prefrag.components.web.domain_filter import DomainFilter
+from prefrag.components.web.web_gate import WebGate
 from tests.components.samples import QUESTION, answer_step, document, observed_step, search_step, settings, state
 from tests.components.serialisation import rebuilt
 from tests.fakes import CALLS, ScriptedRetriever

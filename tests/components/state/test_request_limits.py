@@ -1,4 +1,4 @@
-"""The limits of a request, as Python calls meet them; over HTTP see tests/service/server/test_any_input.py."""
+"""The limits of a request, as Python calls meet them; over HTTP see tests/server/test_any_input.py."""
 
 from __future__ import annotations
 

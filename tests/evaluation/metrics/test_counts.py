@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from prefrag.components.agent.answer_reviewer import AnswerReviewer
-from prefrag.components.agent.passage_critic import PassageCritic
-from prefrag.components.agent.self_reflector import SelfReflector
 from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
+from prefrag.components.loop.self_reflector import SelfReflector
+from prefrag.components.mspr.answer_reviewer import AnswerReviewer
+from prefrag.components.self_rag.passage_critic import PassageCritic
 from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.state import Action, Label, State, Step
 from prefrag.evaluation.metrics.counts import calls_by_caller, count_unparsable, counts

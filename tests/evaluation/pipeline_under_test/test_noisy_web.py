@@ -14,7 +14,7 @@ from haystack import Document
 from haystack.core.serialization import component_from_dict, component_to_dict
 
 from prefrag.components.sources.retrieval_source import RetrievalSource
-from prefrag.components.sources.web_retriever import WebRetriever
+from prefrag.components.web.web_retriever import WebRetriever
 from prefrag.evaluation.pipeline_under_test.noisy_web import NoisyWeb
 from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.pipelines.asking import ask

@@ -25,7 +25,7 @@ def block(trees: object = None, prompt: str = "answer_once") -> dict[str, Any]:
         "type": "prefrag.components.judge.source_switch_judge.SourceSwitchJudge",
         "init_parameters": {"judge": inner},
     }
-    reasoner = {"type": "prefrag.components.agent.reasoner.Reasoner", "init_parameters": {"prompt": prompt}}
+    reasoner = {"type": "prefrag.components.reasoner.reasoner.Reasoner", "init_parameters": {"prompt": prompt}}
     return {"components": {"judge": judge, "reasoner": reasoner}}
 
 

@@ -227,7 +227,7 @@ class TestPipelines:
     def test_with_vectors_have_the_corpus_embedded(self, corpus: Path, monkeypatch: pytest.MonkeyPatch):
         embedded: list[tuple[str, str]] = []
         monkeypatch.setattr(
-            "prefrag.pipelines.indexing.embedding.embed_index",
+            "prefrag.indexing.embedding.embed_index",
             lambda index, model: embedded.append((index, model)),
         )
 

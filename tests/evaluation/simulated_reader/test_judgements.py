@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from prefrag.components.agent.answer_reviewer import AnswerReviewer
-from prefrag.components.agent.follow_up_rewriter import FollowUpRewriter
-from prefrag.components.agent.observation_refiner import ObservationRefiner
-from prefrag.components.agent.passage_critic import PassageCritic
-from prefrag.components.agent.reasoner import Reasoner
-from prefrag.components.agent.self_reflector import SelfReflector
-from prefrag.components.judge.corrective_evaluator import CorrectiveEvaluator
+from prefrag.components.crag.corrective_evaluator import CorrectiveEvaluator
 from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
+from prefrag.components.loop.follow_up_rewriter import FollowUpRewriter
+from prefrag.components.loop.self_reflector import SelfReflector
+from prefrag.components.mspr.answer_reviewer import AnswerReviewer
+from prefrag.components.mspr.observation_refiner import ObservationRefiner
+from prefrag.components.reasoner.reasoner import Reasoner
+from prefrag.components.self_rag.passage_critic import PassageCritic
 from prefrag.components.state.state import WHOLE_TEXT, Action, Label, Search, Step
 from tests.evaluation.simulated_reader.trees_and_towns import (
     BARE,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from prefrag.components.agent.reasoner import Reasoner
+from prefrag.components.reasoner.reasoner import Reasoner
 from prefrag.components.state.state import Action
 from prefrag.evaluation.simulated_reader.gold import GoldQuestion, Passage, load_gold
 from prefrag.evaluation.simulated_reader.queries import queries

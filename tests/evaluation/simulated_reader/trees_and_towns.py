@@ -8,7 +8,7 @@ from typing import Any
 
 from haystack import Document
 
-from prefrag.components.agent.reasoner import Reasoner
+from prefrag.components.reasoner.reasoner import Reasoner
 from prefrag.components.state.state import Action, RunSettings, Search, State, Step
 from prefrag.evaluation.question import Hop, Question
 from prefrag.evaluation.simulated_reader import SimulatedReader

@@ -295,7 +295,7 @@ def test_a_missing_folder_is_reported_before_the_work(tmp_path: Path):
 
 
 def test_the_command_reports_the_results(dataset: Dataset, trained: JudgeTraining, monkeypatch: pytest.MonkeyPatch):
-    from prefrag.service.cli.main import train
+    from prefrag.cli.main import train
 
     calls: list[Any] = []
     monkeypatch.setattr(
@@ -312,7 +312,7 @@ def test_the_command_reports_the_results(dataset: Dataset, trained: JudgeTrainin
 
 @pytest.mark.slow
 def test_the_command_writes_the_trees(dataset: Dataset, tmp_path: Path):
-    from prefrag.service.cli.main import train
+    from prefrag.cli.main import train
 
     arguments = ["judge", "--dataset", f"{dataset.questions}:{dataset.corpus}", "--output", str(tmp_path / "t.json")]
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from prefrag.cli.main import app
 from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
 from prefrag.evaluation.pipeline_under_test.experiment import Experiment
 from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.pipelines import ask
-from prefrag.service.cli.main import app
 from prefrag.training.judge_dpo.candidates import GRID
 from prefrag.training.judge_dpo.collection import HELD_OUT, PAIRS, REPORT, STEPS, Plan, collect
 from prefrag.training.judge_dpo.commands import GOLD_KEY, make_gold_model

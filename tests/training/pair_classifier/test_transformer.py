@@ -12,8 +12,8 @@ import pytest
 from haystack import Document
 from typer.testing import CliRunner
 
+from prefrag.cli.main import train
 from prefrag.components.pair_classifier.transformer_pair_scorer import TransformerPairScorer
-from prefrag.service.cli.main import train
 from prefrag.training.dataset import Dataset
 
 torch = pytest.importorskip("torch", reason="training needs PyTorch (the extra `train`)")

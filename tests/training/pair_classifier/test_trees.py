@@ -16,14 +16,14 @@ from haystack import Document
 from typer.testing import CliRunner
 
 import prefrag.training.pair_classifier.trees
-from prefrag.components.agent.question_as_query import QuestionAsQuery
+from prefrag import indexing
+from prefrag.cli.main import train
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.loop.question_as_query import QuestionAsQuery
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier
 from prefrag.components.pair_classifier.pair_features import pair_features
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.state.state_builder import StateBuilder
-from prefrag.pipelines import indexing
-from prefrag.service.cli.main import train
 from prefrag.training.dataset import Dataset
 from prefrag.training.pair_classifier import PairTraining, Pool, fit, pools, recall, shares_found, train_pairs
 from prefrag.training.pair_classifier.pool import linked_retrieval

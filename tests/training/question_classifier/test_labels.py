@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from prefrag.components.question_classifier.question_classifier import QuestionClass
+from prefrag.components.adaptive_rag.question_classifier import QuestionClass
 from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
 from prefrag.pipelines.loading import find, read_block
 from prefrag.pipelines.replacing import replace_parts

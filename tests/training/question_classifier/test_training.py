@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from prefrag.components.question_classifier.tree_question_classifier import TreeQuestionClassifier
+from prefrag.components.adaptive_rag.tree_question_classifier import TreeQuestionClassifier
 from prefrag.training.dataset import Dataset
 from prefrag.training.question_classifier import QuestionTraining, train_questions
 from prefrag.training.question_classifier.labels import LabelledQuestion
@@ -110,7 +110,7 @@ def server() -> Iterator[FakeModelServer]:
 def test_the_command_takes_its_labels_from_a_model_server(
     datasets: tuple[Dataset, Dataset], server: FakeModelServer, tmp_path: Path
 ):
-    from prefrag.service.cli.main import train
+    from prefrag.cli.main import train
 
     rivers, towns = (f"{one.questions}:{one.corpus}" for one in datasets)
     arguments = ["questions", "--dataset", rivers, "--single-hop", towns, "--output", str(tmp_path / "t.json")]

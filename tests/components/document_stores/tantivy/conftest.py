@@ -39,5 +39,5 @@ def demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("local", "web"):
         line = {"id": name, "title": "Heron", "text": f"A {name} heron.", "source": name}
         (folder / f"{name}.jsonl").write_text(json.dumps(line) + "\n")
-    monkeypatch.setattr(prefrag, "__file__", str(tmp_path / "checkout" / "__init__.py"))
+    monkeypatch.setattr(prefrag, "ROOT", tmp_path / "checkout")
     return folder

@@ -1,0 +1,275 @@
+"""`prefrag ask`, and what it shares with `prefrag chat`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+import prefrag
+from prefrag.cli.console import console
+from prefrag.cli.documents import IndexOption
+from prefrag.cli.errors import INTERRUPTED
+from prefrag.cli.kept_model import offer_model, use_kept_model
+from prefrag.cli.web_consent import ask_before_sending, set_web
+from prefrag.components.errors import BadInput, PrefragError
+
+# Everything heavy is imported where it is used, so that help comes at once.
+if TYPE_CHECKING:
+    from prefrag.cli.run_printer import RunPrinter
+    from prefrag.indexing import Skipped
+    from prefrag.pipelines import RunFailed, RunOptions
+
+T = TypeVar("T")
+DEMO_QUESTIONS = prefrag.ROOT / "demo" / "questions.jsonl"
+
+
+PipelineOption = Annotated[str, typer.Option(metavar="NAME|FILE.yaml", help="A pipeline by its name, or a YAML file.")]
+SourceOption = Annotated[
+    list[str] | None, typer.Option(help="A source that may be searched; repeat it for several. By default all.")
+]
+PreferOption = Annotated[str | None, typer.Option(metavar="SOURCE", help="The source that is searched first.")]
+TopKOption = Annotated[int | None, typer.Option(help="Documents a retrieval.")]
+MaxStepsOption = Annotated[int | None, typer.Option(help="Steps, at most those of the pipeline.")]
+FiltersOption = Annotated[
+    str | None, typer.Option(metavar="JSON", help="Haystack metadata filter on the local documents.")
+]
+DeadlineOption = Annotated[
+    float | None, typer.Option(min=1, help="Seconds after which the run is given up; by default 600.")
+]
+WebOption = Annotated[
+    bool | None,
+    typer.Option("--web/--no-web", help="Whether questions may go to the web. By default as the index says."),
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print only the answer and its label.")]
+
+
+def ask(
+    question: Annotated[
+        str | None, typer.Argument(help="The question; by default the first one of the demo, while that is used.")
+    ] = None,
+    pipeline: PipelineOption = "prefrag",
+    corpus: Annotated[
+        Path | None, typer.Option(metavar="FILE.jsonl", help="Search this corpus instead of an index.")
+    ] = None,
+    web_corpus: Annotated[
+        Path | None, typer.Option(metavar="FILE.jsonl", help="A corpus that replaces the web.")
+    ] = None,
+    index: IndexOption = None,
+    source: SourceOption = None,
+    prefer: PreferOption = None,
+    top_k: TopKOption = None,
+    max_steps: MaxStepsOption = None,
+    filters: FiltersOption = None,
+    deadline: DeadlineOption = None,
+    web: WebOption = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print only the result, as JSON; the steps go to stderr.")
+    ] = False,
+    trace: Annotated[bool, typer.Option("--trace", help="Add the whole trace.")] = False,
+    quiet: QuietOption = False,
+) -> None:
+    """Answer a question, showing each step as it happens."""
+    from prefrag.cli.run_printer import RunPrinter
+
+    options = read_options(source, prefer, top_k, max_steps, filters)
+    if corpus is not None and index is not None:
+        raise BadInput("Give --corpus or --index, not both.")
+    set_up(index, deadline, web)
+    if corpus is not None:
+        os.environ["PREFRAG_INDEX"] = _index_corpus(corpus)
+    if web_corpus is not None:
+        os.environ["PREFRAG_WEB_INDEX"] = _index_corpus(web_corpus)
+    question = question if question is not None else _read_demo_question()
+    if not as_json and not quiet:
+        offer_model()
+    loaded = load(pipeline)
+    printer = RunPrinter(console(stderr=as_json), quiet)
+    printer.print_question(question, reads(loaded))
+    result, failure = _await_or_exit(run(loaded, question, options, printer))
+    if as_json:
+        shown = result if trace else {key: value for key, value in result.items() if key != "trace"}
+        typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+    else:
+        printer.print_result(result, trace, None if failure is None else str(failure))
+    check_result(result, failure)
+
+
+def read_options(
+    source: list[str] | None, prefer: str | None, top_k: int | None, max_steps: int | None, filters: str | None
+) -> RunOptions:
+    """Read how the options of a command narrow a run.
+
+    :param source: The sources that may be searched.
+    :param prefer: The source that is searched first.
+    :param top_k: Documents a retrieval.
+    :param max_steps: Steps.
+    :param filters: The metadata filter as JSON.
+    :returns: The options of the run.
+    :raises BadInput: When the filter is no JSON object.
+    """
+    return {
+        "sources": source or None,
+        "preferred": prefer,
+        "top_k": top_k,
+        "max_steps": max_steps,
+        "filters": _read_filters(filters),
+    }
+
+
+def set_up(index: str | None, deadline: float | None, web: bool | None) -> None:
+    """Set what holds for this process.
+
+    :param index: The index that is searched.
+    :param deadline: The seconds that a run may take.
+    :param web: Whether questions may go to the web.
+    :raises BadInput: When the administrator has closed the web that is to be open.
+    """
+    if deadline is not None:
+        os.environ["PREFRAG_RUN_SECONDS"] = str(deadline)
+    set_web(web)
+    if index is not None:
+        os.environ["PREFRAG_INDEX"] = index
+    use_kept_model()
+
+
+def reads(pipeline: Any) -> bool:
+    """Check whether a reader answers, because there is no language model.
+
+    :param pipeline: The loaded pipeline.
+    :returns: Whether it does.
+    """
+    return any(getattr(part, "reads", False) for _, part in pipeline.walk())
+
+
+def check_result(result: dict[str, Any], failure: RunFailed | None) -> None:
+    """Raise the error of a run that gave no result to rely on.
+
+    :param result: The result.
+    :param failure: The error that broke the run off.
+    :raises PrefragError: When there is one, no source could be searched, or the model gave no answer.
+    """
+    from prefrag.pipelines import search_failures
+
+    if failure is not None:
+        raise failure
+    if failed := search_failures(result):
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
+        raise PrefragError(f"No source could be searched, so the answer rests on no document. {reasons}")
+    if not result.get("answered") and not result.get("not_found"):
+        raise PrefragError("The model gave no answer. Ask again, or use a larger model.")
+
+
+async def run(
+    pipeline: Any, question: str, options: RunOptions, printer: RunPrinter
+) -> tuple[dict[str, Any], RunFailed | None]:
+    """Run a pipeline and print each step.
+
+    :param pipeline: The loaded pipeline.
+    :param question: The question.
+    :param options: How the run is narrowed.
+    :param printer: Prints it.
+    :returns: The result, as far as the run got, and the error if it broke off.
+    """
+    from prefrag.components.state.state import Event
+    from prefrag.pipelines import RunFailed, stream
+
+    result: dict[str, Any] = {}
+    try:
+        # The spinner shows only on a terminal.
+        with printer.console.status("thinking") as status:
+            ask_before_sending(status)
+            async for output in stream(pipeline, question, **options):
+                if isinstance(output, Event):
+                    printer.print_event(output)
+                else:
+                    result = output
+    except RunFailed as error:
+        return error.result, error
+    return result, None
+
+
+def _await_or_exit(run: Coroutine[Any, Any, T]) -> T:
+    """Wait for a run; Ctrl-C ends the process at once."""
+    runner = asyncio.Runner()
+    try:
+        result = runner.run(run)
+    except KeyboardInterrupt:
+        console(stderr=True).print("Interrupted.")
+        sys.stdout.flush()
+        # A normal exit would wait for the thread in which the model still runs.
+        os._exit(INTERRUPTED)
+    except BaseException:
+        runner.close()
+        raise
+    runner.close()
+    return result
+
+
+def load(name: str) -> Any:
+    """Load a pipeline and open its indexes.
+
+    :param name: Its name, or its file.
+    :returns: The pipeline, warmed up.
+    """
+    from prefrag import pipelines
+    from prefrag.components.parts import TANTIVY_STORE, find_stores
+
+    pipeline = pipelines.load(name)
+    pipeline.warm_up()
+    # A source survives a missing index, but a terminal user wants the error at once.
+    for store in find_stores(pipeline):
+        if type(store).__name__ == TANTIVY_STORE:
+            store.count_documents()
+        else:
+            from prefrag.components.document_stores.elasticsearch.consent import check_index
+
+            check_index(store)
+    return pipeline
+
+
+def _read_filters(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        filters = json.loads(text)
+    except ValueError as error:
+        raise BadInput(f"--filters is no JSON: {error}") from error
+    if not isinstance(filters, dict):
+        example = '{"field": "meta.year", "operator": ">", "value": 1990}'
+        raise BadInput(f"--filters must be a JSON object, such as {example}.")
+    return filters
+
+
+def _read_demo_question() -> str:
+    from prefrag.components.document_stores.tantivy.index import index_exists
+    from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, INDEX_VARIABLE, index_path
+
+    chosen = os.environ.get(INDEX_VARIABLE) or None
+    if chosen not in (None, "demo") or (chosen is None and index_exists(index_path(DEFAULT_INDEX))):
+        raise BadInput('Give a question: prefrag ask "QUESTION". The default one needs the demo: --index demo.')
+    with DEMO_QUESTIONS.open(encoding="utf-8") as lines:
+        return str(json.loads(next(lines))["question"])
+
+
+def _index_corpus(corpus: Path) -> str:
+    """Index a corpus file when it is new or has changed.
+
+    :returns: The name of its index.
+    """
+    from prefrag.evaluation.corpora import evaluation_indexes
+    from prefrag.indexing.progress_bar import indexing_bar
+
+    terminal = console(stderr=True)
+    skipped: list[Skipped] = []
+    with indexing_bar(terminal) as on_progress:
+        name = evaluation_indexes(corpus, split=False, on_progress=on_progress, on_skipped=skipped.append).local
+    for each in skipped:
+        terminal.print(f"Skipped {each}", markup=False, style="yellow")
+    return name

@@ -1,0 +1,205 @@
+"""`prefrag chat`."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from prefrag.cli.ask import (
+    DeadlineOption,
+    FiltersOption,
+    MaxStepsOption,
+    PipelineOption,
+    PreferOption,
+    QuietOption,
+    SourceOption,
+    TopKOption,
+    WebOption,
+    check_result,
+    load,
+    read_options,
+    reads,
+    run,
+    set_up,
+)
+from prefrag.cli.console import console
+from prefrag.cli.documents import IndexOption
+from prefrag.cli.errors import ANSWERED, find_exit_code, print_error
+from prefrag.cli.kept_model import offer_model
+from prefrag.cli.web_consent import is_terminal, set_web
+from prefrag.components.errors import BadInput
+
+# Everything heavy is imported where it is used, so that help comes at once.
+if TYPE_CHECKING:
+    from prefrag.pipelines import RunOptions
+
+_HELP = """\
+/sources         which sources are searched; /sources NAME ... chooses, /sources all takes all again
+/web on|off      whether the next questions may go to the web
+/new             begin a new conversation
+/quit            end; so does Ctrl-D. Ctrl-C gives up the running question"""
+
+
+def chat(
+    pipeline: PipelineOption = "prefrag",
+    index: IndexOption = None,
+    source: SourceOption = None,
+    prefer: PreferOption = None,
+    top_k: TopKOption = None,
+    max_steps: MaxStepsOption = None,
+    filters: FiltersOption = None,
+    deadline: DeadlineOption = None,
+    web: WebOption = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Answer questions one after the other, each in the light of those before; /help lists the commands.
+
+    Without a terminal the questions are the lines of the standard input, and the exit code is that of the first one
+    that failed.
+    """
+    options = read_options(source, prefer, top_k, max_steps, filters)
+    switch = os.environ.get("PREFRAG_WEB")
+    set_up(index, deadline, web)
+    if not quiet:
+        offer_model()
+    conversation = Conversation(load(pipeline), options, switch, quiet)
+    if is_terminal():
+        _greet(conversation.pipeline)
+    for line in _read_lines():
+        if not conversation.take(line):
+            break
+    conversation.end()
+
+
+class Conversation:
+    """A conversation in the terminal.
+
+    :param pipeline: The loaded pipeline.
+    :param options: How each run is narrowed.
+    :param switch: What the administrator has set for the web.
+    :param quiet: Whether only answers are printed.
+    """
+
+    def __init__(self, pipeline: Any, options: RunOptions, switch: str | None, quiet: bool):
+        self.pipeline = pipeline
+        self._options = options
+        self._switch = switch
+        self._quiet = quiet
+        self._history: list[dict[str, str]] = []
+        self._runner = asyncio.Runner()
+        self._exit_code = ANSWERED
+        self._interrupted = False
+
+    def take(self, line: str) -> bool:
+        """Answer a question, or obey a command.
+
+        :param line: What a person wrote.
+        :returns: Whether the conversation goes on.
+        """
+        if line in ("/quit", "/exit"):
+            return False
+        try:
+            if line.startswith("/"):
+                self._obey(*line[1:].split())
+            elif line:
+                self._answer(line)
+        except KeyboardInterrupt:
+            self._interrupted = True
+            console(stderr=True).print("\nGiven up. The conversation goes on without this question.", style="yellow")
+        except Exception as error:
+            print_error(error)
+            self._exit_code = self._exit_code or find_exit_code(error)
+        return True
+
+    def end(self) -> None:
+        """End the conversation, and the process with it.
+
+        :raises typer.Exit: With the code of the first question that failed, where nobody saw that.
+        """
+        code = ANSWERED if is_terminal() else self._exit_code
+        if self._interrupted:
+            sys.stdout.flush()
+            # A normal exit would wait for the thread in which a model still works on a question that was given up.
+            os._exit(code)
+        self._runner.close()
+        raise typer.Exit(code)
+
+    def _answer(self, question: str) -> None:
+        from prefrag.cli.run_printer import RunPrinter
+        from prefrag.pipelines.references import NOT_ANSWERED
+
+        printer = RunPrinter(console(), self._quiet)
+        if not is_terminal():
+            # Nobody has seen the question at a prompt.
+            printer.print_question(question, without_model=False)
+        options: RunOptions = {**self._options, "history": self._history or None}
+        result, failure = self._runner.run(run(self.pipeline, question, options, printer))
+        printer.print_result(result, trace=False, failure=None if failure is None else str(failure))
+        check_result(result, failure)
+        self._history += [
+            {"role": "user", "content": question},
+            {"role": "assistant", "content": result["answer"] or NOT_ANSWERED},
+        ]
+
+    def _obey(self, command: str = "help", *words: str) -> None:
+        if command == "new":
+            self._history.clear()
+            typer.echo("A new conversation.")
+        elif command == "sources":
+            self._choose_sources(words)
+        elif command == "web" and words in (("on",), ("off",)):
+            # What an earlier /web has set does not count.
+            os.environ.pop("PREFRAG_WEB", None)
+            if self._switch is not None:
+                os.environ["PREFRAG_WEB"] = self._switch
+            set_web(words == ("on",))
+            typer.echo(f"The web is {words[0]}.")
+        elif command == "help":
+            typer.echo(_HELP)
+        else:
+            raise BadInput(f"There is no command /{command}{' '.join(('', *words))}: /help lists them.")
+
+    def _choose_sources(self, words: tuple[str, ...]) -> None:
+        start = self.pipeline.get_component("start")
+        if unknown := [word for word in words if word not in (*start.sources, "all")]:
+            raise BadInput(f"There is no source {unknown[0]}: the sources are {', '.join(start.sources)}.")
+        if words:
+            self._options["sources"] = None if "all" in words else list(words)
+        chosen = self._options.get("sources") or start.sources
+        for name in start.sources:
+            is_external = " (external)" if name in start.external_sources else ""
+            typer.echo(f"{name}{is_external}: {'searched' if name in chosen else 'left out'}")
+
+
+def _greet(pipeline: Any) -> None:
+    terminal = console(stderr=True)
+    if reads(pipeline):
+        terminal.print("No language model is set, so a reader answers, and each question has to stand alone.")
+    terminal.print("Put a question. /help lists the commands, Ctrl-D ends.", style="dim")
+
+
+def _read_lines() -> Iterator[str]:
+    """Read what a person writes, line by line; at a terminal with a prompt, and with what was written before.
+
+    :returns: Each line without blanks at its ends.
+    """
+    if not is_terminal():
+        yield from (line.strip() for line in sys.stdin)
+        return
+    with suppress(ImportError):
+        # Its import alone gives the prompt a history and an editor; Windows has none.
+        import readline  # noqa: F401
+    while True:
+        try:
+            yield input("\n> ").strip()
+        except KeyboardInterrupt:
+            typer.echo("\nCtrl-D ends.", err=True)
+        except EOFError:
+            typer.echo("", err=True)
+            return

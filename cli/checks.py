@@ -1,0 +1,395 @@
+"""What `prefrag doctor` looks at: what is there, what is missing, and what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import platform
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, Literal
+
+import httpx
+from dotenv import dotenv_values, find_dotenv
+from haystack.dataclasses import ChatMessage
+
+from prefrag import pipelines
+from prefrag.cli.errors import find_exit_code
+from prefrag.cli.kept_model import kept_file, read_choice
+from prefrag.cli.local_servers import find_local_servers, list_models
+from prefrag.components.audit_log import AuditLogFailed, audit_log, check_audit_log
+from prefrag.components.document_stores.tantivy.index import index_exists
+from prefrag.components.document_stores.tantivy.index_location import (
+    DEFAULT_INDEX,
+    DEMO_INDEX,
+    INDEX_VARIABLE,
+    data_directory,
+    index_path,
+)
+from prefrag.components.errors import Missing
+from prefrag.components.generators.chat_model import ChatModel
+from prefrag.components.generators.json_reply import read_object
+from prefrag.components.generators.model_host import is_local
+from prefrag.components.generators.model_server import ModelServer
+from prefrag.components.generators.reasoning_blocks import strip_reasoning
+from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, find_stores, walk_parts
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.state.web_switch import WEB_CLOSED, web_setting
+from prefrag.version import find_version
+
+Status = Literal["ok", "note", "problem"]
+
+_EXTRAS = {
+    "files": ("pypdf", "trafilatura", "markdown_it", "mdit_plain", "docx", "pptx", "openpyxl", "docutils"),
+    "mcp": ("mcp",),
+    "llama": ("xllamacpp",),
+    "dense": ("sentence_transformers", "lancedb", "torch"),
+    "classifier": ("transformers", "torch", "onnx"),
+    "evaluation": ("matplotlib", "scipy"),
+    "train": ("trl", "peft", "torch"),
+}
+# A person waits for the command.
+_LIST_SECONDS = 5.0
+_CALL_SECONDS = 30.0
+_WEB_SECONDS = 20.0
+# `/ready` itself waits so long for the servers behind it.
+_SERVE_SECONDS = 4.0
+# Less is used up before a model that thinks has come to its reply.
+_TOKENS_TO_THINK = 4000
+_TOKENS_OF_YAML = 512
+_NAMED_MODELS = 5
+_SCHEMA = {
+    "type": "object",
+    "properties": {"wet": {"type": "boolean"}},
+    "required": ["wet"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What was found about one part.
+
+    :param part: The part.
+    :param status: ``ok``; ``note`` for what is worth knowing; ``problem`` where `prefrag ask` will not work.
+    :param text: What is there, or missing.
+    :param advice: What to do.
+    :param exit_code: Of a problem, the exit code with which `prefrag ask` would end.
+    """
+
+    part: str
+    status: Status
+    text: str
+    advice: str = ""
+    exit_code: int = 0
+
+
+async def examine(name: str, port: int, online: bool) -> list[Finding]:
+    """Look at all parts.
+
+    :param name: The pipeline that is to answer, by its name or file.
+    :param port: The port of `prefrag serve`.
+    :param online: Whether the web may be searched once, where it is allowed.
+    :returns: What was found.
+    """
+    findings = [_check_versions(), _check_data(), *_check_settings()]
+    try:
+        pipeline = pipelines.load(name)
+        # Looked for before anything is opened, so that no stand-in for the web is among them.
+        stores = find_stores(pipeline)
+        findings += await asyncio.gather(*(asyncio.to_thread(_check_index, store) for store in _embedded(stores)))
+        findings.append(await asyncio.to_thread(_warm_up, name, pipeline))
+    except Exception as error:
+        findings.append(_explain("pipeline", f"{name} cannot be loaded: {error}", error))
+    else:
+        checks = [_check_models(pipeline), _check_judge(pipeline), _check_web(pipeline, online), _check_servers(stores)]
+        for found in await asyncio.gather(*checks):
+            findings += found
+    return [*findings, _check_extras(), _check_keys(), await _check_serve(port)]
+
+
+def _explain(part: str, text: str, error: Exception) -> Finding:
+    return Finding(part, "problem", text, exit_code=find_exit_code(error))
+
+
+def _check_versions() -> Finding:
+    packages = ("haystack-ai", "hayhooks", "tantivy")
+    found = ", ".join(f"{package} {version(package)}" for package in packages)
+    return Finding("version", "ok", f"prefrag {find_version()}, Python {platform.python_version()}, {found}")
+
+
+def _check_data() -> Finding:
+    folder = data_directory()
+    place = next(place for place in (folder, *folder.parents) if place.exists())
+    if os.access(place, os.W_OK):
+        return Finding("data", "ok", f"The data folder is {folder}")
+    advice = "To index there, or to build the demo, set PREFRAG_DATA_DIR to a folder of yours."
+    return Finding("data", "note", f"{folder} cannot be written", advice)
+
+
+def _check_settings() -> Iterator[Finding]:
+    if file := find_dotenv(usecwd=True):
+        named = (variable for variable in dotenv_values(file) if variable.startswith("PREFRAG_"))
+        if unread := [variable for variable in named if variable not in os.environ]:
+            text = f"{file} sets {', '.join(unread)}, which only serve and mcp read"
+            yield Finding("settings", "note", text, "Export them for ask and the other commands.")
+    if log := audit_log():
+        try:
+            check_audit_log()
+        except AuditLogFailed as error:
+            yield Finding("audit log", "note", str(error))
+        else:
+            yield Finding("audit log", "ok", f"What leaves this machine is written to {log}")
+
+
+def _embedded(stores: list[Any]) -> list[Any]:
+    return list({(one.path, one.index): one for one in stores if type(one).__name__ == TANTIVY_STORE}.values())
+
+
+def _check_index(store: Any) -> Finding:
+    name = _name_index(store)
+    way = "prefrag index YOUR_FILES" + ("" if name in (DEFAULT_INDEX, DEMO_INDEX) else f" --index {name}")
+    try:
+        store.check()
+        count = store.count_documents()
+        vectors = (store._path() / "vectors").is_dir()
+    except FileNotFoundError as error:
+        return Finding("index", "problem", str(error), f"Make it with: {way}", Missing.exit_code)
+    except Exception as error:
+        advice = "Delete it and index the documents again."
+        return Finding("index", "problem", f"{name} cannot be searched: {error}", advice, find_exit_code(error))
+    text = f"{name} holds {count:,} passages{', embedded' if vectors else ''}"
+    if name == DEMO_INDEX:
+        return Finding("index", "note", f"{text} of the invented documents of the demo", f"For your own: {way}")
+    if not count:
+        return Finding("index", "note", text, f"Fill it with: {way}")
+    return Finding("index", "ok", text)
+
+
+def _name_index(store: Any) -> str:
+    if store.path is not None:
+        return str(store.path)
+    chosen = store.index or os.environ.get(INDEX_VARIABLE)
+    return chosen or (DEFAULT_INDEX if index_exists(index_path(DEFAULT_INDEX)) else DEMO_INDEX)
+
+
+def _warm_up(name: str, pipeline: Any) -> Finding:
+    try:
+        pipeline.warm_up()
+    except Exception as error:
+        return _explain("pipeline", f"{name} does not start: {error}", error)
+    return Finding("pipeline", "ok", f"{name} is loaded")
+
+
+async def _check_models(pipeline: Any) -> list[Finding]:
+    models = _find_models(pipeline)
+    model = next((one for one in models if not one.is_named_for_judging), None)
+    if model is None:
+        return []
+    if model.is_absent:
+        return [await asyncio.to_thread(_report_absence, pipeline)]
+    if model.is_embedded:
+        return [Finding("model", "ok", f"{os.environ.get('PREFRAG_LLM_GGUF')} runs in this process")]
+    return await _check_model("model", model)
+
+
+def _find_models(pipeline: Any) -> list[ChatModel]:
+    return [part for _, part in walk_parts(pipeline) if isinstance(part, ChatModel)]
+
+
+def _report_absence(pipeline: Any) -> Finding:
+    servers = find_local_servers()
+    found = "; ".join(f"{one.program} at {one.base_url} ({', '.join(one.models[:_NAMED_MODELS])})" for one in servers)
+    advice = "Set PREFRAG_LLM_BASE_URL and PREFRAG_LLM_MODEL to a model server"
+    advice += f". On this machine: {found}." if found else "; none was found at the usual ports of this machine."
+    if any(getattr(part, "reads", False) for _, part in pipeline.walk()):
+        return Finding("model", "note", "No language model is set: a reader answers from the passages", advice)
+    return Finding(
+        "model", "problem", "No language model is set, and this pipeline needs one", advice, Missing.exit_code
+    )
+
+
+async def _check_model(part: str, model: ChatModel) -> list[Finding]:
+    """Check a model on a server: whether it answers, knows the model, and how it replies.
+
+    :param part: The part that it is.
+    :param model: The model.
+    :returns: What was found.
+    """
+    try:
+        server = model.server
+        assert server is not None
+        probe = _Probe(model)
+        listed = await _list_models(server)
+        began = time.monotonic()
+        await probe.ask("Reply with OK.", max_tokens=1)
+        seconds = time.monotonic() - began
+        place = f"{server.model} at {server.address}"
+        if read_choice() == (server.base_url, server.model):
+            place += f", as it was chosen at the first question ({kept_file()}),"
+        findings = [Finding(part, "ok", f"{place} replies in {seconds:.1f} s")]
+        if not is_local(model.model_host):
+            advice = "PREFRAG_REMOTE_MODEL=off refuses that; PREFRAG_LOCAL_HOSTS names hosts that are yours."
+            findings.append(Finding(part, "note", f"Every passage goes to {model.model_host}", advice))
+        if listed and server.model not in listed:
+            text = f"The server does not list {server.model}, but {', '.join(listed[:_NAMED_MODELS])}"
+            findings.append(Finding(part, "note", text))
+        return findings + await _check_replies(part, model, probe)
+    except Exception as error:
+        return [_explain(part, str(error) or f"No reply within {_CALL_SECONDS:g} s", error)]
+
+
+async def _check_replies(part: str, model: ChatModel, probe: _Probe) -> list[Finding]:
+    reply = await probe.ask(
+        "Is water wet? Answer in one short English sentence.",
+        max_tokens=64,
+        response_format={"type": "json_schema", "json_schema": {"name": "wet", "schema": _SCHEMA, "strict": True}},
+    )
+    text = strip_reasoning(reply.text or "")
+    prefix = model.limit_setting.removesuffix("MAX_TOKENS")
+    if not text and reply.meta.get("finish_reason") == "length":
+        limit = model.reply_limit or _TOKENS_OF_YAML
+        if limit >= _TOKENS_TO_THINK:
+            return [Finding(part, "ok", f"It thinks before it replies, and may write {limit:,} tokens")]
+        advice = f"Set {model.limit_setting} to {_TOKENS_TO_THINK} or more, or {prefix}THINKING=off."
+        text = f"It thinks before it replies, and {limit:,} tokens are few for that"
+        return [Finding(part, "note", text, advice)]
+    if model.structured_output == "json_schema" and not isinstance(read_object(text), dict):
+        advice = f"Set {prefix}STRUCTURED to json_object or off."
+        return [Finding(part, "note", "The server does not hold replies to a JSON schema", advice)]
+    return []
+
+
+class _Probe(ChatModel):
+    """The model as a run calls it, but briefly and once.
+
+    :param model: The model.
+    """
+
+    def __init__(self, model: ChatModel):
+        super().__init__(model.role, timeout=min(model.timeout, _CALL_SECONDS), max_retries=0)
+
+    @property
+    def reply_limit(self) -> int | None:
+        """None, because a call here sets its own."""
+        return None
+
+    async def ask(self, question: str, **settings: Any) -> ChatMessage:
+        """Ask the model.
+
+        :param question: The question.
+        :param settings: Parameters of the call.
+        :returns: Its reply.
+        """
+        output = await self.run_async([ChatMessage.from_user(question)], {"temperature": 0.0, **settings})
+        reply: ChatMessage = output["replies"][0]
+        return reply
+
+
+async def _list_models(server: ModelServer) -> list[str]:
+    headers = {"Authorization": f"Bearer {server.api_key}"} if server.api_key else {}
+    # Not every server lists its models; whether it replies is seen next.
+    with suppress(httpx.HTTPError, TimeoutError, ValueError):
+        async with asyncio.timeout(_LIST_SECONDS), httpx.AsyncClient(headers=headers) as client:
+            response = await client.get(f"{server.base_url.rstrip('/')}/models")
+            return [one["id"] for one in list_models(response.json())]
+    return []
+
+
+async def _check_judge(pipeline: Any) -> list[Finding]:
+    named = [one for one in _find_models(pipeline) if one.is_named_for_judging]
+    judging = [part for _, part in walk_parts(pipeline) if type(part).__name__ == "SourceSwitchJudge"]
+    if named and not named[0].is_embedded:
+        return await _check_model("judge", named[0])
+    if named:
+        return [Finding("judge", "ok", f"{os.environ.get('PREFRAG_JUDGE_GGUF')} judges in this process")]
+    if not judging:
+        return []
+    can_judge = any(getattr(part, "can_judge", False) for _, part in walk_parts(judging[0]))
+    return [Finding("judge", "ok", "The model judges" if can_judge else "Trees judge, without a model")]
+
+
+async def _check_web(pipeline: Any, online: bool) -> list[Finding]:
+    sources = [part for _, part in walk_parts(pipeline) if isinstance(part, RetrievalSource) and part.external]
+    named = {source.name: source for source in sources}
+    return [await _check_source(source, online) for source in named.values()]
+
+
+async def _check_source(source: RetrievalSource, online: bool) -> Finding:
+    if web_setting() == "off":
+        return Finding(source.name, "ok", "PREFRAG_WEB closes the web")
+    if not source.leaves:
+        return Finding(source.name, "ok", "An index on this machine stands in for the web")
+    if not source.gate.is_open:
+        return Finding(source.name, "ok", WEB_CLOSED[0].upper() + WEB_CLOSED[1:])
+    provider = getattr(source.retriever, "provider", type(source.retriever).__name__)
+    asks = ", after a question at the terminal" if web_setting() == "ask" else ""
+    text = f"Questions may go to the web ({provider}){asks}"
+    if not online or asks:
+        return Finding(source.name, "ok", text, "" if online else "Whether it answers is tried with --online.")
+    try:
+        async with asyncio.timeout(_WEB_SECONDS):
+            found = await asyncio.to_thread(source.retriever.run, query="weather")
+    except Exception as error:
+        advice = "Runs go on without it: see whether this machine reaches the internet."
+        return Finding(source.name, "note", f"{text}, but it does not answer: {str(error) or 'no reply'}", advice)
+    return Finding(source.name, "ok", f"{text}, and it answers (results: {len(found['documents'])})")
+
+
+async def _check_servers(stores: list[Any]) -> list[Finding]:
+    servers = [store for store in stores if type(store).__name__ == ELASTICSEARCH_STORE]
+    if not servers:
+        return []
+    # Its client is imported only where a pipeline has one.
+    from prefrag.components.document_stores.elasticsearch.consent import check_index
+
+    try:
+        await asyncio.to_thread(check_index, servers[0])
+    except Exception as error:
+        return [_explain("elasticsearch", str(error), error)]
+    return [Finding("elasticsearch", "ok", "Elasticsearch answers")]
+
+
+def _check_extras() -> Finding:
+    there = [extra for extra, modules in _EXTRAS.items() if all(map(importlib.util.find_spec, modules))]
+    absent = [extra for extra in _EXTRAS if extra not in there]
+    advice = f'Where one is needed: pip install "prefrag[{absent[0]}]"' if absent else ""
+    text = f"Installed: {', '.join(there) or 'none'}" + (f"; not installed: {', '.join(absent)}" if absent else "")
+    return Finding("extras", "ok", text, advice)
+
+
+def _check_keys() -> Finding:
+    from prefrag.server.keys import api_keys, read_keys
+
+    advice = "Beyond this machine serve needs one: prefrag keys add NAME"
+    try:
+        named, kept = len(api_keys()), read_keys()
+    except ValueError as error:
+        return Finding("keys", "note", str(error), "Until then serve does not start, or refuses its keys.")
+    expired = sum(key.has_expired for key in kept)
+    if not named and not kept:
+        return Finding("keys", "ok", "There are no keys, so serve answers this machine alone", advice)
+    text = f"{named} in the environment, {len(kept)} kept by prefrag keys"
+    return Finding(
+        "keys", "note" if expired else "ok", text + (f", of which {expired} have expired" if expired else "")
+    )
+
+
+async def _check_serve(port: int) -> Finding:
+    address = f"http://127.0.0.1:{port}"
+    try:
+        # Without the environment, whose proxy is none for this machine.
+        async with asyncio.timeout(_SERVE_SECONDS), httpx.AsyncClient(trust_env=False) as client:
+            content = (await client.get(f"{address}/ready")).json()
+    except (httpx.HTTPError, TimeoutError, ValueError):
+        content = None
+    status = content.get("status") if isinstance(content, Mapping) else None
+    if status == "ready":
+        return Finding("serve", "ok", f"prefrag serve is ready at {address}")
+    if status == "not ready":
+        return Finding("serve", "note", f"prefrag serve runs at {address} and is not ready", f"See {address}/ready.")
+    return Finding("serve", "ok", f"prefrag serve does not run on port {port}", "Start it with: prefrag serve")

@@ -1,0 +1,68 @@
+"""`prefrag doctor`."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from prefrag.cli.console import console
+from prefrag.cli.documents import IndexOption
+from prefrag.cli.kept_model import use_kept_model
+
+if TYPE_CHECKING:
+    from prefrag.cli.checks import Finding
+
+# In words, too, for those who do not see a sign or its colour.
+_SIGNS = {"ok": ("\u2713 ok", "green"), "note": ("! note", "yellow"), "problem": ("\u2717 problem", "bold red")}
+_WIDTH = 9
+
+
+def examine_installation(
+    pipeline: Annotated[
+        str, typer.Option(metavar="NAME|FILE.yaml", help="The pipeline that is to answer, by its name or its file.")
+    ] = "prefrag",
+    index: IndexOption = None,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The port of `prefrag serve`.")] = 1416,
+    online: Annotated[
+        bool, typer.Option("--online", help="Search the web once for 'weather', where it is allowed.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
+) -> None:
+    """Look at index, model, judge, web and server: what is there, what is missing, what to do.
+
+    It ends with 0 where `prefrag ask` will work, and else with the code with which that would end. A model server that
+    is set is called twice, with a question that says nothing of your documents.
+    """
+    # Everything heavy is imported where it is used, so that help comes at once.
+    import asyncio
+
+    from prefrag.cli.checks import examine
+
+    use_kept_model()
+    if index is not None:
+        os.environ["PREFRAG_INDEX"] = index
+    findings = asyncio.run(examine(pipeline, port, online))
+    code = next((one.exit_code for one in findings if one.status == "problem"), 0)
+    if as_json:
+        fields = ("part", "status", "text", "advice")
+        listed = [{field: getattr(one, field) for field in fields} for one in findings]
+        typer.echo(json.dumps({"works": not code, "findings": listed}, ensure_ascii=False, indent=2))
+    else:
+        for finding in findings:
+            _print(finding)
+        typer.echo("prefrag ask will work." if not code else "prefrag ask will not work: see the problems above.")
+    raise typer.Exit(code)
+
+
+def _print(finding: Finding) -> None:
+    from rich.text import Text
+
+    from prefrag.components.text.one_line import one_line
+
+    sign, style = _SIGNS[finding.status]
+    # What a person has to do stands at the end of the same line.
+    text = f"{one_line(finding.text).removesuffix('.')}. {one_line(finding.advice)}".rstrip()
+    console().print(Text.assemble((f"{sign:<{_WIDTH}} ", style), (f"{finding.part}: ", "bold"), text))

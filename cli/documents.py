@@ -1,0 +1,229 @@
+"""`prefrag index` and `prefrag documents`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import suppress
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from prefrag.cli.console import console
+from prefrag.cli.errors import ANSWERED, SKIPPED
+from prefrag.cli.web_consent import choose_web_answer
+from prefrag.components.errors import BadInput, Missing
+
+# Everything heavy is imported where it is used, so that help comes at once.
+if TYPE_CHECKING:
+    from prefrag.indexing import IndexReport, PrunePlan, Skipped
+
+# Of files of one reason.
+_MOST_NAMED = 5
+
+
+class Store(StrEnum):
+    """The stores of passages."""
+
+    tantivy = "tantivy"
+    elasticsearch = "elasticsearch"
+
+
+IndexOption = Annotated[
+    str | None, typer.Option("--index", metavar="NAME", help="The index; by default `default`, else the demo's.")
+]
+StoreOption = Annotated[
+    Store, typer.Option("--store", help="The embedded index, or Elasticsearch at PREFRAG_ELASTICSEARCH_URL.")
+]
+
+
+def index_documents(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            help="JSONL corpora, files (texts, Markdown, RST, HTML, PDF, DOCX, PPTX, XLSX, CSV, JSON), or folders."
+        ),
+    ] = None,
+    store: StoreOption = Store.tantivy,
+    index: Annotated[
+        str | None, typer.Option("--index", metavar="NAME", help="The index, by default `default`; made if missing.")
+    ] = None,
+    language: Annotated[
+        str | None, typer.Option(help="The language of a new index: its stemmer and stop words. English if not given.")
+    ] = None,
+    split_sources: Annotated[
+        bool, typer.Option("--split-sources", help="Lines whose `source` is `web` go to a second index, NAME-web.")
+    ] = False,
+    prune: Annotated[
+        bool, typer.Option("--prune", help="Then delete passages of these paths whose file or line is gone.")
+    ] = False,
+    dense: Annotated[
+        bool, typer.Option("--dense", help="Then embed what is new, for dense and hybrid retrieval (extra `dense`).")
+    ] = False,
+    model: Annotated[str | None, typer.Option(help="With --dense, the embedding model of the pipeline.")] = None,
+    web: Annotated[
+        bool | None,
+        typer.Option("--web/--no-web", help="Whether questions may go to the web when the documents do not suffice."),
+    ] = None,
+) -> None:
+    """Index documents; a second call only adds what is new or changed, and names files that are gone."""
+    from prefrag import indexing
+    from prefrag.indexing.progress_bar import indexing_bar
+    from prefrag.indexing.web_answer import keep_web_answer
+
+    name = _index_name(index)
+    if not paths:
+        if web is None:
+            raise BadInput("Give the files or folders to index.")
+        keep_web_answer(web, name, store.value)
+        typer.echo(f"Index {name}: questions {'may' if web else 'may not'} go to the web.")
+        return
+    answer = choose_web_answer(web, name, store.value)
+    with indexing_bar(console(stderr=True)) as on_progress:
+        report = indexing.index(
+            paths,
+            index=name,
+            store=store.value,
+            language=language,
+            split_sources=split_sources,
+            prune=prune,
+            on_progress=on_progress,
+            on_plan=_print_plan,
+        )
+    if answer is not None:
+        # Where every file was skipped there is no index.
+        with suppress(FileNotFoundError):
+            keep_web_answer(answer, name, store.value)
+    _print_report(report, name)
+    if dense:
+        _embed(name, store.value, model)
+    raise typer.Exit(_exit_code(report))
+
+
+def list_documents(
+    index: IndexOption = None,
+    store: StoreOption = Store.tantivy,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False,
+) -> None:
+    """List the files and corpora of an index, with the number of their passages."""
+    from dataclasses import asdict
+
+    from prefrag import indexing
+    from prefrag.components.text.one_line import one_line
+
+    listed = indexing.list_documents(_index_name(index), store.value)
+    if as_json:
+        typer.echo(json.dumps([asdict(entry) for entry in listed], ensure_ascii=False, indent=2))
+        return
+    for entry in listed:
+        typer.echo(f"{entry.passages:>9,}  {one_line(entry.path) if entry.path else 'passages of another origin'}")
+    total = sum(entry.passages for entry in listed)
+    typer.echo(f"{total:>9,}  passages in {len(listed)} file{'' if len(listed) == 1 else 's'}")
+
+
+def delete_documents(
+    targets: Annotated[
+        list[str], typer.Argument(help="Ids of passages, files, corpora, or folders and all that is below them.")
+    ],
+    index: IndexOption = None,
+    store: StoreOption = Store.tantivy,
+) -> None:
+    """Delete passages from an index; the files themselves stay."""
+    from prefrag import indexing
+
+    deletion = indexing.delete_documents(targets, index=_index_name(index), store=store.value)
+    typer.echo(f"{deletion.passages:,} passages deleted.")
+    if deletion.unknown:
+        raise Missing(f"Not in the index: {', '.join(deletion.unknown)}.")
+
+
+def prune_documents(
+    index: IndexOption = None,
+    store: StoreOption = Store.tantivy,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be deleted.")] = False,
+) -> None:
+    """Delete the passages of files that are gone and of lines that left their corpus."""
+    from prefrag import indexing
+
+    name = _index_name(index)
+    report = indexing.prune(name, store=store.value, on_plan=_print_plan, dry_run=dry_run)
+    _print_report(report, name)
+    raise typer.Exit(_exit_code(report))
+
+
+def _print_plan(plan: PrunePlan) -> None:
+    from prefrag.components.text.one_line import one_line
+
+    typer.echo(f"To be deleted: {plan.passages:,} passages.")
+    for path, passages in plan.gone.items():
+        typer.echo(f"{passages:>9,}  {one_line(path)}, which is gone")
+    for path, passages in plan.shortened.items():
+        typer.echo(f"{passages:>9,}  lines that left {one_line(path)}")
+
+
+def _print_report(report: IndexReport, index: str) -> None:
+    from prefrag.components.text.one_line import one_line
+
+    terminal = console(stderr=True)
+    for skipped, more in _group_by_reason(report.skipped):
+        also = f" And so {more:,} more." if more else ""
+        terminal.print(f"Skipped {skipped}{also}", style="yellow", markup=False)
+    if hidden := report.skipped_lines - sum(skipped.line is not None for skipped in report.skipped):
+        terminal.print(f"Skipped {hidden:,} more lines", style="yellow")
+    typer.echo(
+        f"Index {index}: {report.written:,} passages written ({report.replaced:,} in place of earlier ones), "
+        f"{report.unchanged:,} unchanged, {report.deleted:,} deleted; {report.files:,} files read, "
+        f"{len(report.skipped):,} skipped, {report.seconds:.1f} s."
+    )
+    if others := report.other_kinds:
+        kinds = ", ".join(f"{suffix or 'without a suffix'} {count:,}" for suffix, count in others.most_common(5))
+        typer.echo(f"{others.total():,} files of other kinds were left out: {one_line(kinds)}.")
+    if gone := report.vanished:
+        names = ", ".join(map(one_line, gone[:_MOST_NAMED])) + (", ..." if len(gone) > _MOST_NAMED else "")
+        count = "1 file of these folders is" if len(gone) == 1 else f"{len(gone):,} files of these folders are"
+        typer.echo(f"{count} gone: {names}. Their passages stay; delete them with the same command and --prune.")
+
+
+def _group_by_reason(skipped: Sequence[Skipped]) -> list[tuple[Skipped, int]]:
+    """Name the first ones of each reason, and count the others, such as a hundred files that need one package."""
+    named = []
+    same = Counter(one.reason for one in skipped if one.line is None)
+    seen: Counter[str] = Counter()
+    for one in skipped:
+        if one.line is None and same[one.reason] > _MOST_NAMED:
+            seen[one.reason] += 1
+            if seen[one.reason] == 1:
+                named.append((one, same[one.reason] - 1))
+        else:
+            named.append((one, 0))
+    return named
+
+
+def _exit_code(report: IndexReport) -> int:
+    return SKIPPED if report.skipped else ANSWERED
+
+
+def _embed(index: str, store: str, model: str | None) -> None:
+    from rich.progress import Progress
+
+    from prefrag.indexing import embedding
+
+    with Progress(console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task("embedding", total=None)
+
+        def show(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        report = embedding.embed_index(index, store=store, model=model or embedding.DEFAULT_MODEL, on_progress=show)
+    typer.echo(
+        f"Index {index}: {report.embedded:,} passages embedded, {report.unchanged:,} unchanged, "
+        f"{report.deleted:,} vectors deleted, {report.seconds:.1f} s."
+    )
+
+
+def _index_name(index: str | None) -> str:
+    return index or os.environ.get("PREFRAG_INDEX") or "default"

@@ -1,0 +1,60 @@
+"""End a command with its exit code, and with one line on stderr for an error."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import typer
+
+from prefrag.components.errors import PrefragError, error_kind
+
+# The codes 1 to 3 are those of the error tree.
+ANSWERED, SKIPPED, INTERRUPTED = 0, 4, 130
+EXIT_CODES = (
+    "Exit codes: 0 answered or done, 1 the run failed, 2 wrong use, 3 something needed is missing (a file, an index, "
+    "a pipeline, an extra), 4 indexed but some files were skipped, 130 interrupted."
+)
+DEBUG_VARIABLE = "PREFRAG_DEBUG"
+
+
+@contextmanager
+def report_errors() -> Iterator[None]:
+    """Turn an error into one line and an exit code; with ``PREFRAG_DEBUG=1`` raise it with its traceback."""
+    try:
+        yield
+    except (typer.Exit, BrokenPipeError):
+        # A reader such as `head` may leave early: the framework ends quietly then, with 1.
+        raise
+    except (KeyboardInterrupt, typer.Abort):
+        print_error(PrefragError("Interrupted."))
+        raise typer.Exit(INTERRUPTED) from None
+    except Exception as error:
+        if os.environ.get(DEBUG_VARIABLE) == "1":
+            raise
+        print_error(error)
+        raise typer.Exit(find_exit_code(error)) from error
+
+
+def print_error(error: Exception) -> None:
+    """Print an error in one line on stderr.
+
+    :param error: The error.
+    """
+    from rich.text import Text
+
+    from prefrag.cli.console import console
+    from prefrag.components.text.one_line import one_line
+
+    message = one_line(str(error) or type(error).__name__)
+    console(stderr=True).print(Text("Error: ", "bold red") + Text(message, "red"))
+
+
+def find_exit_code(error: Exception) -> int:
+    """Find the exit code of an error.
+
+    :param error: The error.
+    :returns: The code.
+    """
+    return int(getattr(error, "exit_code", error_kind(error).exit_code))

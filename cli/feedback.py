@@ -1,0 +1,134 @@
+"""`prefrag feedback`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from prefrag.cli.env_file import load_env_file
+from prefrag.components.errors import Missing
+
+# Everything heavy is imported where it is used, so that help comes at once.
+if TYPE_CHECKING:
+    from prefrag.evaluation.question import Question
+    from prefrag.server.feedback import KeptFeedback
+
+_UNREADABLE = "unreadable"
+RatingOption = Annotated[
+    Literal["up", "down"] | None, typer.Option(help="Only what users liked, or only what they did not.")
+]
+IndexOption = Annotated[
+    str | None, typer.Option("--index", metavar="NAME", help="Only questions on this index; by default on all.")
+]
+
+
+def list_feedback(rating: RatingOption = None, index: IndexOption = None) -> None:
+    """List what users think of answers, the newest last."""
+    from prefrag.components.text.one_line import one_line
+
+    load_env_file()
+    left_out: Counter[str] = Counter()
+    shown = 0
+    for each in _read(rating, index, left_out):
+        shown += 1
+        answer = f" -> {each.result.answer}" if each.result.answer else " -> (no answer)"
+        right = f"; right: {each.answer}" if each.answer else ""
+        comment = f"; {each.comment}" if each.comment else ""
+        by = f" ({each.key})" if each.key else ""
+        line = one_line(f"{each.result.question}{answer}{right}{comment}")
+        typer.echo(one_line(f"{each.time:%Y-%m-%d %H:%M} {each.rating:<4}{by}") + f"  {line}")
+    typer.echo(f"{shown:,} in all" + (f"; {left_out[_UNREADABLE]:,} unreadable" if left_out else ""))
+
+
+def export_feedback(
+    output: Annotated[Path, typer.Argument(metavar="FILE.jsonl", help="The questions file to write.")],
+    rating: RatingOption = None,
+    kind: Annotated[
+        Literal["evaluation", "training"],
+        typer.Option(help="For `prefrag evaluate --questions`, or for `prefrag train`, which needs gold passages."),
+    ] = "evaluation",
+    index: IndexOption = None,
+) -> None:
+    """Write the questions whose right answer is known to a file for `prefrag evaluate` or `prefrag train`."""
+    from prefrag.evaluation.datasets import write_jsonl
+
+    load_env_file()
+    left_out: Counter[str] = Counter()
+    questions: dict[tuple[str, str], Question] = {}
+    for each in _read(rating, index, left_out):
+        question = _make_question(each)
+        place = (each.collection, question.question)
+        if not question.answers:
+            left_out["without a right answer"] += 1
+            continue
+        if kind == "training" and (reason := _lacks_passages(each)):
+            left_out[reason] += 1
+            continue
+        # Of several for one question the last one counts.
+        if place in questions:
+            left_out["given again later"] += 1
+        questions[place] = question
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in left_out.items())
+    if not questions:
+        raise Missing(f"There is no feedback to export{f': {reasons}' if reasons else ''}.")
+    write_jsonl(questions.values(), output)
+    typer.echo(f"{len(questions):,} questions written to {output}" + (f"; left out: {reasons}." if reasons else "."))
+    if len(collections := sorted({collection for collection, _ in questions})) > 1:
+        typer.echo(
+            f"They are on several indexes ({', '.join(collections)}): export each with --index to use it.", err=True
+        )
+
+
+def _read(rating: str | None, index: str | None, left_out: Counter[str]) -> Iterator[KeptFeedback]:
+    """Read the feedback that is kept, one after another.
+
+    :param rating: Only that of this rating.
+    :param index: Only that on this index.
+    :param left_out: Where lines that cannot be read are counted.
+    :returns: The feedback.
+    """
+    from prefrag.server.feedback import read_feedback
+
+    for each in read_feedback():
+        if each is None:
+            left_out[_UNREADABLE] += 1
+        elif rating in (None, each.rating) and index in (None, each.collection):
+            yield each
+
+
+def _make_question(feedback: KeptFeedback) -> Question:
+    from prefrag.evaluation.question import Question
+
+    return Question(
+        id=f"feedback-{feedback.id}",
+        question=" ".join(feedback.result.question.split()),
+        answers=(feedback.right_answer,) if feedback.right_answer else (),
+        supporting_ids=tuple(feedback.supporting_ids),
+    )
+
+
+def _lacks_passages(feedback: KeptFeedback) -> str:
+    """Check whether the index still holds what the answer cites, because training refuses a file with others.
+
+    :param feedback: The feedback.
+    :returns: What is missing; empty where nothing is.
+    """
+    wanted = feedback.supporting_ids
+    if not wanted:
+        return "citing no passage of an index in a liked answer"
+    return (
+        "" if _held_ids(feedback.collection, wanted) >= set(wanted) else "citing passages that the index does not hold"
+    )
+
+
+def _held_ids(index: str, wanted: Collection[str]) -> set[str]:
+    from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+
+    try:
+        return {document.id for document in TantivyDocumentStore(index=index or None).documents_by_id(wanted)}
+    except (FileNotFoundError, ValueError):
+        return set()

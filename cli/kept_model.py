@@ -1,0 +1,89 @@
+"""The model server that a person chose at the first question, kept in the data folder."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import typer
+
+from prefrag.cli.console import console
+from prefrag.cli.local_servers import LocalServer, find_local_servers
+from prefrag.cli.web_consent import is_terminal
+from prefrag.components.text.one_line import one_line
+
+BASE_URL, MODEL = "PREFRAG_LLM_BASE_URL", "PREFRAG_LLM_MODEL"
+_VARIABLES = (BASE_URL, MODEL, "PREFRAG_LLM_GGUF")
+_SHOWN_MODELS = 20
+
+
+def kept_file() -> Path:
+    """Find the file that keeps the choice.
+
+    :returns: The file, which need not exist.
+    """
+    from prefrag.components.document_stores.tantivy.index_location import data_directory
+
+    return data_directory() / "model.json"
+
+
+def read_choice() -> tuple[str, str] | None:
+    """Read the choice.
+
+    :returns: The root of the server's protocol and the model there, both empty where a person wanted none; None where
+        nobody has chosen yet.
+    """
+    try:
+        kept = json.loads(kept_file().read_text(encoding="utf-8"))
+        base_url, model = kept.get("base_url", ""), kept.get("model", "")
+    except (OSError, ValueError, AttributeError):
+        return None
+    return (base_url, model) if isinstance(base_url, str) and isinstance(model, str) else None
+
+
+def use_kept_model() -> None:
+    """Use the server that was chosen, where the environment names no model."""
+    choice = None if names_model() else read_choice()
+    if choice is not None and all(choice):
+        os.environ[BASE_URL], os.environ[MODEL] = choice
+
+
+def offer_model() -> None:
+    """Offer the model servers of this machine, once and only to a person at a terminal who has set no model."""
+    use_kept_model()
+    if names_model() or read_choice() is not None or not is_terminal():
+        return
+    offers = [(server, model) for server in find_local_servers() for model in server.models][:_SHOWN_MODELS]
+    if not offers:
+        return
+    terminal = console(stderr=True)
+    terminal.print("No language model is set, and this machine serves some:", markup=False)
+    for number, (server, model) in enumerate(offers, start=1):
+        terminal.print(f"  {number}  {one_line(model)} ({server.program}, {server.base_url})", markup=False)
+    chosen = str(typer.prompt("Which shall answer from now on? Its number, or 0 for none", default="0", err=True))
+    if not chosen.isdecimal() or int(chosen) > len(offers):
+        terminal.print("That is none of them, so there is no model this time.", style="yellow")
+        return
+    keep_model(*offers[int(chosen) - 1] if int(chosen) else (None, ""))
+    terminal.print(f"The choice is kept in {kept_file()}; delete it to be asked again.", markup=False, style="dim")
+    use_kept_model()
+
+
+def keep_model(server: LocalServer | None, model: str) -> None:
+    """Keep a choice.
+
+    :param server: The server; None for no model.
+    :param model: The model there.
+    """
+    kept = {} if server is None else {"base_url": server.base_url, "model": model}
+    kept_file().parent.mkdir(parents=True, exist_ok=True)
+    kept_file().write_text(json.dumps(kept, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def names_model() -> bool:
+    """Check whether the environment names a model.
+
+    :returns: Whether it does.
+    """
+    return any(os.environ.get(variable, "").strip() for variable in _VARIABLES)

@@ -1,0 +1,70 @@
+"""`prefrag keys`."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from prefrag.cli.console import console
+from prefrag.cli.env_file import load_env_file
+
+
+def add(
+    name: Annotated[str, typer.Argument(help="A name for the key, which the audit log shows; it is no secret.")],
+    collection: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A collection that it may search, repeatable; by default all."),
+    ] = None,
+    web: Annotated[bool, typer.Option("--web/--no-web", help="Whether its questions may go to the web.")] = True,
+    write: Annotated[bool, typer.Option("--write", help="Let it add documents and delete them.")] = False,
+    expires: Annotated[
+        datetime | None,
+        typer.Option(metavar="DATE", formats=["%Y-%m-%d"], help="The last day on which it works (UTC)."),
+    ] = None,
+) -> None:
+    """Make a key and print it; it is shown this once."""
+    from prefrag.server.keys import add_key, keys_file
+
+    load_env_file()
+    secret = add_key(name, collection or (), web, write, None if expires is None else expires.date())
+    typer.echo(secret)
+    note = f"Give it to its user now: only a hash of it is kept, in {keys_file()}. It works at once."
+    console(stderr=True).print(note, markup=False, soft_wrap=True)
+
+
+def list_keys(as_json: Annotated[bool, typer.Option("--json", help="Print the list as JSON.")] = False) -> None:
+    """List the keys of the file: what each allows, and its last four characters."""
+    from prefrag.server.keys import read_keys
+
+    load_env_file()
+    keys = read_keys()
+    if as_json:
+        shown = [key.model_dump(mode="json", exclude={"hash"}) for key in keys]
+        typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        return
+    for key in keys:
+        allows = [
+            "all collections" if key.collections is None else ", ".join(key.collections),
+            "web" if key.web else "no web",
+            "writes" if key.writes else "reads",
+            f"made {key.made.date()}",
+        ]
+        if key.expires is not None:
+            allows.append(f"{'expired' if key.has_expired else 'expires'} {key.expires}")
+        typer.echo(f"{key.name}  ...{key.ending}  {'; '.join(allows)}")
+    typer.echo(f"{len(keys)} key{'' if len(keys) == 1 else 's'}")
+
+
+def revoke(name: Annotated[str, typer.Argument(help="The name of the key.")]) -> None:
+    """Take a key away; a running server refuses its next request."""
+    from prefrag.server.keys import keys_file, revoke_key
+
+    load_env_file()
+    left = revoke_key(name)
+    typer.echo(f"The key {name} is revoked; {left} left.")
+    if not left:
+        note = f"Keys stay required, so nobody gets in until you make one. To serve without keys, delete {keys_file()}."
+        console(stderr=True).print(note, markup=False, soft_wrap=True)

@@ -1,0 +1,117 @@
+"""The `prefrag` command line: the tree of its commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from prefrag.cli.ask import ask
+from prefrag.cli.chat import chat
+from prefrag.cli.doctor import examine_installation
+from prefrag.cli.documents import delete_documents, index_documents, list_documents, prune_documents
+from prefrag.cli.errors import EXIT_CODES, report_errors
+from prefrag.cli.feedback import export_feedback, list_feedback
+from prefrag.cli.indexes import drop_index, list_indexes
+from prefrag.cli.keys import add, list_keys, revoke
+from prefrag.cli.mcp import serve_tools
+from prefrag.cli.pipelines import list_pipelines
+from prefrag.cli.serve import serve
+from prefrag.evaluation.commands import evaluate, report
+from prefrag.training.commands import judge, pairs, questions, reader
+from prefrag.training.judge_dpo.commands import data, fit, measure
+from prefrag.version import find_version
+
+
+def _make_group(name: str, description: str, commands: dict[str, Callable[..., None]]) -> typer.Typer:
+    group = typer.Typer(
+        name=name,
+        help=description,
+        epilog=EXIT_CODES,
+        no_args_is_help=True,
+        add_completion=name == "prefrag",
+        pretty_exceptions_enable=False,
+    )
+    for command_name, command in commands.items():
+        group.command(command_name, epilog=EXIT_CODES)(report_errors()(command))
+    return group
+
+
+documents = _make_group(
+    "documents",
+    "List and delete what an index holds.",
+    {"list": list_documents, "delete": delete_documents, "prune": prune_documents},
+)
+feedback = _make_group(
+    "feedback",
+    "List what users think of answers, and export it as questions.",
+    {"list": list_feedback, "export": export_feedback},
+)
+indexes = _make_group(
+    "indexes",
+    "List the indexes, and drop one.",
+    {"list": list_indexes, "drop": drop_index},
+)
+keys = _make_group(
+    "keys",
+    "Make, list and revoke the keys of the service.",
+    {"add": add, "list": list_keys, "revoke": revoke},
+)
+train = _make_group(
+    "train",
+    "Train the small learned parts on questions with their gold passages.",
+    {"pairs": pairs, "judge": judge, "reader": reader, "questions": questions},
+)
+judge_dpo = _make_group(
+    "judge-dpo",
+    "Train the language model that judges, by direct preference optimisation (PrefRAG, 3.4 and 3.5).",
+    {"data": data, "fit": fit, "measure": measure},
+)
+train.add_typer(judge_dpo)
+app = _make_group(
+    "prefrag",
+    "Answers multi-hop questions from your own documents first, and from the web when a judge says so.",
+    {
+        "ask": ask,
+        "chat": chat,
+        "index": index_documents,
+        "pipelines": list_pipelines,
+        "serve": serve,
+        "mcp": serve_tools,
+        "doctor": examine_installation,
+        "evaluate": evaluate,
+        "report": report,
+    },
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"prefrag {find_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _take_options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Answers multi-hop questions from your own documents first, and from the web when a judge says so."""
+
+
+app.add_typer(documents)
+app.add_typer(feedback)
+app.add_typer(indexes)
+app.add_typer(keys)
+app.add_typer(train)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

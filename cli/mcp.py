@@ -1,0 +1,60 @@
+"""`prefrag mcp`."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+import typer
+
+from prefrag.cli.documents import IndexOption
+from prefrag.cli.errors import INTERRUPTED
+from prefrag.cli.serve import DemoOption, PipelineOption, PipelinesDirOption, choose_served
+from prefrag.components.errors import Missing
+
+
+def serve_tools(
+    pipeline: PipelineOption = None,
+    pipelines_dir: PipelinesDirOption = None,
+    index: IndexOption = None,
+    demo: DemoOption = False,
+) -> None:
+    """Offer the pipelines as tools to a desktop client of MCP, which starts this command by itself."""
+    with _keep_stdout() as protocol:
+        # Everything heavy is imported where it is used, so that help comes at once.
+        import asyncio
+
+        from prefrag.server.served_pipelines import leaves_out
+
+        try:
+            from prefrag.server.mcp_tools import serve_stdio
+        except ModuleNotFoundError as error:
+            if (error.name or "").partition(".")[0] != "mcp":
+                raise
+            raise Missing('This needs the extra mcp: pip install "prefrag[mcp]".') from error
+        files = choose_served(pipeline, pipelines_dir, demo, index)
+        if sys.stdin.isatty():
+            typer.echo("Waiting for a client of MCP on standard input; Ctrl-C ends it.", err=True)
+        # The thread that reads standard input cannot be interrupted.
+        signal.signal(signal.SIGINT, lambda *_: os._exit(INTERRUPTED))
+        asyncio.run(serve_stdio(files, leaves_out(), protocol))
+
+
+@contextmanager
+def _keep_stdout() -> Iterator[TextIO]:
+    """Keep the standard output for the protocol: whatever else is printed goes to the standard error.
+
+    :returns: A context with the standard output.
+    """
+    sys.stdout.flush()
+    with os.fdopen(os.dup(1), "w", encoding="utf-8") as protocol:
+        os.dup2(2, 1)
+        try:
+            yield protocol
+        finally:
+            sys.stdout.flush()
+            os.dup2(protocol.fileno(), 1)

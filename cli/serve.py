@@ -1,0 +1,118 @@
+"""`prefrag serve`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from prefrag.cli.env_file import load_env_file
+from prefrag.cli.errors import ANSWERED
+from prefrag.cli.kept_model import use_kept_model
+from prefrag.components.errors import BadInput, PrefragError
+
+PipelineOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="NAME|FILE.yaml", help="A pipeline to serve, repeatable, or `all`; by default prefrag."),
+]
+PipelinesDirOption = Annotated[
+    Path | None, typer.Option(help="A folder of YAML pipelines of your own, as PREFRAG_PIPELINES_DIR names it.")
+]
+DemoOption = Annotated[bool, typer.Option("--demo", help="Serve the invented documents of the demo.")]
+
+
+def serve(
+    host: Annotated[str, typer.Option(help="The address to listen on; beyond this machine only with API keys.")] = (
+        "127.0.0.1"
+    ),
+    port: Annotated[int, typer.Option(min=1, max=65535)] = 1416,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that share the work.")] = 1,
+    pipeline: PipelineOption = None,
+    pipelines_dir: PipelinesDirOption = None,
+    demo: DemoOption = False,
+    collections: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME,...",
+            help="Further indexes that a request may name, or `all`, as PREFRAG_COLLECTIONS lists them.",
+        ),
+    ] = None,
+    deadline: Annotated[
+        float | None, typer.Option(min=1, help="Seconds that a run may take, as PREFRAG_RUN_SECONDS sets them.")
+    ] = None,
+) -> None:
+    """Serve the pipelines over REST and the OpenAI chat protocol."""
+    # Everything heavy is imported where it is used, so that help comes at once.
+    import uvicorn
+
+    from prefrag.components.audit_log import check_audit_log
+    from prefrag.pipelines.asking import DEADLINE_VARIABLE
+    from prefrag.server.collections import COLLECTIONS_VARIABLE, listed_collections
+    from prefrag.server.keys import KEYS_FILE_VARIABLE, KEYS_VARIABLE, Keyring
+    from prefrag.server.lifetime import drain_seconds
+    from prefrag.server.security import is_loopback
+
+    # The application reads the same file, so the decision below must use it too.
+    load_env_file()
+    keyring = Keyring()
+    if not keyring.has_keys and not is_loopback(host):
+        raise BadInput(
+            f"{host} can be reached from other machines: make a key with `prefrag keys add NAME`, or set "
+            f"{KEYS_VARIABLE} to one or more keys, separated by commas, or serve on 127.0.0.1."
+        )
+    if keyring.path.exists():
+        # So that a worker that begins later requires it, even if it is gone by then.
+        os.environ[KEYS_FILE_VARIABLE] = str(keyring.path)
+    if deadline is not None:
+        os.environ[DEADLINE_VARIABLE] = str(deadline)
+    check_audit_log()
+    if collections is not None:
+        os.environ[COLLECTIONS_VARIABLE] = collections
+    listed_collections()
+    choose_served(pipeline, pipelines_dir, demo)
+    try:
+        uvicorn.run(
+            "prefrag.server.app:create_app",
+            factory=True,
+            host=host,
+            port=port,
+            workers=workers,
+            # Hayhooks sends uvicorn's messages through its own log.
+            log_config=None,
+            timeout_graceful_shutdown=drain_seconds(),
+        )
+    except SystemExit as error:
+        # The port is taken, for example; uvicorn has reported why, with an exit code of its own.
+        raise typer.Exit(PrefragError.exit_code if error.code else ANSWERED) from error
+
+
+def choose_served(
+    pipeline: list[str] | None, pipelines_dir: Path | None, demo: bool, index: str | None = None
+) -> dict[str, Path]:
+    """Choose what is served by the options of a command, which count more than the environment.
+
+    :param pipeline: The pipelines.
+    :param pipelines_dir: The folder of pipelines of one's own.
+    :param demo: Whether the demo is served.
+    :param index: The index that is searched.
+    :returns: The YAML file or the wrapper's folder of each pipeline, by its name.
+    :raises Missing: When a pipeline or the index does not exist.
+    """
+    from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, INDEX_VARIABLE
+    from prefrag.pipelines.loading import PIPELINES_VARIABLE
+    from prefrag.server.served_pipelines import SERVE_VARIABLE, check_index, choose_pipelines, leaves_out
+
+    load_env_file()
+    use_kept_model()
+    if pipelines_dir is not None:
+        os.environ[PIPELINES_VARIABLE] = str(pipelines_dir.resolve())
+    if pipeline:
+        os.environ[SERVE_VARIABLE] = ",".join(pipeline)
+    if demo or index is not None:
+        os.environ[INDEX_VARIABLE] = DEMO_INDEX if demo else str(index)
+    files = choose_pipelines()
+    if not leaves_out():
+        check_index(files.values())
+    return files

@@ -1,0 +1,85 @@
+"""Whether questions may go to the web: the question at the first indexing, and at each query with PREFRAG_WEB=ask."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+from rich.status import Status
+
+from prefrag.cli.console import console
+from prefrag.components.errors import BadInput
+from prefrag.components.text.one_line import one_line
+
+
+def choose_web_answer(chosen: bool | None, index: str, store: str) -> bool | None:
+    """Find the answer to keep with an index; at the first indexing a person at a terminal is asked for it.
+
+    :param chosen: The answer that the command line gives.
+    :param index: The name of the index.
+    :param store: Its store.
+    :returns: The answer; None where one is kept already, or ``PREFRAG_WEB`` decides for all indexes.
+    """
+    from prefrag.components.state.web_switch import web_setting
+    from prefrag.indexing.web_answer import read_web_answer
+
+    if chosen is not None or web_setting() is not None or read_web_answer(index, store) is not None:
+        return chosen
+    if is_terminal():
+        return typer.confirm(
+            f"May questions go to the web when the documents of the index '{index}' do not suffice? "
+            "Every query that is sent is shown",
+            default=False,
+            err=True,
+        )
+    where = f" --index {index}" if index != "default" else ""
+    where += f" --store {store}" if store != "tantivy" else ""
+    console(stderr=True).print(
+        f"Questions over this index stay away from the web. Allow it with: prefrag index --web{where}", markup=False
+    )
+    return False
+
+
+def set_web(chosen: bool | None) -> None:
+    """Open or close the web for this process.
+
+    :param chosen: What the command line says; None leaves it to ``PREFRAG_WEB`` and the index.
+    :raises BadInput: When it would open what ``PREFRAG_WEB`` closes.
+    """
+    from prefrag.components.state.web_switch import WEB_SWITCH, web_setting
+
+    if chosen is False:
+        os.environ[WEB_SWITCH] = "off"
+    elif chosen and web_setting() == "off":
+        raise BadInput(f"{WEB_SWITCH}={os.environ[WEB_SWITCH]} closes the web, and --web cannot open it: unset it.")
+    elif chosen and web_setting() is None:
+        os.environ[WEB_SWITCH] = "on"
+
+
+def ask_before_sending(status: Status) -> None:
+    """Have every query be shown and asked for before it leaves, where ``PREFRAG_WEB=ask`` and this is a terminal.
+
+    :param status: The spinner, which stops while the question waits.
+    """
+    from prefrag.components.web.web_gate import ask_person
+
+    def ask(source: str, query: str) -> bool:
+        status.stop()
+        try:
+            return typer.confirm(f"Send to {source}: {one_line(query)}", default=False, err=True)
+        except typer.Abort:
+            return False
+        finally:
+            status.start()
+
+    if is_terminal():
+        ask_person.set(ask)
+
+
+def is_terminal() -> bool:
+    """Check whether a person can be asked.
+
+    :returns: Whether input and messages are those of a terminal.
+    """
+    return sys.stdin.isatty() and sys.stderr.isatty()

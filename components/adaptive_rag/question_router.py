@@ -1,0 +1,111 @@
+"""The component that routes a question to the retrieval that it needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from haystack import component
+
+from prefrag.components.adaptive_rag.question_classifier import CLASSES, Estimate, QuestionClassifier
+from prefrag.components.state.state import State
+
+EVENT = "question_class"
+
+
+@component
+class QuestionRouter:
+    """Send a question to the branch of its class: no retrieval, one, or several (section 3.2 of Adaptive-RAG).
+
+    The likeliest of the open classes is chosen. Where that is less likely than it has to be, the next class that
+    retrieves more is; where the classifier doubts its estimate, the class that retrieves most.
+
+    ```python
+    from prefrag.components.adaptive_rag.question_router import QuestionRouter
+    from prefrag.components.adaptive_rag.tree_question_classifier import TreeQuestionClassifier
+
+    router = QuestionRouter(TreeQuestionClassifier(), classes=["single_step", "multi_step"])
+    ```
+    """
+
+    def __init__(
+        self,
+        classifier: QuestionClassifier,
+        classes: Sequence[str] = CLASSES,
+        least_probability: Mapping[str, float] | None = None,
+    ):
+        """Set up the component.
+
+        :param classifier: What classifies the questions, such as a ``TreeQuestionClassifier``.
+        :param classes: The open classes, of ``no_retrieval``, ``single_step`` and ``multi_step``; a closed one is never
+            chosen.
+        :param least_probability: From which probability on a class is chosen, by its name, 0 to 1; 0 for a class
+            without one. The probabilities are those among the open classes.
+        :raises ValueError: For an unknown class, none at all, or a probability out of its range.
+        """
+        least = dict(least_probability or {})
+        if not classes:
+            raise ValueError(f"`classes` is empty: name one of {', '.join(CLASSES)}.")
+        if unknown := [name for name in (*classes, *least) if name not in CLASSES]:
+            raise ValueError(f"There is no class '{unknown[0]}' of questions: choose from {', '.join(CLASSES)}.")
+        for name, probability in least.items():
+            if not 0 <= probability <= 1:
+                raise ValueError(f"least_probability of {name} is {probability}: set it between 0 and 1.")
+        self.classifier = classifier
+        self.classes = list(classes)
+        self.least_probability = least
+
+    def warm_up(self) -> None:
+        """Load the classifier."""
+        self.classifier.warm_up()
+
+    @component.output_types(no_retrieval=State, single_step=State, multi_step=State)
+    def run(self, state: State) -> dict[str, State]:
+        """Classify the question.
+
+        :param state: The state at the start of a run.
+        :returns: The state under the output of its class, with the decision in its trace.
+        """
+        return self._route(state, self.classifier.classify(state.question))
+
+    @component.output_types(no_retrieval=State, single_step=State, multi_step=State)
+    async def run_async(self, state: State) -> dict[str, State]:
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state at the start of a run.
+        :returns: The state under the output of its class, with the decision in its trace.
+        """
+        return self._route(state, await self.classifier.classify_async(state.question))
+
+    def _route(self, state: State, estimate: Estimate) -> dict[str, State]:
+        open_classes = [name for name in CLASSES if name in self.classes]
+        known: dict[str, float] = {name: estimate.probabilities.get(name, 0.0) for name in open_classes}
+        total = sum(known.values())
+        # Where all that the classifier knows is closed, nothing speaks for one class or another.
+        probabilities = {name: value / total if total else 1 / len(known) for name, value in known.items()}
+        chosen, reason = self._choose(open_classes, probabilities, estimate.doubt)
+        event = {
+            "chosen": chosen,
+            "probability": round(probabilities[chosen], 4),
+            "probabilities": {name: round(value, 4) for name, value in probabilities.items()},
+            "reason": reason,
+        }
+        return {chosen: state.with_event(EVENT, **event)}
+
+    def _choose(self, open_classes: Sequence[str], probabilities: Mapping[str, float], doubt: str) -> tuple[str, str]:
+        most = open_classes[-1]
+        if len(open_classes) == 1:
+            return most, "no other class is open"
+        if doubt:
+            return most, f"{doubt}, so most is retrieved"
+        # Of two classes that are equally likely the one that retrieves more.
+        likeliest = max(reversed(open_classes), key=lambda name: probabilities[name])
+        for name in open_classes[open_classes.index(likeliest) :]:
+            least = self.least_probability.get(name, 0.0)
+            if probabilities[name] >= least or name == most:
+                break
+        if name == likeliest:
+            return name, "the likeliest class"
+        return name, (
+            f"{likeliest} is the likeliest class with {probabilities[likeliest]:.0%}, but is chosen from "
+            f"{self.least_probability[likeliest]:.0%} on"
+        )

@@ -1,0 +1,1 @@
+"""CRAG's evaluator."""

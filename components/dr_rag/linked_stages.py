@@ -1,0 +1,228 @@
+"""The component of both stages of DR-RAG over words and titles."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+from haystack import Document, component, default_to_dict
+from haystack.core.serialization import component_to_dict
+
+from prefrag.components.dr_rag.open_question_query import OpenQuestionQuery
+from prefrag.components.dr_rag.query_doc_concat import QueryDocConcat
+from prefrag.components.dr_rag.second_stage import classifier_error, keep_local, with_searches, with_selection
+from prefrag.components.pair_classifier.pair_classifier import PairClassifier
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.state.state import Identity, State, identity
+
+# A source, and the state that holds the query.
+_Call = tuple[RetrievalSource, State]
+
+
+@component
+class LinkedStages:
+    """Retrieve in both stages of DR-RAG, with the mentions of titles as further candidates, and select.
+
+    The first stage is what the question finds, and the passages whose titles it mentions. The candidates of each
+    document of it are what question and document together find (section 2.2.1 of DR-RAG), what its names find with the
+    rest of the question, and the passages whose titles it mentions, which need not have a word of the question. Of all
+    of them a :class:`PairClassifier` selects as many as the ``top_k`` of the run, and they become the observation.
+    """
+
+    def __init__(
+        self,
+        source: RetrievalSource,
+        links: RetrievalSource,
+        classifier: PairClassifier | None = None,
+        concat: QueryDocConcat | None = None,
+        open_question: OpenQuestionQuery | None = None,
+        first_stage_depth: int = 6,
+        second_stage_depth: int = 8,
+    ):
+        """Set the parts and the depths.
+
+        :param source: The source that finds documents by words.
+        :param links: The source that finds the documents whose titles a text mentions, with a
+            :class:`TitleMentionRetriever` and the same name.
+        :param classifier: The classifier that selects; by default trees that fill the context. CIS and CFS keep the
+            first documents of the first stage, up to half of the context, rounded up.
+        :param concat: The maker of the second-stage queries of the paper.
+        :param open_question: The maker of further queries; None leaves them out.
+        :param first_stage_depth: The number of documents that the question retrieves by words, and by titles.
+        :param second_stage_depth: The number of documents that each document of the first stage retrieves with each
+            query, and by titles.
+        :raises ValueError: When one of the sources is not one, or a number is under 1.
+        """
+        for name, part in (("source", source), ("links", links)):
+            if not isinstance(part, RetrievalSource):
+                raise ValueError(f"`{name}` is no source: put your retriever into a RetrievalSource.")
+        if first_stage_depth < 1 or second_stage_depth < 1:
+            raise ValueError(
+                f"first_stage_depth is {first_stage_depth} and second_stage_depth {second_stage_depth}: "
+                "set each to at least 1."
+            )
+        self.source = source
+        self.links = links
+        self.classifier = PairClassifier(selection="fill") if classifier is None else classifier
+        self.concat = QueryDocConcat() if concat is None else concat
+        self.open_question = open_question
+        self.first_stage_depth = first_stage_depth
+        self.second_stage_depth = second_stage_depth
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the component.
+
+        :returns: Its parameters as plain values.
+        """
+        # Haystack serialises a nested part only through its own `to_dict`, which not every component has.
+        names = ("source", "links", "classifier", "concat", "open_question")
+        parts = {name: getattr(self, name) for name in names}
+        return default_to_dict(
+            self,
+            **{name: None if part is None else component_to_dict(part, name) for name, part in parts.items()},
+            first_stage_depth=self.first_stage_depth,
+            second_stage_depth=self.second_stage_depth,
+        )
+
+    def warm_up(self) -> None:
+        """Warm up the sources and the classifier."""
+        for part in (self.source, self.links, self.classifier):
+            part.warm_up()
+
+    @component.output_types(state=State)
+    def run(self, state: State) -> dict[str, State]:
+        """Retrieve in both stages and select.
+
+        :param state: The state whose query is the question.
+        :returns: ``state`` with the searches of both stages and the selected documents as its observation.
+        :raises RunError: When the classifier is missing or fails, or documents would leave this machine; it holds the
+            state.
+        """
+        state, documents, candidates = self.gather(state)
+        started = time.perf_counter()
+        try:
+            output = self.classifier.run(state.question, documents, candidates, state.settings.top_k)
+        except Exception as error:
+            raise classifier_error(state, error) from error
+        return {"state": self._select(state, output, started)}
+
+    @component.output_types(state=State)
+    async def run_async(self, state: State) -> dict[str, State]:
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state whose query is the question.
+        :returns: ``state`` with the searches of both stages and the selected documents as its observation.
+        :raises RunError: When the classifier is missing or fails, or documents would leave this machine; it holds the
+            state.
+        """
+        found = await self._search_async(self._first_calls(state))
+        state, documents = self._first_stage(state, found)
+        found = await self._search_async(self._second_calls(state, documents))
+        state, candidates = self._second_stage(state, documents, found)
+        started = time.perf_counter()
+        try:
+            output = await self.classifier.run_async(state.question, documents, candidates, state.settings.top_k)
+        except Exception as error:
+            raise classifier_error(state, error) from error
+        return {"state": self._select(state, output, started)}
+
+    def gather(self, state: State) -> tuple[State, list[Document], list[list[Document]]]:
+        """Retrieve the documents and candidates for the classifier, also for its training.
+
+        :param state: The state whose query is the question.
+        :returns: The state with the searches, the documents of the first stage, and the candidates of each.
+        """
+        state, documents = self._first_stage(state, self._search(self._first_calls(state)))
+        state, candidates = self._second_stage(state, documents, self._search(self._second_calls(state, documents)))
+        return state, documents, candidates
+
+    def _search(self, calls: Sequence[_Call]) -> list[State]:
+        if all(source.embedded for source, _ in calls):
+            return [source.run(state)["state"] for source, state in calls]
+        with ThreadPoolExecutor(max_workers=max(1, len(calls))) as pool:
+            return list(pool.map(lambda call: call[0].run(call[1])["state"], calls))
+
+    async def _search_async(self, calls: Sequence[_Call]) -> list[State]:
+        outputs = await asyncio.gather(*(source.run_async(state) for source, state in calls))
+        return [output["state"] for output in outputs]
+
+    def _first_calls(self, state: State) -> list[_Call]:
+        deep = _with_depth(state, self.first_stage_depth)
+        return [(self.source, deep), (self.links, deep)]
+
+    def _first_stage(self, state: State, found: Sequence[State]) -> tuple[State, list[Document]]:
+        """Add the searches of the first stage to the state, and collect their documents.
+
+        :param state: The state before the searches.
+        :param found: The states that the sources returned.
+        :returns: The state with the searches, and the documents of the first stage, each once.
+        """
+        before = len(state.step.searches)
+        state = with_searches(state, found)
+        documents = list(_unique(search.documents for search in state.step.searches[before:]).values())
+        if self.classifier.selection == "fill":
+            return state, documents
+        # CIS and CFS keep the first stage, which must leave room for the second.
+        return state, documents[: math.ceil(state.settings.top_k / 2)]
+
+    def _second_calls(self, state: State, documents: list[Document]) -> list[_Call]:
+        """List the searches of the second stage: one kind for all documents, then the next.
+
+        :param state: The state after the first stage.
+        :param documents: The documents of the first stage.
+        :returns: The source and the state of each search.
+        :raises RunError: When a source is external and a document is local.
+        """
+        for source in (self.source, self.links):
+            keep_local(state, source, documents)
+        deep = _with_depth(state, self.second_stage_depth)
+        by_titles = [(self.links, document.content or "") for document in documents]
+        by_words = [
+            (self.source, query)
+            for maker in (self.open_question, self.concat)
+            if maker is not None
+            for query in maker.run(state.question, documents)["queries"]
+        ]
+        return [(source, deep.with_last(query=query)) for source, query in (*by_titles, *by_words)]
+
+    def _second_stage(
+        self, state: State, documents: Sequence[Document], found: Sequence[State]
+    ) -> tuple[State, list[list[Document]]]:
+        """Add the searches of the second stage to the state, and collect the candidates of each document.
+
+        :param state: The state before the searches.
+        :param documents: The documents of the first stage.
+        :param found: The states that the sources returned.
+        :returns: The state with the searches, and the candidates of each document, mentioned titles first.
+        """
+        before = len(state.step.searches)
+        state = with_searches(state, found)
+        lists = [search.documents for search in state.step.searches[before:]]
+        candidates = []
+        for place, document in enumerate(documents):
+            unique = _unique(lists[place :: len(documents)])
+            unique.pop(identity(document), None)
+            candidates.append(list(unique.values()))
+        return state, candidates
+
+    def _select(self, state: State, output: dict[str, Any], started: float) -> State:
+        return with_selection(
+            state, self.classifier.selection, output["documents"], output["pairs"], time.perf_counter() - started
+        )
+
+
+def _with_depth(state: State, depth: int) -> State:
+    return replace(state, settings=replace(state.settings, top_k=depth))
+
+
+def _unique(found: Iterable[Iterable[Document]]) -> dict[Identity, Document]:
+    documents: dict[Identity, Document] = {}
+    for one in found:
+        for document in one:
+            documents.setdefault(identity(document), document)
+    return documents

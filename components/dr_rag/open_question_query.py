@@ -1,0 +1,70 @@
+"""Second-stage queries of what a document leaves open of the question and the names that it contains."""
+
+from __future__ import annotations
+
+import re
+
+from haystack import Document, component
+
+from prefrag.components.text.term_statistics import TermStatistics, analyze_texts, passage_text
+
+_WORD = re.compile(r"\w+")
+
+
+@component
+class OpenQuestionQuery:
+    """Make a query for the next hop from each document: its names, and the question's words that it does not contain.
+
+    :class:`QueryDocConcat` searches for what is similar to question and document, and mostly finds more of the same.
+    Here the words of the question that the document contains are left out, and so are the words of the document that
+    are not names, which have no capital letter or digit.
+
+    ```python
+    from haystack import Document
+    from prefrag.components.dr_rag.open_question_query import OpenQuestionQuery
+
+    found = [Document(content="His son Johan Ludvig was a poet.", meta={"title": "Peter Andreas Heiberg"})]
+    print(OpenQuestionQuery().run(query="Who married the son of Peter Andreas Heiberg?", documents=found)["queries"])
+    ```
+    """
+
+    def __init__(self, term_statistics: TermStatistics | None = None, max_names: int | None = 128):
+        """Set the analysis of words and the length of a query.
+
+        :param term_statistics: The analysis that recognises inflections of a word: the embedded store, or the
+            Elasticsearch retriever; without it only equal words match.
+        :param max_names: The most names of a document in its query; None for all.
+        :raises ValueError: When max_names is under 1.
+        """
+        if max_names is not None and max_names < 1:
+            raise ValueError(f"max_names is {max_names}: set it to at least 1, or to null for all.")
+        self.term_statistics = term_statistics
+        self.max_names = max_names
+
+    @component.output_types(queries=list[str])
+    def run(self, query: str, documents: list[Document]) -> dict[str, list[str]]:
+        """Make the queries.
+
+        :param query: The question.
+        :param documents: The documents that it found.
+        :returns: ``queries``, one a document, in their order; the question itself where nothing is left.
+        """
+        question, texts = _WORD.findall(query), [passage_text(document) for document in documents]
+        terms = [set(found) for found in analyze_texts([*question, *texts], self.term_statistics)]
+        queries = []
+        for text, held in zip(texts, terms[len(question) :], strict=True):
+            # A word without a term, such as a stop word, is not open: the index does not search for it.
+            still_open = [word for word, meant in zip(question, terms, strict=False) if meant - held]
+            names = [word for word in _WORD.findall(text) if word != word.lower() or word[0].isdigit()]
+            queries.append(" ".join([*still_open, *dict.fromkeys(names[: self.max_names])]) or query)
+        return {"queries": queries}
+
+    @component.output_types(queries=list[str])
+    async def run_async(self, query: str, documents: list[Document]) -> dict[str, list[str]]:
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param query: The question.
+        :param documents: The documents that it found.
+        :returns: ``queries``, one a document, in their order; the question itself where nothing is left.
+        """
+        return self.run(query, documents)

@@ -1,0 +1,235 @@
+"""The component of DR-RAG's second retrieval stage and its selection."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+from haystack import Document, component, default_to_dict
+from haystack.core.serialization import component_to_dict
+
+from prefrag.components.dr_rag.query_doc_concat import QueryDocConcat
+from prefrag.components.pair_classifier.fill_by_rank import fill_by_rank
+from prefrag.components.pair_classifier.pair_classifier import PairClassifier
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.state.observation import observe
+from prefrag.components.state.places import name_documents
+from prefrag.components.state.state import RunError, Search, State, identity
+
+
+@component
+class SecondStage:
+    """Retrieve in the second stage of DR-RAG, and select (section 2.2, equations 1, 3 and 4).
+
+    It comes after the source of the first stage. Each of the first ``k1`` documents of that stage makes a query with
+    the question; all are searched in parallel, and the selected documents become the observation. At most ``k``
+    documents are shown, which is the ``top_k`` of the run.
+    """
+
+    def __init__(
+        self,
+        source: RetrievalSource,
+        concat: QueryDocConcat | None = None,
+        classifier: PairClassifier | None = None,
+        k1: int | None = None,
+        second_stage_depth: int = 10,
+    ):
+        """Set the parts and the depths.
+
+        :param source: The source of the second stage: that of the first stage, or another.
+        :param concat: The maker of the queries.
+        :param classifier: The classifier that selects with CIS or CFS; None fills the context by rank (QDC, equation
+            1).
+        :param k1: The number of documents of the first stage, at most ``k``; by default half of ``k``, rounded up.
+        :param second_stage_depth: The number of documents that each query retrieves.
+        :raises ValueError: When the source is not one, or a number is under 1.
+        """
+        if not isinstance(source, RetrievalSource):
+            raise ValueError("The second stage needs a source: put your retriever into a RetrievalSource.")
+        if (k1 is not None and k1 < 1) or second_stage_depth < 1:
+            raise ValueError(f"k1 is {k1} and second_stage_depth {second_stage_depth}: set each to at least 1.")
+        self.source = source
+        self.concat = QueryDocConcat() if concat is None else concat
+        self.classifier = classifier
+        self.k1 = k1
+        self.second_stage_depth = second_stage_depth
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the component.
+
+        :returns: Its parameters as plain values.
+        """
+        # Haystack serialises a nested part only through its own `to_dict`, which not every component has.
+        parts = {"source": self.source, "concat": self.concat, "classifier": self.classifier}
+        return default_to_dict(
+            self,
+            **{key: None if part is None else component_to_dict(part, key) for key, part in parts.items()},
+            k1=self.k1,
+            second_stage_depth=self.second_stage_depth,
+        )
+
+    def warm_up(self) -> None:
+        """Warm up the source and the classifier."""
+        self.source.warm_up()
+        if self.classifier is not None:
+            self.classifier.warm_up()
+
+    @component.output_types(state=State)
+    def run(self, state: State) -> dict[str, State]:
+        """Retrieve again and select.
+
+        :param state: The state after the first retrieval.
+        :returns: ``state`` with the second stage's searches and with the selected documents as its observation.
+        :raises RunError: When the classifier is missing or fails, or documents would leave this machine; it holds the
+            state.
+        """
+        state, documents, candidates = self.gather(state)
+        started = time.perf_counter()
+        if self.classifier is None:
+            return {"state": self._select(state, fill_by_rank(documents, candidates, state.settings.top_k))}
+        try:
+            candidates = candidates or [[] for _ in documents]
+            output = self.classifier.run(state.question, documents, candidates, state.settings.top_k)
+        except Exception as error:
+            raise classifier_error(state, error) from error
+        return {"state": self._select(state, **output, seconds=time.perf_counter() - started)}
+
+    @component.output_types(state=State)
+    async def run_async(self, state: State) -> dict[str, State]:
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state after the first retrieval.
+        :returns: ``state`` with the second stage's searches and with the selected documents as its observation.
+        :raises RunError: When the classifier is missing or fails, or documents would leave this machine; it holds the
+            state.
+        """
+        documents = self._first_stage(state)
+        outputs = await asyncio.gather(*(self.source.run_async(one) for one in self._second_searches(state, documents)))
+        state, candidates = self._with_candidates(state, [output["state"] for output in outputs])
+        started = time.perf_counter()
+        if self.classifier is None:
+            return {"state": self._select(state, fill_by_rank(documents, candidates, state.settings.top_k))}
+        try:
+            candidates = candidates or [[] for _ in documents]
+            output = await self.classifier.run_async(state.question, documents, candidates, state.settings.top_k)
+        except Exception as error:
+            raise classifier_error(state, error) from error
+        return {"state": self._select(state, **output, seconds=time.perf_counter() - started)}
+
+    def gather(self, state: State) -> tuple[State, list[Document], list[list[Document]]]:
+        """Retrieve the candidates for the classifier, also for its training.
+
+        :param state: The state after the first retrieval.
+        :returns: The state with the searches, the documents of the first stage, and the candidates of each.
+        :raises RunError: When documents would leave this machine; it holds the state.
+        """
+        documents = self._first_stage(state)
+        searching = self._second_searches(state, documents)
+        with ThreadPoolExecutor(max_workers=max(1, len(searching))) as pool:
+            found = list(pool.map(lambda one: self.source.run(one)["state"], searching))
+        state, candidates = self._with_candidates(state, found)
+        return state, documents, candidates
+
+    def _first_stage(self, state: State) -> list[Document]:
+        k = state.settings.top_k
+        found = {identity(document): document for search in state.step.searches for document in search.documents}
+        return list(found.values())[: min(k, self.k1 or math.ceil(k / 2))]
+
+    def _second_searches(self, state: State, documents: list[Document]) -> list[State]:
+        """Make the state of each second-stage search.
+
+        :param state: The state after the first stage.
+        :param documents: The documents of the first stage.
+        :returns: For each document the state whose query is the question with it; none when the context is full.
+        :raises RunError: When the source is external and a document is local.
+        """
+        if len(documents) >= state.settings.top_k:
+            return []
+        keep_local(state, self.source, documents)
+        deep = replace(state, settings=replace(state.settings, top_k=self.second_stage_depth))
+        queries = self.concat.run(state.question, documents)["queries"]
+        return [deep.with_last(query=query) for query in queries]
+
+    def _with_candidates(self, state: State, found: Sequence[State]) -> tuple[State, list[list[Document]]]:
+        before = len(state.step.searches)
+        state = with_searches(state, found)
+        return state, [list(search.documents) for search in state.step.searches[before:]]
+
+    def _select(
+        self, state: State, documents: list[Document], pairs: Sequence[dict[str, Any]] = (), seconds: float = 0.0
+    ) -> State:
+        method = "qdc" if self.classifier is None else self.classifier.selection
+        return with_selection(state, method, documents, pairs, seconds)
+
+
+def keep_local(state: State, source: RetrievalSource, documents: Sequence[Document]) -> None:
+    """Refuse to search an external source with the text of local documents.
+
+    :param state: The state of the run.
+    :param source: The source to search.
+    :param documents: The documents whose texts make the queries.
+    :raises RunError: When the source is external, and a document is neither its own nor from another external source.
+    """
+    external = {source.name, *state.settings.external}
+    local = {str(document.meta.get("source")) for document in documents} - external
+    if source.external and local:
+        raise RunError(
+            f"The second stage would send documents of '{min(local)}' to the external source '{source.name}': give it "
+            "a second source that is local.",
+            state,
+        )
+
+
+def with_searches(state: State, found: Sequence[State]) -> State:
+    """Add the searches that several sources made in parallel.
+
+    :param state: The state before the searches.
+    :param found: The states that the sources returned.
+    :returns: The state with their searches and their traces, in order.
+    """
+    searches_before, events_before = len(state.step.searches), len(state.events)
+    searches: tuple[Search, ...] = state.step.searches
+    events = state.events
+    for one in found:
+        searches += one.step.searches[searches_before:]
+        events += one.events[events_before:]
+    return replace(state.with_last(searches=searches), events=events)
+
+
+def with_selection(
+    state: State, method: str, documents: list[Document], pairs: Sequence[dict[str, Any]] = (), seconds: float = 0.0
+) -> State:
+    """Make the selected documents the observation.
+
+    :param state: The state after the retrieval.
+    :param method: How they were selected, for the trace.
+    :param documents: The selected documents, each with its ``source``.
+    :param pairs: The verdicts of the classifier.
+    :param seconds: How long the selection took.
+    :returns: The state with the observation.
+    """
+    state = state.with_event(
+        "selection",
+        method=method,
+        **name_documents("documents", documents),
+        pairs=list(pairs),
+        seconds=round(seconds, 4),
+    )
+    source = "+".join(dict.fromkeys(str(document.meta["source"]) for document in documents)) or None
+    return observe(state, documents, source)
+
+
+def classifier_error(state: State, error: Exception) -> RunError:
+    """Make the error that ends a run whose classifier failed.
+
+    :param state: The state of the run.
+    :param error: The failure.
+    :returns: The error, which holds the state.
+    """
+    state = state.with_event("error", caller="pair classifier", message=str(error))
+    return RunError(str(error), state)

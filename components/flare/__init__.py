@@ -1,0 +1,1 @@
+"""FLARE's look ahead."""

@@ -1,0 +1,121 @@
+"""The component that decides by the probabilities of a sentence whether it is kept or searched for."""
+
+from __future__ import annotations
+
+import re
+
+from haystack import component
+
+from prefrag.components.reasoner.reply_formats.cot_format import ends_chain, read_chain
+from prefrag.components.reasoner.reply_formats.fields import plain_query
+from prefrag.components.state.state import Action, RunError, State
+
+NO_PROBABILITIES = (
+    "The model gave no log probabilities of its tokens, by which this method decides when to search. Use a server that "
+    "gives them with `logprobs: true` (vLLM, llama.cpp, OpenAI) or a GGUF file, or a method without them, such as "
+    "ircot."
+)
+
+
+@component
+class LookAhead:
+    """Check the next sentence before it is kept (FLARE, Jiang et al. 2023, section 3.2).
+
+    A sentence of which every token is likely is kept. Of any other the unlikely tokens are masked, and what is left is
+    the query of a search, behind which the sentence is written again; that second one is kept as it is. A kept sentence
+    with "the answer is" is the answer.
+
+    A kept sentence goes to ``kept``, for the next one to be written. Everything else goes to ``state``, for the router.
+
+    ```python
+    from prefrag.components.flare.look_ahead import LookAhead
+
+    look_ahead = LookAhead(threshold=0.8, mask=0.4)
+    ```
+    """
+
+    def __init__(self, threshold: float = 0.8, mask: float = 0.4):
+        """Set up the component.
+
+        :param threshold: A sentence with a token of this probability or a lower one is not kept (theta).
+        :param mask: A token of this probability or a lower one is left out of the query (beta); 0 leaves out none.
+        :raises ValueError: When a probability is not from 0 to 1.
+        """
+        for name, value in (("threshold", threshold), ("mask", mask)):
+            if not 0 <= value <= 1:
+                raise ValueError(f"{name} is {value}: set it to a probability, from 0 to 1.")
+        self.threshold = threshold
+        self.mask = mask
+
+    @component.output_types(kept=State, state=State)
+    def run(self, state: State) -> dict[str, State]:
+        """Check the last sentence.
+
+        :param state: The state after a reply in the format ``cot``, requested with ``logprobs``.
+        :returns: ``kept`` where the chain goes on, else ``state``.
+        :raises RunError: When the model gave no log probabilities; it holds the state.
+        """
+        return self._check(state)
+
+    @component.output_types(kept=State, state=State)
+    async def run_async(self, state: State) -> dict[str, State]:
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state after a reply in the format ``cot``, requested with ``logprobs``.
+        :returns: ``kept`` where the chain goes on, else ``state``.
+        :raises RunError: When the model gave no log probabilities; it holds the state.
+        """
+        return self._check(state)
+
+    def _check(self, state: State) -> dict[str, State]:
+        step = state.step
+        if not step.reply or step.action not in (Action.SEARCH, Action.NONE):
+            # An empty or unreadable reply, or the step of a reader without a model.
+            return {"state": state}
+        again = _is_written_again(state)
+        if not step.tokens and not again:
+            raise RunError(NO_PROBABILITIES, state.with_event("error", caller="look_ahead", message=NO_PROBABILITIES))
+        token, lowest = min(step.tokens, key=lambda one: one[1], default=("", None))
+        is_sure = again or lowest is None or lowest > self.threshold
+        masked = [] if is_sure else [text.strip() for text, likely in step.tokens if likely <= self.mask]
+        query = "" if is_sure else self._query(state)
+        state = state.with_event(
+            "look_ahead",
+            text=step.reply,
+            lowest=None if lowest is None else round(lowest, 3),
+            token=token.strip(),
+            masked=masked,
+            query=query,
+            again=again,
+        )
+        if query:
+            # The sentence is no part of the chain: only what it was searched for stays.
+            return {"state": state.with_last(action=Action.SEARCH, reply="", thought=step.reply, query=query)}
+        if ends_chain(step.reply):
+            if answer := read_chain(step.reply).answer:
+                state = state.with_last(action=Action.ANSWER, query="", answer=answer)
+                state = state.with_event("answer", text=answer, label=None, forced=False)
+            return {"state": state}
+        if state.replies > state.settings.max_steps:
+            return {"state": state}
+        return {"kept": state.with_last(action=Action.NONE, query="", tool="", thought=step.reply)}
+
+    def _query(self, state: State) -> str:
+        """Make the query of what is likely in the sentence.
+
+        :param state: The state with the sentence.
+        :returns: The query; empty where no word is likely.
+        """
+        kept = "".join(text if likely > self.mask else " " for text, likely in state.step.tokens)
+        return plain_query(kept) if re.search(r"\w", kept) else ""
+
+
+def _is_written_again(state: State) -> bool:
+    """Check whether the sentence follows a search that an earlier form of it led to.
+
+    :param state: The state.
+    :returns: Whether it does, whatever replies in between could not be read.
+    """
+    earlier = (step for step in reversed(state.steps[:-1]) if step.action is not Action.UNREADABLE)
+    before = next(earlier, None)
+    return before is not None and before.action is Action.SEARCH and not before.reply and bool(before.thought)

@@ -1,0 +1,1 @@
+"""Route, record and reflect: what the loops of the methods share."""

@@ -1,0 +1,100 @@
+"""The component that routes each step of the reasoner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from haystack import component
+
+from prefrag.components.state.state import Action, State
+
+
+@component
+class PreferenceRouter:
+    """Route each step by its action, and limit the number of steps (section 3.2 and appendix B.3 of PrefRAG).
+
+    Each run gives one of the outputs: ``search_<source>`` for each source, ``answered``, ``retry`` (an unreadable
+    reply or an unknown action) or ``exhausted`` (the steps are used up, or the model wants no further search: it must
+    answer now). With ``ask_all`` there is one ``search_all`` for all sources.
+
+    ```python
+    from prefrag.components.loop.preference_router import PreferenceRouter
+
+    router = PreferenceRouter(sources=["local", "web"])
+    ```
+    """
+
+    def __init__(self, sources: Sequence[str], follow_model: bool = False, ask_all: bool = False):
+        """Set up the component.
+
+        :param sources: The names of the sources: one output each.
+        :param follow_model: Search the source that the action names, instead of the preferred one first: the ablation
+            without preference-driven retrieval (table 2).
+        :param ask_all: Send each search to every source at the same time (ReAct-Mix, table 1).
+        :raises ValueError: When there is no source, or both settings are chosen.
+        """
+        if not sources:
+            raise ValueError("`sources` is empty: name at least one source.")
+        if follow_model and ask_all:
+            raise ValueError("follow_model searches the source that the model names, ask_all every source: choose one.")
+        self.sources = list(sources)
+        self.follow_model = follow_model
+        self.ask_all = ask_all
+        outputs: dict[str, Any] = {f"search_{name}": State for name in (["all"] if ask_all else self.sources)}
+        component.set_output_types(self, **outputs, answered=State, retry=State, exhausted=State)
+
+    def run(self, state: State) -> dict[str, State]:
+        """Route the last step.
+
+        :param state: The state after a reply.
+        :returns: The state under one output.
+        """
+        return self._route(state)
+
+    async def run_async(self, state: State) -> dict[str, State]:
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state after a reply.
+        :returns: The state under one output.
+        """
+        return self._route(state)
+
+    def _route(self, state: State) -> dict[str, State]:
+        step, settings = state.step, state.settings
+        if step.action is Action.ANSWER:
+            return {"answered": state}
+        if step.action is Action.NONE:
+            return {"exhausted": state.with_event("no_further_search", replies=state.replies)}
+        # A supplement grants one more reply.
+        if state.replies >= settings.max_steps + 1 + state.supplements:
+            return {"exhausted": state.with_event("exhausted", replies=state.replies)}
+        if step.action is Action.SEARCH:
+            return self._search(state)
+        return {"retry": self._correct(state)}
+
+    def _search(self, state: State) -> dict[str, State]:
+        step, settings = state.step, state.settings
+        if self.ask_all:
+            for source in settings.sources:
+                state = state.with_event("search", source=source, query=step.query)
+            return {"search_all": state}
+        source = settings.preferred
+        if self.follow_model and step.named_source is not None:
+            source = step.named_source
+        if source not in settings.sources:
+            note = f"{step.tool} may not be used for this question. Use another tool or answer."
+            return {"retry": state.with_last(observed=True, note=note).with_event("unknown_action", tool=step.tool)}
+        return {f"search_{source}": state.with_event("search", source=source, query=step.query)}
+
+    def _correct(self, state: State) -> State:
+        step = state.step
+        state = state.with_event(step.action.value, tool=step.tool)
+        if step.action is Action.UNKNOWN_ACTION:
+            note = f"There is no action '{step.tool}'. Use exactly the tool named in the instructions, or answer."
+        elif step.cut_at is not None:
+            at = f" at {step.cut_at} tokens" if step.cut_at else ""
+            note = f"The reply was cut off{at} before it was finished. Reply again, and more briefly."
+        else:
+            note = "The reply could not be read. Name an action and its input, or give the final answer, as laid out."
+        return state.with_last(observed=True, note=note)

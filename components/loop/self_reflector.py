@@ -1,0 +1,137 @@
+"""The component that accepts an answer by its label, or searches every source once more."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+from haystack import component
+
+from prefrag.components.generators.json_reply import object_schema, read_field, response_format
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
+from prefrag.components.prompts.quotation import passages
+from prefrag.components.prompts.render_prompt import prompt_path
+from prefrag.components.reasoner.reply_formats import read_label
+from prefrag.components.reasoner.reply_formats.fields import with_evaluation
+from prefrag.components.state.citations import known_marks, prompt_marks, without_codes
+from prefrag.components.state.state import Label, State
+
+_SCHEMA = object_schema(
+    explanation={"type": "string", "maxLength": 300},
+    label={"enum": [label.value for label in Label]},
+    suggestions={"type": "string", "maxLength": 300},
+)
+Reflection = Literal["reply", "call", "off"]
+
+
+@component
+class SelfReflector:
+    """Accept an answer, or search every source once more with the original question (section 3.3 of PrefRAG).
+
+    Each run gives one of the outputs: ``accepted`` or ``supplement``.
+    """
+
+    def __init__(
+        self,
+        reflection: Reflection = "reply",
+        chat_generator: ChatGenerator | None = None,
+        prompt: str = "self_reflector",
+        generation_kwargs: dict[str, Any] | None = None,
+    ):
+        """Set up the component.
+
+        :param reflection: ``reply`` reads the label from the reply that holds the answer, as in the paper; ``call``
+            calls the model separately, for small models, which skip the trailer; ``off`` takes the first answer as
+            final (an ablation of table 2).
+        :param chat_generator: The model; needed for ``call``.
+        :param prompt: A prompt file.
+        :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
+        :raises ValueError: When the settings do not go together.
+        """
+        if reflection is False:
+            # YAML reads `off` without quotes as false.
+            reflection = "off"
+        if reflection not in ("reply", "call", "off"):
+            raise ValueError(f"reflection is '{reflection}': set it to reply, call or off.")
+        if reflection == "call" and chat_generator is None:
+            raise ValueError("reflection: call needs a `chat_generator`; or set it to reply.")
+        prompt_path(prompt)
+        self.reflection = reflection
+        self.chat_generator = chat_generator
+        self.prompt = prompt
+        self.generation_kwargs = generation_kwargs
+        self._call = ModelCall("reflector", chat_generator, generation_kwargs) if chat_generator is not None else None
+
+    def warm_up(self) -> None:
+        """Load or connect the model, if it is called."""
+        if self._call is not None and self.reflection == "call" and not self._call.is_absent:
+            self._call.warm_up()
+
+    @component.output_types(accepted=State, supplement=State)
+    def run(self, state: State) -> dict[str, State]:
+        """Route the state by the label of the answer, after calling the model for one where that is set.
+
+        :param state: The state after an answer.
+        :returns: The state under ``accepted`` or ``supplement``.
+        :raises RunError: When the model fails; it holds the state.
+        """
+        if self.reflection == "call" and self._call is not None and not self._call.is_absent:
+            state = self._label(*self._call.send_until_read(self._prepare(self._call, state), _read))
+        return self._route(state)
+
+    @component.output_types(accepted=State, supplement=State)
+    async def run_async(self, state: State) -> dict[str, State]:
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state after an answer.
+        :returns: The state under ``accepted`` or ``supplement``.
+        :raises RunError: When the model fails; it holds the state.
+        """
+        if self.reflection == "call" and self._call is not None and not self._call.is_absent:
+            state = self._label(*await self._call.send_until_read_async(self._prepare(self._call, state), _read))
+        return self._route(state)
+
+    def _prepare(self, call: ModelCall, state: State) -> Prepared:
+        def values(observations: Any) -> dict[str, Any]:
+            shown = [document for documents in observations for document in documents]
+            observed = passages(shown, marks=prompt_marks(state)) if shown else ""
+            return {"question": state.question, "observed": observed, "answer": state.step.answer}
+
+        observations = [state.attached, *(step.documents for step in state.steps)]
+        return call.prepare(
+            state, self.prompt, observations, values, response_format=response_format("reflection", _SCHEMA)
+        )
+
+    def _label(self, reflection: dict[str, Any] | None, _: str, state: State) -> State:
+        if reflection is None:
+            # The label in the reply itself is better than none, and a doubt is no reason to search again.
+            return state.with_event("unreadable", caller="reflector")
+        return state.with_last(reply=with_evaluation(state.step.reply, **reflection), **reflection)
+
+    def _route(self, state: State) -> dict[str, State]:
+        label = state.step.label
+        if self.reflection == "off":
+            return {"accepted": state}
+        known = known_marks(state)
+        # A model that gives no label has not doubted its answer; the trace shows that there was none.
+        negative = label in (Label.INCORRECT, Label.PARTIALLY_CORRECT)
+        supplement = negative and state.supplements < state.settings.max_supplements
+        state = state.with_event(
+            "reflection",
+            label=label.value if label else None,
+            explanation=without_codes(state.step.explanation, known),
+            suggestions=without_codes(state.step.suggestions, known),
+            supplement=supplement,
+        )
+        if not supplement:
+            return {"accepted": state}
+        for source in state.settings.sources:
+            state = state.with_event("search", source=source, query=state.question)
+        return {"supplement": replace(state, supplements=state.supplements + 1)}
+
+
+def _read(text: str) -> dict[str, Any] | None:
+    field, values = read_field(text, "label")
+    label = read_label(text if field is None and not values else str(field or ""))
+    texts = {name: str(values.get(name) or "") for name in ("explanation", "suggestions")}
+    return None if label is None else {"label": label, **texts}

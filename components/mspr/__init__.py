@@ -1,0 +1,1 @@
+"""MSPR's preference, refinement and review."""

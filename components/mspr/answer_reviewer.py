@@ -1,0 +1,155 @@
+"""The component that has a model review an answer before it is accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from haystack import component
+
+from prefrag.components.generators.json_reply import object_schema, read_verdict, response_format
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
+from prefrag.components.prompts.quotation import passages
+from prefrag.components.prompts.render_prompt import prompt_path
+from prefrag.components.reasoner.reply_formats.fields import with_evaluation
+from prefrag.components.state.citations import known_marks, prompt_marks, without_codes
+from prefrag.components.state.state import Label, RunError, State
+
+_SCHEMA = object_schema(
+    **{aspect: {"type": "string", "maxLength": 240} for aspect in ("effectiveness", "completeness", "correctness")},
+    label={"enum": ["True", "False"]},
+)
+
+NOT_REVIEWED = "The answer was not reviewed: that needs a language model."
+
+
+@component
+class AnswerReviewer:
+    """Accept an answer, or search a source with the original question (MSPR, III.D: CAR).
+
+    Each run gives one of the outputs: ``accepted``, or ``search_<source>`` for one of the sources. A positive review
+    labels the answer CORRECT, a negative one INCORRECT.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[str],
+        chat_generator: ChatGenerator,
+        supplement_source: str,
+        enabled: bool = True,
+        on_doubt: Literal["keep", "end"] = "keep",
+        prompt: str = "answer_reviewer",
+        generation_kwargs: dict[str, Any] | None = None,
+    ):
+        """Set up the component.
+
+        :param sources: The names of the sources: one ``search_`` output each.
+        :param chat_generator: The model that reviews.
+        :param supplement_source: The source of a supplement; the preferred one where a run may not search it.
+        :param enabled: False accepts every answer without a review: the ablation without CAR (table II).
+        :param on_doubt: What happens when the review cannot be read twice, or was cut off: ``keep`` accepts the answer
+            without a label, since in the paper a run stops unless the label is False, and ``end`` ends the run with an
+            error. The question is never searched for on a doubt.
+        :param prompt: A prompt file.
+        :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
+        :raises ValueError: When the settings do not go together, or the prompt file does not exist.
+        """
+        if supplement_source not in sources:
+            raise ValueError(f"supplement_source is '{supplement_source}': set it to one of {list(sources)}.")
+        if on_doubt not in ("keep", "end"):
+            raise ValueError(f"on_doubt is '{on_doubt}': set it to keep or end.")
+        prompt_path(prompt)
+        self.sources = list(sources)
+        self.chat_generator = chat_generator
+        self.supplement_source = supplement_source
+        self.enabled = enabled
+        self.on_doubt = on_doubt
+        self.prompt = prompt
+        self.generation_kwargs = generation_kwargs
+        self._call = ModelCall("reviewer", chat_generator, generation_kwargs)
+        outputs: dict[str, Any] = {f"search_{source}": State for source in self.sources}
+        component.set_output_types(self, **outputs, accepted=State)
+
+    def warm_up(self) -> None:
+        """Load or connect the model, if it is called."""
+        if self.enabled and not self._call.is_absent:
+            self._call.warm_up()
+
+    def run(self, state: State) -> dict[str, State]:
+        """Review the answer and route its state.
+
+        :param state: The state after an answer.
+        :returns: The state under ``accepted`` or ``search_<source>``.
+        :raises RunError: When the model fails, or in doubt where that ends a run; it holds the state.
+        """
+        if not self.enabled:
+            return {"accepted": state}
+        if self._call.is_absent:
+            return {"accepted": state.with_event("without_model", text=NOT_REVIEWED)}
+        return self._route(*self._call.send_until_read(self._prepare(state), _read))
+
+    async def run_async(self, state: State) -> dict[str, State]:
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state after an answer.
+        :returns: The state under ``accepted`` or ``search_<source>``.
+        :raises RunError: When the model fails, or in doubt where that ends a run; it holds the state.
+        """
+        if not self.enabled:
+            return {"accepted": state}
+        if self._call.is_absent:
+            return {"accepted": state.with_event("without_model", text=NOT_REVIEWED)}
+        return self._route(*await self._call.send_until_read_async(self._prepare(state), _read))
+
+    def _prepare(self, state: State) -> Prepared:
+        marks = prompt_marks(state)
+
+        def values(observations: Any) -> dict[str, Any]:
+            shown = [document for documents in observations for document in documents]
+            return {
+                "question": state.question,
+                "observed": passages(shown, marks=marks) if shown else "",
+                "thought": state.step.thought,
+                "answer": state.step.answer,
+            }
+
+        observations = [state.attached, *(step.shown for step in state.steps)]
+        return self._call.prepare(
+            state, self.prompt, observations, values, response_format=response_format("review", _SCHEMA)
+        )
+
+    def _route(self, review: tuple[bool, str] | None, text: str, state: State) -> dict[str, State]:
+        passed, explanation = review or (None, " ".join(text[:300].split()))
+        if passed is None and self.on_doubt == "end":
+            raise RunError(
+                f"The review of the answer could not be read twice: set on_doubt to keep, give the reviewer another "
+                f"model, or raise {self._call.limit_setting} where its replies are cut off (it replied: "
+                f"'{explanation}').",
+                state,
+            )
+        if passed is not None:
+            label = Label.CORRECT if passed else Label.INCORRECT
+            reply = with_evaluation(state.step.reply, label, explanation)
+            state = state.with_last(reply=reply, label=label, explanation=explanation)
+        # A review that cannot be read is no reason to search the web.
+        supplement = passed is False and state.supplements < state.settings.max_supplements
+        state = state.with_event(
+            "review",
+            status=passed,
+            explanation=without_codes(explanation, known_marks(state)),
+            parsed=passed is not None,
+            supplement=supplement,
+        )
+        if not supplement:
+            return {"accepted": state}
+        allowed = self.supplement_source in state.settings.sources
+        source = self.supplement_source if allowed else state.settings.preferred
+        state = replace(state, supplements=state.supplements + 1)
+        return {f"search_{source}": state.with_event("search", source=source, query=state.query)}
+
+
+def _read(text: str) -> tuple[bool, str] | None:
+    passed, values = read_verdict(text, "label")
+    explanation = " ".join(str(values[key]) for key in _SCHEMA["properties"] if key != "label" and values.get(key))
+    return None if passed is None else (passed, explanation)

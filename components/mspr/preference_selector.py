@@ -1,0 +1,84 @@
+"""The component that selects the source of the next search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from haystack import component
+
+from prefrag.components.state.state import Action, State
+
+
+@component
+class PreferenceSelector:
+    """Select the source of a search, between a reasoner that names one and a router that follows it (MSPR, III.C).
+
+    The first search goes to the preferred source. After a search there whose verdict is False (see
+    :class:`SourceSwitchJudge` with ``switch_at="next_step"``), the next search goes to another source. In every other
+    case the model chooses; a source that this run may not search is replaced by the preferred one.
+
+    ```python
+    from prefrag.components.mspr.preference_selector import PreferenceSelector
+    from prefrag.components.state.state import Action, RunSettings, State, Step
+
+    settings = RunSettings(sources=("local", "web"), preferred="local")
+    state = State("Who designed the Aurora log?", settings).with_step(Step(Action.SEARCH, named_source="web"))
+    print(PreferenceSelector(sources=["local", "web"]).run(state=state)["state"].step.named_source)
+    ```
+    """
+
+    def __init__(self, sources: Sequence[str], enabled: bool = True):
+        """Set up the component.
+
+        :param sources: The names of the sources, in the order in which a False verdict tries them.
+        :param enabled: False leaves every choice among the allowed sources to the model: the ablation without PRS
+            (table II).
+        :raises ValueError: When there is no source.
+        """
+        if not sources:
+            raise ValueError("`sources` is empty: name at least one source.")
+        self.sources = list(sources)
+        self.enabled = enabled
+
+    @component.output_types(state=State)
+    def run(self, state: State) -> dict[str, State]:
+        """Select the source of the search in the last step.
+
+        :param state: The state after a reply.
+        :returns: ``state``; where its last step is a search, with the source to search.
+        """
+        if state.step.action is not Action.SEARCH:
+            return {"state": state}
+        named = state.step.named_source
+        source, reason = self._select(state)
+        if source == named:
+            return {"state": state}
+        state = state.with_last(named_source=source)
+        return {"state": state.with_event("steered", source=source, named=named, reason=reason)}
+
+    @component.output_types(state=State)
+    async def run_async(self, state: State) -> dict[str, State]:
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state after a reply.
+        :returns: ``state``; where its last step is a search, with the source to search.
+        """
+        return self.run(state)
+
+    def _select(self, state: State) -> tuple[str, str]:
+        """Select the source of a search, with the reason.
+
+        :param state: The state after a reply that searches.
+        :returns: The source to search, and why it was selected.
+        """
+        settings, named = state.settings, state.step.named_source
+        last = next((step for step in reversed(state.steps[:-1]) if step.searches), None)
+        if self.enabled and last is None:
+            return settings.preferred, "first_search"
+        if self.enabled and last is not None and last.verdict is not None and not last.verdict.status:
+            others = [name for name in self.sources if name in settings.sources and name != settings.preferred]
+            if others:
+                return (named if named in others else others[0]), "verdict"
+        if named is None or named not in settings.sources:
+            return settings.preferred, "not_allowed"
+        return named, "named"

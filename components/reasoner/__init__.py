@@ -1,0 +1,1 @@
+"""Think and answer: the model, its reply formats, or the reader in its place."""

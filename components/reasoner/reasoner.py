@@ -1,0 +1,297 @@
+"""The component that takes the next step: a thought, a search or an answer, of a model or of a reader without one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, fields, replace
+from typing import Any, Literal
+
+from haystack import component
+from haystack.dataclasses import ChatMessage
+
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
+from prefrag.components.generators.token_budget import Observations
+from prefrag.components.prompts.instructions import put_instructions
+from prefrag.components.prompts.quotation import break_tokens, passages
+from prefrag.components.prompts.render_prompt import prompt_path
+from prefrag.components.reader.reader import Candidate, Reader
+from prefrag.components.reasoner.reader_step import take_reader_step
+from prefrag.components.reasoner.reply_formats import FORMATS, JsonFormat, ReplyFormat, Tags, TagsFormat, Tool, Turn
+from prefrag.components.reasoner.reply_formats.fields import shorten
+from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks, read_citations, without_codes
+from prefrag.components.state.state import Action, AnswerType, State, Step
+
+SEARCH_ENGINE = Tool(
+    "Search_Engine",
+    "A search engine over a knowledge base, "
+    "for looking up facts about people, places, works, events and anything else.",
+)
+# The codes in it hold letters that no code has, so that a copy of them cites nothing.
+CITED = (
+    ", followed by the marks of the passages that it rests on, copied exactly as they stand before them, such as [1ma] "
+    "or [2un][W1na]"
+)
+SOURCE_NOT_CHOSEN = "No language model chooses the source of a search: the preferred one comes first."
+ANSWER_FORMATS: dict[AnswerType, str] = {
+    "short": "the most concise answer to the original question, nothing but the answer itself",
+    "yes_no": "only yes or no, whichever is more likely",
+    "multiple_choice": "only the option that answers the original question, as the question writes it",
+}
+
+
+@component
+class Reasoner:
+    """Render the transcript, call the model, and keep the first step of its reply (section 3.2 of PrefRAG).
+
+    Where there is no model, a reader takes the step: it answers if an answer is likely enough, and else searches.
+
+    ```python
+    from prefrag.components.generators.chat_model import ChatModel
+    from prefrag.components.reasoner.reasoner import Reasoner
+    from prefrag.components.state.state import RunSettings, State
+
+    reasoner = Reasoner(chat_generator=ChatModel())
+    reasoner.warm_up()
+    state = State("Who designed the Aurora log?", RunSettings(sources=("local",), preferred="local"))
+    print(reasoner.run(state=state)["state"].step)
+    ```
+    """
+
+    def __init__(
+        self,
+        chat_generator: ChatGenerator,
+        reader: Reader | None = None,
+        reply_format: Literal["auto", "text", "json", "guided", "tools", "tags", "cot"] = "auto",
+        tools: Sequence[Tool | dict[str, Any]] | None = None,
+        answer_format: str | None = None,
+        must_answer: bool = False,
+        prompt: str | None = None,
+        generation_kwargs: dict[str, Any] | None = None,
+        self_evaluation: bool = True,
+        tags: Tags | dict[str, str] | None = None,
+        continue_turn: bool = True,
+        cite: bool = True,
+        commonsense: bool = False,
+    ):
+        """Set up the component.
+
+        :param chat_generator: The model, any Haystack chat generator.
+        :param reader: What takes the steps where there is no model, because the environment names none.
+        :param reply_format: ``text`` is the papers' format; ``json`` is constrained by a schema, for small models;
+            ``guided`` also gives a choice of queries, for the smallest; ``tools`` is the function calling of the chat
+            API; ``tags`` is what models trained by reinforcement to search write (Search-R1, ReSearch); ``cot`` is
+            a chain of thought, each sentence of which is the next query (IRCoT); ``auto`` takes ``guided`` for a GGUF
+            file and ``text`` for a model server.
+        :param tools: The actions that are advertised: name, description, and the source that each stands for (none:
+            the router chooses). By default the paper's single ``Search_Engine``.
+        :param answer_format: What a final answer looks like, in words; None for that of the run's ``answer_type``
+            (table 19).
+        :param must_answer: Force the model to answer from what it has seen: the end of a run whose steps are used up.
+        :param prompt: A prompt file instead of the format's: one of your own, or a shipped one. With ``must_answer``
+            ``answer_once`` wants the answer alone, and ``answer_with_analysis`` an analysis before it (table 9 of
+            DR-RAG); where a prompt ends with ``Thought:``, only what the reply calls its final answer counts.
+        :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9 (section 4.3).
+        :param self_evaluation: Have the model judge its own answer (section 3.3); otherwise an answer has no label.
+        :param tags: For ``tags``, the names that differ from ``think``, ``search``, ``answer`` and ``observation:
+            information`` (Search-R1); ReSearch has ``observation: result``.
+        :param continue_turn: For ``tags``, send the transcript as the beginning of the model's own turn, as in its
+            training; needs a server that supports ``continue_final_message`` (vLLM, SGLang, llama.cpp). False sends it
+            in the user's message.
+        :param cite: Request the marks of the passages behind the answer, where the run's ``prompts`` are ``product``;
+            never from a GGUF file or the models that ``tags`` is for, which were not trained to give them.
+        :param commonsense: Allow thoughts to add commonsense knowledge (MSPR, III.B), where the run's ``prompts`` are
+            ``paper``.
+        :raises ValueError: For an unknown format or tag, no tools, or a prompt file that does not exist.
+        """
+        if reply_format != "auto" and reply_format not in FORMATS:
+            raise ValueError(f"reply_format is '{reply_format}': set it to auto, {' or '.join(FORMATS)}.")
+        offered = [tool if isinstance(tool, Tool) else Tool(**tool) for tool in tools or [SEARCH_ENGINE]]
+        if len({tool.name for tool in offered}) < len(offered):
+            raise ValueError("Two tools have the same name: give each action a name of its own.")
+        if prompt is not None:
+            prompt_path(prompt)
+        # Haystack reads the plain values from these attributes when it saves a pipeline.
+        self.tools = [asdict(tool) for tool in offered]
+        self.tags = asdict(tags if isinstance(tags, Tags) else _tags(tags or {}))
+        self.chat_generator = chat_generator
+        self.reader = reader
+        self.reply_format = reply_format
+        self.answer_format = answer_format
+        self.must_answer = must_answer
+        self.prompt = prompt
+        self.generation_kwargs = generation_kwargs
+        self.self_evaluation = self_evaluation
+        self.continue_turn = continue_turn
+        self.cite = cite
+        self.commonsense = commonsense
+        self._tools = offered
+        self._tags = Tags(**self.tags)
+        self._call = ModelCall("reasoner", chat_generator, generation_kwargs)
+
+    def warm_up(self) -> None:
+        """Load or connect the model, or load the reader."""
+        if (reader := self._reader) is None:
+            self._call.warm_up()
+        elif hasattr(reader, "warm_up"):
+            reader.warm_up()
+
+    @component.output_types(state=State)
+    def run(self, state: State) -> dict[str, State]:
+        """Take the next step.
+
+        :param state: The state so far.
+        :returns: ``state`` with one more step.
+        :raises RunError: When the model fails; it holds the state.
+        """
+        if (reader := self._reader) is not None:
+            return {"state": self._take_step(state, reader.read(state.question, state.observed), reader)}
+        call = self._prepare(state)
+        return {"state": self._read(call, *self._call.send_for_message(call))}
+
+    @component.output_types(state=State)
+    async def run_async(self, state: State) -> dict[str, State]:
+        """Do as :meth:`run` does, without blocking the event loop.
+
+        :param state: The state so far.
+        :returns: ``state`` with one more step.
+        :raises RunError: When the model fails; it holds the state.
+        """
+        if (reader := self._reader) is not None:
+            return {"state": self._take_step(state, await reader.read_async(state.question, state.observed), reader)}
+        call = self._prepare(state)
+        return {"state": self._read(call, *await self._call.send_for_message_async(call))}
+
+    @property
+    def reads(self) -> bool:
+        """Whether the reader takes the steps, because there is no model."""
+        return self._reader is not None
+
+    @property
+    def _reader(self) -> Reader | None:
+        # Looked up at each run, because the model depends on the environment of the run.
+        return self.reader if self._call.is_absent else None
+
+    def _take_step(self, state: State, candidates: Sequence[Candidate], reader: Reader) -> State:
+        tools = self._choose_tools(state)
+        if not state.steps and any(tool.source for tool in tools):
+            state = state.with_event("without_model", text=SOURCE_NOT_CHOSEN)
+        return take_reader_step(state, candidates, reader.threshold, tools[0].name, self.must_answer)
+
+    @property
+    def asks_to_cite(self) -> bool:
+        """Whether the model is asked for the numbers of the passages behind its answer."""
+        return self.cite and self._format.cites
+
+    @property
+    def _format(self) -> ReplyFormat:
+        name = self.reply_format
+        if name == "auto":
+            name = "guided" if self._call.is_embedded else "text"
+        if self.must_answer and self.prompt is not None and name in ("tools", "tags"):
+            # A custom prompt for the one answering call contains its passages already.
+            name = "text"
+        if name == "tags":
+            return TagsFormat(self._tags, self.continue_turn)
+        kind = FORMATS[name]
+        return kind(self.self_evaluation) if issubclass(kind, JsonFormat) else kind()
+
+    def _prepare(self, state: State) -> Prepared:
+        form, tools, settings = self._format, self._choose_tools(state), state.settings
+        marks = prompt_marks(state) if self.asks_to_cite else {}
+        answer_format = self.answer_format or ANSWER_FORMATS[settings.answer_type]
+
+        def turns(observations: Observations) -> list[Turn]:
+            return [
+                Turn(self._show(step), passages(shown, step.note, marks) if step.observed else None)
+                for step, shown in zip(state.steps, observations[1:], strict=True)
+            ]
+
+        def values(observations: Observations) -> dict[str, Any]:
+            return {
+                "question": state.question,
+                "attached": passages(observations[0], marks=marks) if state.attached else "",
+                "history": state.history if not state.typed else (),
+                "tools": tools,
+                "tool_names": " or ".join(tool.name for tool in tools),
+                "max_steps": settings.max_steps,
+                "answer_type": settings.answer_type,
+                "answer_format": answer_format + (CITED if marks else ""),
+                "product": settings.prompts == "product",
+                "commonsense": self.commonsense,
+                "must_answer": self.must_answer,
+                "self_evaluation": self.self_evaluation,
+                "as_json": isinstance(form, JsonFormat),
+                "tags": self._tags,
+                "steps": [
+                    # An observation without a search is a correction.
+                    {"reply": step.reply, "observation": observation, "searched": bool(step.searches)}
+                    for step, observation in turns(observations)
+                ],
+            }
+
+        return self._call.prepare(
+            state,
+            self.prompt or form.prompt,
+            [state.attached, *(step.shown for step in state.steps)],
+            values,
+            messages=lambda prompt, observations: form.messages(
+                put_instructions(prompt, settings.instructions), turns(observations), tools, self.must_answer
+            ),
+            tools=form.callable_tools(tools),
+            keep_thinking=form.keeps_thinking,
+            **form.generation_kwargs(tools, state, self.must_answer),
+        )
+
+    def _show(self, step: Step) -> Step:
+        """Write a step as the transcript shows it: the model may have repeated a control token of a passage."""
+        tags = {"think", *self.tags.values(), *(tool.name for tool in self._tools)} - {self._tags.observation}
+        shown = tags if isinstance(self._format, TagsFormat) else ()
+        words: dict[str, Any] = {
+            name: break_tokens(getattr(step, name), shown) for name in ("reply", "thought", "query")
+        }
+        return replace(step, **words)
+
+    def _choose_tools(self, state: State) -> list[Tool]:
+        """Choose the tools to offer: a reply that names a forbidden one would be wasted.
+
+        :param state: The state of the run.
+        :returns: The tools whose sources the run may search.
+        """
+        allowed = [tool for tool in self._tools if tool.source is None or tool.source in state.settings.sources]
+        return allowed or self._tools
+
+    def _read(self, call: Prepared, message: ChatMessage, state: State) -> State:
+        # A reply that goes on with the thought at the end of the prompt has its answer in the answer's field alone.
+        analyses = (call.messages[-1].text or "").endswith("Thought:")
+        step = self._format.read_message(message, self._tools, must_answer=self.must_answer and not analyses)
+        if not self.self_evaluation:
+            # A model may give them nevertheless.
+            step = replace(step, label=None, explanation="", suggestions="")
+        if step.action in (Action.UNREADABLE, Action.UNKNOWN_ACTION):
+            step = replace(step, reply=shorten(step.reply), thought=shorten(step.thought), tool=shorten(step.tool))
+        # A method whose only call is this one has no earlier step that was used up, and a model that wants no further
+        # search was not forced to stop.
+        forced = (
+            self.must_answer
+            and any(earlier.reply or earlier.tool or earlier.action is not Action.SEARCH for earlier in state.steps)
+            and state.step.action is not Action.NONE
+        )
+        known = known_marks(state)
+        # A mark means nothing to a search engine.
+        query = read_citations(step.query, known)[0] or step.query
+        state = state.with_step(replace(step, query=query, forced=forced))
+        if step.thought:
+            state = state.with_event("thought", text=without_codes(step.thought, known))
+        if step.action is Action.SEARCH and len(message.tool_calls) > 1:
+            state = state.with_event("calls_dropped", number=len(message.tool_calls) - 1)
+        if step.action is Action.ANSWER:
+            label = step.label.value if step.label else None
+            state = state.with_event("answer", text=cite_plainly(step.answer, known), label=label, forced=forced)
+        return state
+
+
+def _tags(names: dict[str, str]) -> Tags:
+    unknown = sorted(set(names) - {field.name for field in fields(Tags)})
+    if unknown:
+        raise ValueError(f"There is no tag for '{unknown[0]}': `tags` names think, search, answer and observation.")
+    return Tags(**names)

@@ -1,0 +1,34 @@
+"""The formats of the reasoner's replies: each turns one reply into one :class:`Step`."""
+
+from prefrag.components.reasoner.reply_formats.cot_format import CotFormat
+from prefrag.components.reasoner.reply_formats.fields import Tool, read_label
+from prefrag.components.reasoner.reply_formats.guided_format import GuidedFormat
+from prefrag.components.reasoner.reply_formats.json_format import JsonFormat
+from prefrag.components.reasoner.reply_formats.reply_format import ReplyFormat, Turn
+from prefrag.components.reasoner.reply_formats.tags_format import Tags, TagsFormat
+from prefrag.components.reasoner.reply_formats.text_format import TextFormat
+from prefrag.components.reasoner.reply_formats.tools_format import ToolsFormat
+
+FORMATS: dict[str, type[ReplyFormat]] = {
+    "text": TextFormat,
+    "json": JsonFormat,
+    "guided": GuidedFormat,
+    "tools": ToolsFormat,
+    "tags": TagsFormat,
+    "cot": CotFormat,
+}
+
+__all__ = [
+    "FORMATS",
+    "CotFormat",
+    "GuidedFormat",
+    "JsonFormat",
+    "ReplyFormat",
+    "Tags",
+    "TagsFormat",
+    "TextFormat",
+    "Tool",
+    "ToolsFormat",
+    "Turn",
+    "read_label",
+]

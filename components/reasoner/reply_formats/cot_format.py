@@ -1,0 +1,132 @@
+"""The format of a chain of thought: each reply is its next sentence, and the next query (IRCoT)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from haystack.dataclasses import ChatMessage
+
+from prefrag.components.generators.json_reply import MAX_REPLY_CHARACTERS
+from prefrag.components.generators.model_call import is_cut_off
+from prefrag.components.generators.token_probabilities import token_probabilities
+from prefrag.components.reasoner.reply_formats.fields import Tool, one_answer, plain, plain_query, shorten
+from prefrag.components.reasoner.reply_formats.reply_format import ReplyFormat
+from prefrag.components.state.state import Action, Step
+
+_LABEL_CHARACTERS = 100
+# The words that end a chain, as in the prompts and the code of the paper.
+_ANSWER = re.compile(r"\banswer is\b[ \t]*[:\uff1a]?[ \t]*", re.IGNORECASE)
+_LABEL = re.compile(
+    r"(?:\s*(?:sure|certainly|of course|okay|ok)\s?[!.:]\s+"
+    r"|[\s>#*_-]*(?:here(?:['\u2019]s|\s+is)\s+)?"
+    r"(?:(?:(?:the|a)\s+)?(?:next|new)\s+sentence(?:\s+is)?|sentence(?:\s+\d{1,2})?|step\s+\d{1,2})[\s*_]*[:\uff1a][\s*_]*"
+    r"|\s*(?:\d{1,2}[.)]|[-*\u2022])\s+)+",
+    re.IGNORECASE,
+)
+_END = re.compile(r"[.!?][\"'\u2019\u201d)\]*_]*(?=\s+[^\sa-z])|[\u3002\uff01\uff1f]|\n")
+# A full stop behind them mostly ends no sentence: "J. K. Rowling", "Dr. No", "the St. Lawrence".
+_ABBREVIATION = re.compile(
+    r"(?<![^\W\d_])(?:[^\W\d_a-z]|Dr|Mr|Mrs|Ms|Prof|St|Mt|Ft|Jr|Sr|Gen|Col|Lt|Capt|Sgt|Rev|Hon|No|vs|ca?|e\.g|i\.e"
+    r"|(?:[A-Z]\.){1,4}[A-Z])\.\Z"
+)
+
+
+class CotFormat(ReplyFormat):
+    """The format of IRCoT (Trivedi et al. 2023, section 3): one sentence a reply, in which "the answer is" is the last.
+
+    A sentence is the query of the next search as it stands. The last one requests no further search, so that the final
+    answer is read from all passages. Where the model must answer, it reasons to the end, and what stands behind "the
+    answer is" is its answer.
+    """
+
+    prompt = "reasoner_cot"
+    cites = False
+
+    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
+        """Read the first sentence of a reply, or the answer behind a whole chain.
+
+        :param text: The reply, without thinking blocks.
+        :param tools: The tools that there are; the first is the search.
+        :param must_answer: The reply is an answer, whatever it looks like.
+        :returns: The step; without a sentence it requests no further search.
+        """
+        text = text[:MAX_REPLY_CHARACTERS]
+        if must_answer:
+            return read_chain(text)
+        sentence = shorten(first_sentence(text))
+        query = plain_query(sentence)
+        if not query or ends_chain(sentence):
+            return Step(Action.NONE, reply=sentence, thought=sentence)
+        return Step(Action.SEARCH, reply=sentence, tool=tools[0].name, query=query)
+
+    def read_message(self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool) -> Step:
+        """Read a reply as :meth:`read` does; of one that was cut off its first sentence, if that was finished.
+
+        :param message: The reply.
+        :param tools: The tools that there are.
+        :param must_answer: The reply is an answer, whatever it looks like.
+        :returns: The step, with the probabilities of its tokens where the message has them.
+        """
+        text = message.text or ""
+        if not must_answer and is_cut_off(message) and (finished := self.finished(text)):
+            step = self.read(finished, tools, must_answer=False)
+        else:
+            step = super().read_message(message, tools, must_answer=must_answer)
+        return replace(step, tokens=token_probabilities(message.meta, text, step.reply))
+
+    def finished(self, text: str) -> str:
+        """Keep what was finished of a reply that was cut off.
+
+        :param text: The reply.
+        :returns: Its first sentence, empty where that is not finished.
+        """
+        sentence = first_sentence(text)
+        return sentence if _without_label(text) != sentence else ""
+
+
+def first_sentence(text: str) -> str:
+    """Find the first sentence of a reply.
+
+    :param text: The reply.
+    :returns: The sentence on one line, without a number or a label before it.
+    """
+    text = _without_label(text)
+    for end in _END.finditer(text):
+        if not _ABBREVIATION.search(text[max(0, end.end() - 12) : end.end()]):
+            text = text[: end.end()]
+            break
+    return " ".join(text.split())
+
+
+def _without_label(text: str) -> str:
+    text = text[:MAX_REPLY_CHARACTERS].strip()
+    label = _LABEL.match(text, 0, _LABEL_CHARACTERS)
+    return text[label.end() :].strip() if label else text
+
+
+def ends_chain(sentence: str) -> bool:
+    """Check whether a sentence is the last of its chain.
+
+    :param sentence: The sentence.
+    :returns: Whether it gives the answer.
+    """
+    return _ANSWER.search(sentence) is not None
+
+
+def read_chain(text: str) -> Step:
+    """Read the answer of a chain of thought that was written to its end.
+
+    :param text: The reply.
+    :returns: The answer behind the last "answer is", else the whole reply.
+    """
+    found = list(_ANSWER.finditer(text))
+    thought = shorten(" ".join(text[: found[-1].start()].split())) if found else ""
+    answer = one_answer(text[found[-1].end() :] if found else text)
+    if answer.endswith(".") and not answer.endswith(".."):
+        # As in the paper's code: it ends the sentence, not the answer.
+        answer = plain(answer[:-1])
+    if not answer:
+        return Step(Action.UNREADABLE, reply=shorten(text), thought=thought)
+    return Step(Action.ANSWER, reply=shorten(text), thought=thought, answer=answer)

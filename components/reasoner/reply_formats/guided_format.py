@@ -1,0 +1,51 @@
+"""The guided format: JSON with a choice of queries, for models too small to write one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from prefrag.components.generators.json_reply import response_format
+from prefrag.components.reasoner.open_queries import open_queries
+from prefrag.components.reasoner.reply_formats.fields import Tool
+from prefrag.components.reasoner.reply_formats.json_format import JsonFormat
+from prefrag.components.state.state import State
+
+
+class GuidedFormat(JsonFormat):
+    """The JSON format with a choice of queries.
+
+    A model of a hundred million parameters writes queries that find nothing, but it can name a passage to follow.
+    """
+
+    prompt = "reasoner_guided"
+    cites = False
+
+    def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
+        """Choose the parameters of the call.
+
+        :param tools: The tools that there are.
+        :param state: The state of the run.
+        :param must_answer: The model has to answer now.
+        :returns: What the chat generator is given besides the messages.
+        """
+        queries = [] if must_answer else open_queries(state)
+        answer = self._answer_schema(_begin_with("The passages say"), answer_length=80, explanation_length=80)
+        search = self._search_schema(tools, {"enum": queries}, _begin_with("I still have to find"))
+        if not queries:
+            schema = answer
+        elif not state.observed:
+            # Before the first passage such a model could answer only from its memory, which holds too little.
+            schema = search
+        else:
+            schema = {"anyOf": [search, answer]}
+        return {"response_format": response_format("step", schema), "frequency_penalty": 0.5}
+
+
+def _begin_with(beginning: str) -> dict[str, Any]:
+    """Write the schema of one short sentence with a fixed beginning, without which the smallest models ramble.
+
+    :param beginning: The first words of the sentence.
+    :returns: The JSON schema.
+    """
+    return {"type": "string", "pattern": f"^{beginning} [A-Za-z' -]{{8,80}}$"}

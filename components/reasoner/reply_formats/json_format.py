@@ -1,0 +1,151 @@
+"""The JSON format: one object a reply, constrained by a schema that small models can follow."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from prefrag.components.generators.json_reply import object_schema, read_objects, response_format
+from prefrag.components.reasoner.reply_formats.fields import (
+    KEPT_CHARACTERS,
+    Tool,
+    announces_search,
+    find_tool,
+    is_no_tool,
+    one_answer,
+    plain,
+    plain_query,
+    read_label,
+    shorten,
+)
+from prefrag.components.reasoner.reply_formats.reply_format import ReplyFormat
+from prefrag.components.reasoner.reply_formats.text_format import TextFormat
+from prefrag.components.state.state import Action, Label, State, Step
+
+_ANSWER = "Final_Answer"
+# Without bounds a small model, which does not know when to stop, fills its window with one field.
+_THOUGHT = {"type": "string", "maxLength": 240}
+
+
+class JsonFormat(ReplyFormat):
+    """The format in which a reply is a JSON object with the fields of the text format.
+
+    :param self_evaluation: Whether an answer has a label, an explanation and suggestions.
+    """
+
+    prompt = "reasoner_json"
+
+    def __init__(self, self_evaluation: bool = True):
+        self.self_evaluation = self_evaluation
+
+    def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
+        """Choose the parameters of the call.
+
+        :param tools: The tools that there are.
+        :param state: The state of the run.
+        :param must_answer: The model has to answer now.
+        :returns: What the chat generator is given besides the messages.
+        """
+        answer = self._answer_schema()
+        search = self._search_schema(tools, {"type": "string", "minLength": 3, "maxLength": 160})
+        return {"response_format": response_format("step", answer if must_answer else {"anyOf": [search, answer]})}
+
+    def _answer_schema(
+        self, thought: dict[str, Any] = _THOUGHT, answer_length: int = 160, explanation_length: int = 200
+    ) -> dict[str, Any]:
+        reason = {"type": "string", "maxLength": explanation_length}
+        evaluation = {"label": {"enum": [label.value for label in Label]}, "explanation": reason, "suggestions": reason}
+        return object_schema(
+            thought=thought,
+            action={"const": _ANSWER},
+            answer={"type": "string", "minLength": 1, "maxLength": answer_length},
+            **(evaluation if self.self_evaluation else {}),
+        )
+
+    @staticmethod
+    def _search_schema(
+        tools: Sequence[Tool], query: dict[str, Any], thought: dict[str, Any] = _THOUGHT
+    ) -> dict[str, Any]:
+        return object_schema(thought=thought, action={"enum": [tool.name for tool in tools]}, query=query)
+
+    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
+        """Read a reply.
+
+        :param text: The reply, without thinking blocks.
+        :param tools: The tools that it may name.
+        :param must_answer: The reply is an answer, whatever it looks like.
+        :returns: The step.
+        """
+        # An object within a sentence is mostly quoted from a passage.
+        objects = [found.values for found in sorted(read_objects(text), key=lambda one: one.in_prose)]
+        # A step has an action or an answer; what a model invents after its first step is dropped.
+        steps = (values for values in objects if values.keys() & {"action", "answer", "query"})
+        values = next(steps, objects[0] if objects else None)
+        if values is None:
+            return self._read_text(text, tools, must_answer)
+        reply = json.dumps({key: _shorten(value) for key, value in values.items()}, ensure_ascii=False)
+        name, thought = _text(values, "action"), shorten(_text(values, "thought"))
+        tool, query = find_tool(name, tools), plain_query(_text(values, "query"))
+        answer = one_answer(_text(values, "answer"))
+        if must_answer and not answer and tool is None and not query and not announces_search(thought):
+            answer = plain(thought)
+        if answer and (must_answer or tool is None):
+            return Step(
+                Action.ANSWER,
+                reply=reply,
+                thought=thought,
+                answer=answer,
+                label=read_label(_text(values, "label")),
+                explanation=shorten(_text(values, "explanation")),
+                suggestions=shorten(_text(values, "suggestions")),
+            )
+        if tool is None and name:
+            action = Action.NONE if is_no_tool(name) and is_no_tool(query) else Action.UNKNOWN_ACTION
+            return Step(action, reply=reply, thought=thought, tool=shorten(name), query=query)
+        if tool is None or not query or must_answer:
+            return Step(Action.UNREADABLE, reply=reply, thought=thought)
+        return Step(Action.SEARCH, reply=reply, thought=thought, tool=tool.name, query=query, named_source=tool.source)
+
+    def finished(self, text: str) -> str:
+        """Keep what was finished of a reply that was cut off.
+
+        :param text: The reply.
+        :returns: The text up to the end of its last whole object.
+        """
+        return text[: max((found.end for found in read_objects(text) if found.valid), default=0)]
+
+    @staticmethod
+    def _read_text(text: str, tools: Sequence[Tool], must_answer: bool) -> Step:
+        """Read a reply of a model that does not write JSON: most know the text format.
+
+        :param text: The reply.
+        :param tools: The tools that it may name.
+        :param must_answer: The reply is an answer, whatever it looks like.
+        :returns: The step.
+        """
+        if not text.lstrip("` \n\tjson").startswith("{"):
+            step = TextFormat().read(text, tools, must_answer=must_answer)
+            if step.action is not Action.UNREADABLE:
+                return step
+        return Step(Action.UNREADABLE, reply=shorten(text.strip()))
+
+
+def _text(values: dict[str, Any], key: str) -> str:
+    text = _join(values.get(key)).strip()
+    return text if key == "answer" else " ".join(text.split())
+
+
+def _join(value: Any) -> str:
+    """Write a value of any form as text: an answer may be a list, or an object such as ``{"text": "1887"}``."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        return ", ".join(filter(None, map(_join, value)))
+    return "" if value is None else str(value)
+
+
+def _shorten(value: Any) -> Any:
+    if isinstance(value, str):
+        return shorten(value)
+    return value if len(str(value)) <= KEPT_CHARACTERS else shorten(str(value))

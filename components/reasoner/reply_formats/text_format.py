@@ -1,0 +1,245 @@
+"""The text format of the papers: Thought, Action, Action Input, Final Answer and the self-evaluation, a line each."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from prefrag.components.generators.json_reply import MAX_REPLY_CHARACTERS
+from prefrag.components.reasoner.reply_formats.fields import (
+    FINISH,
+    Tool,
+    announces_search,
+    find_tool,
+    is_no_tool,
+    one_answer,
+    plain,
+    plain_query,
+    read_label,
+    shorten,
+)
+from prefrag.components.reasoner.reply_formats.reply_format import ReplyFormat
+from prefrag.components.state.state import Action, State, Step
+
+_FIELDS = (
+    "Thought",
+    "Action Input",
+    "Action",
+    "Observation",
+    "Final Answer",
+    "Self-Evaluation",
+    "Explanation",
+    "Improvement Suggestions",
+    "Question",
+)
+_TRAILER = ("Self-Evaluation", "Explanation", "Improvement Suggestions")
+_NAMES = "|".join(re.escape(name).replace(r"\-", r"[- ]?").replace(r"\ ", r"[ _]?") for name in _FIELDS)
+# A field begins a line, perhaps after Markdown marks, may be numbered as in ReAct, and ends in a colon, the wide one of
+# Chinese included; the fields after an answer may also be in the middle of its line.
+_AT_LINE_START = rf"^[ \t>#*_-]*(?P<line>{_NAMES})(?:[ \t]*\d{{1,2}})?[ \t*_]*[:\uff1a][ \t]*(?:\*\*)?"
+_IN_LINE = r"(?P<inline>Self[- ]?Evaluation|Improvement[ _]?Suggestions)[ \t*_]*[:\uff1a][ \t]*(?:\*\*)?"
+_FIELD = re.compile(rf"{_AT_LINE_START}|{_IN_LINE}", re.IGNORECASE | re.MULTILINE)
+# Behind a quotation mark it is what a passage says.
+_ANSWER_IN_THOUGHT = re.compile(
+    r"(?<![\w'\"`\u2018\u201c])Final[ _]?Answer[ \t*_]{0,9}[:\uff1a][ \t]*(?:\*\*)?", re.IGNORECASE
+)
+_CALL = re.compile(r"^(?P<name>[\w .-]+?)\s*[\[(](?P<input>.+?)[\])]?\s*$", re.DOTALL)
+_SAME_LINE_EXPLANATION = re.compile(r"\bExplanation[ \t*_]*[:\uff1a]", re.IGNORECASE)
+_CANONICAL = {re.sub(r"[\W_]", "", name).lower(): name for name in _FIELDS}
+
+
+def _fields(text: str) -> list[tuple[str, str]]:
+    """Split a text at its fields.
+
+    :param text: The text.
+    :returns: (name, text) of each; the text before the first has an empty name.
+    """
+    parts: list[tuple[str, str]] = []
+    name, start = "", 0
+    for match in _find_fields(text):
+        parts.append((name, text[start : match.start()].strip()))
+        name, start = _name(match), match.end()
+    parts.append((name, text[start:].strip()))
+    return parts if parts[0][1] else parts[1:]
+
+
+def _find_fields(text: str) -> list[re.Match[str]]:
+    """Find the fields; an evaluation within a line may be quoted from a passage where a line of its own follows.
+
+    :param text: The text.
+    :returns: The fields, in order.
+    """
+    found: list[re.Match[str]] = []
+    following: set[str] = set()
+    for match in reversed(list(_FIELD.finditer(text))):
+        name = _name(match)
+        if name not in _TRAILER:
+            following.clear()
+        elif match["line"]:
+            following.add(name)
+        elif name in following:
+            continue
+        found.append(match)
+    return found[::-1]
+
+
+def _name(field: re.Match[str]) -> str:
+    return _CANONICAL[re.sub(r"[\W_]", "", field["line"] or field["inline"]).lower()]
+
+
+def _split_answer_in_thought(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Split the first thought at the last "Final Answer:" in it, where the reply has no answer or action of its own.
+
+    :param parts: The fields of a reply.
+    :returns: The fields; the authors' code, too, takes what follows the last such words.
+    """
+    own = itertools.takewhile(lambda part: part[0] != "Observation", parts)
+    if any(name == "Action" or (name == "Final Answer" and value) for name, value in own):
+        return parts
+    for index, (name, value) in enumerate(parts):
+        if name in ("", "Thought") and (found := list(_ANSWER_IN_THOUGHT.finditer(value))):
+            split = [(name, value[: found[-1].start()].strip()), ("Final Answer", value[found[-1].end() :].strip())]
+            return [*parts[:index], *split, *parts[index + 1 :]]
+        if name == "Observation":
+            break
+    return parts
+
+
+class TextFormat(ReplyFormat):
+    """The format of table 18 of PrefRAG."""
+
+    prompt = "reasoner_text"
+
+    def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
+        """Choose the parameters of the call.
+
+        :param tools: All tools.
+        :param state: The state of the run.
+        :param must_answer: The model has to answer now.
+        :returns: The generation parameters of the chat generator.
+        """
+        # At the beginning of a line alone: a thought may quote a passage that holds the word.
+        return {"stop": ["\nObservation:"]}
+
+    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
+        """Read the first step of a reply; what a chat model invents after it is dropped.
+
+        :param text: The reply, without thinking blocks.
+        :param tools: The tools that it may name.
+        :param must_answer: The reply is an answer, whatever it looks like.
+        :returns: The step.
+        """
+        parts = _split_answer_in_thought(_fields(text[:MAX_REPLY_CHARACTERS]))
+        for index, (name, value) in enumerate(parts):
+            if name == "Observation":
+                # The model invented it, so nothing behind it counts.
+                parts = parts[:index]
+                break
+            if name == "Action" and not must_answer:
+                if (answered := self._find_answer(parts, index, tools)) is not None:
+                    return self._answer(parts, answered)
+                return self._search(parts, index, tools)
+            if name == "Final Answer" and value:
+                return self._answer(parts, index)
+        if must_answer:
+            return self._read_forced_answer(parts)
+        return Step(Action.UNREADABLE, reply=_transcript(parts) or "Thought:", thought=_first(parts, "Thought"))
+
+    def finished(self, text: str) -> str:
+        """Keep the fields of a reply that were finished before it was cut off.
+
+        :param text: The reply.
+        :returns: The text before the last field; empty where that is the evaluation, which may be half of a label.
+        """
+        parts = list(_FIELD.finditer(text[:MAX_REPLY_CHARACTERS]))
+        if not parts or _name(parts[-1]) == "Self-Evaluation":
+            return ""
+        return text[: parts[-1].start()]
+
+    def _find_answer(self, parts: list[tuple[str, str]], index: int, tools: Sequence[Tool]) -> int | None:
+        """Find the answer behind an action that is not a tool but a word for it, or for none.
+
+        :param parts: The fields of the reply.
+        :param index: The position of the action among them.
+        :param tools: The tools that it may name.
+        :returns: The position of the answer; None where the action is a tool, or no answer follows.
+        """
+        if not is_no_tool(parts[index][1]) or find_tool(parts[index][1], tools) is not None:
+            return None
+        for following in range(index + 1, len(parts)):
+            name, value = parts[following]
+            if name == "Final Answer" and value:
+                return following
+            if name == "Action" or (name in ("Action Input", "Observation") and not is_no_tool(value)):
+                return None
+        return None
+
+    def _search(self, parts: list[tuple[str, str]], index: int, tools: Sequence[Tool]) -> Step:
+        kept = parts[: index + 1]
+        name, query = plain(" ".join(shorten(parts[index][1]).split())), ""
+        if index + 1 < len(parts) and parts[index + 1][0] == "Action Input":
+            kept = parts[: index + 2]
+            query = parts[index + 1][1]
+        elif call := _CALL.match(name):
+            name, query = call["name"], call["input"]
+        thought = _first(kept, "Thought")
+        if FINISH.fullmatch(name) and plain(shorten(query)):
+            return self._answer([*parts[:index], ("Final Answer", query), *parts[len(kept) :]], index)
+        query = plain_query(query.split("\n\n")[0])
+        tool = find_tool(name, tools)
+        reply = _transcript(kept)
+        if tool is None:
+            action = Action.NONE if name and is_no_tool(name) and is_no_tool(query) else Action.UNKNOWN_ACTION
+            return Step(action, reply=reply, thought=thought, tool=name, query=query)
+        if not query:
+            return Step(Action.UNREADABLE, reply=reply, thought=thought, tool=tool.name)
+        return Step(Action.SEARCH, reply=reply, thought=thought, tool=tool.name, query=query, named_source=tool.source)
+
+    def _answer(self, parts: list[tuple[str, str]], index: int) -> Step:
+        end = index + 1
+        while end < len(parts) and parts[end][0] in _TRAILER:
+            end += 1
+        trailer = dict(reversed(parts[index + 1 : end]))
+        label, *same_line = _SAME_LINE_EXPLANATION.split(trailer.get("Self-Evaluation", ""), maxsplit=1)
+        explanation = trailer.get("Explanation") or "".join(same_line)
+        return Step(
+            Action.ANSWER,
+            reply=_transcript(parts[:end]),
+            thought=_first(parts[:index], "Thought"),
+            answer=one_answer(parts[index][1]),
+            label=read_label(label),
+            explanation=" ".join(shorten(explanation).split()),
+            suggestions=" ".join(shorten(trailer.get("Improvement Suggestions", "")).split()),
+        )
+
+    def _read_forced_answer(self, parts: list[tuple[str, str]]) -> Step:
+        # The prompt ends with "Final Answer:", so a reply that goes on from there starts with the answer itself.
+        searches = any(name == "Action" and not is_no_tool(value) for name, value in parts)
+        for index, (name, value) in enumerate(parts):
+            # The thought before a search, and the announcement of one, are no answers.
+            is_answer = name == "" or (name == "Thought" and not searches)
+            if value and is_answer and not announces_search(value):
+                return self._answer([*parts[:index], ("Final Answer", value), *parts[index + 1 :]], index)
+        return Step(Action.UNREADABLE, reply=_transcript(parts), thought=_first(parts, "Thought"))
+
+
+def _first(parts: list[tuple[str, str]], name: str) -> str:
+    """Find the first field of a name; for a thought also the text before the first field.
+
+    :param parts: The fields of a reply.
+    :param name: The name.
+    :returns: Its text on one line; empty where there is none.
+    """
+    names = (name, "") if name == "Thought" else (name,)
+    return next((" ".join(shorten(value).split()) for key, value in parts if key in names and value), "")
+
+
+def _transcript(parts: list[tuple[str, str]]) -> str:
+    """Write fields as the lines of the format.
+
+    :param parts: The fields of a reply.
+    :returns: A line for each that is not empty.
+    """
+    return "\n".join(f"{name or 'Thought'}: {shorten(value)}".rstrip() for name, value in parts if name or value)

@@ -1,0 +1,215 @@
+"""The tools format: native function calling, for which today's models are trained."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from haystack import tools as haystack_tools
+from haystack.dataclasses import ChatMessage, ChatRole, ToolCall
+
+from prefrag.components.generators.json_reply import read_object, read_objects
+from prefrag.components.generators.model_call import is_cut_off
+from prefrag.components.reasoner.reply_formats.fields import Tool, announces_search, find_tool, plain_query, shorten
+from prefrag.components.reasoner.reply_formats.reply_format import ReplyFormat, Turn
+from prefrag.components.reasoner.reply_formats.text_format import TextFormat
+from prefrag.components.state.state import Action, State, Step
+
+_QUERY = {
+    "type": "object",
+    "properties": {"query": {"type": "string", "description": "The phrase or question to search for."}},
+    "required": ["query"],
+    "additionalProperties": False,
+}
+_FUNCTION = re.compile(r"<function=(?P<name>[\w.-]{1,64})\s{0,9}>")
+_PARAMETER = re.compile(r"\s{0,9}<parameter=\w{1,64}>(?P<value>[^<]{1,4000})")
+_BROKEN_CALL = re.compile(r"\s*(?:<\|?(?:tool_call|function|python_tag)|```(?:json)?\s*\{|\{\s*[\"'])")
+_OBSERVATION = re.compile(r"\s*Observation(?: \d{1,2})?:", re.IGNORECASE)
+_NO_MORE = "No further search is possible. Answer now, from the passages above."
+
+
+class ToolsFormat(ReplyFormat):
+    """The format of tool calls; a reply without one is the final answer, with the trailer of the text format.
+
+    The transcript consists of tool calls and the messages of the tool that answer them, even where the model did not
+    write a step as a call.
+    """
+
+    prompt = "reasoner_tools"
+
+    def generation_kwargs(self, tools: Sequence[Tool], state: State, must_answer: bool) -> dict[str, Any]:
+        """Choose the parameters of the call.
+
+        :param tools: All tools.
+        :param state: The state of the run.
+        :param must_answer: The model has to answer now.
+        :returns: The generation parameters of the chat generator.
+        """
+        return {"tool_choice": "none"} if must_answer else {"parallel_tool_calls": False}
+
+    def callable_tools(self, tools: Sequence[Tool]) -> list[haystack_tools.Tool]:
+        """Write the tools as the API takes them.
+
+        :param tools: All tools.
+        :returns: The tools for the chat generator.
+        """
+        # Haystack requires a function, which is never run, because the pipeline answers a call.
+        return [
+            haystack_tools.Tool(
+                name=_api_name(tool.name), description=tool.description, parameters=_QUERY, function=lambda query: query
+            )
+            for tool in tools
+        ]
+
+    def messages(
+        self, prompt: str, turns: Sequence[Turn], tools: Sequence[Tool], must_answer: bool
+    ) -> list[ChatMessage]:
+        """Build the conversation: the question, then each step as a call and its result.
+
+        :param prompt: The rendered prompt.
+        :param turns: The transcript.
+        :param tools: All tools; the first is taken for a search that was not written as a call.
+        :param must_answer: The model has to answer now.
+        :returns: The messages for the model.
+        """
+        conversation = [ChatMessage.from_user(prompt)]
+        for number, (step, observation) in enumerate(turns, start=1):
+            if not step.reply and observation is None:
+                # An empty reply without an observation leaves nothing to show.
+                continue
+            if step.tool or step.action is Action.SEARCH:
+                call = _call(step, step.tool or tools[0].name, number)
+                # The API requires a result for every call, even for one that was not run.
+                result = _NO_MORE if observation is None else observation
+                conversation.append(ChatMessage.from_assistant(step.thought or None, tool_calls=[call]))
+                conversation.append(ChatMessage.from_tool(result, origin=call))
+                continue
+            if step.reply:
+                conversation.append(ChatMessage.from_assistant(step.reply))
+            if observation is not None:
+                _add_from_user(conversation, observation)
+        if must_answer and turns and not conversation[-1].is_from(ChatRole.TOOL):
+            _add_from_user(conversation, _NO_MORE)
+        return conversation
+
+    def read_message(self, message: ChatMessage, tools: Sequence[Tool], *, must_answer: bool) -> Step:
+        """Read a reply; of several calls the first.
+
+        :param message: The reply.
+        :param tools: The tools that it may call.
+        :param must_answer: The reply is an answer, whatever it looks like.
+        :returns: The step.
+        """
+        text = (message.text or "").strip()
+        if message.tool_calls and not must_answer:
+            call = message.tool_calls[0]
+            return _search(text, call.tool_name, call.arguments, tools)
+        if is_cut_off(message):
+            return TextFormat().read_message(message, tools, must_answer=must_answer)
+        dropped = message.meta.get("finish_reason") == "tool_calls"
+        if (dropped and not must_answer) or ((dropped or message.tool_calls) and not _is_short(text)):
+            # The chat generator drops a call whose arguments are not JSON. The text beside a call is no answer, unless
+            # the model had to answer and says no more than one.
+            step = TextFormat().read(text, tools, must_answer=False)
+            return step if step.action is Action.ANSWER else Step(Action.UNREADABLE, reply=text, thought=_thought(text))
+        return self.read(text, tools, must_answer=must_answer)
+
+    def read(self, text: str, tools: Sequence[Tool], *, must_answer: bool) -> Step:
+        """Read a reply without a call: the final answer.
+
+        :param text: The reply, without thinking blocks.
+        :param tools: The tools that it may name.
+        :param must_answer: The reply is an answer, whatever it looks like.
+        :returns: The step.
+        """
+        if not must_answer:
+            # A server without a parser for its model leaves the call in the text.
+            if (call := _find_call(text)) is not None:
+                return _search("", *call, tools)
+            step = TextFormat().read(text, tools, must_answer=False)
+            if step.action is not Action.UNREADABLE or step.tool:
+                return step
+            in_line = any({"name", "query"} & found.values.keys() for found in read_objects(text))
+            if in_line or _BROKEN_CALL.match(text) or _OBSERVATION.match(text) or announces_search(text):
+                return step
+        return TextFormat().read(text, tools, must_answer=True)
+
+
+def _find_call(text: str) -> tuple[str, Any] | None:
+    """Find a call that a model wrote in its text, as an object or as `<function=name>`.
+
+    :param text: The reply.
+    :returns: The name of the tool, and the arguments in whatever form; None where there is no call.
+    """
+    if function := _FUNCTION.search(text):
+        rest = text[function.end() :]
+        parameter = _PARAMETER.match(rest)
+        arguments = parameter["value"].strip() if parameter else read_object(rest)
+        return (function["name"], arguments) if arguments is not None else None
+    # A call within a line may be quoted from a passage.
+    values = next((found.values for found in read_objects(text, own=True)), {})
+    # The pairs of a call that is not valid JSON are read as if they were of one object.
+    loose = {"query": values["query"]} if "query" in values else None
+    arguments = values.get("arguments", values.get("parameters", loose))
+    return (values["name"], arguments) if isinstance(values.get("name"), str) and arguments is not None else None
+
+
+def _is_short(text: str) -> bool:
+    return len(text.split()) <= 5 and not announces_search(text)
+
+
+def _thought(text: str) -> str:
+    return " ".join(shorten(re.sub(r"^\s*Thought\s*:", "", text, flags=re.IGNORECASE)).split())
+
+
+def _search(text: str, name: str, arguments: Any, tools: Sequence[Tool]) -> Step:
+    thought, name = _thought(text), shorten(name)
+    tool, query = find_tool(name, tools), _query(arguments)
+    kept = {"name": name, "arguments": {"query": query} if query else {}}
+    reply = "\n".join(filter(None, (shorten(text), json.dumps(kept, ensure_ascii=False))))
+    if tool is None:
+        return Step(Action.UNKNOWN_ACTION, reply=reply, thought=thought, tool=name, query=query)
+    if not query:
+        return Step(Action.UNREADABLE, reply=reply, thought=thought, tool=tool.name)
+    return Step(Action.SEARCH, reply=reply, thought=thought, tool=tool.name, query=query, named_source=tool.source)
+
+
+def _query(arguments: Any) -> str:
+    """Read the query of a call: some models use another name for it, or send a list.
+
+    :param arguments: The arguments of the call, in whatever form the model sent them.
+    :returns: The query; empty where there is none.
+    """
+    if isinstance(arguments, Mapping):
+        arguments = arguments["query"] if "query" in arguments else next(iter(arguments.values()), "")
+    if isinstance(arguments, list):
+        arguments = next(iter(arguments), "")
+    return plain_query(arguments) if isinstance(arguments, str) else ""
+
+
+def _call(step: Step, name: str, number: int) -> ToolCall:
+    # The strictest chat template (Mistral's) requires nine letters and digits as the id of a call.
+    arguments = {"query": step.query} if step.query else {}
+    return ToolCall(_api_name(name), arguments, id=f"search{number:03d}")
+
+
+def _api_name(name: str) -> str:
+    """Reduce a name to what the API takes: letters, digits, underscores and hyphens.
+
+    :param name: The name of a tool.
+    :returns: At most 64 such characters.
+    """
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:64] or "_"
+
+
+def _add_from_user(conversation: list[ChatMessage], text: str) -> None:
+    """Add a message of the user; templates require alternating roles, so it is joined to a last message of the user.
+
+    :param conversation: The messages so far, changed in place.
+    :param text: The message.
+    """
+    if conversation[-1].is_from(ChatRole.USER):
+        text = f"{conversation.pop().text}\n\n{text}"
+    conversation.append(ChatMessage.from_user(text))

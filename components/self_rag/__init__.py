@@ -1,0 +1,1 @@
+"""Self-RAG's critique of each passage."""

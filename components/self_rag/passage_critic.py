@@ -1,0 +1,377 @@
+"""The component that has a model answer from each passage alone and criticise each answer, and keeps the best one."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from haystack import Document, component
+from haystack.dataclasses import ChatMessage
+
+from prefrag.components.generators.json_reply import (
+    object_schema,
+    read_boolean,
+    read_object,
+    read_verdict,
+    response_format,
+)
+from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
+from prefrag.components.prompts.instructions import put_instructions
+from prefrag.components.prompts.quotation import passages
+from prefrag.components.prompts.render_prompt import prompt_path
+from prefrag.components.reasoner.reasoner import ANSWER_FORMATS
+from prefrag.components.reasoner.reply_formats.fields import one_answer
+from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks, read_citations
+from prefrag.components.state.evidence import rank_sentences
+from prefrag.components.state.state import (
+    Action,
+    Evidence,
+    Label,
+    RunError,
+    State,
+    Step,
+    Usage,
+    identity,
+    sum_traffic,
+)
+
+Retrieval = Literal["always", "adaptive"]
+Support = Literal["fully", "partially", "none"]
+
+NOT_CRITICISED = "The passages were not criticised one by one: that needs a language model."
+# Section 3.3 and the published code (run_short_form.py).
+WEIGHTS = {"relevance": 1.0, "support": 1.0, "usefulness": 0.5}
+_SUPPORT: dict[Support, float] = {"fully": 1.0, "partially": 0.5, "none": 0.0}
+_USEFULNESS = (-1.0, -0.5, 0.0, 0.5, 1.0)
+_LABELS: dict[Support, tuple[Label, str]] = {
+    "fully": (Label.CORRECT, "Its passage supports it fully."),
+    "partially": (Label.PARTIALLY_CORRECT, "Its passage supports it in part."),
+    "none": (Label.INCORRECT, "Its passage does not support it."),
+}
+_CRITIQUE = object_schema(
+    relevance={"enum": ["relevant", "irrelevant"]},
+    answer={"type": "string", "maxLength": 400},
+    support={"enum": list(get_args(Support))},
+    usefulness={"enum": [1, 2, 3, 4, 5]},
+)
+_DECISION = object_schema(explanation={"type": "string", "maxLength": 240}, retrieve={"enum": ["yes", "no"]})
+_IRRELEVANT = re.compile(r"\b(?:irrelevant|(?:not|un)[\s_-]*relevant)\b")
+_RELEVANT = re.compile(r"\brelevant\b")
+_NO_SUPPORT = re.compile(r"\b(?:no|none|not|unsupported|contradict\w*)\b")
+_GRADE = re.compile(r"(?<![\d.,-])[1-5](?![\d,]|\.[1-9])")
+
+
+@dataclass(frozen=True)
+class Critique:
+    """An answer from one passage, and what its model says of it.
+
+    :param answer: The answer; empty where the passage gives none.
+    :param relevant: Whether the passage is relevant (IsRel).
+    :param support: How far the passage supports the answer (IsSup).
+    :param usefulness: How good an answer it is, from 1 to 5 (IsUse); None where it cannot be read.
+    :param parsed: Whether all three critiques could be read; one that could not counts as no support.
+    """
+
+    answer: str = ""
+    relevant: bool = False
+    support: Support = "none"
+    usefulness: int | None = None
+    parsed: bool = False
+
+    def score(self, weights: Mapping[str, float]) -> float:
+        """Add up the critiques (section 3.3 of Self-RAG, and its published code).
+
+        :param weights: The weight of ``relevance``, ``support`` and ``usefulness``.
+        :returns: The weighted sum of relevance (0 or 1), support (0, 0.5 or 1) and usefulness (-1 to 1).
+        """
+        usefulness = 0.0 if self.usefulness is None else _USEFULNESS[self.usefulness - 1]
+        return (
+            weights["relevance"] * self.relevant
+            + weights["support"] * _SUPPORT[self.support]
+            + weights["usefulness"] * usefulness
+        )
+
+
+@component
+class PassageCritic:
+    """Retrieve or not, answer from each passage alone, criticise each answer, and keep the best (Self-RAG).
+
+    It comes before the search and after it. Each run gives one of the outputs: ``search``, ``answered``, or
+    ``unanswered`` where there is no passage or no model to criticise it.
+    """
+
+    def __init__(
+        self,
+        chat_generator: ChatGenerator,
+        retrieval: Retrieval = "always",
+        weights: dict[str, float] | None = None,
+        concurrency: int = 5,
+        prompt: str = "passage_critic",
+        retrieval_prompt: str = "retrieval_decision",
+        generation_kwargs: dict[str, Any] | None = None,
+    ):
+        """Set up the component.
+
+        :param chat_generator: The model that answers and criticises.
+        :param retrieval: ``always`` searches; ``adaptive`` calls the model first to decide whether to (Retrieve). A
+            decision that cannot be read twice searches, but never a run's external source.
+        :param weights: The weights of the critiques that differ from 1.0 for ``relevance`` and ``support`` and 0.5 for
+            ``usefulness``.
+        :param concurrency: The passages that are criticised at the same time in the asynchronous engine; one where the
+            model is in this process.
+        :param prompt: A prompt file for the answer from a passage.
+        :param retrieval_prompt: A prompt file for the decision to retrieve.
+        :param generation_kwargs: OpenAI-style parameters; by default temperature 0.1, top_p 0.9.
+        :raises ValueError: When a setting makes no sense, or a prompt file does not exist.
+        """
+        if retrieval not in get_args(Retrieval):
+            raise ValueError(f"retrieval is '{retrieval}': set it to always or adaptive.")
+        if concurrency < 1:
+            raise ValueError(f"concurrency is {concurrency}: set it to at least 1.")
+        self._weights = {**WEIGHTS, **(weights or {})}
+        if self._weights.keys() != WEIGHTS.keys() or not all(map(math.isfinite, self._weights.values())):
+            raise ValueError(f"weights is {weights}: give numbers for {', '.join(WEIGHTS)}.")
+        for name in (prompt, retrieval_prompt):
+            prompt_path(name)
+        self.chat_generator = chat_generator
+        self.retrieval: Retrieval = retrieval
+        self.weights = weights
+        self.concurrency = concurrency
+        self.prompt = prompt
+        self.retrieval_prompt = retrieval_prompt
+        self.generation_kwargs = generation_kwargs
+        self._call = ModelCall("critic", chat_generator, generation_kwargs)
+        component.set_output_types(self, search=State, answered=State, unanswered=State)
+
+    def warm_up(self) -> None:
+        """Load or connect the model, if there is one."""
+        if not self._call.is_absent:
+            self._call.warm_up()
+
+    def run(self, state: State) -> dict[str, State]:
+        """Decide on the search, or criticise what it found.
+
+        :param state: The state at the start of a run, or after its search.
+        :returns: The state under one output.
+        :raises RunError: When the model fails; it holds the state.
+        """
+        if (routed := self._without_call(state)) is not None:
+            return routed
+        if not state.steps:
+            return self._decide(*self._call.send_until_read(self._prepare_decision(state), read_decision))
+        critiques = []
+        for document in state.observed:
+            critique, _, state = self._call.send_until_read(self._prepare(state, document), read_critique)
+            critiques.append(critique)
+        return {"answered": self._answer(state, critiques)}
+
+    async def run_async(self, state: State) -> dict[str, State]:
+        """Do as :meth:`run` does, without blocking the event loop, and for several passages at the same time.
+
+        :param state: The state at the start of a run, or after its search.
+        :returns: The state under one output.
+        :raises RunError: When the model fails; it holds the state.
+        """
+        if (routed := self._without_call(state)) is not None:
+            return routed
+        if not state.steps:
+            call = self._prepare_decision(state)
+            return self._decide(*await self._call.send_until_read_async(call, read_decision))
+        # A model in this process takes one call at a time, and the others' deadlines would run while they wait.
+        limit = asyncio.Semaphore(1 if self._call.is_embedded else self.concurrency)
+        failures: list[RunError] = []
+
+        async def criticise(document: Document) -> tuple[Critique | None, State]:
+            async with limit:
+                forked = replace(state, usage=Usage(), events=())
+                if failures:
+                    # The model is down: what has not been sent yet would fail as well.
+                    return None, forked
+                try:
+                    call = self._prepare(forked, document)
+                    critique, _, forked = await self._call.send_until_read_async(call, read_critique)
+                except RunError as error:
+                    failures.append(error)
+                    return None, error.state
+                return critique, forked
+
+        results = await asyncio.gather(*map(criticise, state.observed))
+        state = _join(state, *(forked for _, forked in results))
+        if failures:
+            raise RunError(str(failures[0]), state) from failures[0]
+        return {"answered": self._answer(state, [critique for critique, _ in results])}
+
+    def _without_call(self, state: State) -> dict[str, State] | None:
+        """Route a state for which no model is called.
+
+        :param state: The state at the start of a run, or after its search.
+        :returns: The state under its output; None where the model is called.
+        """
+        if not state.steps:
+            return {"search": state} if self.retrieval == "always" or self._call.is_absent else None
+        if self._call.is_absent:
+            return {"unanswered": state.with_event("without_model", text=NOT_CRITICISED)}
+        return None if state.observed else {"unanswered": state}
+
+    def _prepare_decision(self, state: State) -> Prepared:
+        return self._call.prepare(
+            state,
+            self.retrieval_prompt,
+            [],
+            lambda _: {"question": state.question},
+            response_format=response_format("retrieval", _DECISION),
+        )
+
+    def _decide(self, decision: tuple[bool, str] | None, _: str, state: State) -> dict[str, State]:
+        settings = state.settings
+        needed, explanation = decision or (not set(settings.sources) & set(settings.external), "")
+        state = state.with_event("retrieval", status=needed, explanation=explanation, parsed=decision is not None)
+        return {"search" if needed else "unanswered": state}
+
+    def _prepare(self, state: State, document: Document) -> Prepared:
+        settings = state.settings
+
+        def values(observations: Any) -> dict[str, Any]:
+            return {
+                "question": state.question,
+                "passage": passages(observations[0]),
+                "answer_format": ANSWER_FORMATS[settings.answer_type],
+                "product": settings.prompts == "product",
+            }
+
+        return self._call.prepare(
+            state,
+            self.prompt,
+            [[document]],
+            values,
+            messages=lambda prompt, _: [ChatMessage.from_user(put_instructions(prompt, settings.instructions))],
+            response_format=response_format("critique", _CRITIQUE),
+        )
+
+    def _answer(self, state: State, critiques: Sequence[Critique | None]) -> State:
+        """Give the answer with the highest score, the first of equals, with its passage as citation and evidence.
+
+        :param state: The state with the calls counted.
+        :param critiques: The critique of each observed document; None for two replies that could not be read.
+        :returns: The state with one more step.
+        """
+        # As in the published code: where the answers are given, those that agree add up; free ones compete singly.
+        closed = state.settings.answer_type != "short"
+        totals: dict[str | int, float] = {}
+        best: dict[str | int, tuple[float, Document, Critique]] = {}
+        for place, (document, found) in enumerate(zip(state.observed, critiques, strict=True)):
+            critique = found or Critique()
+            score = critique.score(self._weights)
+            state = state.with_event(
+                "critique",
+                document=str(document.meta.get("title") or ""),
+                id=document.id,
+                answer=critique.answer,
+                relevant=critique.relevant,
+                support=critique.support,
+                usefulness=critique.usefulness,
+                score=round(score, 3),
+                parsed=critique.parsed,
+            )
+            if critique.answer:
+                key = _fold(critique.answer) if closed else place
+                totals[key] = totals.get(key, 0.0) + score
+                if key not in best or score > best[key][0]:
+                    best[key] = score, document, critique
+        if not totals:
+            # A model that was read and found nothing has no answer; one that could not be read has failed to give it.
+            return state.with_step(Step(Action.ANSWER, withheld=any(found is not None for found in critiques)))
+        _, document, critique = best[max(totals, key=lambda key: totals[key])]
+        mark = prompt_marks(state).get(identity(document))
+        label, explanation = _LABELS[critique.support]
+        sentences = rank_sentences(critique.answer, [document], state.question)[:1]
+        step = Step(
+            Action.ANSWER,
+            answer=critique.answer + (f" [{mark}]" if mark else ""),
+            label=label,
+            explanation=explanation,
+            evidence=tuple(Evidence(document, one.sentence, state.question) for one in sentences),
+        )
+        state = state.with_step(step)
+        text = cite_plainly(step.answer, known_marks(state))
+        return state.with_event("answer", text=text, label=label.value, forced=False)
+
+
+def _join(*states: State) -> State:
+    """Add up what calls beside each other have counted and recorded.
+
+    :param states: The state before the calls, and what each of them has added to it, in the order of their events.
+    :returns: The first state with the calls, tokens and events of all.
+    """
+    usages = [state.usage for state in states]
+    usage = Usage(
+        sum((Counter(usage.llm_calls) for usage in usages), Counter[str]()),
+        sum(usage.prompt_tokens for usage in usages),
+        sum(usage.completion_tokens for usage in usages),
+        sum_traffic(sent for usage in usages for sent in usage.models),
+    )
+    return replace(states[0], usage=usage, events=tuple(event for state in states for event in state.events))
+
+
+def read_decision(text: str) -> tuple[bool, str] | None:
+    """Read whether to retrieve.
+
+    :param text: The reply of a model.
+    :returns: The decision and its reason; None when it cannot be read.
+    """
+    needed, values = read_verdict(text, "retrieve")
+    return None if needed is None else (needed, str(values.get("explanation") or ""))
+
+
+def read_critique(text: str) -> Critique | None:
+    """Read an answer and its critiques.
+
+    :param text: The reply of a model.
+    :returns: The critique, in which what cannot be read counts as no support; None where there is no answer to read.
+    """
+    values = read_object(text, "answer")
+    if values is None:
+        return None
+    answer = values["answer"]
+    relevant = _read_relevance(values.get("relevance"))
+    support = _read_support(values.get("support"))
+    usefulness = _read_usefulness(values.get("usefulness"))
+    return Critique(
+        answer=one_answer(str(answer) if isinstance(answer, str | int | float) else ""),
+        relevant=bool(relevant),
+        support=support or "none",
+        usefulness=usefulness,
+        parsed=None not in (relevant, support, usefulness),
+    )
+
+
+def _read_relevance(value: Any) -> bool | None:
+    text = str(value)[:200].casefold()
+    if _IRRELEVANT.search(text):
+        return False
+    return True if _RELEVANT.search(text) else read_boolean(value)
+
+
+def _read_support(value: Any) -> Support | None:
+    text = str(value)[:200].casefold()
+    named: dict[Support, bool] = {
+        "fully": "full" in text,
+        "partially": "partial" in text or "partly" in text,
+        "none": value is not None and _NO_SUPPORT.search(text) is not None,
+    }
+    found = [name for name, is_named in named.items() if is_named]
+    return found[0] if len(found) == 1 else None
+
+
+def _read_usefulness(value: Any) -> int | None:
+    grade = None if isinstance(value, bool) else _GRADE.search(str(value)[:200])
+    return int(grade[0]) if grade else None
+
+
+def _fold(answer: str) -> str:
+    return " ".join(re.findall(r"\w+", read_citations(answer)[0].casefold())) or answer

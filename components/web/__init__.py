@@ -1,0 +1,1 @@
+"""The web as a source: what may leave, the search, and which pages may be shown."""

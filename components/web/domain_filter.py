@@ -1,0 +1,96 @@
+"""The filter of web pages by the domain of their address."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from haystack import Document, default_from_dict, default_to_dict
+
+_WITH_HOST = re.compile(r"([a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
+
+
+class DomainFilter:
+    """Drop documents by the domain of their ``url``; a domain includes its subdomains.
+
+    ```python
+    from haystack import Document
+    from prefrag.components.web.domain_filter import DomainFilter
+
+    page = Document(content="A page.", meta={"url": "https://news.example.org/a"})
+    print(DomainFilter(denied=["example.org"]).allows(page))
+    ```
+    """
+
+    def __init__(self, allowed: Sequence[str] = (), denied: Sequence[str] = ()):
+        """Set the domains.
+
+        :param allowed: Keep only documents of these domains; empty allows all.
+        :param denied: Drop documents of these domains, even where they are allowed.
+        :raises ValueError: When one of them is not a domain.
+        """
+        self.allowed = [_domain(domain) for domain in allowed]
+        self.denied = [_domain(domain) for domain in denied]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the filter.
+
+        :returns: Its settings as plain values.
+        """
+        return default_to_dict(self, allowed=self.allowed, denied=self.denied)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> DomainFilter:
+        """Make a filter from its serialised form.
+
+        :param data: The output of :meth:`to_dict`.
+        :returns: The filter.
+        """
+        return default_from_dict(cls, data)
+
+    def allows(self, document: Document) -> bool:
+        """Check whether a document may be shown.
+
+        :param document: The document; one without an address is allowed only where all domains are.
+        :returns: Whether it is allowed.
+        """
+        if not self.allowed and not self.denied:
+            return True
+        host = _host(document_url(document))
+        return (not self.allowed or _is_below(host, self.allowed)) and not _is_below(host, self.denied)
+
+
+def document_url(document: Document) -> str:
+    """Read the address of a document; Haystack's web searches call it ``url`` or ``link``.
+
+    :param document: The document.
+    :returns: Its address, or an empty text.
+    """
+    return str(document.meta.get("url") or document.meta.get("link") or "")
+
+
+def _host(url: str) -> str:
+    # Without a scheme, urlsplit takes the host for the beginning of the path.
+    try:
+        return (urlsplit(url if _WITH_HOST.match(url) else f"//{url}").hostname or "").rstrip(".")
+    except ValueError:
+        return ""
+
+
+def _domain(written: str) -> str:
+    """Read a domain, which may be written as an address, or with a wildcard in front.
+
+    :param written: The domain as the user wrote it.
+    :returns: The domain alone.
+    :raises ValueError: When it is not a domain.
+    """
+    domain = _host(written.strip()).removeprefix("*").strip(".") if isinstance(written, str) else ""
+    if not domain or re.search(r"[*\s]", domain):
+        raise ValueError(f"'{written}' is no domain: it looks like example.org.")
+    return domain
+
+
+def _is_below(host: str, domains: Sequence[str]) -> bool:
+    return any(f".{host}".endswith(f".{domain}") for domain in domains)

@@ -1,0 +1,125 @@
+"""The gate before every search that leaves this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from typing import Any
+
+from haystack import default_from_dict, default_to_dict
+
+from prefrag.components.audit_log import audit_held_back
+from prefrag.components.document_stores.web_consent import all_consent
+from prefrag.components.recording import RECORDING
+from prefrag.components.state.state import Action, RunError, Search, State
+from prefrag.components.state.web_switch import WEB_SWITCH, explain_closed, web_setting
+
+# Whether a person lets a query leave: called with the source and the query. Set where there is a person at a terminal.
+ask_person: ContextVar[Callable[[str, str], bool] | None] = ContextVar("ask_person", default=None)
+
+
+class HeldBack(Exception):
+    """A query is not sent; the message is the reason."""
+
+
+class WebGate:
+    """Decide for each query of an external source whether it is sent, and in what form.
+
+    A query is sent only if the web is allowed, by ``PREFRAG_WEB`` or by the answer that is kept with every index of the
+    pipeline, and not closed for this request; if it is short; and if the last search of every source that is not
+    external was sound, so that no broken index sends questions out. ``pipelines.load`` sets the stores whose answers
+    count.
+
+    ```python
+    from prefrag.components.web.web_gate import WebGate
+
+    print(WebGate(max_characters=400).fit("Aurora log designer", None))
+    ```
+    """
+
+    def __init__(self, max_characters: int = 400):
+        """Set the limit.
+
+        :param max_characters: The most characters of a query. In place of a longer one, such as a long question in a
+            supplement, the model's own last query is sent, or none.
+        :raises ValueError: When it is under 1.
+        """
+        if max_characters < 1:
+            raise ValueError(f"max_characters is {max_characters}: set it to at least 1.")
+        self.max_characters = max_characters
+        self.stores: list[Any] = []
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the gate.
+
+        :returns: Its settings as plain values.
+        """
+        return default_to_dict(self, max_characters=self.max_characters)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> WebGate:
+        """Make a gate from its serialised form.
+
+        :param data: The output of :meth:`to_dict`.
+        :returns: The gate.
+        """
+        return default_from_dict(cls, data)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the web is allowed, or a person is asked about each query."""
+        setting = web_setting()
+        return all_consent(self.stores) if setting is None else setting != "off"
+
+    def fit(self, query: str, state: State | None) -> str | None:
+        """Choose the query that is short enough.
+
+        :param query: The query, in one line.
+        :param state: The state of the run, if there is one.
+        :returns: The query, or else the model's own last one; None where both are too long.
+        """
+        if len(query) <= self.max_characters:
+            return query
+        steps = reversed(state.steps) if state is not None else ()
+        last = next((step.query for step in steps if step.action is Action.SEARCH and step.query), "")
+        return last if 0 < len(last) <= self.max_characters else None
+
+    def check(self, source: str, query: str, state: State | None) -> None:
+        """Check whether a query may leave now; where a person is to be asked, this waits for the answer.
+
+        :param source: The name of the external source.
+        :param query: The query.
+        :param state: The state of the run, if there is one.
+        :raises HeldBack: When the web is closed, or a person refuses or cannot be asked.
+        :raises RunError: When the last search of a source that is not external failed; it holds the state.
+        """
+        if not self.is_open:
+            raise HeldBack(explain_closed())
+        if state is not None and (failed := _find_failed(state.searches, state.settings.external)):
+            message = (
+                f"The source '{failed.source}' failed: {str(failed.error).rstrip('.')}. So the query was not sent to "
+                f"'{source}' in its place. Repair the source and ask again."
+            )
+            reason = f"'{failed.source}' failed"
+            audit_held_back(source, query, reason)
+            state = state.with_event("held_back", source=source, query=query, reason=reason)
+            raise RunError(
+                message, state.with_event("error", caller=f"source '{failed.source}'", message=str(failed.error))
+            )
+        if web_setting() == "ask":
+            ask = ask_person.get()
+            if ask is None:
+                raise HeldBack(f"{WEB_SWITCH}=ask, and nobody can be asked here")
+            if not ask(source, query):
+                raise HeldBack("you did not allow it")
+
+
+def _find_failed(searches: Iterable[Search], external: Iterable[str]) -> Search | None:
+    """Find a source that is not external and whose last search failed as a whole.
+
+    :param searches: The searches of the run, in order.
+    :param external: The names of the external sources.
+    :returns: Its last search; None where all are sound.
+    """
+    last = {search.source: search for search in searches if not search.skipped and search.source not in external}
+    return next((search for search in last.values() if search.error and search.provider in ("", RECORDING)), None)

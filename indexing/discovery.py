@@ -1,0 +1,126 @@
+"""Find the files to index, each once, by its real path."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from prefrag.indexing.corpus_files import CORPUS_SUFFIX, is_corpus
+from prefrag.indexing.file_conversion import FORMATS
+from prefrag.indexing.report import IndexReport, Skipped
+from prefrag.indexing.text_decoding import looks_like_text
+
+_BEGINNING_BYTES = 8_192
+
+
+@dataclass(frozen=True)
+class FoundFile:
+    """A file to index.
+
+    :param path: Its real path.
+    :param size: Its size in bytes.
+    :param is_corpus: Whether each of its entries is a passage.
+    """
+
+    path: Path
+    size: int
+    is_corpus: bool
+
+
+def find_files(paths: Iterable[str | os.PathLike[str]], report: IndexReport) -> Iterator[FoundFile]:
+    """Find the files to read, each once.
+
+    :param paths: Files and folders.
+    :param report: The report to which skipped files are added.
+    :returns: The files, in the order of the paths and of the names in a folder.
+    :raises FileNotFoundError: When a path does not exist.
+    """
+    given = [Path(path).expanduser() for path in paths]
+    if missing := [printable(path) for path in given if not os.path.exists(path)]:
+        raise FileNotFoundError(f"There is no file or folder {' and no '.join(missing)}. Nothing was indexed.")
+    seen: set[str] = set()
+    for path in given:
+        for candidate in _walk(path, seen, report):
+            real = real_path(candidate)
+            if str(real) in seen:
+                continue
+            seen.add(str(real))
+            kind_is_read = _is_read(real)
+            if candidate is not path and not kind_is_read and not _is_read(candidate):
+                # A picture among the texts of a folder is nothing that the user expects to be read.
+                report.other_kinds[printable(real.suffix.lower())] += 1
+                continue
+            try:
+                status = real.stat()
+                str(real).encode()
+            except OSError as error:
+                reason = f"it cannot be read ({error.strerror})"
+            except UnicodeEncodeError:
+                reason = "its name is not UTF-8: rename it"
+            else:
+                if not kind_is_read:
+                    suffixes = ", ".join(filter(None, (*FORMATS, CORPUS_SUFFIX)))
+                    reason = f"it is none of the kinds of file that are read ({suffixes}, text without a suffix)"
+                elif not stat.S_ISREG(status.st_mode):
+                    # Reading a pipe or a device would wait forever.
+                    reason = "it is not a regular file"
+                else:
+                    yield FoundFile(real, status.st_size, is_corpus(real))
+                    continue
+            report.skipped.append(Skipped(printable(real), reason))
+
+
+def real_path(path: str | os.PathLike[str]) -> Path:
+    """Resolve a path to the one by which the index identifies a file.
+
+    :param path: A path; the file need not exist.
+    :returns: The absolute path without links.
+    """
+    return Path(os.path.realpath(os.path.expanduser(path)))
+
+
+def printable(path: str | os.PathLike[str]) -> str:
+    """Write a path so that it can be printed and stored.
+
+    :param path: A path.
+    :returns: The path, with a backslash code for every byte that is not UTF-8.
+    """
+    return os.fspath(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _is_read(path: Path) -> bool:
+    suffix = path.suffix.lower()
+    return suffix in (*FORMATS, CORPUS_SUFFIX) and (suffix != "" or _is_text(path))
+
+
+def _is_text(path: Path) -> bool:
+    try:
+        # Opening a pipe would wait forever.
+        if not stat.S_ISREG(path.stat().st_mode):
+            return False
+        with path.open("rb") as stream:
+            return looks_like_text(stream.read(_BEGINNING_BYTES))
+    except OSError:
+        return False
+
+
+def _walk(path: Path, seen: set[str], report: IndexReport) -> Iterator[Path]:
+    if not path.is_dir():
+        yield path
+        return
+
+    def skip_folder(error: OSError) -> None:
+        report.skipped.append(Skipped(printable(error.filename), f"the folder cannot be read ({error.strerror})"))
+
+    # Links to folders are followed, each folder once, so that a loop of links ends.
+    for folder, subfolders, names in os.walk(path, followlinks=True, onerror=skip_folder):
+        real = str(real_path(folder))
+        if real in seen:
+            subfolders.clear()
+            continue
+        seen.add(real)
+        subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
+        yield from (Path(folder, name) for name in sorted(names) if not name.startswith("."))

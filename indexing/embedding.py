@@ -1,0 +1,263 @@
+"""Embed the passages of an index for retrieval by vectors."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Protocol
+
+from elasticsearch import helpers
+from haystack import Document
+from haystack.document_stores.errors import DocumentStoreError
+from haystack.utils import Secret
+from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, resolve_index
+from prefrag.components.document_stores.tantivy.passage_vectors import PassageVectors
+from prefrag.components.generators.model_host import refuse_remote_models
+from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
+from prefrag.indexing.lock import index_lock
+from prefrag.indexing.stores import DEFAULT_URL, URL_VARIABLE, open_passages
+
+DEFAULT_MODEL = "BAAI/bge-large-en-v1.5"
+# Each batch is one write, so at most this many passages are embedded again after a crash.
+_BATCH = 256
+
+
+class DocumentEmbedder(Protocol):
+    """Any component with ``documents`` -> ``documents`` that adds an embedding to each."""
+
+    def run(self, documents: list[Document]) -> dict[str, Any]:
+        """Embed documents.
+
+        :param documents: The documents.
+        :returns: ``documents`` with their embeddings, in the same order.
+        """
+
+
+@dataclass
+class EmbeddingReport:
+    """The counts of one embedding of an index.
+
+    :param embedded: Passages embedded, because they were new or changed.
+    :param unchanged: Passages whose vectors existed already.
+    :param deleted: Deleted vectors, of passages that no longer exist.
+    :param seconds: The duration.
+    """
+
+    embedded: int = 0
+    unchanged: int = 0
+    deleted: int = 0
+    seconds: float = 0.0
+
+
+def document_embedder(model: str = DEFAULT_MODEL, **settings: Any) -> Any:
+    """Make the embedder of passages, which embeds title and text as vectors of length 1.
+
+    :param model: A Sentence Transformers model, by its name on Hugging Face or as a folder.
+    :param settings: Further parameters of `SentenceTransformersDocumentEmbedder`, for example `batch_size`.
+    :returns: The packaged embedder; the model is loaded when it is warmed up.
+    :raises ImportError: When the extra `dense` is not installed.
+    """
+    package = "haystack_integrations.components.embedders.sentence_transformers"
+    try:
+        embedders = importlib.import_module(package)
+    except ImportError as error:
+        raise ImportError('Embedding passages needs the extra "dense": make install EXTRAS=dense') from error
+    defaults = {"meta_fields_to_embed": ["title"], "normalize_embeddings": True, "progress_bar": False}
+    return embedders.SentenceTransformersDocumentEmbedder(model=model, **{**defaults, **settings})
+
+
+def elasticsearch_store(url: str = "http://127.0.0.1:9200", index: str = "default") -> ElasticsearchDocumentStore:
+    """Open the passages of an Elasticsearch index that `prefrag index` and `embed_index` have filled.
+
+    :param url: Where the server is.
+    :param index: The name of the index.
+    :returns: The store; no request is made yet.
+    """
+    return ElasticsearchDocumentStore(
+        hosts=url,
+        index=index,
+        api_key=Secret.from_env_var("PREFRAG_ELASTICSEARCH_API_KEY", strict=False),
+        api_key_id=Secret.from_env_var("PREFRAG_ELASTICSEARCH_API_KEY_ID", strict=False),
+        request_timeout=10,
+        custom_mapping=ElasticsearchMultiMatchRetriever.recommended_mapping(),
+    )
+
+
+def embed_index(
+    index: str = DEFAULT_INDEX,
+    *,
+    store: str | TantivyDocumentStore | ElasticsearchDocumentStore = "tantivy",
+    model: str = DEFAULT_MODEL,
+    embedder: DocumentEmbedder | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> EmbeddingReport:
+    """Bring the vectors of an index in step with its passages.
+
+    New and changed passages are embedded, the vectors of deleted passages are deleted, and the rest stays as it is.
+    Every 256 passages are on disk before the next are embedded, so the next call continues one that was stopped. An
+    on-disk index has its vectors in a folder beside the texts, one table per model; Elasticsearch has those of one
+    model as a `dense_vector` named `embedding` in the passages themselves. Two processes that embed the same index take
+    turns.
+
+    :param index: The name of the index, filled by :func:`prefrag.indexing.index`; `demo` can be embedded too.
+    :param store: `tantivy`, `elasticsearch` (at `PREFRAG_ELASTICSEARCH_URL`), or an opened store in place of the name.
+    :param model: The name of the embedding model; retrieval must use the same.
+    :param embedder: The embedder of documents; by default :func:`document_embedder` of the model.
+    :param on_progress: Called after every write with the number of finished passages and of all passages.
+    :returns: The counts.
+    :raises ImportError: When the extra `dense` is not installed.
+    :raises FileNotFoundError: When there is no such index.
+    :raises ValueError: When there is no such store, Elasticsearch holds vectors of another model, or another process
+        embeds the index for hours.
+    :raises RemoteModelRefused: When the embedder is on another machine and ``PREFRAG_REMOTE_MODEL`` is off.
+    :raises DocumentStoreError: When the store fails. What was reported as done is there.
+    """
+    started = time.perf_counter()
+    refuse_remote_models(embedder)
+    if isinstance(store, str):
+        store = _open(store, index)
+    # Look up what is embedded already inside the lock: another process may have done it while this one waited.
+    with _lock(store, model):
+        report = _bring_in_step(store, model, embedder, on_progress)
+    report.seconds = time.perf_counter() - started
+    return report
+
+
+def _lock(store: TantivyDocumentStore | ElasticsearchDocumentStore, model: str) -> AbstractContextManager[None]:
+    if isinstance(store, TantivyDocumentStore):
+        folder = PassageVectors(store, model).folder.resolve()
+        # Indexes in different folders may have the same name.
+        name = f"{folder.parent.name}-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:12]}-vectors"
+        return index_lock(name, work=f"embedding the passages of {folder.parent}")
+    return index_lock(f"{store._index}-elasticsearch-vectors", work=f"embedding the Elasticsearch index {store._index}")
+
+
+def _bring_in_step(
+    store: TantivyDocumentStore | ElasticsearchDocumentStore,
+    model: str,
+    embedder: DocumentEmbedder | None,
+    on_progress: Callable[[int, int], None] | None,
+) -> EmbeddingReport:
+    target: _TantivyVectors | _ElasticsearchVectors = (
+        _TantivyVectors(store, model)
+        if isinstance(store, TantivyDocumentStore)
+        else _ElasticsearchVectors(store, model)
+    )
+    report = EmbeddingReport()
+    total = store.count_documents()
+    # Only the fingerprints are held in memory: a long corpus is read one batch at a time.
+    waiting = target.find_unembedded(report)
+    while batch := list(islice(waiting, _BATCH)):
+        if embedder is None:
+            embedder = document_embedder(model)
+        if hasattr(embedder, "warm_up"):
+            embedder.warm_up()
+        vectors = [passage.embedding for passage in embedder.run(documents=batch)["documents"]]
+        if len(vectors) != len(batch) or any(vector is None for vector in vectors):
+            raise ValueError(f"{type(embedder).__name__} did not give every document an embedding.")
+        target.write(batch, vectors)
+        report.embedded += len(batch)
+        if on_progress is not None:
+            on_progress(report.embedded + report.unchanged, total)
+    target.finish(report)
+    return report
+
+
+def _open(store: str, index: str) -> TantivyDocumentStore | ElasticsearchDocumentStore:
+    # Raises when the name, the index or the server is invalid.
+    open_passages(store, index)
+    if store == "tantivy":
+        return TantivyDocumentStore(path=str(resolve_index(index)))
+    return elasticsearch_store(os.environ.get(URL_VARIABLE) or DEFAULT_URL, index)
+
+
+def _fingerprint(passage: Document) -> str:
+    text = f"{passage.meta.get('title') or ''}\n{passage.content or ''}"
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+class _TantivyVectors:
+    """The vectors beside an on-disk index."""
+
+    def __init__(self, store: TantivyDocumentStore, model: str) -> None:
+        self._store = store
+        self._vectors = PassageVectors(store, model)
+        self._known = self._vectors.fingerprints()
+        self._gone = set(self._known)
+
+    def find_unembedded(self, report: EmbeddingReport) -> Iterator[Document]:
+        for passage in self._store.iterate_documents():
+            self._gone.discard(passage.id)
+            if self._known.get(passage.id) == _fingerprint(passage):
+                report.unchanged += 1
+            elif (passage.content or "").strip():
+                yield passage
+
+    def write(self, passages: list[Document], vectors: list[Any]) -> None:
+        ids = [passage.id for passage in passages]
+        self._vectors.write(ids, [_fingerprint(passage) for passage in passages], vectors)
+
+    def finish(self, report: EmbeddingReport) -> None:
+        self._vectors.delete(self._gone)
+        report.deleted = len(self._gone)
+        if report.embedded or report.deleted:
+            self._vectors.finish()
+
+
+class _ElasticsearchVectors:
+    """The vectors in the passages of an Elasticsearch index, where rewriting a passage drops its vector."""
+
+    def __init__(self, store: ElasticsearchDocumentStore, model: str) -> None:
+        self._client = store.client
+        self._index = str(store._index)
+        self._model = model
+        [description] = self._client.indices.get_mapping(index=self._index).values()
+        mapping = description["mappings"]
+        made_by = mapping.get("_meta", {}).get("embedding_model")
+        self._mapped = "dims" in mapping.get("properties", {}).get("embedding", {})
+        if made_by not in (None, model):
+            raise ValueError(
+                f"The index '{self._index}' holds vectors of {made_by}, not of {model}: use that model, or another "
+                "index."
+            )
+
+    def find_unembedded(self, report: EmbeddingReport) -> Iterator[Document]:
+        has_vector = {"exists": {"field": "embedding"}}
+        if self._mapped:
+            self._client.indices.refresh(index=self._index)
+            report.unchanged = int(self._client.count(index=self._index, query=has_vector)["count"])
+        lacking = {"query": {"bool": {"must_not": [has_vector]}}, "_source": ["id", "title", "content"]}
+        # The model may take minutes for a batch, and the scroll must live that long.
+        for hit in helpers.scan(self._client, index=self._index, query=lacking, size=_BATCH, scroll="30m"):
+            source = hit["_source"]
+            if (source.get("content") or "").strip():
+                yield Document(id=hit["_id"], content=source["content"], meta={"title": source.get("title")})
+
+    def write(self, passages: list[Document], vectors: list[Any]) -> None:
+        if not self._mapped:
+            field = {"type": "dense_vector", "dims": len(vectors[0]), "index": True, "similarity": "cosine"}
+            self._client.indices.put_mapping(
+                index=self._index, properties={"embedding": field}, meta={"embedding_model": self._model}
+            )
+            self._mapped = True
+        changes: Iterable[dict[str, Any]] = (
+            {"_op_type": "update", "_id": passage.id, "doc": {"embedding": list(map(float, vector))}}
+            for passage, vector in zip(passages, vectors, strict=True)
+        )
+        _, refused = helpers.bulk(self._client, changes, index=self._index, raise_on_error=False)
+        # A passage that was deleted in the meantime needs no vector.
+        lost = [item for item in refused if item["update"].get("status") != 404] if isinstance(refused, list) else []
+        if lost:
+            raise DocumentStoreError(f"Elasticsearch refused {len(lost)} vectors: {lost[0]['update'].get('error')}")
+
+    def finish(self, report: EmbeddingReport) -> None:
+        self._client.indices.refresh(index=self._index)

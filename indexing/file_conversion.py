@@ -1,0 +1,418 @@
+"""Convert users' own files into passages: text, Markdown, HTML and PDF, with Haystack's converters."""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import io
+import logging
+import math
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from importlib.util import find_spec
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import yaml
+from haystack import Document, Pipeline
+from haystack.components.converters import HTMLToDocument, MarkdownToDocument, PyPDFToDocument, TextFileToDocument
+from haystack.components.joiners import DocumentJoiner
+from haystack.components.routers import FileTypeRouter
+from haystack.core.errors import PipelineRuntimeError
+from haystack.dataclasses import ByteStream
+
+from prefrag.components.text.unicode_form import is_text, one_form
+from prefrag.indexing.headings import Outline, mark_html, mark_markdown, section_paths
+from prefrag.indexing.json_text import read_json
+from prefrag.indexing.office_files import read_docx, read_pptx, read_xlsx
+from prefrag.indexing.passage_splitting import split_into_passages
+from prefrag.indexing.report import CannotRead
+from prefrag.indexing.restructured_text import read_rst
+from prefrag.indexing.tables import pack_rows, read_csv
+from prefrag.indexing.text_decoding import decode_text
+from prefrag.indexing.time_limit import TooLong, limit_seconds
+
+TEXT, MARKDOWN, HTML, PDF = "text/plain", "text/markdown", "text/html", "application/pdf"
+RST, CSV, JSON = "text/x-rst", "text/csv", "application/json"
+_OFFICE = "application/vnd.openxmlformats-officedocument"
+DOCX, PPTX = f"{_OFFICE}.wordprocessingml.document", f"{_OFFICE}.presentationml.presentation"
+XLSX = f"{_OFFICE}.spreadsheetml.sheet"
+# Only a file without a suffix that looks like text is read, see the module `discovery`.
+FORMATS = {
+    ".txt": TEXT,
+    ".text": TEXT,
+    "": TEXT,
+    ".md": MARKDOWN,
+    ".markdown": MARKDOWN,
+    ".rst": RST,
+    ".html": HTML,
+    ".htm": HTML,
+    ".xhtml": HTML,
+    ".pdf": PDF,
+    ".docx": DOCX,
+    ".pptx": PPTX,
+    ".xlsx": XLSX,
+    ".csv": CSV,
+    ".tsv": CSV,
+    ".json": JSON,
+}
+# The names of the formats in the metadata.
+_KINDS = {
+    TEXT: "text",
+    MARKDOWN: "markdown",
+    RST: "rst",
+    HTML: "html",
+    PDF: "pdf",
+    DOCX: "docx",
+    PPTX: "pptx",
+    XLSX: "xlsx",
+    CSV: "csv",
+    JSON: "json",
+}
+# A converter holds a whole file, Markdown and HTML in up to a hundred times its size.
+MOST_BYTES = {
+    TEXT: 50_000_000,
+    MARKDOWN: 5_000_000,
+    RST: 2_000_000,
+    HTML: 10_000_000,
+    PDF: 200_000_000,
+    DOCX: 100_000_000,
+    PPTX: 200_000_000,
+    XLSX: 50_000_000,
+    CSV: 50_000_000,
+    JSON: 20_000_000,
+}
+# A large book takes a minute or two; what takes longer may never end.
+MOST_SECONDS = 300
+
+# Part of every fingerprint, so that a new way of making passages marks every file as changed.
+_RECIPE = 3
+_CONVERTERS: dict[str, Callable[[], Any]] = {
+    TEXT: TextFileToDocument,
+    MARKDOWN: lambda: MarkdownToDocument(progress_bar=False, extract_frontmatter=True),
+    # The extraction is tuned for news pages; notes and wikis need it to keep more.
+    HTML: lambda: HTMLToDocument(extraction_kwargs={"favor_recall": True, "include_comments": False}),
+    PDF: PyPDFToDocument,
+}
+_OFFICE_READERS = {DOCX: read_docx, PPTX: read_pptx, XLSX: read_xlsx}
+_TEXT_READERS: dict[str, Callable[[str, Outline], str]] = {
+    RST: read_rst,
+    CSV: lambda text, outline: "\n".join(read_csv(text)),
+    JSON: lambda text, outline: "\n".join(read_json(text)),
+}
+_PACKAGES = {DOCX: "docx", PPTX: "pptx", XLSX: "openpyxl", RST: "docutils"}
+_DECLARED_CHARSET = re.compile(rb"""<(?:meta|\?xml)[^>]*?(?:charset|encoding)\s*=\s*["']?([\w.:-]+)""", re.IGNORECASE)
+# A title stands at the beginning, and a front matter is short.
+_TITLE_CHARACTERS = 50_000
+_MOST_FRONT_MATTER = 10_000
+_MOST_BRACKETS = 200
+_FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)(?:\r?\n)---[ \t]*(?=\r?\n|\Z)", re.DOTALL)
+_LOGGERS = (
+    "haystack.components.converters",
+    "pypdf",
+    "trafilatura",
+    "htmldate",
+    "justext",
+)
+
+
+class FileConverter:
+    """Converts one file after another into passages.
+
+    ```python
+    from pathlib import Path
+    from prefrag.indexing.file_conversion import FileConverter
+
+    path = Path("README.md").resolve()
+    for passage in FileConverter().passages(path, path.read_bytes()):
+        print(passage.meta["title"], passage.content)
+    ```
+    """
+
+    def __init__(self) -> None:
+        """Build the Haystack pipeline with the converters whose packages are installed."""
+        self.pipeline, self._missing = _build()
+
+    def passages(self, path: Path, data: bytes, modified: float | None = None) -> list[Document]:
+        """Convert one file.
+
+        :param path: The file, absolute, its name in UTF-8. Its suffix, one of `FORMATS`, determines its format.
+        :param data: Its content.
+        :param modified: When it was changed last, in seconds since 1970.
+        :returns: Its passages in order. Their metadata: `title`, `file_path`, `folder` and `file_name`, `kind` (such
+            as `docx`), `modified` (a date in UTC), `file_hash`, `split_id` (position in the file, from 0),
+            `split_count` (passages of the file), for a PDF `page_number` (where the passage begins, from 1), which of
+            a presentation is the slide, `heading` where there are headings (those above most of the passage, see
+            `headings.section_paths`), and the simple values of a Markdown file's front matter.
+        :raises CannotRead: When no passage can be extracted.
+        """
+        mime_type = FORMATS[path.suffix.lower()]
+        if mime_type in self._missing:
+            raise CannotRead(
+                "it needs packages that are not installed: make install EXTRAS=files (or pip install 'prefrag[files]')"
+            )
+        if not data.strip():
+            raise CannotRead("it is empty")
+        text = ""
+        if mime_type != PDF and mime_type not in _OFFICE_READERS:
+            declared = _DECLARED_CHARSET.search(data[:2048]) if mime_type == HTML else None
+            text = decode_text(data, declared[1].decode() if declared else None)
+        outline = Outline()
+        with _collect_warnings() as complaints:
+            try:
+                with limit_seconds(MOST_SECONDS):
+                    own_title, marked, own_meta = self._convert(mime_type, data, text, outline)
+            except TooLong as error:
+                raise CannotRead(f"its conversion takes more than {MOST_SECONDS} s: split it") from error
+            except CannotRead:
+                raise
+            # A damaged file makes the libraries raise almost anything.
+            except Exception as error:
+                cause = error.__cause__ if isinstance(error, PipelineRuntimeError) else None
+                raise CannotRead(f"it cannot be converted ({cause or error}); it may be damaged") from error
+        text, headings = outline.read(marked)
+        if headings and mime_type in (DOCX, RST):
+            own_title = own_title or headings[0].words
+        parts = _split(text, mime_type)
+        found = [
+            (one_form(text), page, section)
+            for (text, page), section in zip(_with_pages(parts, mime_type), section_paths(parts, headings), strict=True)
+            if text
+        ]
+        if not found:
+            raise CannotRead(_reason(complaints, mime_type))
+
+        front_matter = {key: value for key, value in own_meta.items() if is_text(key) and _is_simple(value)}
+        front_title = front_matter.get("title")
+        title = one_form(_one_line(front_title if isinstance(front_title, str) else "") or own_title or path.stem)
+        file_hash = fingerprint(data)
+        stem = hashlib.blake2b(f"{path}\0{file_hash}".encode(), digest_size=12).hexdigest()
+        passages = []
+        for position, (text, page, section) in enumerate(found):
+            meta = {
+                **{key: value for key, value in front_matter.items() if key not in _NOT_FOR_META},
+                "title": title,
+                "file_path": str(path),
+                "folder": str(path.parent),
+                "file_name": path.name,
+                "kind": _KINDS[mime_type],
+                "file_hash": file_hash,
+                "split_id": position,
+                "split_count": len(found),
+            }
+            if modified is not None:
+                meta["modified"] = datetime.fromtimestamp(modified, UTC).date().isoformat()
+            if page is not None:
+                meta["page_number"] = page
+            if section is not None:
+                meta["heading"] = one_form(section)
+            passages.append(Document(id=f"{stem}-{position}", content=text, meta=meta))
+        return passages
+
+    def _convert(self, mime_type: str, data: bytes, text: str, outline: Outline) -> tuple[str, str, dict[str, Any]]:
+        """Convert one file into its title, its text with the marks of its headings, and its metadata."""
+        if mime_type in _OFFICE_READERS:
+            return *_OFFICE_READERS[mime_type](data, outline), {}
+        if mime_type in _TEXT_READERS:
+            return "", _TEXT_READERS[mime_type](text, outline), {}
+        title = _pdf_title(data) if mime_type == PDF else _TITLES[mime_type](text)
+        if mime_type in _MARK_HEADINGS:
+            text = _MARK_HEADINGS[mime_type](text, outline)
+        source = ByteStream(
+            data if mime_type == PDF else text.encode(), mime_type=mime_type, meta={"encoding": "utf-8"}
+        )
+        result = self.pipeline.run({"by_type": {"sources": [source]}})
+        converted: list[Document] = result.get("joiner", {}).get("documents", [])
+        return title, converted[0].content or "" if converted else "", converted[0].meta if converted else {}
+
+
+def fingerprint(data: bytes) -> str:
+    """Compute a digest that differs between a changed file and an unchanged one.
+
+    :param data: The content of the file.
+    :returns: A digest of the content and of the way passages are made from it.
+    """
+    return hashlib.blake2b(data, digest_size=16, person=f"prefrag-{_RECIPE}".encode()).hexdigest()
+
+
+def _build() -> tuple[Pipeline, set[str]]:
+    """Build the pipeline, and list the types for which a package is missing."""
+    pipeline = Pipeline()
+    pipeline.add_component("by_type", FileTypeRouter(mime_types=list(_CONVERTERS)))
+    # With one file per run the joiner only passes on the output of its converter.
+    pipeline.add_component("joiner", DocumentJoiner())
+    missing = {mime_type for mime_type, package in _PACKAGES.items() if find_spec(package) is None}
+    for mime_type, make in _CONVERTERS.items():
+        try:
+            converter = make()
+        except ImportError:
+            missing.add(mime_type)
+            continue
+        name = mime_type.partition("/")[2]
+        pipeline.add_component(name, converter)
+        pipeline.connect(f"by_type.{mime_type}", f"{name}.sources")
+        pipeline.connect(f"{name}.documents", "joiner.documents")
+    return pipeline, missing
+
+
+def _split(text: str, mime_type: str) -> list[str]:
+    """Split a text into parts that join to the whole: by its rows, within its slides, or by its sentences."""
+    if mime_type in (CSV, JSON, XLSX):
+        return pack_rows(text)
+    if mime_type == PPTX:
+        return [part for slide in re.split(r"(?<=\f)", text) for part in split_into_passages(slide)]
+    return split_into_passages(text)
+
+
+def _with_pages(parts: list[str], mime_type: str) -> Iterator[tuple[str, int | None]]:
+    """Normalise the white space of every passage and find the page of its first letter."""
+    page = 1
+    for part in parts:
+        leading = len(part) - len(part.lstrip())
+        first_page = page + part.count("\f", 0, leading)
+        page += part.count("\f")
+        if mime_type == PDF:
+            # A PDF has a line break at the end of each printed line: join the split words and the lines.
+            part = re.sub(r"(?<=[a-z])-\n(?=[a-z])", "", part)
+            yield " ".join(part.split()), first_page
+        else:
+            part = re.sub(r"[^\S\n]+", " ", part)
+            yield re.sub(r" ?\n\s*", "\n", part).strip(), first_page if mime_type == PPTX else None
+
+
+def _is_small_front_matter(text: str) -> bool:
+    """Check whether the front matter, if there is one, is short and without aliases.
+
+    YAML repeats what an alias names, and aliases of aliases make gigabytes of a few lines.
+    """
+    if (front := _FRONT_MATTER.match(text)) is None:
+        return True
+    # Reading nested brackets takes a time that grows with the square of their number.
+    if len(front[1]) > _MOST_FRONT_MATTER or front[1].count("[") + front[1].count("{") > _MOST_BRACKETS:
+        return False
+    try:
+        return not any(isinstance(token, yaml.AliasToken) for token in yaml.scan(front[1]))
+    except yaml.YAMLError:
+        # The converter reports it.
+        return True
+
+
+def _text_title(text: str) -> str:
+    return ""
+
+
+def _markdown_title(text: str) -> str:
+    from markdown_it import MarkdownIt
+
+    tokens = MarkdownIt().parse(_FRONT_MATTER.sub("", text)[:_TITLE_CHARACTERS])
+    for token, content in pairwise(tokens):
+        if token.type == "heading_open":
+            words = "".join(child.content for child in content.children or [] if child.type in ("text", "code_inline"))
+            if words.strip():
+                return _one_line(words)
+    return ""
+
+
+def _mark_markdown(text: str, outline: Outline) -> str:
+    found = _FRONT_MATTER.match(text)
+    front = found[0] if found else ""
+    marked = front + mark_markdown(text[len(front) :], outline)
+    # Behind an empty line the converter takes it for a part of the text.
+    return marked if _is_small_front_matter(text) else f"\n{marked}"
+
+
+def _html_title(text: str) -> str:
+    for tag in ("title", "h1"):
+        # Only what follows the first one is searched for its end: otherwise a page full of them would take hours.
+        if (start := re.search(rf"<{tag}\b[^>]{{0,1000}}>", text, re.IGNORECASE)) and (
+            end := re.compile(rf"</{tag}\s*>", re.IGNORECASE).search(text, start.end(), start.end() + _TITLE_CHARACTERS)
+        ):
+            title = _one_line(html.unescape(re.sub(r"<[^<>]*>", "", text[start.end() : end.start()])))
+            if title:
+                return title
+    return ""
+
+
+def _pdf_title(data: bytes) -> str:
+    from pypdf import PdfReader
+    from pypdf.errors import DependencyError
+
+    with _collect_warnings():
+        try:
+            reader = PdfReader(io.BytesIO(data))
+            if reader.is_encrypted and not reader.decrypt(""):
+                raise CannotRead("it is encrypted: save a copy without a password")
+            title = _one_line(reader.metadata.title or "") if reader.metadata else ""
+        except CannotRead:
+            raise
+        except DependencyError as error:
+            raise CannotRead(f"it is encrypted: save a copy without encryption ({error})") from error
+        # A damaged file makes pypdf raise almost anything.
+        except Exception as error:
+            raise CannotRead(f"it cannot be read as a PDF ({error}); it may be damaged") from error
+    title = title.removeprefix("Microsoft Word - ")
+    return "" if title.lower() in ("untitled", "title") else title
+
+
+_TITLES: dict[str, Callable[[str], str]] = {TEXT: _text_title, MARKDOWN: _markdown_title, HTML: _html_title}
+# What puts a mark in front of each heading, see the module `headings`.
+_MARK_HEADINGS: dict[str, Callable[[str, Outline], str]] = {MARKDOWN: _mark_markdown, HTML: mark_html}
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.encode("utf-8", "replace").decode("utf-8").split())[:300]
+
+
+def _reason(complaints: list[logging.LogRecord], mime_type: str) -> str:
+    for record in complaints:
+        if isinstance(error := getattr(record, "error", None), Exception):
+            return f"it cannot be converted ({error}); it may be damaged"
+    return "there is no text in it" + (" (a scanned PDF needs text recognition first)" if mime_type == PDF else "")
+
+
+# Names that belong to the converters, to Haystack's documents, or to the metadata written below.
+_NOT_FOR_META = {
+    "encoding",
+    "source_id",
+    "page_number",
+    "heading",
+    "corpus",
+    "source",
+    *Document.__dataclass_fields__,
+}
+_STORED_INTEGERS = range(-(2**63), 2**63)
+
+
+def _is_simple(value: Any) -> bool:
+    """Check whether a value can be stored by every index and sent as JSON."""
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(item, str) and is_text(item) for item in value)
+    if isinstance(value, int):
+        return value in _STORED_INTEGERS
+    return is_text(value) if isinstance(value, str) else isinstance(value, float) and math.isfinite(value)
+
+
+@contextmanager
+def _collect_warnings() -> Iterator[list[logging.LogRecord]]:
+    """Collect the log of the converters and their libraries, the only place that states why a file gave nothing."""
+    records: list[logging.LogRecord] = []
+
+    class Listener(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            records.append(record)
+
+    listener = Listener(logging.WARNING)
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
+    propagated = [logger.propagate for logger in loggers]
+    for logger in loggers:
+        logger.addHandler(listener)
+        logger.propagate = False
+    try:
+        yield records
+    finally:
+        for logger, propagate in zip(loggers, propagated, strict=True):
+            logger.removeHandler(listener)
+            logger.propagate = propagate

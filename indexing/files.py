@@ -1,0 +1,127 @@
+"""Index people's own files."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from haystack import Document
+
+from prefrag.indexing.discovery import FoundFile
+from prefrag.indexing.file_conversion import FORMATS, MOST_BYTES, FileConverter, fingerprint
+from prefrag.indexing.report import CannotRead
+from prefrag.indexing.stores import MOST_BATCH_BYTES, PassageStore
+from prefrag.indexing.tally import Tally
+
+# A lookup loads whole passages into memory, and a book has a thousand.
+_FILES_A_LOOKUP = 50
+# Limits the work that is lost when a long conversion is stopped.
+_MOST_SECONDS_UNSAVED = 5.0
+
+
+def index_files(files: Sequence[FoundFile], store: PassageStore, tally: Tally) -> None:
+    """Convert the new and changed files, and replace their earlier passages.
+
+    :param files: The files.
+    :param store: The index.
+    :param tally: Where to report.
+    """
+    converter: FileConverter | None = None
+    batch = _FileBatch(store, tally)
+    for start in range(0, len(files), _FILES_A_LOOKUP):
+        group = files[start : start + _FILES_A_LOOKUP]
+        stored: dict[str, dict[str, tuple[str, int]]] = {}
+        for passage in store.where("file_path", [str(file.path) for file in group]):
+            version = (str(passage.meta.get("file_hash")), int(passage.meta.get("split_count", 0)))
+            stored.setdefault(passage.meta["file_path"], {})[passage.id] = version
+        for file in group:
+            earlier = stored.get(str(file.path), {})
+            try:
+                data, modified = _read(file.path)
+                file_hash = fingerprint(data)
+                current = {key: count for key, (version, count) in earlier.items() if version == file_hash}
+                # A crash can leave only some passages of a file where a store has no transactions.
+                passages: list[Document] | None = None
+                if not current or len(current) != max(current.values()):
+                    converter = converter or FileConverter()
+                    passages = converter.passages(file.path, data, modified)
+            except CannotRead as error:
+                tally.skip(file.path, f"{error}{'; its earlier passages stay' if earlier else ''}")
+                batch.pass_over(file)
+            else:
+                kept = current if passages is None else {passage.id for passage in passages}
+                batch.add(file, passages, outdated=[key for key in earlier if key not in kept], unchanged=len(current))
+    batch.flush()
+
+
+def _read(path: Path) -> tuple[bytes, float]:
+    """Read a file, and when it was changed last."""
+    try:
+        status = path.stat()
+        if (size := status.st_size) > (most := MOST_BYTES[FORMATS[path.suffix.lower()]]):
+            kind = path.suffix or "such"
+            raise CannotRead(
+                f"it has {size / 10**6:.0f} MB, and {kind} files up to {most // 10**6} MB are read: split it"
+            )
+        return path.read_bytes(), status.st_mtime
+    except OSError as error:
+        raise CannotRead(f"it cannot be read ({error.strerror})") from error
+
+
+class _FileBatch:
+    """Files whose passages are written together, because every write costs a commit."""
+
+    def __init__(self, store: PassageStore, tally: Tally) -> None:
+        self._store = store
+        self._tally = tally
+        self._clear()
+
+    def _clear(self) -> None:
+        self._changed: list[tuple[FoundFile, list[Document], list[str]]] = []
+        self._outdated: list[str] = []
+        self._passages = self._bytes = 0
+        self._last: FoundFile | None = None
+        self._since = time.monotonic()
+
+    def pass_over(self, file: FoundFile) -> None:
+        self._last = file
+        self._tally.advance(file.path, file.size)
+
+    def add(self, file: FoundFile, passages: list[Document] | None, outdated: list[str], unchanged: int) -> None:
+        self.pass_over(file)
+        report = self._tally.report
+        report.files += 1
+        if passages is None:
+            report.unchanged_files += 1
+            report.unchanged += unchanged
+            # A crash between writing and deleting left these passages.
+            self._outdated += outdated
+            report.deleted += len(outdated)
+        else:
+            self._changed.append((file, passages, outdated))
+            self._passages += len(passages)
+            self._bytes += sum(len(passage.content or "") for passage in passages)
+        if (
+            self._passages >= self._store.batch
+            or self._bytes >= MOST_BATCH_BYTES
+            or time.monotonic() - self._since >= _MOST_SECONDS_UNSAVED
+        ):
+            self.flush()
+
+    def flush(self) -> None:
+        if self._last is None:
+            return
+        report = self._tally.report
+        refused = self._store.write([passage for _, passages, _ in self._changed for passage in passages])
+        for file, passages, outdated in self._changed:
+            if reasons := [refused[passage.id] for passage in passages if passage.id in refused]:
+                self._tally.skip(file.path, f"the store refused {len(reasons)} of its passages ({reasons[0]})")
+                continue
+            report.written += len(passages)
+            report.replaced += len(passages) if outdated else 0
+            self._outdated += outdated
+        # Delete the old passages only after the new ones are safe.
+        self._store.delete_in_batches(self._outdated)
+        self._tally.advance(self._last.path)
+        self._clear()

@@ -1,0 +1,145 @@
+"""List the indexes of a store, and drop one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from haystack.document_stores.errors import DocumentStoreError
+
+from prefrag.components.document_stores.tantivy.index import index_exists, open_index
+from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
+from prefrag.components.errors import Missing
+from prefrag.indexing.stores import connect_elasticsearch, is_own_mapping, open_passages
+from prefrag.indexing.uploads import change_collection, remove_index
+from prefrag.indexing.web_answer import read_web_answer
+
+# A writer that is about to end is waited for.
+_WAIT_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class IndexSummary:
+    """One index in the list.
+
+    :param name: Its name.
+    :param passages: The number of its passages; None where it cannot be read.
+    :param files: The number of its files and corpora; None where it cannot be read.
+    :param bytes: Its size on disk, with its vectors.
+    :param web: Whether its questions may go to the web; None where nobody has answered.
+    :param changed: When it was written last, in UTC; None where the store does not keep it.
+    :param problem: Why it cannot be read.
+    """
+
+    name: str
+    passages: int | None
+    files: int | None
+    bytes: int
+    web: bool | None
+    changed: str | None
+    problem: str | None = None
+
+
+def list_indexes(store: str = "tantivy") -> list[IndexSummary]:
+    """List the indexes that prefrag has made.
+
+    :param store: `tantivy`, for those in the data directory without the demo's, or `elasticsearch`.
+    :returns: The indexes, sorted by name.
+    :raises DocumentStoreError: When the server cannot be reached or refuses.
+    """
+    found = _local_indexes() if store == "tantivy" else _server_indexes()
+    return [_summarise(name, store, size, changed) for name, size, changed in sorted(found)]
+
+
+def summarise_index(name: str, store: str = "tantivy") -> IndexSummary:
+    """Find one index in the list.
+
+    :param name: Its name.
+    :param store: As for `list_indexes`.
+    :returns: What the list tells of it.
+    :raises Missing: When there is no such index.
+    :raises ValueError: When the name cannot name an index.
+    :raises DocumentStoreError: When the server cannot be reached or refuses.
+    """
+    index_path(name)
+    found = _local_indexes() if store == "tantivy" else _server_indexes()
+    for known, size, changed in found:
+        if known == name:
+            return _summarise(name, store, size, changed)
+    where = "" if store == "tantivy" else " that prefrag made"
+    raise Missing(f"There is no index '{name}'{where}. See those that there are with: prefrag indexes list")
+
+
+def drop_index(name: str, store: str = "tantivy") -> None:
+    """Delete an index with its passages, its vectors and what was uploaded to it; other files that it holds stay.
+
+    :param name: Its name.
+    :param store: As for `list_indexes`.
+    :raises Missing: When there is no such index.
+    :raises ValueError: When the name cannot name an index.
+    :raises DocumentStoreError: When another process writes to it, or the disk or the server refuses.
+    """
+    path = index_path(name)
+    if store != "tantivy":
+        summarise_index(name, store)
+        with connect_elasticsearch() as client:
+            client.indices.delete(index=name)
+        return
+    if not index_exists(path):
+        raise Missing(f"There is no index '{name}'. See those that there are with: prefrag indexes list")
+    try:
+        with ExitStack() as held:
+            held.enter_context(change_collection(name))
+            _stop_writers(path, held)
+            remove_index(name)
+    except OSError as error:
+        raise DocumentStoreError(
+            f"The index {path} cannot be deleted ({error.strerror}): stop what uses it and try again."
+        ) from error
+
+
+def _stop_writers(path: Path, held: ExitStack) -> None:
+    """Keep other processes from writing to an index; one that is damaged nobody can write to."""
+    try:
+        index = open_index(path)
+    except DocumentStoreError:
+        return
+    if index is not None:
+        held.enter_context(index.no_writers(_WAIT_SECONDS))
+
+
+def _summarise(name: str, store: str, size: int, changed: str | None) -> IndexSummary:
+    try:
+        origins = open_passages(store, name).count_origins()
+        web = read_web_answer(name, store)
+    except (DocumentStoreError, ValueError) as error:
+        return IndexSummary(name, None, None, size, None, changed, str(error))
+    files = sum(path is not None for _, path in origins)
+    return IndexSummary(name, origins.total(), files, size, web, changed)
+
+
+def _local_indexes() -> Iterator[tuple[str, int, str | None]]:
+    """Yield the name, the size in bytes and the time of the last change of each index of the data directory."""
+    folder = data_directory() / "indexes"
+    for path in folder.iterdir() if folder.is_dir() else ():
+        if path.name.startswith(".") or not index_exists(path):
+            continue
+        files = [os.path.join(root, file) for root, _, names in os.walk(path) for file in names]
+        # Another process may be merging its segments.
+        size = sum(os.path.getsize(file) for file in files if os.path.exists(file))
+        # Every commit replaces this file.
+        changed = datetime.fromtimestamp((path / "meta.json").stat().st_mtime, UTC).isoformat(timespec="seconds")
+        yield path.name, size, changed
+
+
+def _server_indexes() -> Iterator[tuple[str, int, str | None]]:
+    with connect_elasticsearch() as client:
+        mappings = client.indices.get_mapping(index="*", expand_wildcards="open")
+        own = [name for name, one in mappings.items() if is_own_mapping(one["mappings"].get("properties", {}))]
+        statistics = client.indices.stats(index=own, metric="store")["indices"] if own else {}
+    for name in own:
+        yield name, int(statistics.get(name, {}).get("total", {}).get("store", {}).get("size_in_bytes", 0)), None

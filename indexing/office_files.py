@@ -1,0 +1,249 @@
+"""Read Word, PowerPoint and Excel files, which are zip archives of XML."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator
+from datetime import date, datetime, time
+from typing import Any, NamedTuple
+from xml.parsers.expat import ExpatError, ParserCreate
+
+from prefrag.indexing.headings import Outline
+from prefrag.indexing.report import CannotRead
+from prefrag.indexing.tables import write_rows
+
+# A part of a few kilobytes can be gigabytes of zeros. Trees of XML take ten times the size of the XML, and pictures
+# are not unpacked into anything else.
+_MOST_XML_BYTES = 100_000_000
+_MOST_BYTES = 500_000_000
+_MOST_PARTS = 20_000
+_OLE_SIGNATURE = b"\xd0\xcf\x11\xe0"
+_TOO_MUCH = "it unpacks to more than is read: split it"
+_SIGNATURE_BYTES = 100
+# White space, byte order marks, and the zeros of wider encodings.
+_BEFORE_XML = b" \t\r\n\0\xef\xbb\xbf\xff\xfe"
+_XML_BEGINNING = 1_000_000
+# A sheet whose last cell is in the last of 16,384 columns is mostly empty.
+_MOST_COLUMNS = 500
+_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+# What PowerPoint writes where nobody gave a title.
+_NO_TITLE = "PowerPoint Presentation"
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_SPACES = {f"{_WORD}tab": "\t", f"{_WORD}br": "\n", f"{_WORD}cr": "\n", f"{_WORD}noBreakHyphen": "-"}
+
+
+class OfficeText(NamedTuple):
+    """What is in an Office file.
+
+    :param title: Its title, often empty.
+    :param text: Its text, with a mark at each heading; slides are separated by form feeds, sheets by empty lines.
+    """
+
+    title: str
+    text: str
+
+
+def read_docx(data: bytes, outline: Outline) -> OfficeText:
+    """Read a Word file: paragraphs, headings, lists and tables, with inserted and without deleted text.
+
+    :param data: The file.
+    :param outline: Where its headings are added.
+    :returns: Its title and text.
+    :raises CannotRead: When it is no such file, encrypted, or unpacks to too much.
+    """
+    import docx
+
+    _check_package(data)
+    document = docx.Document(io.BytesIO(data))
+    return OfficeText(document.core_properties.title or "", "\n\n".join(_word_blocks(document, outline)))
+
+
+def read_pptx(data: bytes, outline: Outline) -> OfficeText:
+    """Read a PowerPoint file: the texts, tables and notes of each slide under its number and title.
+
+    :param data: The file.
+    :param outline: Where its headings are added.
+    :returns: Its title and text.
+    :raises CannotRead: When it is no such file, encrypted, or unpacks to too much.
+    """
+    import pptx
+
+    _check_package(data)
+    presentation = pptx.Presentation(io.BytesIO(data))
+    title_of_file = presentation.core_properties.title or ""
+    if title_of_file == _NO_TITLE:
+        title_of_file = ""
+    slides = []
+    for number, slide in enumerate(presentation.slides, start=1):
+        title = slide.shapes.title
+        words = " ".join(title.text_frame.text.split()) if title is not None else ""
+        title_of_file = title_of_file or words
+        heading = f"Slide {number}" + (f": {words}" if words else "")
+        blocks = [outline.mark(1, heading) + heading]
+        blocks += _slide_blocks(slide.shapes, None if title is None else title.shape_id)
+        if slide.has_notes_slide and (notes := slide.notes_slide.notes_text_frame) is not None and notes.text.strip():
+            blocks.append(f"Notes: {notes.text.strip()}")
+        slides.append("\n\n".join(blocks) if words or len(blocks) > 1 else "")
+    return OfficeText(title_of_file, "\f".join(slides))
+
+
+def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
+    """Read an Excel file: the rows of each sheet with the names of their columns, values in place of formulas.
+
+    :param data: The file.
+    :param outline: Where its headings are added.
+    :returns: Its title and text.
+    :raises CannotRead: When it is no such file, encrypted, or unpacks to too much.
+    """
+    import openpyxl
+
+    _check_package(data)
+    book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+    try:
+        sheets = []
+        for sheet in book.worksheets:
+            # What the file says of its size is often wrong.
+            sheet.reset_dimensions()
+            rows = sheet.iter_rows(max_col=_MOST_COLUMNS, values_only=True)
+            # Between two rows far apart there can be a million empty ones.
+            held = (row for row in rows if row.count(None) < len(row))
+            if lines := list(write_rows([_cell(value) for value in row] for row in held)):
+                sheets.append("\n".join([outline.mark(1, sheet.title) + sheet.title, *lines]))
+        return OfficeText(book.properties.title or "", "\n\n".join(sheets))
+    finally:
+        book.close()
+
+
+def _check_package(data: bytes) -> None:
+    """Refuse what unpacks to too much, and XML with a document type, which can hold entities.
+
+    :raises CannotRead: When the file is refused.
+    """
+    if data.startswith(_OLE_SIGNATURE):
+        raise CannotRead("it is encrypted, or of a version before 2007: save it anew, without a password")
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as package:
+            parts = package.infolist()
+            # No part gives more bytes than the archive says that it has.
+            if len(parts) > _MOST_PARTS or sum(part.file_size for part in parts) > _MOST_BYTES:
+                raise CannotRead(_TOO_MUCH)
+            xml_bytes = 0
+            for part in parts:
+                with package.open(part) as stream:
+                    beginning = stream.read(_SIGNATURE_BYTES)
+                    # Not by its name: the archive itself says which of its parts are read as what.
+                    if part.filename.endswith((".xml", ".rels")) or beginning.strip(_BEFORE_XML).startswith(b"<"):
+                        xml_bytes += part.file_size
+                        if xml_bytes > _MOST_XML_BYTES:
+                            raise CannotRead(_TOO_MUCH)
+                        _check_xml(beginning + stream.read(_XML_BEGINNING), part.filename)
+    except CannotRead:
+        raise
+    except Exception as error:
+        # A damaged archive makes zipfile raise almost anything.
+        raise CannotRead(f"it cannot be read ({error}); it may be damaged") from error
+
+
+def _check_xml(beginning: bytes, name: str) -> None:
+    """Read the XML of a part up to its first element."""
+    parser = ParserCreate()
+    begun: list[str] = []
+
+    def refuse(*_: Any) -> None:
+        raise CannotRead(f"its part {name} has a document type, which Office files never have")
+
+    parser.StartDoctypeDeclHandler = refuse
+    parser.StartElementHandler = lambda tag, _: begun.append(tag)
+    for start in range(0, len(beginning), 4096):
+        try:
+            parser.Parse(beginning[start : start + 4096], False)
+        except ExpatError:
+            # What is behind is for the reader of the format to refuse.
+            return
+        if begun:
+            return
+    if len(beginning) > _XML_BEGINNING:
+        raise CannotRead(f"its part {name} begins with a megabyte without an element")
+
+
+def _word_blocks(document: Any, outline: Outline) -> Iterator[str]:
+    """Yield the paragraphs and tables of a Word file."""
+    levels: dict[str | None, int] = {}
+    lists: set[str | None] = set()
+    for style in document.styles:
+        # The names of the styles of headings are English in every language of Word.
+        kind, _, level = (style.name or "").lower().partition(" ")
+        if kind == "title" and not level:
+            levels[style.style_id] = 1
+        elif kind == "heading" and level.isdecimal():
+            levels[style.style_id] = int(level)
+        elif kind == "list":
+            lists.add(style.style_id)
+    for element in _body_elements(document.element.body):
+        if element.tag == f"{_WORD}tbl":
+            rows = [
+                [_word_text(cell) for cell in row.iterchildren(f"{_WORD}tc")]
+                for row in element.iterchildren(f"{_WORD}tr")
+            ]
+            if lines := list(write_rows(rows)):
+                yield "\n".join(lines)
+        elif text := _word_text(element).strip():
+            properties = element.find(f"{_WORD}pPr")
+            named = None if properties is None else properties.find(f"{_WORD}pStyle")
+            style_id = None if named is None else named.get(f"{_WORD}val")
+            if level := levels.get(style_id):
+                words = " ".join(text.split())
+                yield outline.mark(level, words) + words
+            elif style_id in lists or (properties is not None and properties.find(f"{_WORD}numPr") is not None):
+                yield f"- {text}"
+            else:
+                yield text
+
+
+def _body_elements(parent: Any) -> Iterator[Any]:
+    """Yield the paragraphs and tables, also of what forms and covers wrap them in."""
+    for element in parent.iterchildren():
+        if element.tag in (f"{_WORD}p", f"{_WORD}tbl"):
+            yield element
+        elif element.tag in (f"{_WORD}sdt", f"{_WORD}sdtContent", f"{_WORD}customXml", f"{_WORD}ins"):
+            yield from _body_elements(element)
+
+
+def _word_text(element: Any) -> str:
+    """Join the text of a paragraph or a cell; text that was deleted has other tags."""
+    pieces: list[str] = []
+    for piece in element.iter():
+        if piece.tag == f"{_WORD}t":
+            # Older programs show the fallback of a text box, which repeats it.
+            if not any(above.tag == _FALLBACK for above in piece.iterancestors()):
+                pieces.append(piece.text or "")
+        elif piece.tag in _SPACES:
+            pieces.append(_SPACES[piece.tag])
+        elif piece.tag == f"{_WORD}p" and pieces:
+            pieces.append("\n")
+    return "".join(pieces)
+
+
+def _slide_blocks(shapes: Any, title_id: int | None) -> Iterator[str]:
+    """Yield the texts and tables of a slide, those of groups included."""
+    for shape in shapes:
+        if shape.shape_id == title_id:
+            continue
+        if hasattr(shape, "shapes"):
+            yield from _slide_blocks(shape.shapes, title_id)
+        elif getattr(shape, "has_table", False):
+            yield "\n".join(write_rows([cell.text for cell in row.cells] for row in shape.table.rows))
+        elif shape.has_text_frame and (text := shape.text_frame.text.strip()):
+            # A line break within a paragraph.
+            yield text.replace("\v", "\n")
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, datetime) and value.time() == time():
+        value = value.date()
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "" if value is None else str(value)

@@ -1,0 +1,412 @@
+"""Read and write the passages of any Haystack document store, and those of Elasticsearch in bulk."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from elastic_transport import ConnectionError as ServerUnreachable
+from elastic_transport import ConnectionTimeout
+from elasticsearch import ApiError, Elasticsearch, helpers
+from haystack import Document
+from haystack.document_stores.errors import DocumentStoreError
+from haystack.document_stores.types import DocumentStore, DuplicatePolicy
+from haystack.utils import Secret
+from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index import index_exists
+from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path, resolve_index
+from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
+from prefrag.components.text.addresses import without_userinfo
+from prefrag.components.text.title_mentions import TITLE_KEY_FIELD, title_key
+from prefrag.indexing.origin import ORIGIN_FIELDS, origin_of
+
+URL_VARIABLE = "PREFRAG_ELASTICSEARCH_URL"
+API_KEY_VARIABLE = "PREFRAG_ELASTICSEARCH_API_KEY"
+# Only for keys that come in two parts.
+API_KEY_ID_VARIABLE = "PREFRAG_ELASTICSEARCH_API_KEY_ID"
+DEFAULT_URL = "http://127.0.0.1:9200"
+STORES = ("tantivy", "elasticsearch")
+# Passages are held in memory until they are written together.
+MOST_BATCH_BYTES = 30_000_000
+_REQUEST_SECONDS = 60.0
+
+
+class PassageStore:
+    """Read and write passages through Haystack's DocumentStore protocol."""
+
+    # Passages per call: each call commits before it returns, and commits cost time.
+    batch = 10_000
+
+    def __init__(self, store: DocumentStore) -> None:
+        """Wrap a store.
+
+        :param store: Any document store that filters on `id` and on metadata.
+        """
+        self._store = store
+
+    def by_id(self, ids: list[str]) -> dict[str, Document]:
+        """Get passages.
+
+        :param ids: Their ids.
+        :returns: Those that exist, by id.
+        """
+        if not ids:
+            return {}
+        direct: Callable[[list[str]], list[Document]] | None = getattr(self._store, "documents_by_id", None)
+        found = (
+            direct(ids)
+            if direct
+            else self._store.filter_documents({"field": "id", "operator": "in", "value": list(ids)})
+        )
+        return {document.id: document for document in found}
+
+    def where(self, field: str, values: list[str]) -> Iterator[Document]:
+        """Find passages by their metadata.
+
+        :param field: The name of the metadata.
+        :param values: The values it may have.
+        :returns: The passages, whose content and other metadata may be missing.
+        """
+        if values:
+            yield from self._store.filter_documents({"field": f"meta.{field}", "operator": "in", "value": values})
+
+    def all(self) -> Iterator[Document]:
+        """Iterate over every passage.
+
+        :returns: The passages, whose content may be missing.
+        """
+        # A store that can stream its documents keeps memory small.
+        stream: Callable[[], Iterable[Document]] | None = getattr(self._store, "iterate_documents", None)
+        yield from stream() if stream else self._store.filter_documents()
+
+    def count_origins(self) -> Counter[tuple[str, str | None]]:
+        """Count the passages of each file and corpus.
+
+        :returns: The number of passages of each origin, see `origin_of`.
+        """
+        # A store that counts by itself takes a thousandth of the time of reading every passage.
+        count: Callable[[str], dict[str, int]] | None = getattr(self._store, "count_values", None)
+        if count:
+            found: Counter[tuple[str, str | None]] = Counter()
+            for field, kind in ORIGIN_FIELDS.items():
+                found.update({(kind, path): passages for path, passages in count(field).items()})
+            if found.total() == self._store.count_documents():
+                return found
+        return Counter(map(origin_of, self.all()))
+
+    def write(self, passages: list[Document]) -> dict[str, str]:
+        """Write passages, replacing those of the same id; they are safe when this returns.
+
+        :param passages: The passages, each id once.
+        :returns: The ids that the store refused, each with the reason.
+        """
+        if passages:
+            self._store.write_documents(passages, policy=DuplicatePolicy.OVERWRITE)
+        return {}
+
+    def delete(self, ids: list[str]) -> None:
+        """Delete passages.
+
+        :param ids: Their ids; those that do not exist are skipped.
+        """
+        if ids:
+            self._store.delete_documents(ids)
+
+    def delete_in_batches(self, ids: Iterable[str]) -> None:
+        """Delete any number of passages.
+
+        :param ids: Their ids; those that do not exist are skipped.
+        """
+        listed = list(ids)
+        for start in range(0, len(listed), self.batch):
+            self.delete(listed[start : start + self.batch])
+
+    def finish(self) -> None:
+        """Make everything written and deleted visible to searches."""
+
+
+class ElasticsearchPassageStore(PassageStore):
+    """Read and write the passages of an `ElasticsearchDocumentStore` over its client.
+
+    Through the protocol, the packaged store waits for a refresh at every request, lists ten documents a request, and
+    fails as a whole when one document does not fit the mapping.
+    """
+
+    # An acknowledged request is safe, so larger batches would only cost memory.
+    batch = 2_000
+    _LISTED = ("title", "file_path", "file_hash", "split_count", "corpus")
+
+    def __init__(self, store: ElasticsearchDocumentStore, index: str, url: str) -> None:
+        """Wrap a store and make its earlier writes visible.
+
+        :param store: The store; its index is made when it is missing.
+        :param index: The name of its index.
+        :param url: Where the server is, for messages.
+        """
+        super().__init__(store)
+        self._index = index
+        self._url = url
+        with _explain_failures(url):
+            self._client = store.client
+            [description] = self._client.indices.get_mapping(index=index).values()
+        # Without this mapping the server would treat the key as one more text of the metadata.
+        self._keeps_titles = TITLE_KEY_FIELD in description["mappings"].get("properties", {})
+        self.finish()
+
+    def by_id(self, ids: list[str]) -> dict[str, Document]:
+        """Get passages.
+
+        :param ids: Their ids.
+        :returns: Those that exist, by id.
+        """
+        found = {}
+        for start in range(0, len(ids), 1000):
+            with _explain_failures(self._url):
+                reply = self._client.mget(
+                    index=self._index, ids=ids[start : start + 1000], source_excludes=[TITLE_KEY_FIELD]
+                )
+            for hit in reply["docs"]:
+                if hit.get("found"):
+                    found[hit["_id"]] = Document.from_dict(hit["_source"])
+        return found
+
+    def where(self, field: str, values: list[str]) -> Iterator[Document]:
+        """Find passages by their metadata.
+
+        :param field: The name of the metadata.
+        :param values: The values it may have.
+        :returns: The passages, without content and with the metadata of indexing only.
+        """
+        if values:
+            yield from self._scan({"terms": {field: values}})
+
+    def all(self) -> Iterator[Document]:
+        """Iterate over every passage.
+
+        :returns: The passages, without content and with the metadata of indexing only.
+        """
+        yield from self._scan({"match_all": {}})
+
+    def count_origins(self) -> Counter[tuple[str, str | None]]:
+        """Count the passages of each file and corpus.
+
+        :returns: The number of passages of each origin, see `origin_of`.
+        """
+        sources = [{field: {"terms": {"field": field, "missing_bucket": True}}} for field in ORIGIN_FIELDS]
+        pages: dict[str, Any] = {"size": 10_000, "sources": sources}
+        found: Counter[tuple[str, str | None]] = Counter()
+        while True:
+            with _explain_failures(self._url):
+                reply = self._client.search(index=self._index, size=0, aggs={"origins": {"composite": pages}})
+            for bucket in reply["aggregations"]["origins"]["buckets"]:
+                found[origin_of(Document(meta=bucket["key"]))] += bucket["doc_count"]
+            if (after := reply["aggregations"]["origins"].get("after_key")) is None:
+                return found
+            pages["after"] = after
+
+    def write(self, passages: list[Document]) -> dict[str, str]:
+        """Write passages, replacing those of the same id; they are safe when this returns, and found after `finish`.
+
+        :param passages: The passages, each id once.
+        :returns: The ids that the server refused, each with the reason.
+        """
+        actions = []
+        for passage in passages:
+            source = _source(passage)
+            title = passage.meta.get("title")
+            if self._keeps_titles and title is not None and (key := title_key(str(title))):
+                source[TITLE_KEY_FIELD] = key
+            actions.append({"_op_type": "index", "_id": passage.id, "_source": source})
+        return self._bulk(actions)
+
+    def delete(self, ids: list[str]) -> None:
+        """Delete passages.
+
+        :param ids: Their ids; those that do not exist are skipped.
+        :raises DocumentStoreError: When the server refuses.
+        """
+        if refused := self._bulk([{"_op_type": "delete", "_id": passage_id} for passage_id in ids]):
+            passage_id, reason = next(iter(refused.items()))
+            raise DocumentStoreError(
+                f"Elasticsearch did not delete {len(refused)} of {len(ids)} passages: '{passage_id}' ({reason})."
+            )
+
+    def finish(self) -> None:
+        """Make everything written and deleted visible to searches."""
+        with _explain_failures(self._url):
+            self._client.indices.refresh(index=self._index)
+
+    def _bulk(self, actions: list[dict[str, Any]]) -> dict[str, str]:
+        refused = {}
+        with _explain_failures(self._url):
+            replies = helpers.streaming_bulk(
+                # A busy server refuses requests with 429 for a while.
+                self._client,
+                actions,
+                index=self._index,
+                raise_on_error=False,
+                max_retries=5,
+                initial_backoff=1,
+            )
+            for accepted, reply in replies:
+                [(operation, item)] = reply.items()
+                if not accepted and not (operation == "delete" and item.get("status") == 404):
+                    error = item.get("error")
+                    refused[str(item["_id"])] = str(error.get("reason") if isinstance(error, dict) else error)
+        return refused
+
+    def _scan(self, query: dict[str, Any]) -> Iterator[Document]:
+        with _explain_failures(self._url):
+            hits = helpers.scan(
+                self._client,
+                index=self._index,
+                query={"query": query, "_source": list(self._LISTED)},
+                size=5000,
+            )
+            for hit in hits:
+                yield Document(id=hit["_id"], meta=hit["_source"])
+
+
+def open_passages(
+    store: str | DocumentStore,
+    index: str = DEFAULT_INDEX,
+    *,
+    language: str | None = None,
+    change: bool = False,
+    make: bool = False,
+) -> PassageStore:
+    """Open an index to read or change it.
+
+    :param store: One of `STORES`, or a Haystack document store.
+    :param index: The name of the index.
+    :param language: The language of stemmer and stop words, for a new index; None is English. An existing index of
+        another language is refused.
+    :param change: Whether it will be changed, which the demo does not allow.
+    :param make: Whether to make a missing index.
+    :returns: The opened index.
+    :raises FileNotFoundError: When the index is missing and `make` is false.
+    :raises ValueError: When the store or the language is unknown, the name is invalid, or the index is of another
+        language.
+    :raises DocumentStoreError: When the index cannot be opened, or the server cannot be reached.
+    """
+    if not isinstance(store, str):
+        return PassageStore(store)
+    if store == "tantivy":
+        if change or make:
+            path = index_path(index)
+        if not make:
+            path = resolve_index(index)
+        opened = TantivyDocumentStore(path=str(path), language=language)
+        if index_exists(path):
+            # Raises now, not at the first write, when the language differs or files are damaged.
+            opened.count_documents()
+        return PassageStore(opened)
+    if store == "elasticsearch":
+        return _open_elasticsearch(index, language, make)
+    raise ValueError(f"There is no store '{store}': choose from {', '.join(STORES)}.")
+
+
+def _open_elasticsearch(index: str, language: str | None, make: bool) -> ElasticsearchPassageStore:
+    if index != index.lower():
+        raise ValueError(f"Elasticsearch takes only lower-case names of indexes: use '{index.lower()}'.")
+    mapping = ElasticsearchMultiMatchRetriever.recommended_mapping(language or "english")
+    with connect_elasticsearch() as client:
+        address = without_userinfo(_server_url())
+        if client.indices.exists(index=index):
+            # The reply names the index itself, also when `index` is an alias.
+            [description] = client.indices.get_mapping(index=index).values()
+            properties = description["mappings"].get("properties", {})
+            _check_mapping(index, properties, language)
+        elif not make:
+            raise FileNotFoundError(
+                f"Elasticsearch at {address} has no index '{index}'. Make it with: "
+                f"prefrag index YOUR_FILES --store elasticsearch --index {index}"
+            )
+    store = ElasticsearchDocumentStore(
+        hosts=_server_url(),
+        index=index,
+        custom_mapping=mapping,
+        api_key=Secret.from_env_var(API_KEY_VARIABLE, strict=False),
+        api_key_id=Secret.from_env_var(API_KEY_ID_VARIABLE, strict=False),
+        request_timeout=_REQUEST_SECONDS,
+    )
+    return ElasticsearchPassageStore(store, index, address)
+
+
+@contextmanager
+def connect_elasticsearch() -> Iterator[Elasticsearch]:
+    """Connect to the server at `PREFRAG_ELASTICSEARCH_URL`.
+
+    :returns: A context with its client, whose failures state what to do.
+    :raises ValueError: When the variable is no address.
+    :raises DocumentStoreError: When the server cannot be reached or refuses.
+    """
+    url = _server_url()
+    key: Any = os.environ.get(API_KEY_VARIABLE) or None
+    if key and (key_id := os.environ.get(API_KEY_ID_VARIABLE)):
+        key = (key_id, key)
+    try:
+        server = Elasticsearch(url, api_key=key, request_timeout=_REQUEST_SECONDS)
+    except ValueError:
+        # The URL may hold a password, and so may the words of the library about it.
+        raise ValueError(
+            f"{URL_VARIABLE} is no address of a server: it looks like {DEFAULT_URL}. A user name and a password before "
+            "the host are percent-encoded."
+        ) from None
+    with _explain_failures(without_userinfo(url)), server as client:
+        yield client
+
+
+def is_own_mapping(properties: dict[str, Any]) -> bool:
+    """Check whether prefrag made an index of a server.
+
+    :param properties: The fields of its mapping.
+    :returns: Whether it did.
+    """
+    return TITLE_KEY_FIELD in properties
+
+
+def _server_url() -> str:
+    return os.environ.get(URL_VARIABLE) or DEFAULT_URL
+
+
+def _check_mapping(index: str, properties: dict[str, Any], language: str | None) -> None:
+    """Refuse an index that another program made, because searches would find little or nothing in it."""
+    analyzers = {field: properties.get(field, {}).get("analyzer", "none") for field in ("title", "content")}
+    if "none" in analyzers.values():
+        raise ValueError(
+            f"The Elasticsearch index '{index}' was not made by prefrag: its title and content are not analysed as "
+            "text of a language, and searches would find a fifth less. Choose another --index, or delete that one."
+        )
+    if language is not None and set(analyzers.values()) != {language}:
+        raise ValueError(
+            f"The Elasticsearch index '{index}' was made for '{analyzers['content']}', not for '{language}'. Choose "
+            "another --index, or leave the language out."
+        )
+
+
+def _source(passage: Document) -> dict[str, Any]:
+    # The form that ElasticsearchDocumentStore writes and reads.
+    unused = ("embedding", "sparse_embedding", "blob", "score")
+    return {key: value for key, value in passage.to_dict().items() if key not in unused}
+
+
+@contextmanager
+def _explain_failures(url: str) -> Iterator[None]:
+    """Turn the failures of a server into errors that state what to do."""
+    try:
+        yield
+    except ConnectionTimeout as error:
+        raise DocumentStoreError(f"Elasticsearch at {url} did not answer in time ({error}). Run it again.") from error
+    except ServerUnreachable as error:
+        raise DocumentStoreError(
+            f"No Elasticsearch answers at {url} ({error}). Start it, or set {URL_VARIABLE} to where it runs."
+        ) from error
+    except (ApiError, helpers.ScanError) as error:
+        advice = f" Check {API_KEY_VARIABLE}." if getattr(error, "status_code", None) in (401, 403) else ""
+        raise DocumentStoreError(f"Elasticsearch at {url} refused a request: {error}.{advice}") from error

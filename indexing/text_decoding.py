@@ -1,0 +1,156 @@
+"""Decode the bytes of a text, whatever its encoding."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import unicodedata
+
+from charset_normalizer import from_bytes
+
+from prefrag.indexing.report import CannotRead
+
+# Longer marks first: that of UTF-32 begins with that of UTF-16.
+_BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+# What older documents are in. Each more candidate makes a short text more ambiguous.
+_CANDIDATES = [
+    "cp1252",
+    "cp1250",
+    "iso8859_2",
+    "cp1251",
+    "koi8_r",
+    "cp1253",
+    "cp1254",
+    "shift_jis",
+    "euc_jp",
+    "euc_kr",
+    "gb18030",
+    "big5",
+]
+_WESTERN = "cp1252"
+# Where nearly all that is written in Latin letters is in the Western encoding, another one must read much better.
+_CLEARLY = 0.1
+# A page that declares UTF-16 in letters of one byte is not in it, and Python has codecs that are no encodings of texts.
+_DECLARABLE = ("utf-8", "cp", "iso", "koi8", "mac", "shift", "euc", "big5", "gb", "tis")
+_SAMPLE_BYTES = 50_000
+_CONTROLS = re.compile(r"[\x00-\x07\x0e-\x1a\x1c-\x1f\x7f]")
+_PRIVATE_KEY = re.compile(rb"-----BEGIN [A-Z ]*PRIVATE KEY-----")
+
+
+def decode_text(data: bytes, declared: str | None = None) -> str:
+    """Decode a text by its byte order mark, its declaration, as UTF-8, or by the encoding that its letters show.
+
+    A text that is UTF-8 but for a few bytes keeps the rest.
+
+    :param data: The bytes.
+    :param declared: The encoding that the text itself declares.
+    :returns: The text, without a byte order mark.
+    :raises CannotRead: When it is not text, or its encoding cannot be found out.
+    """
+    for mark, encoding in _BYTE_ORDER_MARKS.items():
+        if data.startswith(mark):
+            try:
+                return _without_zeros(data.decode(encoding))
+            except UnicodeDecodeError as error:
+                raise CannotRead(f"it is not {encoding.upper()} text ({error}); save it as UTF-8") from error
+    if b"\0" in data:
+        return _decode_without_mark(data)
+    for encoding in filter(None, (_python_name(declared), "utf-8")):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    if (text := _decode_broken_utf8(data)) is not None:
+        return text
+    for encoding in _likely_encodings(data):
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if not _CONTROLS.search(text):
+            return text
+    raise CannotRead("it is not text, or in an encoding that cannot be found out; save it as UTF-8")
+
+
+def looks_like_text(beginning: bytes) -> bool:
+    """Check whether a file whose name tells nothing is a text that people wrote for people.
+
+    :param beginning: The first bytes of the file.
+    :returns: Whether they are text; False for an empty file and for a private key.
+    """
+    if not beginning.strip() or _PRIVATE_KEY.search(beginning):
+        return False
+    try:
+        # The last character may be cut.
+        text = codecs.getincrementaldecoder("utf-8")().decode(beginning)
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        try:
+            text = decode_text(beginning[: len(beginning) // 4 * 4])
+        except CannotRead:
+            return False
+        # Some bytes of any kind are letters of an older encoding; a text has words.
+        return len(text.split()) > 1 and not _CONTROLS.search(text)
+    return not _CONTROLS.search(text)
+
+
+def _python_name(declared: str | None) -> str | None:
+    try:
+        name = codecs.lookup(declared or "").name
+    except (LookupError, ValueError):
+        return None
+    # As browsers read them.
+    return _WESTERN if name in ("iso8859-1", "ascii") else name if name.startswith(_DECLARABLE) else None
+
+
+def _without_zeros(text: str) -> str:
+    if "\0" in text:
+        raise CannotRead("it is not text (it holds zero bytes)")
+    return text
+
+
+def _decode_without_mark(data: bytes) -> str:
+    """Decode UTF-16 that has no byte order mark, where it is Western text: one byte of most letters is zero."""
+    even, odd = data[::2].count(0), data[1::2].count(0)
+    encoding = "utf-16-le" if odd > even else "utf-16-be"
+    if 4 * max(even, odd) > len(data) > 20 * min(even, odd) and len(data) % 2 == 0:
+        try:
+            text = data.decode(encoding)
+        except UnicodeDecodeError:
+            text = "\0"
+        if not _CONTROLS.search(text) and _is_assigned(text):
+            return text
+    raise CannotRead("it is not text (it holds zero bytes)")
+
+
+def _is_assigned(text: str) -> bool:
+    """Check whether a text has only characters that Unicode knows; arbitrary bytes as UTF-16 have others."""
+    return not any(unicodedata.category(character) in ("Cn", "Co", "Cs") for character in set(text))
+
+
+def _decode_broken_utf8(data: bytes) -> str | None:
+    """Decode UTF-8 with a few broken bytes; None where most bytes beyond ASCII are broken."""
+    text = data.decode("utf-8", "replace")
+    broken = text.count("\ufffd")
+    beyond = len(text) - sum(map(text.count, map(chr, range(128))))
+    return text if broken * 10 <= beyond and not _CONTROLS.search(text) else None
+
+
+def _likely_encodings(data: bytes) -> list[str]:
+    # Only lines with letters beyond ASCII tell anything.
+    lines = [line for line in data[: 20 * _SAMPLE_BYTES].splitlines() if not line.isascii()]
+    sample = b"\n".join(lines or [data])[:_SAMPLE_BYTES]
+    matches = list(from_bytes(sample, cp_isolation=_CANDIDATES, preemptive_behaviour=False))
+    western = next((match for match in matches if _WESTERN in match.could_be_from_charset), None)
+    if western and all(
+        western.coherence + _CLEARLY >= match.coherence and western.chaos <= match.chaos + _CLEARLY for match in matches
+    ):
+        return [_WESTERN]
+    return [match.encoding for match in matches]

@@ -1,0 +1,52 @@
+"""The answer, kept with an index, whether questions over its documents may go to the web."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from prefrag.components.document_stores import web_consent
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index import index_exists
+from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path
+from prefrag.indexing.embedding import elasticsearch_store
+from prefrag.indexing.stores import DEFAULT_URL, URL_VARIABLE
+
+
+def read_web_answer(index: str = DEFAULT_INDEX, store: str = "tantivy") -> bool | None:
+    """Read the answer.
+
+    :param index: The name of the index.
+    :param store: ``tantivy`` or ``elasticsearch``.
+    :returns: The answer; None where there is none, or no such index.
+    :raises DocumentStoreError: When the server cannot be reached or refuses.
+    """
+    from elasticsearch import NotFoundError
+    from haystack.document_stores.errors import DocumentStoreError
+
+    try:
+        return web_consent.read_web_consent(_open(index, store))
+    except DocumentStoreError as error:
+        if isinstance(error.__cause__, NotFoundError):
+            return None
+        raise
+
+
+def keep_web_answer(answer: bool, index: str = DEFAULT_INDEX, store: str = "tantivy") -> None:
+    """Keep the answer, in place of an earlier one.
+
+    :param answer: Whether questions may go to the web when the documents do not suffice.
+    :param index: The name of the index.
+    :param store: ``tantivy`` or ``elasticsearch``.
+    :raises FileNotFoundError: When there is no such index.
+    :raises DocumentStoreError: When it cannot be written.
+    """
+    if store == "tantivy" and not index_exists(index_path(index)):
+        raise FileNotFoundError(f"There is no index '{index}'. Make it with: prefrag index YOUR_FILES --index {index}")
+    web_consent.keep_web_consent(_open(index, store), answer)
+
+
+def _open(index: str, store: str) -> Any:
+    if store == "tantivy":
+        return TantivyDocumentStore(path=str(index_path(index)))
+    return elasticsearch_store(os.environ.get(URL_VARIABLE) or DEFAULT_URL, index)

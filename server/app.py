@@ -1,0 +1,303 @@
+"""The served application: Hayhooks with the pipelines of ``yaml_pipelines/``, behind keys and limits."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from hayhooks.server.app import create_app as create_hayhooks
+from hayhooks.server.exceptions import PipelineModeError
+from hayhooks.server.logger import formatter, log
+from hayhooks.server.pipelines import models
+from hayhooks.server.pipelines.registry import registry
+from hayhooks.server.utils.deploy_utils import commit_prepared_pipeline
+from hayhooks.server.utils.models import PreparedPipeline
+from hayhooks.settings import settings
+from pydantic import ConfigDict, create_model
+from starlette.middleware import Middleware
+
+from prefrag.components.audit_log import check_audit_log
+from prefrag.components.state.web_switch import web_is_off
+from prefrag.components.text.one_line import one_line
+from prefrag.indexing.report import IndexReport
+from prefrag.server import feedback_route
+from prefrag.server.access import current_access
+from prefrag.server.collection_routes import make_routes
+from prefrag.server.collections import hide_stand_ins, listed_collections
+from prefrag.server.indexing_process import IndexingProcess
+from prefrag.server.json_bodies import JsonBodies, refuse_wrong_shape
+from prefrag.server.keys import Keyring
+from prefrag.server.lifetime import CancelWhenGone, RunLimit
+from prefrag.server.open_webui import OpenWebUIRoutes
+from prefrag.server.openai_protocol import ErrorForm, StreamEnd
+from prefrag.server.page import page_routes
+from prefrag.server.readiness import STORES, find_outages
+from prefrag.server.security import (
+    ApiKeys,
+    BodyLimit,
+    OpenRoutes,
+    deploy_is_open,
+    is_open,
+)
+from prefrag.server.served_pipelines import (
+    choose_pipelines,
+    keep_modules_apart,
+    leaves_out,
+    prepare_pipeline,
+)
+from prefrag.server.wrapper import Refusal
+
+CORS_VARIABLE = "PREFRAG_CORS_ORIGINS"
+_LAST_SECONDS = 5.0
+
+
+def create_app() -> FastAPI:
+    """Build the application; uvicorn calls this in each of its worker processes.
+
+    :returns: The application. Its pipelines are loaded and warmed up when it starts.
+    :raises ValueError: When a setting in the environment cannot be used.
+    :raises Missing: When a pipeline that is to be served does not exist.
+    """
+    keyring, open_deploy = Keyring(), deploy_is_open()
+    files, lenient = choose_pipelines(), leaves_out()
+    check_audit_log()
+    listed_collections()
+    hide_stand_ins(files.values())
+    # Hayhooks itself loads the wrappers in this folder and only logs failures, so it gets an empty folder, for those
+    # that are deployed later.
+    deployed_later = tempfile.TemporaryDirectory(prefix="prefrag-served-")
+    _configure_hayhooks(deployed_later.name)
+    _configure_log()
+    _refuse_unknown_fields()
+    keep_modules_apart()
+
+    in_flight: set[asyncio.Task[None]] = set()
+    indexing = IndexingProcess()
+    at_work: set[asyncio.Task[IndexReport]] = set()
+
+    app = create_hayhooks()
+    app.title, app.description = "prefrag", "Answers multi-hop questions, your own documents first."
+    # The innermost middleware, so that refusals still carry the CORS headers and the request id.
+    app.user_middleware += [
+        Middleware(OpenWebUIRoutes),
+        Middleware(ErrorForm),
+        Middleware(OpenRoutes, open_deploy=open_deploy),
+        Middleware(ApiKeys, keyring=keyring),
+        Middleware(BodyLimit),
+        Middleware(CancelWhenGone, in_flight=in_flight),
+        Middleware(RunLimit),
+        Middleware(StreamEnd),
+        Middleware(JsonBodies),
+    ]
+    app.add_exception_handler(Refusal, _refuse)
+    app.add_exception_handler(RequestValidationError, refuse_wrong_shape)
+    _describe_open_routes_only(app)
+    mcp_sessions = _add_mcp(app)
+    hayhooks_lifespan = app.router.lifespan_context
+
+    left_out: set[str] = set()
+    down: set[str] = set()
+
+    def served() -> dict[str, Any]:
+        return _haystack_pipelines({name: registry.get(name) for name in registry.get_names()})
+
+    app.include_router(page_routes(served))
+
+    async def find_unreachable() -> dict[str, str]:
+        """Find the pipelines whose index or server does not answer, and log when that changes.
+
+        :returns: What to do about each, by name.
+        """
+        found = await find_outages(served())
+        for name in sorted(found.keys() - down):
+            log.error("Not ready: {}. {}", name, one_line(found[name].details))
+        for name in sorted(down - found.keys()):
+            log.info("Ready again: {}.", name)
+        down.clear()
+        down.update(found)
+        return {name: outage.advice for name, outage in found.items()}
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        try:
+            async with hayhooks_lifespan(app), mcp_sessions:
+                failed = await _deploy(app, files, lenient)
+                if lenient:
+                    left_out.update(failed)
+                for name, reason in sorted(failed.items()):
+                    log.error("{}: {}. {}", "Left out" if lenient else "Not ready", name, one_line(reason))
+                await find_unreachable()
+                if open_deploy:
+                    log.warning("The routes that deploy are open: whoever may call them can run any code here.")
+                yield
+        finally:
+            # What the server has cancelled still tells its client.
+            if in_flight:
+                await asyncio.wait(in_flight, timeout=_LAST_SECONDS)
+            indexing.stop()
+            if at_work:
+                # Files that are not indexed by now are not kept.
+                await asyncio.wait(at_work, timeout=_LAST_SECONDS)
+            # Both are global to the process. The registry would refuse the same names to another application.
+            registry.clear()
+            hide_stand_ins(())
+            deployed_later.cleanup()
+
+    app.router.lifespan_context = lifespan
+
+    app.include_router(make_routes(indexing, at_work))
+    app.include_router(feedback_route.router)
+
+    @app.get("/ready", tags=["status"], summary="Whether every pipeline has loaded, and its index and servers answer")
+    async def ready() -> JSONResponse:
+        missing = sorted(files.keys() - set(registry.get_names()))
+        # This route requires no key, so addresses and paths appear only in the log.
+        lacks = {
+            "not_loaded": [name for name in missing if name not in left_out],
+            "unreachable": await find_unreachable(),
+        }
+        nothing_left = bool(left_out) and not registry.get_names()
+        is_ready = not any(lacks.values()) and not nothing_left
+        parts = lacks | {"left_out": [name for name in missing if name in left_out]}
+        status = {"status": "ready" if is_ready else "not ready"}
+        return JSONResponse(status | {key: value for key, value in parts.items() if value}, 200 if is_ready else 503)
+
+    @app.get("/live", tags=["status"], summary="Whether the process answers")
+    async def live() -> dict[str, str]:
+        return {"status": "live"}
+
+    @app.get("/access", tags=["status"], summary="What the key of this request allows")
+    async def access() -> dict[str, Any]:
+        allowed = current_access.get()
+        return {
+            "key": allowed.key or None,
+            "web": not web_is_off(),
+            "writes": allowed.writes,
+            "needs_key": keyring.is_required,
+        }
+
+    return app
+
+
+def _configure_hayhooks(pipelines_dir: str) -> None:
+    settings.pipelines_dir = pipelines_dir
+    settings.cors_allow_origins = [
+        origin.strip() for origin in os.environ.get(CORS_VARIABLE, "").split(",") if origin.strip()
+    ]
+    # Each result holds its own trace, so nobody reads those of Hayhooks.
+    settings.tracing_enabled = False
+    settings.tracing_include_haystack_spans = False
+    settings.tracing_buffer_capacity = 1
+    settings.monitoring_enabled = False
+
+
+def _refuse_unknown_fields() -> None:
+    """Make the request models that Hayhooks builds refuse unknown fields.
+
+    A misspelt option, such as ``source`` for ``sources``, would otherwise be ignored silently, and the question sent to
+    the web. Hayhooks has no setting for it.
+    """
+    models.create_model = partial(create_model, __config__=ConfigDict(extra="forbid"))
+
+
+def _configure_log() -> None:
+    """Log as Hayhooks does, but neither the questions nor the values of variables in tracebacks."""
+
+    def without_request(record: Any) -> None:
+        record["extra"].pop("params", None)
+
+    level = os.environ.get("HAYHOOKS_LOG_LEVEL") or "INFO"
+    log.configure(patcher=without_request)
+    log.remove()
+    # Hayhooks' format leaves out the traceback.
+    log.add(sys.stderr, level=level.upper(), format=lambda record: formatter(record) + "{exception}", diagnose=False)
+
+
+def _add_mcp(app: FastAPI) -> AbstractAsyncContextManager[None]:
+    """Offer the pipelines over MCP, too, where its package is installed.
+
+    :param app: The application.
+    :returns: What must be entered as long as the application runs.
+    """
+    if importlib.util.find_spec("mcp") is None:
+        log.info('MCP is not served, because its package is not installed: pip install "prefrag[mcp]"')
+        return nullcontext()
+    from prefrag.server import mcp_tools
+
+    return mcp_tools.add_route(app)
+
+
+async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dict[str, str]:
+    """Load the pipelines and add their routes.
+
+    :param app: The application.
+    :param files: The YAML file or the wrapper's folder of each pipeline, by name.
+    :param lenient: Whether a pipeline is left out whose server does not answer.
+    :returns: Why a pipeline is not served, by its name.
+    """
+    prepared: dict[str, PreparedPipeline] = {}
+    failed: dict[str, str] = {}
+
+    @contextmanager
+    def record_failure(name: str) -> Iterator[None]:
+        try:
+            yield
+        except PipelineModeError:
+            raise
+        except Exception as error:
+            # Hayhooks reports which of its steps failed; the cause states why.
+            failed[name] = str(error.__cause__ or error) or type(error).__name__
+
+    # Load one after the other, because the imports of one wrapper can disturb another's.
+    for name, path in files.items():
+        with record_failure(name):
+            prepared[name] = prepare_pipeline(name, path)
+    if lenient:
+        # A model server serves them all, and may well come back.
+        loaded = _haystack_pipelines({name: each.wrapper for name, each in prepared.items()})
+        found = await find_outages(loaded, STORES)
+        failed |= {name: outage.details for name, outage in found.items()}
+    for name in [name for name in prepared if name not in failed]:
+        with record_failure(name):
+            commit_prepared_pipeline(prepared[name], app=app)
+    return failed
+
+
+def _haystack_pipelines(wrappers: Mapping[str, Any]) -> dict[str, Any]:
+    """Select the wrappers that run a pipeline of Haystack.
+
+    :param wrappers: Wrappers by name.
+    :returns: Their pipelines by name.
+    """
+    found = {name: getattr(wrapper, "pipeline", None) for name, wrapper in wrappers.items()}
+    return {name: pipeline for name, pipeline in found.items() if hasattr(pipeline, "walk")}
+
+
+def _describe_open_routes_only(app: FastAPI) -> None:
+    describe = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        schema = describe()
+        schema["paths"] = {
+            path: routes for path, routes in schema["paths"].items() if is_open(path.replace("{", "").replace("}", ""))
+        }
+        return schema
+
+    app.openapi = openapi  # type: ignore[method-assign]
+
+
+async def _refuse(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, Refusal)
+    result = {} if error.result is None else {"result": error.result}
+    return JSONResponse({"detail": error.detail, **result}, error.status_code, error.headers)

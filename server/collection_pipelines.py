@@ -1,0 +1,128 @@
+"""A served pipeline over each collection that a request names."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from typing import Any
+from weakref import WeakValueDictionary
+
+from prefrag import pipelines
+from prefrag.components.document_stores.tantivy.index import index_exists
+from prefrag.components.document_stores.tantivy.index_location import index_path
+from prefrag.components.errors import BadInput
+from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, walk_parts
+from prefrag.pipelines.blocks import Block, class_of, parameters_of
+from prefrag.server.access import current_access
+from prefrag.server.collections import (
+    WEB_RETRIEVER,
+    NoSuchCollection,
+    check_collection,
+    is_allowed,
+    is_listed,
+    served_collection,
+)
+
+# Each takes a megabyte at most: readers, trees and indexes are shared by all pipelines of a process.
+MOST_LOADED = 16
+
+
+class CollectionPipelines:
+    """Finds the pipeline for the collection of a request.
+
+    The one that the server has loaded searches its own collection. For another one it is loaded once more, with that
+    index in its store and its gate, and kept while it is among the last that were used, or a run uses it.
+
+    :param name: The name of the pipeline, or the path of its YAML file.
+    :param pipeline: The pipeline, loaded.
+    """
+
+    def __init__(self, name: str, pipeline: Any):
+        self.pipeline = pipeline
+        self._name = name
+        self._loaded: WeakValueDictionary[str, Any] = WeakValueDictionary()
+        self._recent: OrderedDict[str, Any] = OrderedDict()
+        self._loading: dict[str, asyncio.Task[Any]] = {}
+        self._kinds, self._own, self._others = _find_indexes(pipeline)
+
+    async def find(self, collection: str | None) -> Any:
+        """Find the pipeline over a collection.
+
+        :param collection: The name of the collection; None for the one that is served, or else the only one that the
+            key of the request may search.
+        :returns: The pipeline, warmed up.
+        :raises NoSuchCollection: When there is none of this name that the key may search.
+        :raises BadInput: When the pipeline cannot search another collection, or the key has to name one.
+        """
+        allowed = current_access.get().collections
+        if allowed is not None and not self._others <= allowed:
+            raise BadInput("This key may not use this pipeline: it also searches documents outside its collections.")
+        if collection is None:
+            if self._own is None or is_allowed(self._own):
+                return self.pipeline
+            searched = [name for name in allowed or () if is_listed(name)]
+            if len(searched) != 1:
+                raise BadInput("Name the collection to search (`index`): GET /collections lists those of this key.")
+            [collection] = searched
+        if self._own is None:
+            raise BadInput("This pipeline searches no collection by its name: leave `index` out.")
+        if collection == self._own and is_allowed(collection):
+            return self.pipeline
+        check_collection(collection, by_name=ELASTICSEARCH_STORE in self._kinds)
+        if TANTIVY_STORE in self._kinds and not index_exists(index_path(collection)):
+            raise NoSuchCollection
+        if (pipeline := self._loaded.get(collection)) is None:
+            if (loading := self._loading.get(collection)) is None:
+                loading = self._loading[collection] = asyncio.create_task(self._load_once(collection))
+            # The load goes on when the first client that waits for it leaves.
+            return await asyncio.shield(loading)
+        self._keep(collection, pipeline)
+        return pipeline
+
+    async def _load_once(self, collection: str) -> Any:
+        try:
+            pipeline = await asyncio.to_thread(self._load, collection)
+            self._loaded[collection] = pipeline
+            self._keep(collection, pipeline)
+            return pipeline
+        finally:
+            del self._loading[collection]
+
+    def _keep(self, collection: str, pipeline: Any) -> None:
+        self._recent[collection] = pipeline
+        self._recent.move_to_end(collection)
+        if len(self._recent) > MOST_LOADED:
+            self._recent.popitem(last=False)
+
+    def _load(self, collection: str) -> Any:
+        def change(block: Block) -> Block:
+            kind = class_of(block)
+            parameters = parameters_of(block)
+            name = "local_index" if kind == WEB_RETRIEVER else "index"
+            is_own = (parameters.get(name) or served_collection()) == self._own
+            if kind in (TANTIVY_STORE, ELASTICSEARCH_STORE, WEB_RETRIEVER) and is_own and not parameters.get("path"):
+                return {**block, "init_parameters": {**parameters, name: collection}}
+            return block
+
+        pipeline = pipelines.load(self._name, replace=change)
+        pipeline.warm_up()
+        return pipeline
+
+
+def _find_indexes(pipeline: Any) -> tuple[set[str], str | None, set[str]]:
+    """Find the indexes that a pipeline searches.
+
+    :param pipeline: The pipeline, loaded.
+    :returns: The classes of its stores; the name of the index that is its collection, None where none is; and what else
+        it searches, by name, and by the class where that has no name.
+    """
+    kinds, names, others = set(), set(), set()
+    for _, part in walk_parts(pipeline):
+        kind = type(part).__name__
+        if kind == ELASTICSEARCH_STORE or (kind == TANTIVY_STORE and part.path is None):
+            kinds.add(kind)
+            names.add(part._index if kind == ELASTICSEARCH_STORE else part.index or served_collection())
+        elif kind.endswith("DocumentStore"):
+            others.add(kind)
+    own = served_collection() if served_collection() in names else next(iter(names)) if len(names) == 1 else None
+    return kinds, own, others | (names - {own})

@@ -1,0 +1,212 @@
+"""The routes by which collections are listed and documents are uploaded, listed and deleted."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path, PurePath
+from typing import Any, TypeVar
+
+from anyio import CapacityLimiter, to_thread
+from fastapi import APIRouter, HTTPException, Request
+from haystack.document_stores.errors import DocumentStoreError
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX
+from prefrag.components.document_stores.web_consent import all_consent
+from prefrag.components.errors import Missing, error_kind
+from prefrag.components.state.web_switch import web_setting
+from prefrag.indexing import uploads
+from prefrag.indexing.report import IndexReport
+from prefrag.server.access import current_access
+from prefrag.server.collections import (
+    NoSuchCollection,
+    check_collection,
+    existing_collections,
+    served_collection,
+)
+from prefrag.server.indexing_process import IndexingProcess
+from prefrag.server.public_result import hide_folders
+from prefrag.server.receiving import FIELD, receive_files
+
+logger = logging.getLogger(__name__)
+
+MAY_NOT_WRITE = (
+    "Documents are added and deleted with an API key that may write, which the administrator makes: "
+    "prefrag keys add NAME --write"
+)
+# The conversion of files takes a whole processor.
+_CHANGES_AT_ONCE = 2
+_READERS = 2
+_RETRY_SECONDS = 10
+T = TypeVar("T")
+_FORM = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": [FIELD],
+                    "properties": {FIELD: {"type": "array", "items": {"type": "string", "format": "binary"}}},
+                }
+            }
+        },
+    }
+}
+
+
+def make_routes(indexing: IndexingProcess, at_work: set[asyncio.Task[IndexReport]]) -> APIRouter:
+    """Make the routes.
+
+    :param indexing: What indexes uploaded files.
+    :param at_work: Where the tasks that add files are kept as long as they run.
+    :returns: The routes.
+    """
+    router = APIRouter(tags=["collections"])
+    places = asyncio.Semaphore(_CHANGES_AT_ONCE)
+    # Threads of their own, so that questions never wait for one.
+    reading, changing = CapacityLimiter(_READERS), CapacityLimiter(_CHANGES_AT_ONCE)
+
+    async def read(work: Callable[[], T]) -> T:
+        async with asyncio.timeout(uploads.WAIT_SECONDS):
+            return await to_thread.run_sync(work, limiter=reading, abandon_on_cancel=True)
+
+    async def change(work: Callable[[], T]) -> T:
+        async with asyncio.timeout(uploads.WAIT_SECONDS):
+            await places.acquire()
+        try:
+            return await to_thread.run_sync(work, limiter=changing)
+        finally:
+            places.release()
+
+    async def add(collection: str, incoming: Path, until_done: ExitStack) -> IndexReport:
+        with until_done:
+            return await change(partial(uploads.add_uploads, collection, incoming, partial(indexing.index, collection)))
+
+    @router.get("/collections", summary="The collections that may be searched")
+    async def list_collections() -> dict[str, Any]:
+        with _refuse_errors():
+            return {"collections": await read(_describe_collections)}
+
+    @router.get("/collections/{name}/documents", summary="The documents of a collection")
+    async def list_documents(name: str) -> dict[str, Any]:
+        with _refuse_errors():
+            check_collection(name)
+            documents = await read(partial(uploads.list_uploads, name))
+        return {
+            "documents": [
+                {
+                    "id": each.id,
+                    "name": PurePath(each.entry.path or "").name,
+                    "passages": each.entry.passages,
+                    "uploaded": each.uploaded,
+                }
+                for each in documents
+            ]
+        }
+
+    @router.post("/collections/{name}/documents", summary="Upload documents", openapi_extra=_FORM)
+    async def upload_documents(name: str, request: Request) -> dict[str, Any]:
+        with _refuse_errors(), ExitStack() as until_done:
+            _check_writing(name)
+            incoming = until_done.enter_context(uploads.make_incoming())
+            refused = await receive_files(request, incoming)
+            # Files that are all there are indexed, also when the client leaves now.
+            work = asyncio.create_task(add(name, incoming, until_done.pop_all()))
+            at_work.add(work)
+            work.add_done_callback(at_work.discard)
+            return _describe_report(await asyncio.shield(work), refused)
+
+    @router.delete("/collections/{name}/documents/{document}", summary="Delete a document")
+    async def delete_document(name: str, document: str) -> dict[str, Any]:
+        with _refuse_errors():
+            _check_writing(name)
+            deleted, uploaded = await change(partial(uploads.delete_upload, name, document))
+        return {"deleted": deleted, "file": "deleted" if uploaded else "kept"}
+
+    @router.delete("/collections/{name}", summary="Delete a collection that was made by an upload")
+    async def delete_collection(name: str) -> dict[str, Any]:
+        with _refuse_errors():
+            _check_writing(name)
+            if name == served_collection():
+                raise uploads.NotOurs("This collection is searched where none is named, and cannot be deleted here.")
+            return {"deleted": await change(partial(uploads.delete_collection, name))}
+
+    return router
+
+
+def _check_writing(name: str) -> None:
+    if not current_access.get().writes:
+        raise HTTPException(HTTPStatus.FORBIDDEN, MAY_NOT_WRITE)
+    check_collection(name)
+
+
+@contextmanager
+def _refuse_errors() -> Iterator[None]:
+    """Turn failures into HTTP statuses and words for clients, with the details in the log alone."""
+    try:
+        yield
+    except HTTPException:
+        raise
+    except TimeoutError as error:
+        raise _make_refusal(HTTPStatus.SERVICE_UNAVAILABLE, "Other documents are being indexed: try again.") from error
+    except Exception as error:
+        status = getattr(error, "http_status", error_kind(error).http_status)
+        message = str(error)
+        if isinstance(error, FileNotFoundError):
+            status = HTTPStatus.NOT_FOUND
+            message = message if isinstance(error, Missing) else str(NoSuchCollection())
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            logger.exception("Documents could not be listed or changed.")
+        raise _make_refusal(status, hide_folders(message)) from error
+
+
+def _make_refusal(status: int, message: str) -> HTTPException:
+    is_busy = status == HTTPStatus.SERVICE_UNAVAILABLE
+    return HTTPException(status, message, {"Retry-After": str(_RETRY_SECONDS)} if is_busy else None)
+
+
+def _describe_collections() -> list[dict[str, Any]]:
+    writes, described = current_access.get().writes, []
+    for name in existing_collections():
+        try:
+            files, passages = len(uploads.list_uploads(name)), uploads.count_passages(name)
+        except FileNotFoundError:
+            # It was deleted a moment ago.
+            continue
+        except DocumentStoreError as error:
+            logger.error("The collection %s is left out. %s", name, error)
+            continue
+        setting = web_setting()
+        is_open = all_consent([TantivyDocumentStore(index=name)]) if setting is None else setting == "on"
+        described.append(
+            {
+                "name": name,
+                "default": name == served_collection(),
+                "files": files,
+                "passages": passages,
+                "web": is_open,
+                "writes": writes and name != DEMO_INDEX,
+            }
+        )
+    return described
+
+
+def _describe_report(report: IndexReport, refused: list[tuple[str, str]]) -> dict[str, Any]:
+    skipped = [(PurePath(each.path).name, each.line, each.reason) for each in report.skipped]
+    return {
+        "written": report.written,
+        "replaced": report.replaced,
+        "unchanged": report.unchanged,
+        "deleted": report.deleted,
+        "skipped": [{"name": name, "reason": reason} for name, reason in refused]
+        + [
+            {"name": name, "reason": hide_folders(reason if line is None else f"line {line}: {reason}")}
+            for name, line, reason in skipped
+        ],
+    }

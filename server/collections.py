@@ -1,0 +1,129 @@
+"""The collections that may be searched over HTTP: as the administrator lists them, narrowed by the key."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from prefrag.components.document_stores.tantivy.index import index_exists
+from prefrag.components.document_stores.tantivy.index_location import (
+    DEFAULT_INDEX,
+    INDEX_VARIABLE,
+    WEB_INDEX_VARIABLE,
+    data_directory,
+    index_path,
+)
+from prefrag.components.errors import BadInput, Missing
+from prefrag.indexing import WEB_INDEX_SUFFIX
+from prefrag.pipelines.blocks import blocks, class_of, parameters_of
+from prefrag.pipelines.loading import PipelineMissing, read_block
+from prefrag.server.access import current_access
+
+COLLECTIONS_VARIABLE = "PREFRAG_COLLECTIONS"
+WEB_RETRIEVER = "WebRetriever"
+_ALL = frozenset({"*", "all"})
+_stand_ins: set[str] = set()
+
+
+class NoSuchCollection(Missing):
+    """Refuse a collection in the same words whether it is missing or not for this key."""
+
+    http_status = 404
+
+    def __init__(self) -> None:
+        super().__init__(
+            "There is no such collection that you may use: GET /collections lists those that you may, and the "
+            f"administrator adds others with {COLLECTIONS_VARIABLE}."
+        )
+
+
+def served_collection() -> str:
+    """Find the collection that is searched where a request names none.
+
+    :returns: The index of ``PREFRAG_INDEX``, or ``default``.
+    """
+    return os.environ.get(INDEX_VARIABLE) or DEFAULT_INDEX
+
+
+def listed_collections() -> frozenset[str]:
+    """Read the collections that requests may name beside the one that is served.
+
+    :returns: The names in ``PREFRAG_COLLECTIONS``; ``all`` and ``*`` stand for every index of the data directory.
+    :raises BadInput: When one of them cannot name an index.
+    """
+    names = {name.strip() for name in os.environ.get(COLLECTIONS_VARIABLE, "").split(",") if name.strip()}
+    for name in names - _ALL:
+        try:
+            index_path(name)
+        except ValueError as error:
+            raise BadInput(f"{COLLECTIONS_VARIABLE}: {error}") from error
+    return frozenset(names)
+
+
+def is_listed(name: str, by_name: bool = False) -> bool:
+    """Check whether requests may name a collection, whether it exists or not.
+
+    Where all are listed, an index that stands in for the web is none of them; see :func:`hide_stand_ins`.
+
+    :param name: The name.
+    :param by_name: Whether only its own name counts, because it does not lie in the data directory.
+    :returns: Whether they may.
+    """
+    listed = listed_collections()
+    if name in listed - _ALL or name == served_collection():
+        return True
+    if by_name or not listed & _ALL:
+        return False
+    try:
+        index_path(name)
+    except ValueError:
+        return False
+    stands_in = name in _stand_ins or name == os.environ.get(WEB_INDEX_VARIABLE) or name.endswith(WEB_INDEX_SUFFIX)
+    return not stands_in
+
+
+def hide_stand_ins(files: Iterable[Path]) -> None:
+    """Keep the indexes that stand in for the web in some pipelines out of the list of all.
+
+    :param files: The YAML files of the pipelines, or the folders of wrappers.
+    """
+    _stand_ins.clear()
+    for file in files:
+        # What is wrong with a pipeline is reported when it is loaded.
+        with suppress(PipelineMissing):
+            parts = [] if file.is_dir() else blocks(read_block(file))
+            _stand_ins.update(parameters_of(one).get("index") or "" for one in parts if class_of(one) == WEB_RETRIEVER)
+
+
+def check_collection(name: str, by_name: bool = False) -> None:
+    """Check that a request may search a collection.
+
+    :param name: The name that the request gives.
+    :param by_name: As for :func:`is_listed`.
+    :raises NoSuchCollection: When it may not.
+    """
+    if not is_listed(name, by_name) or not is_allowed(name):
+        raise NoSuchCollection
+
+
+def is_allowed(name: str) -> bool:
+    """Check whether the key of a request may search a collection, if that is served.
+
+    :param name: Its name.
+    :returns: Whether it may.
+    """
+    allowed = current_access.get().collections
+    return allowed is None or name in allowed
+
+
+def existing_collections() -> list[str]:
+    """List the collections that the key of a request may search.
+
+    :returns: Their names; the one that is served first, then by name.
+    """
+    folder = data_directory() / "indexes"
+    found = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    there = [name for name in found if is_listed(name) and name != served_collection() and index_exists(folder / name)]
+    return [name for name in (served_collection(), *there) if is_allowed(name)]

@@ -1,0 +1,98 @@
+"""Take a chat request apart: the question, the earlier turns, and the files that its front end attached."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from prefrag.components.errors import BadInput
+from prefrag.components.state.attached import MAX_ATTACHED, MAX_ATTACHED_CHARACTERS
+from prefrag.components.state.citations import read_citations
+from prefrag.server.chat_text import strip_notes
+from prefrag.server.front_end_prompts import Attachment, drop_tools, take_apart
+
+# Of an earlier answer; a rewriter reads less.
+_MAX_ANSWER_CHARACTERS = 4_000
+SYSTEM_ROLES = ("system", "developer")
+_BLANKS = re.compile(r"\s{3,}")
+
+
+class Conversation(NamedTuple):
+    """A chat request, taken apart.
+
+    :param question: The question of its last user message.
+    :param history: The earlier turns of user and assistant.
+    :param attached: The files that its front end put around the question, then those of earlier questions.
+    :param instructions: The system messages.
+    """
+
+    question: str
+    history: list[dict[str, str]]
+    attached: list[Attachment]
+    instructions: str
+
+
+def split_conversation(messages: Sequence[Mapping[str, Any]]) -> Conversation:
+    """Split a conversation into its question, what came before, and what was attached.
+
+    :param messages: The messages of an OpenAI chat request.
+    :returns: The last user message, and the earlier turns of user and assistant, without what a front end and this
+        service wrote around them.
+    :raises BadInput: When no message is the user's.
+    """
+    last = max((number for number, message in enumerate(messages) if message.get("role") == "user"), default=None)
+    if last is None:
+        raise BadInput("The messages hold no question: send at least one with the role 'user'.")
+    turns = [(str(message["role"]), read_text(message)) for message in messages[:last] if "role" in message]
+    history: list[dict[str, str]] = []
+    earlier: list[Attachment] = []
+    for role, text in turns:
+        if role not in ("user", "assistant") or not text:
+            continue
+        content, files = (_read_answer(text), []) if role == "assistant" else take_apart(text)
+        history.append({"role": role, "content": content})
+        # The front end numbers the files of this question alone.
+        earlier = [file._replace(mark="") for file in files] + earlier
+    question, attached = take_apart(read_text(messages[last]))
+    instructions = []
+    for message in messages:
+        if message.get("role") in SYSTEM_ROLES:
+            # Open WebUI can be set to put the files into the system message.
+            text, files = take_apart(read_text(message))
+            instructions.append(drop_tools(text))
+            attached += files
+    return Conversation(question, history, _add_earlier(attached, earlier), "\n\n".join(filter(None, instructions)))
+
+
+def _add_earlier(attached: list[Attachment], earlier: Sequence[Attachment]) -> list[Attachment]:
+    """Add the files of earlier questions, as far as there is room, so that a file stays with its conversation.
+
+    :param attached: The files of this question.
+    :param earlier: Those of earlier ones, the newest first.
+    :returns: The files, each text once.
+    """
+    kept = list(attached)
+    known = {(file.title, file.content) for file in attached}
+    room = MAX_ATTACHED_CHARACTERS - sum(len(file.content) for file in attached)
+    for file in earlier:
+        if (file.title, file.content) not in known and len(kept) < MAX_ATTACHED and len(file.content) <= room:
+            kept.append(file)
+            known.add((file.title, file.content))
+            room -= len(file.content)
+    return kept
+
+
+def read_text(message: Mapping[str, Any]) -> str:
+    """Get the text of a message, whose content may be a list of parts."""
+    content = message.get("content")
+    if isinstance(content, list):
+        parts = (part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text")
+        return "\n".join(part for part in parts if isinstance(part, str))
+    return content if isinstance(content, str) else ""
+
+
+def _read_answer(content: str) -> str:
+    # Cut before the citations are looked for, because a client may send any text in the place of an answer.
+    answer = _BLANKS.sub("\n\n", strip_notes(content)[:_MAX_ANSWER_CHARACTERS])
+    return read_citations(answer)[0]

@@ -1,0 +1,149 @@
+"""Refuse bodies that no route can work on, before the frameworks behind parse and copy them."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from prefrag.components.errors import BadInput
+from prefrag.components.text.unicode_form import is_text
+from prefrag.server.conversation import SYSTEM_ROLES
+
+MAX_DEPTH = 64
+MAX_VALUES = 20_000
+# Far more than a run reads; a conversation that a client sends as a whole grows without end.
+MAX_TURNS = 200
+_CONVERSATIONS = ("messages", "history")
+_TOO_DEEP = f"The body is nested more than {MAX_DEPTH} deep."
+_NO_TEXT = "The body holds half of a surrogate pair, which is no character: send it as UTF-8."
+_INTEGERS = range(-(2**63), 2**64)
+# Of a body in which everything is wrong, the first problems are enough.
+_NAMED_PROBLEMS = 20
+_NAME_CHARACTERS = 100
+
+
+class JsonBodies:
+    """Refuse a body with 422 that is not JSON, too deep or too large, or holds what JSON cannot hold.
+
+    Python's parser accepts NaN and infinite numbers, numbers of any size, and halves of surrogate pairs, on which a run
+    fails late or its response cannot be written. A long conversation is cut to its newest turns,
+    and the system message at its beginning.
+
+    :param app: The application behind.
+    """
+
+    def __init__(self, app: ASGIApp):
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer 422."""
+        if scope["type"] != "http" or scope["method"] != "POST" or not _is_json(scope):
+            await self.app(scope, receive, send)
+            return
+        parts: list[Message] = []
+        try:
+            while not parts or parts[-1].get("more_body"):
+                parts.append(await receive())
+        except HTTPException as error:
+            await JSONResponse({"detail": error.detail}, error.status_code)(scope, receive, send)
+            return
+        if parts[-1]["type"] == "http.disconnect":
+            return
+        try:
+            body = _bound(b"".join(part.get("body", b"") for part in parts))
+        except BadInput as error:
+            await JSONResponse({"detail": str(error)}, error.http_status)(scope, receive, send)
+            return
+        unread: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive_again() -> Message:
+            return unread.pop() if unread else await receive()
+
+        await self.app(scope, receive_again, send)
+
+
+def _is_json(scope: Scope) -> bool:
+    """Check whether a request declares a body of JSON; without a type the framework takes it for that."""
+    kind = Headers(scope=scope).get("content-type", "").partition(";")[0].strip().lower()
+    return not kind or kind.endswith("json")
+
+
+async def refuse_wrong_shape(request: Request, error: Exception) -> JSONResponse:
+    """Answer 422 to a body of the wrong shape with the place of each problem, but not with what the client sent.
+
+    :param request: The request.
+    :param error: The problems.
+    :returns: The response.
+    """
+    assert isinstance(error, RequestValidationError)
+    problems = [
+        {
+            "type": each["type"],
+            "loc": [part[:_NAME_CHARACTERS] if isinstance(part, str) else part for part in each["loc"]],
+            "msg": each["msg"],
+        }
+        for each in error.errors()[:_NAMED_PROBLEMS]
+    ]
+    return JSONResponse({"detail": problems}, 422)
+
+
+def _bound(body: bytes) -> bytes:
+    """Check a body, and cut a long conversation to its newest turns.
+
+    :param body: The whole body.
+    :returns: The body to work on.
+    :raises BadInput: When it cannot be used.
+    """
+    if not body:
+        return body
+    try:
+        content = json.loads(body)
+    except RecursionError as error:
+        raise BadInput(_TOO_DEEP) from error
+    except ValueError as error:
+        raise BadInput(f"The body is not JSON: {error}") from error
+    long = [
+        name
+        for name in _CONVERSATIONS
+        if isinstance(content, dict) and isinstance(content.get(name), list) and len(content[name]) > MAX_TURNS
+    ]
+    for name in long:
+        first, newest = content[name][0], content[name][-MAX_TURNS:]
+        instructs = isinstance(first, dict) and first.get("role") in SYSTEM_ROLES
+        content[name] = [first, *newest[1:]] if instructs else newest
+    _check(content)
+    return json.dumps(content).encode() if long else body
+
+
+def _check(content: Any) -> None:
+    waiting: list[tuple[Any, int]] = [(content, 1)]
+    values = 1
+    while waiting:
+        value, depth = waiting.pop()
+        if isinstance(value, dict | list):
+            values += len(value)
+            if depth > MAX_DEPTH:
+                raise BadInput(_TOO_DEEP)
+            if values > MAX_VALUES:
+                raise BadInput(f"The body holds more than {MAX_VALUES} values: send less.")
+            if isinstance(value, dict):
+                if not all(map(is_text, value)):
+                    raise BadInput(_NO_TEXT)
+                value = value.values()
+            waiting += [(part, depth + 1) for part in value]
+        elif isinstance(value, str):
+            if not is_text(value):
+                raise BadInput(_NO_TEXT)
+        elif isinstance(value, float):
+            if not math.isfinite(value):
+                raise BadInput(f"The body holds {value}, which is no number that JSON has.")
+        elif isinstance(value, int) and value not in _INTEGERS:
+            raise BadInput("The body holds a number of more than 64 bits.")

@@ -1,0 +1,303 @@
+"""The keys of the service: those of the environment, and those of a file that is read again when it changes."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import logging
+import os
+import secrets
+import tempfile
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from prefrag.components.document_stores.tantivy.index_location import data_directory
+from prefrag.components.errors import BadInput, Missing
+from prefrag.pipelines.file_lock import hold_lock
+from prefrag.server.access import Access
+
+logger = logging.getLogger(__name__)
+
+KEYS_VARIABLE = "PREFRAG_API_KEYS"
+KEYS_FILE_VARIABLE = "PREFRAG_KEYS_FILE"
+# Scanners for secrets in repositories and logs find a key by it.
+_PREFIX = "prefrag_"
+_KEY_BYTES = 32
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$"
+_COLLECTION = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+_MOST_BYTES = 1_000_000
+_LOCK_SECONDS = 10.0
+
+
+class Key(BaseModel):
+    """A key as it is kept: what it allows, and a hash by which it is recognised."""
+
+    # A file with a field of a later version is refused, because that field may narrow the key.
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    name: Annotated[str, Field(pattern=_NAME)]
+    # SHA-256 without salt or stretching: a key is 256 random bits, which nobody finds by trying. Functions such as
+    # bcrypt slow down the guessing of passwords, and here would only slow down each request.
+    hash: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+    ending: str
+    made: datetime
+    expires: date | None = None
+    collections: Annotated[tuple[Annotated[str, Field(pattern=_COLLECTION)], ...], Field(min_length=1)] | None = None
+    web: bool = True
+    writes: bool = False
+
+    @property
+    def has_expired(self) -> bool:
+        """Whether its last day is over, in UTC."""
+        return self.expires is not None and datetime.now(UTC).date() > self.expires
+
+    @property
+    def access(self) -> Access:
+        """What it allows."""
+        return Access(
+            self.name, None if self.collections is None else frozenset(self.collections), self.writes, self.web
+        )
+
+
+class _KeysFile(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    keys: tuple[Key, ...] = ()
+
+
+def keys_file() -> Path:
+    """Find the file of the keys, whether it exists or not.
+
+    :returns: ``PREFRAG_KEYS_FILE`` when it is set, else ``keys.json`` in the data directory.
+    """
+    chosen = os.environ.get(KEYS_FILE_VARIABLE)
+    return Path(chosen).expanduser().absolute() if chosen else data_directory() / "keys.json"
+
+
+def api_keys() -> tuple[str, ...]:
+    """Read the keys of ``PREFRAG_API_KEYS``.
+
+    :returns: The keys; none when the variable is unset or empty.
+    :raises ValueError: When it is set but holds no key, which must not open the service.
+    """
+    value = os.environ.get(KEYS_VARIABLE, "")
+    keys = tuple(key.strip() for key in value.split(",") if key.strip())
+    if value and not keys:
+        raise ValueError(f"{KEYS_VARIABLE} is set but holds no key: give keys separated by commas, or unset it.")
+    if any(not key.isascii() or not key.isprintable() for key in keys):
+        raise ValueError(f"{KEYS_VARIABLE}: a key may hold only printable ASCII characters.")
+    return keys
+
+
+def read_keys() -> tuple[Key, ...]:
+    """Read the keys that are kept.
+
+    :returns: The keys, those that have expired included; none where there is no file.
+    :raises BadInput: When the file is damaged or cannot be read.
+    """
+    try:
+        return _read(keys_file())
+    except FileNotFoundError:
+        return ()
+
+
+def add_key(
+    name: str,
+    collections: Sequence[str] = (),
+    web: bool = True,
+    writes: bool = False,
+    expires: date | None = None,
+) -> str:
+    """Make a key and keep its hash.
+
+    :param name: A name that no key has yet; it is no secret.
+    :param collections: The collections that it may search; by default all that are served.
+    :param web: Whether its questions may go to the web.
+    :param writes: Whether it may add documents and delete them.
+    :param expires: The last day on which it works, in UTC.
+    :returns: The key, which cannot be found again from what is kept.
+    :raises BadInput: When the name or a collection cannot be one, the name is taken, the day is past, or the file is
+        damaged or cannot be written.
+    """
+    secret = _PREFIX + secrets.token_urlsafe(_KEY_BYTES)
+    try:
+        key = Key(
+            name=name,
+            hash=_hash(secret),
+            ending=secret[-4:],
+            made=datetime.now(UTC).replace(microsecond=0),
+            expires=expires,
+            collections=tuple(collections) or None,
+            web=web,
+            writes=writes,
+        )
+    except ValidationError as error:
+        raise BadInput(
+            "A key and a collection are named with up to 64 letters, digits, '.', '-' and '_' (a key also with '@'), "
+            "beginning with a letter or digit."
+        ) from error
+    if key.has_expired:
+        raise BadInput(f"{expires} is past: give the last day on which the key works, such as 2030-12-31.")
+
+    def append(keys: tuple[Key, ...]) -> tuple[Key, ...]:
+        if any(each.name == name for each in keys):
+            raise BadInput(f"There is a key '{name}' already: choose another name, or revoke it first.")
+        return (*keys, key)
+
+    _change(append)
+    return secret
+
+
+def revoke_key(name: str) -> int:
+    """Take a key away; a running server refuses its next request.
+
+    :param name: Its name.
+    :returns: How many keys are left.
+    :raises Missing: When there is no such key.
+    :raises BadInput: When the file is damaged or cannot be written.
+    """
+
+    def remove(keys: tuple[Key, ...]) -> tuple[Key, ...]:
+        left = tuple(each for each in keys if each.name != name)
+        if len(left) == len(keys):
+            raise Missing(f"There is no key {name!r}: `prefrag keys list` shows all.")
+        return left
+
+    return len(_change(remove))
+
+
+class Keyring:
+    """The keys that a server knows.
+
+    Keys are required as soon as there is one in the environment, a file of keys, or a setting that names such a file.
+    From then on they stay required as long as the process runs, so that no lost file opens the service.
+    """
+
+    def __init__(self) -> None:
+        """Read the keys of the environment and of the file.
+
+        :raises ValueError: When ``PREFRAG_API_KEYS`` cannot be used.
+        """
+        self.path = keys_file()
+        # The administrator's keys have no names; no name in the file holds a colon.
+        self._of_environment = [
+            (_hash(key), Access(f"environment:{number}", deploys=True))
+            for number, key in enumerate(api_keys(), start=1)
+        ]
+        self._of_file: tuple[Key, ...] = ()
+        self._seen: object = None
+        self._file_is_required = bool(os.environ.get(KEYS_FILE_VARIABLE))
+        self._read_again()
+
+    @property
+    def is_required(self) -> bool:
+        """Whether a request needs a key."""
+        return bool(self._of_environment) or self._file_is_required
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether there is a key that works."""
+        return bool(self._of_environment) or any(not key.has_expired for key in self._of_file)
+
+    def find(self, secret: str) -> Access | None:
+        """Find out what a key allows; a file that has changed is read first.
+
+        :param secret: The key that a request brings, or an empty text.
+        :returns: What it allows; None for a text that is no valid key.
+        """
+        self._read_again()
+        given = _hash(secret)
+        known = [*self._of_environment, *((key.hash, key.access) for key in self._of_file if not key.has_expired)]
+        # Compare every hash as a whole, so that the time does not reveal a partial match.
+        found = [access for kept, access in known if hmac.compare_digest(given, kept)]
+        return found[0] if found else None
+
+    def _read_again(self) -> None:
+        try:
+            status = self.path.stat()
+            seen: object = (status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino)
+        except OSError as error:
+            seen = type(error)
+        if seen == self._seen:
+            return
+        self._seen = seen
+        self._of_file = ()
+        try:
+            self._of_file = _read(self.path)
+            self._file_is_required = True
+        except FileNotFoundError:
+            if self._file_is_required:
+                logger.error("There is no file of keys at %s: all of its keys are refused until it is back.", self.path)
+        except BadInput as error:
+            self._file_is_required = True
+            if isinstance(error.__cause__, OSError):
+                # It may be readable again without having changed, such as when too many files were open.
+                self._seen = None
+            logger.error("%s Until then all of its keys are refused.", error)
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _read(path: Path) -> tuple[Key, ...]:
+    """Read a file of keys.
+
+    :param path: The file.
+    :returns: Its keys.
+    :raises FileNotFoundError: When there is none.
+    :raises BadInput: When it is damaged or cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            text = file.read(_MOST_BYTES + 1)
+        if len(text) > _MOST_BYTES:
+            raise ValueError("it is too large")
+        return _KeysFile.model_validate_json(text).keys
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as error:
+        # The values of the file stay out of messages.
+        reason = error.strerror if isinstance(error, OSError) else "it is damaged"
+        raise BadInput(
+            f"The file of keys {path} cannot be read ({reason}): restore it, or delete it and make new keys with "
+            "`prefrag keys add`."
+        ) from error
+
+
+def _change(change: Callable[[tuple[Key, ...]], tuple[Key, ...]]) -> tuple[Key, ...]:
+    """Change the keys that are kept, one process at a time; a reader sees the file before or after, never half of it.
+
+    :param change: Gives the new keys for the old ones.
+    :returns: The new keys.
+    :raises BadInput: When the file is damaged or cannot be written.
+    """
+    path = keys_file()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with hold_lock(path.with_name(f"{path.name}.lock"), _LOCK_SECONDS, "changing the keys"):
+            keys = change(read_keys())
+            _write(path, _KeysFile(keys=keys).model_dump_json(indent=2))
+    except Missing:
+        raise
+    except OSError as error:
+        raise BadInput(f"The file of keys {path} cannot be written: {error.strerror}.") from error
+    return keys
+
+
+def _write(path: Path, text: str) -> None:
+    # Made with mode 0600.
+    descriptor, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,210 @@
+"""Offer the served pipelines as tools over MCP: they answer questions, and nothing else can be called."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any, TextIO
+
+import anyio
+from fastapi import HTTPException
+from hayhooks.server.pipelines.registry import registry
+from hayhooks.server.utils.deploy_utils import commit_prepared_pipeline
+from hayhooks.server.utils.mcp_utils import run_pipeline_as_tool
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.context import RequestContext
+from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
+from pydantic import BaseModel, ValidationError
+from starlette.applications import Starlette
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from prefrag.components.prompts.quotation import break_tokens
+from prefrag.components.text.one_line import one_line
+from prefrag.server.chat_text import disarm
+from prefrag.server.model_text import write_for_model
+from prefrag.server.served_pipelines import keep_modules_apart, prepare_pipeline
+from prefrag.server.wrapper import ServedPipeline
+from prefrag.version import find_version
+
+logger = logging.getLogger(__name__)
+
+_PATH = "/mcp"
+_INSTRUCTIONS = (
+    "Each tool answers a question from the user's own documents, and from the web where they do not suffice and the "
+    "user allows it. Put whole questions that can be understood without the conversation. Where you use what a source "
+    "says, repeat its mark: [1] is a document of the user, [W1] a page of the web."
+)
+_DESCRIPTION = (
+    "Answer a question from the user's own documents first; the web is searched only where they do not suffice and "
+    "the user allows it. It takes several steps by itself, so put what needs more than one document as one question. "
+    "It returns the answer with the marks of its sources, a label that says how far to trust it, and each source with "
+    "the sentence that matters. Where it gives no answer, it says so and returns the sentences that it found."
+)
+# A model puts its question in its own words, so it has no use for a conversation and texts beside it.
+_HIDDEN = frozenset({"history", "documents", "stream"})
+_PROBLEMS = 5
+_NAME_CHARACTERS = 100
+_TEXT_CHARACTERS = 500
+
+
+def create_server() -> Server[Any, Any]:
+    """Create the server of the protocol over the registry of Hayhooks, for any transport.
+
+    :returns: The server.
+    """
+    server: Server[Any, Any] = Server("prefrag", find_version(), _INSTRUCTIONS)
+
+    @server.list_tools()
+    async def list_tools() -> list[Tool]:
+        return [_describe(name) for name in registry.get_names() if _find_arguments(name) is not None]
+
+    # The arguments are checked below, by the rules of the other routes.
+    @server.call_tool(validate_input=False)
+    async def call_tool(name: str, arguments: dict[str, Any]) -> CallToolResult:
+        known = _find_arguments(name)
+        if known is None:
+            return _refuse("There is no such tool: list the tools again.")
+        if unknown := arguments.keys() - known.keys():
+            return _refuse(f"There is no argument {min(unknown)[:_NAME_CHARACTERS]}: give some of {', '.join(known)}.")
+        try:
+            return await _call(name, arguments, server.request_context)
+        except ValidationError as error:
+            return _refuse(f"The arguments cannot be used: {_describe_problems(error)}")
+        except HTTPException as error:
+            return _refuse(str(error.detail))
+        except Exception:
+            logger.exception("A tool failed.")
+            return _refuse("The tool failed; the log of the server says why.")
+
+    return server
+
+
+def add_route(app: Starlette) -> AbstractAsyncContextManager[None]:
+    """Serve the tools over streamable HTTP, each request by itself, so that any worker can answer it.
+
+    :param app: The application.
+    :returns: What must be entered as long as the application runs.
+    """
+    # The reply is a stream, which keeps the connection alive while a run works; its end stops the run.
+    sessions = StreamableHTTPSessionManager(create_server(), stateless=True)
+
+    class Endpoint:
+        async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+            await sessions.handle_request(scope, receive, send)
+
+    # Requests by themselves have no session to GET or DELETE.
+    app.router.routes.append(Route(_PATH, Endpoint(), methods=["POST"], include_in_schema=False))
+
+    @asynccontextmanager
+    async def run() -> AsyncIterator[None]:
+        async with sessions.run():
+            yield
+
+    return run()
+
+
+async def serve_stdio(files: Mapping[str, Path], lenient: bool, output: TextIO) -> None:
+    """Serve the tools to one client over standard input and output, until the input ends.
+
+    :param files: The YAML file or the wrapper's folder of each pipeline, by name.
+    :param lenient: Whether a pipeline is left out that cannot be loaded.
+    :param output: The standard output.
+    """
+    keep_modules_apart()
+    for name, path in files.items():
+        try:
+            commit_prepared_pipeline(prepare_pipeline(name, path))
+        except Exception as error:
+            if not lenient:
+                # Hayhooks reports which of its steps failed; the cause states why.
+                raise (error.__cause__ if isinstance(error.__cause__, Exception) else error) from None
+            logger.error("Left out: %s. %s", name, one_line(str(error.__cause__ or error)))
+    server = create_server()
+    async with stdio_server(stdout=anyio.wrap_file(output)) as (received, sent):
+        await server.run(received, sent, server.create_initialization_options())
+
+
+def _find_arguments(name: str) -> dict[str, Any] | None:
+    """Find the arguments of a tool.
+
+    :param name: The name of a tool.
+    :returns: The schema of each by its name; None where no such pipeline is served, or not as a tool.
+    """
+    metadata = registry.get_metadata(name) or {}
+    model: type[BaseModel] | None = metadata.get("request_model")
+    if model is None or metadata.get("skip_mcp"):
+        return None
+    hidden = _HIDDEN if isinstance(registry.get(name), ServedPipeline) else frozenset()
+    return {key: schema for key, schema in model.model_json_schema()["properties"].items() if key not in hidden}
+
+
+def _describe(name: str) -> Tool:
+    wrapper, metadata = registry.get(name), registry.get_metadata(name) or {}
+    schema = {**metadata["request_model"].model_json_schema(), "additionalProperties": False}
+    if not isinstance(wrapper, ServedPipeline):
+        return Tool(name=name, description=metadata["description"], inputSchema=schema)
+    schema["properties"] = _find_arguments(name)
+    schema.pop("$defs", None)
+    start = wrapper.pipeline.get_component("start")
+    external = [source for source in start.sources if source in start.external_sources]
+    own = ", ".join(source for source in start.sources if source not in external) or "none"
+    return Tool(
+        name=name,
+        description=f"{_DESCRIPTION} Own sources: {own}; external sources: {', '.join(external) or 'none'}.",
+        inputSchema=schema,
+        annotations=ToolAnnotations(readOnlyHint=True, destructiveHint=False, openWorldHint=bool(external)),
+    )
+
+
+async def _call(name: str, arguments: dict[str, Any], context: RequestContext[Any, Any, Any]) -> CallToolResult:
+    given = (registry.get_metadata(name) or {})["request_model"].model_validate(arguments)
+    values = {key: getattr(given, key) for key in given.model_fields_set}
+    wrapper = registry.get(name)
+    if not isinstance(wrapper, ServedPipeline):
+        return CallToolResult(content=[*await run_pipeline_as_tool(registry, name, values)])
+    run: Any = await wrapper.run_api_async(**values, stream=True)
+    result: dict[str, Any] = {}
+    steps = count(1)
+    # Closed at once when the client leaves, so that its run does not go on until it is collected.
+    async with aclosing(run.stream) as outputs:
+        async for output in outputs:
+            if "error" in output:
+                return _refuse(output["error"]["message"])
+            if "event" in output:
+                await _report(next(steps), output["event"]["text"], context)
+            elif "result" in output:
+                result = output["result"]
+    # The trace is for people who look into a run, and many times as long as the rest.
+    content = {key: value for key, value in result.items() if key != "trace"}
+    text = write_for_model(result, wrapper.cites)
+    return CallToolResult(content=[TextContent(type="text", text=text)], structuredContent=content)
+
+
+async def _report(number: int, text: str, context: RequestContext[Any, Any, Any]) -> None:
+    """Tell a client that wants to know of it what a run does; many wait longer for one that does something.
+
+    :param number: The number of the event, which has to grow.
+    :param text: The event in a line.
+    :param context: The call.
+    """
+    token = None if context.meta is None else context.meta.progressToken
+    if token is not None:
+        message = disarm(break_tokens(text))[:_TEXT_CHARACTERS]
+        call = str(context.request_id)
+        await context.session.send_progress_notification(token, number, None, message, related_request_id=call)
+
+
+def _refuse(message: str) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=message)], isError=True)
+
+
+def _describe_problems(error: ValidationError) -> str:
+    problems = error.errors(include_url=False, include_context=False, include_input=False)[:_PROBLEMS]
+    places = [".".join(str(part)[:_NAME_CHARACTERS] for part in each["loc"]) for each in problems]
+    return "; ".join(f"{place}: {each['msg']}" for place, each in zip(places, problems, strict=True))

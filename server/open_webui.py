@@ -1,0 +1,224 @@
+"""Serve Open WebUI under a base URL of its own, where the steps and the sources of a run are events of its chat."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from hayhooks.open_webui import create_source_event, create_status_event
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from prefrag.components.state.state import Event
+from prefrag.components.text.one_line import one_line
+from prefrag.pipelines.references import title_text
+from prefrag.pipelines.sent_to_models import write_sent_to_models
+from prefrag.server.chat_text import (
+    MARKS,
+    disarm,
+    read_marks,
+    strip_controls,
+    write_content,
+    write_failure,
+    write_step,
+)
+from prefrag.server.security import path_of
+
+PREFIX = "/open-webui"
+# Set for each request, before its pipeline runs.
+shows_events: ContextVar[bool] = ContextVar("shows_events", default=False)
+# The answer follows, and what was observed is what was found.
+_NOT_SHOWN = ("answer", "observation")
+_THOUGHTS = ("thought", "look_ahead")
+_MAX_STATUS_CHARACTERS = 300
+_CODE_OR_MARKS = re.compile(rf"(?P<code>```(?:(?!```)[\s\S])*+(?:```|\Z)|`[^`\n]*+`)|{MARKS.pattern}")
+_ADDRESS = re.compile(r"(?i)http")
+
+
+class OpenWebUIRoutes:
+    """Pass requests under ``/open-webui/v1`` on to the same routes under ``/v1``, and mark them.
+
+    :param app: The application behind.
+    """
+
+    def __init__(self, app: ASGIApp):
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on."""
+        if scope["type"] == "http":
+            path = path_of(scope)
+            marked = path.startswith(f"{PREFIX}/v1/")
+            shows_events.set(marked)
+            if marked:
+                # As for an application that is mounted there, so that every part behind sees the rest of the path.
+                scope = {**scope, "root_path": scope["path"].removesuffix(path) + PREFIX}
+        await self.app(scope, receive, send)
+
+
+@dataclass(frozen=True)
+class EventChat:
+    """A streamed answer for Open WebUI: the steps as lines of status, and the cited passages as its sources.
+
+    :param marks: The numbers that Open WebUI gave to attached files, which it lists itself, by the marks of their
+        passages.
+    :param listed: The highest of these numbers, that of a file without text included.
+    :param cites: Whether the model was asked to cite.
+    """
+
+    marks: Mapping[str, str]
+    listed: int
+    cites: bool
+
+    def write_step(self, event: Event) -> Iterator[dict[str, Any]]:
+        """Write an event of the trace.
+
+        :param event: The event, as clients see it.
+        :yields: The fields of each chunk.
+        """
+        line = hide_marks(write_step(event, {}))
+        if event.kind in _THOUGHTS:
+            yield {"reasoning_content": f"{line}\n"}
+        elif event.kind not in _NOT_SHOWN:
+            yield {"event": write_status(line)}
+
+    def write_end(self, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Write the sources and the answer.
+
+        :param result: The result, as clients see it.
+        :yields: The fields of each chunk.
+        """
+        content = write_content(result, self.cites, {}, lists_sources=False)
+        files = {mark: number for mark, number in self.marks.items() if number.isdecimal()}
+        numbered, sources = number_sources(content, result.get("documents") or (), files, self.listed)
+        for event in [*sources, write_summary(result)]:
+            yield {"event": event}
+        yield {"content": numbered}
+
+    def write_failure(self, reason: str, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """Write why the run broke off.
+
+        :param reason: The reason, in words for clients.
+        :param result: The result so far, as clients see it.
+        :yields: The fields of each chunk.
+        """
+        yield {"event": write_status("The run broke off", done=True)}
+        yield {"content": hide_marks(write_failure(reason))}
+
+
+def write_status(text: str, done: bool = False) -> dict[str, Any]:
+    """Write a line of status.
+
+    :param text: The line.
+    :param done: Whether nothing follows.
+    :returns: The event of the chat.
+    """
+    shown = text if len(text) <= _MAX_STATUS_CHARACTERS else f"{text[:_MAX_STATUS_CHARACTERS]}..."
+    return create_status_event(shown, done=done).to_event_dict()
+
+
+def write_summary(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the last line of status: what the answer is worth, the searches, and what left.
+
+    :param result: The result of a run, as clients see it.
+    :returns: The event of the chat.
+    """
+    searches = (result.get("counts") or {}).get("total", 0)
+    parts = [_judge_answer(result), f"{searches} {'search' if searches == 1 else 'searches'}"]
+    sent = len(result.get("queries_sent_out") or ())
+    left = [f"{sent} {'query' if sent == 1 else 'queries'} sent to the web"] if sent else []
+    left += [line.removesuffix(".") for line in write_sent_to_models(result, with_host=False)]
+    return write_status(" · ".join([*parts, *(left or ["nothing sent out"])]), done=True)
+
+
+def number_sources(
+    content: str,
+    documents: Sequence[Mapping[str, Any]],
+    files: Mapping[str, str] = MappingProxyType({}),
+    listed: int = 0,
+) -> tuple[str, list[dict[str, Any]]]:
+    """Write the marks of passages as Open WebUI does, where ``[1]`` is the first source of a message.
+
+    :param content: The content of the assistant's message, with the marks of the result.
+    :param documents: The documents of the result.
+    :param files: The numbers of the files that Open WebUI attached, and lists itself, by their marks.
+    :param listed: The highest number of a file that Open WebUI lists.
+    :returns: The content with its numbers, and the events of the other passages in their order: of those that are
+        cited; of all where none is.
+    """
+    known = {document["mark"]: document for document in documents}
+    numbers: dict[str, str] = {}
+    cites = False
+
+    def rename(found: re.Match[str]) -> str:
+        nonlocal cites
+        if found["code"]:
+            return found[0]
+        marks = read_marks(found[0])
+        if not all(mark in known for mark in marks):
+            # It would vanish, because no source has the number.
+            return f"({found[0][1:-1]})"
+        cites = True
+        shown = [files.get(mark) or numbers.setdefault(mark, str(listed + len(numbers) + 1)) for mark in marks]
+        # With blanks between them, each has a chip of its own.
+        adjacent = " " * content.endswith("]", 0, found.start())
+        return adjacent + " ".join(f"[{number}]" for number in dict.fromkeys(shown))
+
+    numbered = _CODE_OR_MARKS.sub(rename, content)
+    return numbered, [_source_event(known[mark]) for mark in (numbers if cites else known) if mark not in files]
+
+
+def hide_marks(text: str) -> str:
+    """Write the marks of passages so that Open WebUI does not take them for the numbers of its sources.
+
+    :param text: A text with marks such as ``[1]``.
+    :returns: The text, in which they stand in parentheses.
+    """
+    return MARKS.sub(r"(\1)", text)
+
+
+def _source_event(document: Mapping[str, Any]) -> dict[str, Any]:
+    mark, source = document["mark"], document.get("source")
+    where = "attached file" if mark[0] == "A" else "your documents" if mark[0] != "W" else source
+    title = strip_controls(one_line(title_text(document) or str(document.get("file") or document.get("id"))))
+    position = document.get("position") or {"of": 1}
+    passage = f", passage {position['number']}" if position["of"] > 1 else ""
+    name = f"{title}{passage} ({where})"
+    # Open WebUI fetches the icon of a site from a third party where the name is an address.
+    name = f"page {name}" if _ADDRESS.match(name) else name
+    page = {"page": document["page"] - 1} if isinstance(document.get("page"), int) else {}
+    return create_source_event(
+        {
+            "source": {"name": name, "url": document.get("url") or ""},
+            "document": [_write_passage(document)],
+            # Passages with the same `source` would be one chip.
+            "metadata": [{"source": f"prefrag-{mark}", "name": name, **page}],
+        }
+    ).to_event_dict()
+
+
+def _write_passage(document: Mapping[str, Any]) -> str:
+    """Write the text of a passage in Markdown, the sentence that speaks most to the question in bold."""
+    content, span = str(document.get("content") or ""), document.get("sentence")
+    if not span:
+        return disarm(content)
+    before, sentence, after = content[: span["start"]], content[span["start"] : span["end"]], content[span["end"] :]
+    words = sentence.strip()
+    if not words or "*" in words or "\n\n" in words:
+        return disarm(content)
+    start, _, end = sentence.partition(words)
+    return f"{disarm(before)}{start}**{disarm(words)}**{end}{disarm(after)}"
+
+
+def _judge_answer(result: Mapping[str, Any]) -> str:
+    if result.get("not_found"):
+        return "Found, not answered"
+    if not result.get("answered"):
+        return "No answer"
+    if result.get("probability") is not None:
+        return f"{result['probability']:.0%} likely, read without a language model"
+    label = result.get("label")
+    return f"{str(label).capitalize()} by its own check" if label else "Not checked"

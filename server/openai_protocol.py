@@ -1,0 +1,153 @@
+"""End streams, and write errors in the form of the OpenAI protocol, which Hayhooks does not do."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from prefrag.server.lifetime import RUN_PATHS, STOPPING
+from prefrag.server.security import path_of
+
+DONE = b"data: [DONE]"
+# A client that does not read must not hold up the end.
+_LAST_SECONDS = 1.0
+# What Hayhooks answers; its other 404 of a chat is ours, for a collection.
+_NO_MODEL = re.compile(r"Pipeline '(?P<name>.*)' not found.*", re.DOTALL)
+_COMPLETIONS = ("/v1/chat/completions", "/chat/completions")
+
+
+class StreamEnd:
+    """End each stream of a run with ``data: [DONE]``, for which strict clients of the chat protocol wait.
+
+    A stream that breaks while it is sent ends with an error event before that, so that no client takes it for complete.
+
+    :param app: The application behind.
+    """
+
+    def __init__(self, app: ASGIApp):
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on and end its stream."""
+        if scope["type"] != "http" or not RUN_PATHS.fullmatch(path := path_of(scope)):
+            await self.app(scope, receive, send)
+            return
+        streams = False
+        tail = b""
+
+        async def send_end(message: Message) -> None:
+            nonlocal streams, tail
+            if message["type"] == "http.response.start":
+                streams = Headers(raw=message["headers"]).get("content-type", "").startswith("text/event-stream")
+                if streams:
+                    # A proxy that collects the steps before it passes them on would show them with the answer.
+                    message["headers"] = [*message["headers"], (b"x-accel-buffering", b"no")]
+            elif streams and message["type"] == "http.response.body":
+                body = message.get("body", b"")
+                # A chunk can end anywhere.
+                tail = (tail + body)[-2 * len(DONE) :]
+                if not message.get("more_body"):
+                    streams = False
+                    if not tail.rstrip().endswith(DONE):
+                        message = {**message, "body": body + DONE + b"\n\n"}
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_end)
+        except BaseException as error:
+            if streams:
+                # A run is cancelled when the server stops; when its client is gone, nobody reads the event.
+                stopping = isinstance(error, asyncio.CancelledError)
+                message, status = (STOPPING, 503) if stopping else ("The stream broke off. Ask again.", 500)
+                error_event = {"error": {"message": message, "status": status}, "result": None}
+                event = json.dumps(_describe_error(message, status, None) if path in _COMPLETIONS else error_event)
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_LAST_SECONDS):
+                        await send_end({"type": "http.response.body", "body": f"data: {event}\n\n".encode()})
+            raise
+
+
+class ErrorForm:
+    """Write errors under ``/v1`` as ``{"error": {"message", "type", "param", "code"}}``, beside what they hold.
+
+    :param app: The application behind.
+    """
+
+    def __init__(self, app: ASGIApp):
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on and rewrite the error that it ends with, if any."""
+        if scope["type"] != "http" or not path_of(scope).startswith("/v1/"):
+            await self.app(scope, receive, send)
+            return
+        start: Message | None = None
+        begun = False
+        body = b""
+
+        async def send_rewritten(message: Message) -> None:
+            nonlocal start, begun, body
+            if message["type"] == "http.response.start":
+                begun = True
+                if message["status"] >= 400:
+                    # The length is known only after the whole body.
+                    start = message
+                    return
+            elif start is not None and message["type"] == "http.response.body":
+                body += message.get("body", b"")
+                if message.get("more_body"):
+                    return
+                await _send_error(start, body, scope, send)
+                return
+            await send(message)
+
+        try:
+            await self.app(scope, receive, send_rewritten)
+        except Exception:
+            if not begun:
+                await _send_error({"type": "http.response.start", "status": 500, "headers": []}, b"", scope, send)
+            raise
+
+
+async def _send_error(start: Message, body: bytes, scope: Scope, send: Send) -> None:
+    try:
+        content = json.loads(body)
+    except ValueError:
+        content = None
+    if not isinstance(content, Mapping):
+        content = {"detail": body.decode(errors="replace") or "Internal Server Error"}
+    if not isinstance(content.get("error"), Mapping):
+        # A later version of the library may write the form itself.
+        content = {**_describe_error(content.get("detail"), start["status"], path_of(scope)), **content}
+    text = json.dumps(content, ensure_ascii=False).encode()
+    headers = MutableHeaders(raw=list(start["headers"]))
+    headers["content-type"] = "application/json"
+    headers["content-length"] = str(len(text))
+    await send({**start, "headers": headers.raw})
+    await send({"type": "http.response.body", "body": text})
+
+
+def _describe_error(detail: Any, status: int, path: str | None) -> dict[str, Any]:
+    message, param, code = str(detail), None, None
+    if isinstance(detail, list):
+        # A body of the wrong shape: the place and the message of each problem.
+        fields = [".".join(str(part) for part in each["loc"] if part != "body") for each in detail]
+        message = "; ".join(f"{field}: {each['msg']}" for field, each in zip(fields, detail, strict=True))
+        param = fields[0] or None
+    elif status == 401:
+        code = "invalid_api_key"
+    elif status == 404 and path in _COMPLETIONS:
+        if unknown := _NO_MODEL.fullmatch(message):
+            message = f"Model '{unknown['name']}' not found: GET /v1/models lists those that are served."
+            param, code = "model", "model_not_found"
+        else:
+            param = "index"
+    kind = "invalid_request_error" if status < 500 else "server_error"
+    return {"error": {"message": message, "type": kind, "param": param, "code": code}}

@@ -1,0 +1,86 @@
+"""The page for people at ``/``, and what it shows to choose from."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from starlette.staticfiles import StaticFiles
+
+from prefrag.components.state.state_builder import StateBuilder
+
+FOLDER = Path(__file__).parent / "page"
+# By the suffix, because what the system takes a suffix for differs.
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+HEADERS = {
+    # Neither scripts nor styles within the page, nothing from elsewhere, and no markup made of text.
+    "Content-Security-Policy": (
+        "default-src 'self'; base-uri 'none'; object-src 'none'; form-action 'none'; frame-ancestors 'none'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    # A browser asks each time whether its copy is the current one.
+    "Cache-Control": "no-cache",
+}
+
+
+def page_routes(pipelines: Callable[[], Mapping[str, Any]]) -> APIRouter:
+    """Make the routes of the page.
+
+    :param pipelines: Finds the pipelines that are served, by name.
+    :returns: ``/``, ``/page/...`` and ``/pipelines``.
+    """
+    router = APIRouter()
+    files = StaticFiles(directory=FOLDER)
+
+    async def send_file(name: str, request: Request) -> Response:
+        response = await files.get_response(name, request.scope)
+        response.headers.update({**HEADERS, "Content-Type": _TYPES[Path(name).suffix]})
+        return response
+
+    @router.api_route("/", methods=["GET", "HEAD"], include_in_schema=False)
+    async def index(request: Request) -> Response:
+        return await send_file("index.html", request)
+
+    @router.api_route("/page/{name}", methods=["GET", "HEAD"], include_in_schema=False)
+    async def page_file(name: str, request: Request) -> Response:
+        return await send_file(name, request)
+
+    @router.get("/pipelines", tags=["pipelines"], summary="The pipelines that are served, and what each can search")
+    async def list_pipelines() -> dict[str, Any]:
+        # In threads, because whether the web is open may be kept on a server.
+        starts = [(name, _find_start(pipeline)) for name, pipeline in sorted(pipelines().items())]
+        described = [asyncio.to_thread(_describe, name, start) for name, start in starts if start is not None]
+        return {"pipelines": await asyncio.gather(*described)}
+
+    return router
+
+
+def _find_start(pipeline: Any) -> StateBuilder | None:
+    """Find what a pipeline begins with; a pipeline of another kind gives no result that the page can show."""
+    return next((part for _, part in pipeline.walk() if isinstance(part, StateBuilder)), None)
+
+
+def _describe(name: str, start: StateBuilder) -> dict[str, Any]:
+    closed, reason = start.closed_sources()
+    return {
+        "name": name,
+        "sources": [
+            {"name": source, "external": source in start.external_sources, "open": source not in closed}
+            | ({"reason": reason} if source in closed else {})
+            for source in start.sources
+        ],
+        "preferred": start.preferred,
+        "top_k": start.top_k,
+        "max_steps": start.max_steps,
+    }

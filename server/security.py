@@ -1,0 +1,225 @@
+"""Keys, limits and closed routes in front of Hayhooks, which has none of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ipaddress
+import os
+import re
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from prefrag.components.audit_log import label_audit
+from prefrag.components.state.web_switch import CLOSED_BY_KEY, web_closed_by
+from prefrag.server.access import ANYONE, current_access
+from prefrag.server.keys import KEYS_VARIABLE, Keyring
+
+OPEN_DEPLOY_VARIABLE = "PREFRAG_OPEN_DEPLOY"
+MAX_BODY_BYTES = 1_000_000
+BODY_SECONDS = 30.0
+
+# Whatever Hayhooks adds in a later version stays closed until it is listed here.
+_OPEN_PATHS = re.compile(
+    r"/(|page/[\w-]+\.\w+|pipelines|ready|live|status|status/[\w.-]+|[\w.-]+/run|(v1/)?models|(v1/)?chat/completions"
+    r"|collections|collections/[\w.-]+(/documents(/[\w-]+)?)?"
+    r"|access|feedback|mcp|docs|docs/oauth2-redirect|redoc|openapi\.json)"
+)
+# Its body is read as it arrives, by the route itself, which has limits of its own.
+_UPLOAD_PATH = re.compile(r"/collections/[\w.-]+/documents")
+_DEPLOY_PATHS = re.compile(r"/(deploy_files|deploy-yaml|undeploy/[\w.-]+)")
+# A probe has no key, nor has a browser that opens the page. They reveal whether the service works, and no data.
+_PUBLIC_PATHS = re.compile(r"/(|page/[\w-]+\.\w+|ready|live)")
+
+
+def deploy_is_open() -> bool:
+    """Check whether the administrator has opened the routes that deploy.
+
+    :returns: Whether ``PREFRAG_OPEN_DEPLOY`` is on.
+    """
+    return os.environ.get(OPEN_DEPLOY_VARIABLE, "").strip().lower() in ("on", "true", "yes", "1")
+
+
+def is_open(path: str, open_deploy: bool = False) -> bool:
+    """Check whether a path is served at all.
+
+    :param path: The path of a request.
+    :param open_deploy: Whether the routes that deploy are served, see :func:`deploy_is_open`.
+    :returns: Whether it is.
+    """
+    return bool(_OPEN_PATHS.fullmatch(path)) or (open_deploy and bool(_DEPLOY_PATHS.fullmatch(path)))
+
+
+def is_loopback(host: str) -> bool:
+    """Check whether only this machine can reach a host.
+
+    :param host: A name or address.
+    :returns: Whether it belongs to the loopback interface.
+    """
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class OpenRoutes:
+    """Hide every route that is not meant to be served.
+
+    :param app: The application behind.
+    :param open_deploy: Whether the routes that deploy are served.
+    """
+
+    def __init__(self, app: ASGIApp, open_deploy: bool):
+        self.app = app
+        self.open_deploy = open_deploy
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer 404."""
+        if scope["type"] == "http" and not is_open(path_of(scope), self.open_deploy):
+            await refuse(scope, receive, send, 404, "Not Found")
+            return
+        await self.app(scope, receive, send)
+
+
+class ApiKeys:
+    """Require a key, as a bearer token; without any key, serve this machine alone.
+
+    What the key allows is :data:`current_access` of the request.
+
+    :param app: The application behind.
+    :param keyring: The keys.
+    """
+
+    def __init__(self, app: ASGIApp, keyring: Keyring):
+        self.app = app
+        self.keyring = keyring
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer 401 or 403."""
+        if scope["type"] == "lifespan" or _PUBLIC_PATHS.fullmatch(path_of(scope)):
+            await self.app(scope, receive, send)
+            return
+        access = self.keyring.find(_read_token(scope))
+        if access is None and self.keyring.is_required:
+            message = "Send a valid API key in the header: Authorization: Bearer KEY"
+            await refuse(scope, receive, send, 401, message, {"WWW-Authenticate": "Bearer"})
+        elif access is None and not _stays_on_this_machine(scope):
+            message = (
+                f"Without keys (`prefrag keys add NAME`, {KEYS_VARIABLE}) this service answers only on and under the "
+                "names of its own machine."
+            )
+            await refuse(scope, receive, send, 403, message)
+        elif access is not None and not access.deploys and _DEPLOY_PATHS.fullmatch(path_of(scope)):
+            await refuse(scope, receive, send, 403, f"Only the keys of {KEYS_VARIABLE} may deploy pipelines.")
+        else:
+            access = access or ANYONE
+            current_access.set(access)
+            # At the gate itself, so that it holds for whatever is served.
+            web_closed_by.set("" if access.web else CLOSED_BY_KEY)
+            label_audit(key=access.key or None)
+            await self.app(scope, receive, send)
+
+
+def _read_token(scope: Scope) -> str:
+    scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+class BodyLimit:
+    """Read the whole of a request before anything else is done for it, unless it is too large or too slow.
+
+    :param app: The application behind.
+    :param limit: Bytes.
+    :param seconds: The time in which the body has to arrive.
+    """
+
+    def __init__(self, app: ASGIApp, limit: int = MAX_BODY_BYTES, seconds: float = BODY_SECONDS):
+        self.app = app
+        self.limit = limit
+        self.seconds = seconds
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer 413 or 408."""
+        if scope["type"] != "http" or _is_upload(scope):
+            await self.app(scope, receive, send)
+            return
+        too_large = f"The request is larger than {self.limit:,} bytes."
+        length = Headers(scope=scope).get("content-length", "")
+        if length.isdecimal() and int(length) > self.limit:
+            await refuse(scope, receive, send, 413, too_large)
+            return
+        body, more = bytearray(), True
+        try:
+            async with asyncio.timeout(self.seconds):
+                while more:
+                    part = await receive()
+                    if part["type"] == "http.disconnect":
+                        return
+                    body += part.get("body", b"")
+                    more = bool(part.get("more_body")) and len(body) <= self.limit
+        except TimeoutError:
+            await refuse(scope, receive, send, 408, f"The request did not arrive within {self.seconds:g} seconds.")
+            return
+        if len(body) > self.limit:
+            await refuse(scope, receive, send, 413, too_large)
+            return
+        whole: list[Message] = [{"type": "http.request", "body": bytes(body)}]
+
+        async def receive_whole() -> Message:
+            return whole.pop() if whole else await receive()
+
+        await self.app(scope, receive_whole, send)
+
+
+def _is_upload(scope: Scope) -> bool:
+    kind = Headers(scope=scope).get("content-type", "").lower()
+    is_form = kind.startswith("multipart/form-data")
+    return is_form and scope["method"] == "POST" and bool(_UPLOAD_PATH.fullmatch(path_of(scope)))
+
+
+def path_of(scope: Scope) -> str:
+    """Get the path of a request, without the prefix under which a proxy serves the application.
+
+    :param scope: A request.
+    :returns: Its path.
+    """
+    return str(scope["path"]).removeprefix(scope.get("root_path", ""))
+
+
+def _stays_on_this_machine(scope: Scope) -> bool:
+    """Check whether a request came in over the loopback interface and under one of its names.
+
+    The name counts because a web page can be made to resolve to this machine and would then be let in by the browser.
+    """
+    address = (scope.get("server") or ("localhost",))[0]
+    with contextlib.suppress(ValueError):
+        if not ipaddress.ip_address(address).is_loopback:
+            return False
+    try:
+        name = urlsplit(f"//{Headers(scope=scope).get('host', '')}").hostname or ""
+    except ValueError:
+        return False
+    return name == address or is_loopback(name)
+
+
+async def refuse(
+    scope: Scope, receive: Receive, send: Send, status: int, message: str, headers: dict[str, str] | None = None
+) -> None:
+    """Answer a request without passing it on.
+
+    :param scope: The request.
+    :param receive: Its input.
+    :param send: Its output.
+    :param status: The HTTP status.
+    :param message: The reason.
+    :param headers: Further headers.
+    """
+    if scope["type"] == "websocket":
+        await send({"type": "websocket.close", "code": 1008, "reason": message})
+        return
+    await JSONResponse({"detail": message}, status, headers)(scope, receive, send)

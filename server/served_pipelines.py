@@ -1,0 +1,162 @@
+"""Choose the pipelines to serve and prepare each for Hayhooks."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Callable, Iterable
+from http import HTTPStatus
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from fastapi import HTTPException
+from hayhooks.server.utils import deploy_utils, module_loader
+from hayhooks.server.utils.base_pipeline_wrapper import BasePipelineWrapper
+from hayhooks.server.utils.deploy_utils import prepare_pipeline_files, read_pipeline_files_from_dir
+from hayhooks.server.utils.models import PreparedPipeline
+from hayhooks.server.utils.module_loader import create_pipeline_wrapper_instance
+from hayhooks.server.utils.yaml_pipeline_wrapper import YAMLPipelineWrapper
+
+from prefrag.components.document_stores.tantivy.index_location import refuse_demo, resolve_index
+from prefrag.components.errors import BadInput, Missing
+from prefrag.pipelines.blocks import blocks, class_of, parameters_of
+from prefrag.pipelines.loading import find, folders, names, read_block
+from prefrag.server.access import current_access
+from prefrag.server.wrapper import ServedPipeline
+
+_STORE = "TantivyDocumentStore"
+SERVE_VARIABLE = "PREFRAG_SERVE"
+ALL = "all"
+# The other methods serve comparisons, and some need more than the core.
+DEFAULT = "prefrag"
+WRAPPERS_VARIABLE = "HAYHOOKS_PIPELINES_DIR"
+
+
+def choose_pipelines() -> dict[str, Path]:
+    """Choose the pipelines to serve.
+
+    ``PREFRAG_SERVE`` names them, separated by commas: the name of a pipeline, the path of a YAML file, or ``all``.
+    Without it these are the wrappers of Hayhooks in ``HAYHOOKS_PIPELINES_DIR``, if that is set, else ``prefrag``.
+
+    :returns: The YAML file of each by the name under which it is served; for a wrapper, its folder.
+    :raises Missing: When one of them does not exist.
+    :raises BadInput: When two of them have one name.
+    """
+    wrappers = _find_wrappers()
+    chosen = [name.strip() for name in os.environ.get(SERVE_VARIABLE, "").split(",") if name.strip()]
+    for folder in folders():
+        if not any(folder.glob("*.yaml")):
+            raise Missing(f"There is no folder with YAML pipelines {folder}: set PREFRAG_PIPELINES_DIR to one.")
+    if chosen == [ALL]:
+        return {name: find(name) for name in names()} | wrappers
+    served: dict[str, Path] = {}
+    for chosen_name in dict.fromkeys(chosen or wrappers or [DEFAULT]):
+        path = wrappers.get(chosen_name) or find(chosen_name)
+        name = chosen_name if path.is_dir() else path.stem
+        if name in served:
+            raise BadInput(f"{served[name]} and {path} would both be served as {name}: rename one of them.")
+        served[name] = path
+    return served
+
+
+def check_index(files: Iterable[Path]) -> None:
+    """Refuse to serve pipelines on documents of one's own that are not there; the demo never takes their place.
+
+    :param files: The YAML files of the pipelines, or the folders of wrappers.
+    :raises FileNotFoundError: When a pipeline needs an index that does not exist.
+    """
+    refuse_demo()
+    for file in files:
+        stores = [] if file.is_dir() else [one for one in blocks(read_block(file)) if class_of(one) == _STORE]
+        for index in {parameters_of(one).get("index") for one in stores if not parameters_of(one).get("path")}:
+            resolve_index(index)
+
+
+def leaves_out() -> bool:
+    """Check whether a pipeline that cannot be served is left out, because ``all`` names none of them.
+
+    :returns: Whether ``PREFRAG_SERVE`` is ``all``.
+    """
+    return os.environ.get(SERVE_VARIABLE, "").strip() == ALL
+
+
+def prepare_pipeline(name: str, path: Path) -> PreparedPipeline:
+    """Load a pipeline and warm it up, ready for Hayhooks to serve it.
+
+    :param name: The name under which it is served.
+    :param path: Its YAML file, or the folder of a wrapper of Hayhooks.
+    :returns: The pipeline, which has no route yet.
+    :raises Exception: When it cannot be loaded; the cause states why.
+    """
+    if path.is_dir():
+        return prepare_pipeline_files(name, files=read_pipeline_files_from_dir(path), save_files=False)
+    module = ModuleType(name)
+    setattr(module, "PipelineWrapper", type("PipelineWrapper", (ServedPipeline,), {"name": str(path)}))  # noqa: B010
+    return PreparedPipeline(name=name, wrapper=create_pipeline_wrapper_instance(module))
+
+
+def keep_modules_apart() -> None:
+    """Load the modules of wrappers under package names of their own.
+
+    Hayhooks takes the name of the pipeline for that of its package: a wrapper deployed as ``prefrag`` would take the
+    place of this package in ``sys.modules``, and undeploying ``prefrag`` would remove it from there.
+
+    A wrapper that is none of ours searches what it wants, so a key that is bound to collections may not use it.
+    """
+
+    def package(name: str) -> str:
+        return f"prefrag_wrapper_{name}"
+
+    def load_module(name: str, dir_path: Any) -> ModuleType:
+        module = module_loader.load_pipeline_module(name, dir_path, package_name=package(name))
+        wrapper: Any = getattr(module, "PipelineWrapper", None)
+        if wrapper is not None and not issubclass(wrapper, ServedPipeline):
+            _keep_bound_keys_out(wrapper)
+        return module
+
+    deploy_utils.load_pipeline_module = load_module
+    _keep_bound_keys_out(YAMLPipelineWrapper)
+    deploy_utils.pipeline_modules = lambda name: module_loader.pipeline_modules(package(name))
+    deploy_utils.unload_pipeline_modules = lambda name: module_loader.unload_pipeline_modules(package(name))
+
+
+@functools.cache
+def _keep_bound_keys_out(wrapper: Any) -> None:
+    """Let each method by which a wrapper runs refuse a key that is bound to collections."""
+
+    def check() -> None:
+        if current_access.get().collections is not None:
+            message = "This key may not use this pipeline, which knows nothing of collections."
+            raise HTTPException(HTTPStatus.FORBIDDEN, message)
+
+    def guard(method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def run(*arguments: Any, **options: Any) -> Any:
+            check()
+            return method(*arguments, **options)
+
+        @functools.wraps(method)
+        async def run_async(*arguments: Any, **options: Any) -> Any:
+            check()
+            return await method(*arguments, **options)
+
+        return run_async if inspect.iscoroutinefunction(method) else run
+
+    for name in dir(BasePipelineWrapper):
+        # Hayhooks finds out which of them are there by comparing them with its own.
+        if name.startswith("run_") and (method := getattr(wrapper, name)) is not getattr(BasePipelineWrapper, name):
+            setattr(wrapper, name, guard(method))
+
+
+def _find_wrappers() -> dict[str, Path]:
+    folder = os.environ.get(WRAPPERS_VARIABLE)
+    if not folder:
+        return {}
+    path = Path(folder).expanduser()
+    if not path.is_dir():
+        raise Missing(f"There is no folder of wrappers {path}: set {WRAPPERS_VARIABLE} to one, or unset it.")
+    found = (wrapper.parent for wrapper in sorted(path.glob("*/pipeline_wrapper.py")))
+    # Editors keep copies in hidden folders, which must not be run.
+    return {wrapper.name: wrapper for wrapper in found if not wrapper.name.startswith((".", "__"))}

@@ -1,0 +1,420 @@
+"""Serve a pipeline through Hayhooks."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import time
+import uuid
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import aclosing, contextmanager
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any, Literal, cast
+
+from fastapi import HTTPException
+from fastapi_openai_compat import ChatCompletion, Choice, Message
+from hayhooks.server.pipelines.sse import SSEStream
+from hayhooks.server.utils.base_pipeline_wrapper import BasePipelineWrapper
+from haystack.dataclasses import ChatMessage
+from pydantic import BaseModel, ConfigDict, StrictBool, StrictInt, ValidationError
+
+from prefrag import pipelines
+from prefrag.components.audit_log import label_audit
+from prefrag.components.document_stores.tantivy.index_location import refuse_demo
+from prefrag.components.errors import BadInput, error_kind
+from prefrag.components.generators.model_call import ModelCall, Prepared
+from prefrag.components.reasoner.reasoner import Reasoner
+from prefrag.components.state.answer_composer import compose
+from prefrag.components.state.citations import citation_marks
+from prefrag.components.state.state import Event, RunError, RunSettings, State, identity
+from prefrag.components.text.addresses import without_userinfo
+from prefrag.pipelines import RunFailed
+from prefrag.pipelines.asking import find_busy_server, limit_deadline
+from prefrag.pipelines.run_labels import label_run
+from prefrag.pipelines.sent_to_models import write_sent_to_models
+from prefrag.pipelines.trace_text import one_line, trace_text
+from prefrag.server.chat_text import TextChat, write_content
+from prefrag.server.collection_pipelines import CollectionPipelines
+from prefrag.server.conversation import read_text, split_conversation
+from prefrag.server.front_end_prompts import Attachment, find_task
+from prefrag.server.open_webui import EventChat, shows_events
+from prefrag.server.public_result import Installation
+
+logger = logging.getLogger(__name__)
+
+
+class Turn(BaseModel):
+    """An earlier turn of a conversation."""
+
+    role: Literal["user", "assistant"]
+    content: str
+
+
+class AttachedDocument(BaseModel):
+    """A text that belongs to the question."""
+
+    title: str = ""
+    content: str
+
+
+class ChatOptions(BaseModel):
+    """Options by which a chat request narrows its run; see :meth:`ServedPipeline.run_api_async`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    sources: list[str] | None = None
+    preferred: str | None = None
+    top_k: StrictInt | None = None
+    max_steps: StrictInt | None = None
+    filters: dict[str, Any] | None = None
+    web: StrictBool | None = None
+    deadline: float | None = None
+    index: str | None = None
+
+
+class Refusal(HTTPException):
+    """Answer a client with a failure: Hayhooks lets only exceptions of this kind through with their status.
+
+    :param status: The HTTP status.
+    :param detail: What happened, in words for clients.
+    :param result: The result so far, as clients see it.
+    :param retry_after: Seconds after which the client may ask again, if they are known.
+    """
+
+    def __init__(self, status: int, detail: str, result: dict[str, Any] | None, retry_after: float | None = None):
+        headers = None if retry_after is None else {"Retry-After": str(math.ceil(retry_after))}
+        super().__init__(status_code=status, detail=detail, headers=headers)
+        self.result = result
+
+
+class ServedPipeline(BasePipelineWrapper):
+    """Serve one pipeline over REST, MCP and the OpenAI chat protocol.
+
+    ``hayhooks/documents_first/`` shows a wrapper for plain Hayhooks, which only needs a name.
+    """
+
+    name: str
+    """The name of a pipeline, or the path of a YAML file."""
+    _known: Installation | None = None
+    _over: CollectionPipelines | None = None
+
+    def setup(self) -> None:
+        """Load the pipeline and warm it up, so that the first request does not wait."""
+        refuse_demo()
+        self.pipeline = pipelines.load(self.name)
+        self.pipeline.warm_up()
+
+    @contextmanager
+    def refuse_errors(self) -> Iterator[None]:
+        """Turn failures into HTTP statuses and words for clients, with the details in the log alone."""
+        try:
+            yield
+        except HTTPException:
+            raise
+        except Exception as error:
+            status = getattr(error, "http_status", error_kind(error).http_status)
+            if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+                # Hayhooks logs no exception that has a status already.
+                logger.exception("A run failed.")
+            elif status > HTTPStatus.INTERNAL_SERVER_ERROR:
+                _log_failure(error)
+            result = getattr(error, "result", None)
+            public = None if result is None else self._installation.publish(result)
+            retry_after = getattr(error, "retry_after", None)
+            raise Refusal(status, self._installation.withhold(str(error)), public, retry_after) from error
+
+    async def run_api_async(
+        self,
+        question: str,
+        history: list[Turn] | None = None,
+        sources: list[str] | None = None,
+        preferred: str | None = None,
+        top_k: StrictInt | None = None,
+        max_steps: StrictInt | None = None,
+        filters: dict[str, Any] | None = None,
+        documents: list[AttachedDocument] | None = None,
+        web: StrictBool | None = None,
+        deadline: float | None = None,
+        index: str | None = None,
+        stream: bool = False,
+    ) -> dict[str, Any]:
+        """Answer a question from documents, the preferred source first.
+
+        :param question: The question, at most 4,000 characters and 4,500 bytes.
+        :param history: Earlier turns of the conversation, oldest first.
+        :param sources: The sources that may be searched; by default all of the pipeline.
+        :param preferred: The source that is searched first.
+        :param top_k: Documents a retrieval.
+        :param max_steps: Steps, at most those of the pipeline.
+        :param filters: Haystack metadata filter on the documents of the sources that can filter.
+        :param documents: Texts that belong to the question; the model is shown them, and no query is made of them.
+        :param web: False closes the web for this question; true never opens it.
+        :param deadline: Seconds that the run may take, at most those that the server allows.
+        :param index: The collection to search; by default the one that is served.
+        :param stream: Whether each step is sent as it happens, as an event of a ``text/event-stream``.
+        :returns: The answer, or what was found without one; its label, the documents used, every step, counts, usage,
+            errors and the trace.
+        :raises Refusal: With 422 when the question or an option cannot be used, with 502 when the run breaks off or no
+            source could be searched.
+        """
+        options = {
+            "history": _dump(history),
+            "sources": sources,
+            "preferred": preferred,
+            "top_k": top_k,
+            "max_steps": max_steps,
+            "filters": filters,
+            "documents": _dump(documents),
+            "web": web,
+        }
+        with self.refuse_errors():
+            seconds = limit_deadline(deadline)
+            pipeline = await self._collections.find(index)
+            if stream:
+                # A bad request is refused before a stream begins, because a stream has sent its status code by then.
+                await pipelines.begin(pipeline, question, **options)
+                # Hayhooks recognises a stream by its class, and describes the result by the annotation.
+                stream_run = self._stream_run(pipeline, question, {**options, "deadline": seconds})
+                return cast(dict[str, Any], SSEStream(stream_run))
+            result = await pipelines.ask_async(pipeline, question, deadline=seconds, **options)
+            return self._publish(_check_searched(result))
+
+    async def _stream_run(
+        self, pipeline: Any, question: str, options: Mapping[str, Any]
+    ) -> AsyncGenerator[dict[str, Any] | str, None]:
+        try:
+            with self.refuse_errors():
+                # Closed at once when the client leaves, so that its run does not go on until it is collected.
+                async with aclosing(pipelines.stream(pipeline, question, **options)) as outputs:
+                    async for output in outputs:
+                        if isinstance(output, Event):
+                            event = replace(output, data=self._installation.publish_event(output.data))
+                            step = {"kind": event.kind, "step": event.step, "text": trace_text(event)}
+                            yield {"event": {**step, "data": dict(event.data)}}
+                        else:
+                            yield {"result": self._publish(_check_searched(output))}
+        except Refusal as error:
+            yield {"error": {"message": error.detail, "status": error.status_code}, "result": error.result}
+        yield "[DONE]"
+
+    async def run_chat_completion_async(
+        self, model: str, messages: list[dict[str, Any]], body: dict[str, Any]
+    ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
+        """Answer the last message of a conversation.
+
+        :param model: The name that the client requested.
+        :param messages: The conversation: its last user message is the question, its system messages are instructions
+            for the answer.
+        :param body: The whole request, with the options of :meth:`run_api_async` at its top level or under ``prefrag``.
+        :returns: The answer with its sources, the result in the extra field ``prefrag``; or, when the request is for a
+            stream, each step as reasoning and then the answer.
+        :raises Refusal: With 422 when the question or an option cannot be used, with 502 when the run breaks off.
+        """
+        with self.refuse_errors():
+            include_usage = _includes_usage(body)
+            task = find_task([{**each, "content": read_text(each)} for each in messages], body.get("metadata"))
+            if task is not None:
+                seconds = limit_deadline(_read_options(body).get("deadline"))
+                return self._complete(model, body, include_usage, *await self._do_task(messages, task, seconds))
+            question, history, attached, instructions = split_conversation(messages)
+            options = {"history": history, "instructions": instructions or None, **_read_options(body)}
+            deadline = limit_deadline(options.pop("deadline", None))
+            pipeline = await self._collections.find(options.pop("index", None))
+            if attached:
+                options["documents"] = [{"title": each.title, "content": each.content} for each in attached]
+            # A bad request is refused before a stream begins, because a stream has sent its status code by then.
+            state = await pipelines.begin(pipeline, question, **options)
+            marks = _front_end_marks(state, attached) if attached else {}
+            options["deadline"] = deadline
+            if body.get("stream"):
+                listed = max((int(file.mark) for file in attached if file.mark.isdecimal()), default=0)
+                with_events = shows_events.get()
+                chat = EventChat(marks, listed, self.cites) if with_events else TextChat(marks, self.cites)
+                return self._stream(pipeline, model, question, options, include_usage, chat)
+            result = self._publish(await pipelines.ask_async(pipeline, question, **options))
+        return self._complete(model, body, include_usage, write_content(result, self.cites, marks), result)
+
+    async def _stream(
+        self,
+        pipeline: Any,
+        model: str,
+        question: str,
+        options: Mapping[str, Any],
+        include_usage: bool,
+        chat: TextChat | EventChat,
+    ) -> AsyncGenerator[ChatCompletion, None]:
+        installation = self._installation
+        chunk = _Chunks(model)
+        try:
+            # Closed at once when the client leaves, so that its run does not go on until it is collected as garbage.
+            async with aclosing(pipelines.stream(pipeline, question, **options)) as outputs:
+                async for output in outputs:
+                    if isinstance(output, Event):
+                        event = replace(output, data=installation.publish_event(output.data))
+                        for fields in chat.write_step(event):
+                            yield chunk.write(**fields)
+                    else:
+                        result = self._publish(output)
+            ending, reason = chat.write_end(result), "stop"
+        except RunFailed as error:
+            _log_failure(error)
+            result = installation.publish(error.result)
+            # "error" is not in the protocol, but "stop" would present the message as an answer.
+            ending, reason = chat.write_failure(installation.withhold(str(error)), result), "error"
+        *fields_before, last = ending
+        for fields in fields_before:
+            yield chunk.write(**fields)
+        yield chunk.write(finish_reason=reason, **last)
+        if include_usage:
+            yield chunk.end(_count_usage(result))
+
+    def _complete(
+        self, model: str, body: Mapping[str, Any], include_usage: bool, content: str, result: dict[str, Any]
+    ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
+        """Make a reply that is known as a whole, in one piece or as a stream."""
+        usage = _count_usage(result)
+        if not body.get("stream"):
+            # Where a stream has it, too: not in the answer, which a client may keep.
+            reasoning = "\n".join(write_sent_to_models(result, with_host=False)) or None
+            message = Message(role="assistant", content=content, reasoning_content=reasoning)
+            choice = Choice(index=0, message=message, finish_reason="stop")
+            return _make_completion(model, "chat.completion", [choice], usage=usage, prefrag=result)
+
+        async def stream() -> AsyncGenerator[ChatCompletion, None]:
+            chunk = _Chunks(model)
+            yield chunk.write(content=content, finish_reason="stop", prefrag=result)
+            if include_usage:
+                yield chunk.end(usage)
+
+        return stream()
+
+    async def _do_task(
+        self, messages: Sequence[Mapping[str, Any]], empty: str, seconds: float
+    ) -> tuple[str, dict[str, Any]]:
+        """Have the pipeline's model alone do what a front end wants; no source sees anything of it.
+
+        :param messages: The messages of the request.
+        :param empty: The reply where there is no model, or one in this process, which is spared titles.
+        :param seconds: The seconds that it may take.
+        :returns: The reply, and what a result says of the call.
+        :raises RunFailed: When the model fails, or takes longer.
+        """
+        generator = next((part.chat_generator for _, part in self.pipeline.walk() if isinstance(part, Reasoner)), None)
+        if generator is None or (call := ModelCall("front_end", generator)).is_absent or call.is_embedded:
+            return empty, {"usage": {}}
+        prompts = [
+            (ChatMessage.from_system if each["role"] == "system" else ChatMessage.from_user)(read_text(each))
+            for each in messages
+            if each.get("role") in ("system", "user") and read_text(each)
+        ]
+        label_audit(**label_run(self.pipeline))
+        state = State("", RunSettings(sources=(), preferred=""))
+        try:
+            async with asyncio.timeout(seconds):
+                reply, state = await call.send_async(Prepared(prompts, call.generation_kwargs, state))
+        except TimeoutError as error:
+            message = f"The task of the front end was given up after {seconds:g} s."
+            raise RunFailed(message, {"errors": [message]}, http_status=504) from error
+        except RunError as error:
+            raise RunFailed(str(error), {"errors": [str(error)]}, **find_busy_server(error)) from error
+        result = compose(state)
+        return reply, self._publish({"usage": result["usage"], "sent_to_models": result["sent_to_models"]})
+
+    @property
+    def _installation(self) -> Installation:
+        if self._known is None or self._known.pipeline is not self.pipeline:
+            self._known = Installation(self.pipeline)
+        return self._known
+
+    @property
+    def _collections(self) -> CollectionPipelines:
+        if self._over is None or self._over.pipeline is not self.pipeline:
+            self._over = CollectionPipelines(self.name, self.pipeline)
+        return self._over
+
+    @property
+    def cites(self) -> bool:
+        """Whether the model of the pipeline is asked to cite."""
+        return any(isinstance(part, Reasoner) and part.asks_to_cite for _, part in self.pipeline.walk())
+
+    def _publish(self, result: dict[str, Any]) -> dict[str, Any]:
+        for error in result.get("errors") or ():
+            logger.warning("A run met a failure: %s", one_line(without_userinfo(error)))
+        return self._installation.publish(result)
+
+
+class _Chunks:
+    """The chunks of one streamed completion, which share its id and its time."""
+
+    def __init__(self, model: str):
+        self._empty = _make_completion(model, "chat.completion.chunk", [])
+
+    def write(self, finish_reason: str | None = None, **fields: Any) -> ChatCompletion:
+        # What is no part of a message stands beside the choices, where clients of the plain protocol do not look.
+        delta = {name: fields.pop(name) for name in Message.model_fields.keys() & fields.keys()}
+        choice = Choice(index=0, delta=Message(role="assistant", **delta), finish_reason=finish_reason)
+        return self._empty.model_copy(update={"choices": [choice], **fields})
+
+    def end(self, usage: dict[str, int]) -> ChatCompletion:
+        return self._empty.model_copy(update={"usage": usage})
+
+
+def _read_options(body: Mapping[str, Any]) -> dict[str, Any]:
+    given = {name: body[name] for name in ChatOptions.model_fields if body.get(name) is not None}
+    own = body.get("prefrag") or {}
+    try:
+        options = ChatOptions.model_validate({**given, **own})
+    except ValidationError as error:
+        problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        raise BadInput(f"An option cannot be used: {problems}") from error
+    except TypeError as error:
+        raise BadInput("`prefrag` must be an object of options.") from error
+    return options.model_dump(exclude_none=True)
+
+
+def _check_searched(result: dict[str, Any]) -> dict[str, Any]:
+    """Refuse a result for which no source could be searched."""
+    if failed := pipelines.search_failures(result):
+        reasons = "; ".join(f"{name}: {reason}" for name, reason in failed.items())
+        message = f"No source could be searched, so the answer rests on no document. {reasons}"
+        raise RunFailed(message, result)
+    return result
+
+
+def _includes_usage(body: Mapping[str, Any]) -> bool:
+    options = body.get("stream_options") or {}
+    if not isinstance(options, Mapping):
+        raise BadInput('stream_options is not an object: give for example {"include_usage": true}.')
+    return bool(options.get("include_usage"))
+
+
+def _front_end_marks(state: State, attached: Sequence[Attachment]) -> dict[str, str]:
+    """Map the marks of attached passages to the numbers by which the front end knows their files."""
+    marks = citation_marks(state)
+    files = {marks[identity(passage)]: attached[passage.meta["attachment"] - 1].mark for passage in state.attached}
+    numbered = any(number.isdecimal() for number in files.values())
+    return {mark: number if number.isdecimal() else mark for mark, number in files.items()} if numbered else {}
+
+
+def _dump(values: Sequence[Any] | None) -> list[dict[str, Any]] | None:
+    return [value.model_dump() if isinstance(value, BaseModel) else value for value in values or ()] or None
+
+
+def _log_failure(error: Exception) -> None:
+    logger.error("A run broke off: %s", one_line(without_userinfo(str(error))))
+
+
+def _count_usage(result: Mapping[str, Any]) -> dict[str, int]:
+    usage = result.get("usage") or {}
+    read, written = usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0)
+    return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
+
+
+def _make_completion(
+    model: str, kind: Literal["chat.completion", "chat.completion.chunk"], choices: list[Choice], **fields: Any
+) -> ChatCompletion:
+    return ChatCompletion(
+        id=f"chatcmpl-{uuid.uuid4().hex}", object=kind, created=int(time.time()), model=model, choices=choices, **fields
+    )

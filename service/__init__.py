@@ -1,1 +1,0 @@
-"""The `prefrag` command and the secured Hayhooks application."""

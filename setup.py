@@ -1,0 +1,18 @@
+"""Which folders go into the package `prefrag`; all other settings are in pyproject.toml."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+CHECKOUT = Path(__file__).resolve().parent
+CODE = ("cli", "components", "evaluation", "indexing", "pipelines", "server", "training")
+DATA = ("demo", "yaml_pipelines")
+
+missing = [name for name in ("prefrag", *CODE) if not (CHECKOUT / name / "__init__.py").is_file()]
+missing += [name for name in DATA if not any(CHECKOUT.joinpath(name).glob("*.*"))]
+if missing:
+    raise SystemExit(f"Nothing is built, because {', '.join(missing)} would be missing: build in a whole checkout.")
+
+folders = {"prefrag": "prefrag", **{f"prefrag.{name}": name for name in (*CODE, *DATA)}}
+inner = [f"{name}.{part}" for name in CODE for part in find_packages(str(CHECKOUT / name))]
+setup(package_dir=folders, packages=[*folders, *(f"prefrag.{name}" for name in inner)])

@@ -1,0 +1,331 @@
+"""`prefrag ask`: what it prints, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prefrag.pipelines.loading import find, read_block
+from tests.cli.running import prefrag
+from tests.fakes import CALLS
+from tests.pipelines.scripted import answer, scripted_block, scripted_yaml, search, write_yaml
+from tests.python_process import start_python
+
+Result = Any
+Ask = Callable[..., Result]
+QUESTION = "In which year did the yard that built alpha win the prize?"
+
+
+@pytest.fixture
+def ask(script_pipeline: Callable[..., None]) -> Ask:
+    """Ask a scripted pipeline; by default one that switches to the web."""
+
+    def run(*arguments: object, script: tuple[str, ...] = (), question: str = QUESTION) -> Result:
+        script_pipeline(*script)
+        return prefrag("ask", question, *arguments)
+
+    return run
+
+
+class TestAsk:
+    def test_prints_each_step_then_the_answer_its_label_and_the_documents(self, ask: Ask):
+        result = ask()
+
+        assert result.exit_code == 0
+        lines = [line.strip() for line in result.stdout.splitlines() if line.strip()]
+        beginnings = [
+            "Question: In which year",
+            "Step 1",
+            "Thought: I look it up.",
+            "Search local: alpha",
+            "Found in local",
+            "Verdict: keep",
+            "Observed from local: all of them",
+            "Step 2",
+            "Thought",
+            "Search local: beta delta",
+            "Found in local",
+            "Verdict: switch",
+            "Search web: beta delta",
+            "Found in web",
+            "Observed from web",
+            "Step 3",
+            "Thought",
+            "Answer: 1974",
+            "Reflection",
+            "Answer: 1974",
+            "Label: CORRECT",
+            "Documents",
+            "[1] alpha (local)",
+            "\u201cAlpha was built by Beta.\u201d",
+            "[W1] delta (web)",
+            "\u201cDelta won the prize in 1974.\u201d",
+            "The answer cites no passage.",
+            "3 retrievals (2 local, 1 web), 4 model calls",
+            "Queries sent to the web",
+        ]
+        for line, beginning in zip(lines, beginnings, strict=True):
+            assert line.startswith(beginning)
+
+    def test_names_the_queries_that_were_sent_to_the_web(self, ask: Ask):
+        assert "Queries sent to the web: web: beta delta" in ask().stdout
+
+    def test_states_when_none_was_sent(self, ask: Ask):
+        assert "No query was sent to the web." in ask("--source", "local").stdout
+
+    def test_json_is_the_result_and_nothing_else(self, ask: Ask):
+        result = ask("--json")
+
+        assert result.exit_code == 0
+        shown = json.loads(result.stdout)
+        assert shown["answer"] == "1974"
+        assert [document["id"] for document in shown["documents"]] == ["local-alpha", "web-delta"]
+        assert "trace" not in shown
+        assert "Search web: beta delta" in result.stderr
+
+    def test_quiet_is_the_answer_and_its_label_alone(self, ask: Ask):
+        result = ask("--quiet")
+
+        assert result.exit_code == 0
+        assert result.stdout == "Answer: 1974\nLabel: CORRECT\n"
+
+    def test_quiet_says_what_was_found_where_there_is_no_answer(self, script_pipeline: Callable[..., None]):
+        script_pipeline(readings=[[("Beta", 0.1)]], verdicts=())
+
+        assert prefrag("ask", "Who built alpha?", "--quiet").stdout.startswith("Found, not answered.\n")
+
+    def test_trace_adds_the_whole_trace(self, ask: Ask):
+        assert '{"kind": "verdict", "step": 2, "status": false' in ask("--trace").stdout
+
+    def test_trace_adds_the_whole_trace_to_the_json(self, ask: Ask):
+        assert json.loads(ask("--json", "--trace").stdout)["trace"][0]["kind"] == "thought"
+
+    def test_a_forced_answer_is_marked(self, ask: Ask):
+        result = ask("--max-steps", 0, script=(search("alpha"), answer("Perhaps 1974", label=None)))
+
+        assert "Label: no label (forced: the steps were used up)" in result.stdout
+
+    def test_options_narrow_the_run(self, ask: Ask):
+        filters = {"field": "meta.year", "operator": ">", "value": 1990}
+
+        result = ask("--source", "local", "--prefer", "local", "--top-k", 2, "--filters", json.dumps(filters))
+
+        assert result.exit_code == 0
+        assert CALLS["local"][0]["filters"] == filters
+        assert "web" not in CALLS
+
+    def test_a_pipeline_may_be_a_file(self, tmp_path: Path):
+        (tmp_path / "mine.yaml").write_text(scripted_yaml(answer("From my file")), encoding="utf-8")
+
+        assert "From my file" in prefrag("ask", QUESTION, "--pipeline", tmp_path / "mine.yaml").stdout
+
+    def test_that_there_is_no_model_is_noticed_once(self, script_pipeline: Callable[..., None]):
+        script_pipeline(readings=[[("Beta", 0.9)]], verdicts=())
+
+        assert prefrag("ask", QUESTION).stdout.count("PREFRAG_LLM_BASE_URL") == 1
+
+    def test_with_a_model_nothing_is_noticed(self, ask: Ask):
+        assert "PREFRAG_LLM" not in ask().stdout
+
+    def test_without_an_answer_it_shows_what_it_found_and_ends_well(self, script_pipeline: Callable[..., None]):
+        script_pipeline(readings=[[("Beta", 0.2)]], verdicts=())
+
+        result = prefrag("ask", QUESTION, "--source", "local")
+
+        assert result.exit_code == 0
+        assert "Read: Beta [1] (20% likely, an answer is given from 60%)" in result.stdout
+        assert "\nFound, not answered.\n  [1] alpha: Alpha was built by Beta.\n" in result.stdout
+        assert "\nA guess (20% likely): Beta\n" in result.stdout
+        assert "no model call" in result.stdout
+
+    def test_the_json_has_it_too(self, script_pipeline: Callable[..., None]):
+        script_pipeline(readings=[[("Beta", 0.2)]], verdicts=())
+
+        result = prefrag("ask", QUESTION, "--json", "--source", "local")
+
+        shown = json.loads(result.stdout)
+        assert (shown["answer"], shown["answered"], shown["guess"]) == ("", False, "Beta")
+        assert shown["evidence"][0]["sentence"] == "Alpha was built by Beta."
+
+    def test_text_of_strangers_cannot_steer_the_terminal(self, ask: Ask):
+        assert "\x1b" not in ask(script=(answer("19\x1b[31m74"),)).stdout
+
+
+class TestAskThatFails:
+    def test_a_failing_model_ends_with_1_after_the_steps_so_far(self, ask: Ask):
+        result = ask(script=(search("alpha"), "!the model server is down"))
+
+        assert result.exit_code == 1
+        assert "Found in local" in result.stdout
+        assert "Error: The reasoner's model failed: the model server is down" in result.stderr
+        assert "Traceback" not in result.output
+
+    def test_json_still_gives_the_result_so_far(self, ask: Ask):
+        result = ask("--json", script=(search("alpha"), "!down"))
+
+        assert result.exit_code == 1
+        shown = json.loads(result.stdout)
+        assert shown["steps"][0]["query"] == "alpha"
+        assert "down" in shown["errors"][-1]
+
+    @pytest.fixture
+    def broken(self, script_pipeline: Callable[..., None]) -> Callable[..., Result]:
+        """Ask a pipeline of which the sources named here fail."""
+
+        def run(*sources: str, **settings: Any) -> Result:
+            errors = {source: f"the {source} is gone" for source in sources}
+            one_call = settings.get("pipeline") in ("vanilla_local", "no_retrieval")
+            script = ("1974",) if one_call else (search("alpha delta"), answer("1974"))
+            script_pipeline(*script, errors=errors, **settings)
+            return prefrag("ask", QUESTION)
+
+        return run
+
+    def test_an_answer_without_any_search_that_worked_is_printed_and_ends_with_1(self, broken: Callable[..., Result]):
+        result = broken("local", pipeline="vanilla_local", name="prefrag")
+
+        assert result.exit_code == 1
+        assert "Answer: 1974" in result.stdout
+        (line,) = result.stderr.splitlines()
+        assert line.startswith("Error: No source could be searched")
+        assert "the local is gone" in line
+
+    def test_a_failed_source_ends_the_run_with_1_and_the_web_gets_nothing(self, broken: Callable[..., Result]):
+        result = broken("local")
+
+        assert result.exit_code == 1
+        assert "Error: The source 'local' failed" in result.stderr
+        assert "No query was sent to the web." in result.stdout
+        assert "Held back from web: alpha delta ('local' failed)" in result.stdout
+
+    def test_one_source_that_could_be_searched_is_enough(self, broken: Callable[..., Result]):
+        assert broken("web").exit_code == 0
+
+    def test_a_search_that_finds_nothing_is_no_failure(self, broken: Callable[..., Result]):
+        assert broken("web", documents={"local": {}, "web": {}}).exit_code == 0
+
+    def test_a_method_that_searches_nothing_cannot_fail_of_it(self, broken: Callable[..., Result]):
+        assert broken("local", "web", pipeline="no_retrieval").exit_code == 0
+
+    def test_no_answer_is_a_failure(self, ask: Ask):
+        result = ask(script=("nothing", "that", "can", "be", ""))
+
+        assert result.exit_code == 1
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (("--source", "attic"), "attic"),
+            (("--top-k", 0), "top_k"),
+            (("--top-k", "many"), "--top-k"),
+            (("--max-steps", 99), "max_steps"),
+            (("--filters", "{"), "--filters"),
+            (("--filters", "[]"), "--filters"),
+            (("--corpus", "a.jsonl", "--index", "b"), "not both"),
+            (("--bogus",), "bogus"),
+        ],
+    )
+    def test_wrong_use_ends_with_2(self, ask: Ask, arguments: tuple[object, ...], message: str):
+        result = ask(*arguments)
+
+        assert result.exit_code == 2
+        assert message in result.stderr
+
+    def test_a_question_that_is_too_long_ends_with_2(self, ask: Ask):
+        assert ask(question="x" * 4001).exit_code == 2
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (("--pipeline", "unheard-of"), "unheard-of"),
+            (("--pipeline", "nowhere.yaml"), "nowhere.yaml"),
+            (("--corpus", "nowhere.jsonl"), "nowhere.jsonl"),
+            (("--web-corpus", "nowhere.jsonl"), "nowhere.jsonl"),
+        ],
+    )
+    def test_something_missing_ends_with_3(self, ask: Ask, arguments: tuple[object, ...], message: str):
+        result = ask(*arguments)
+
+        assert result.exit_code == 3
+        assert message in result.stderr
+
+    @pytest.mark.parametrize("text", ["components: [", "components: {}", "components: {start: {type: ${UNSET}}}"])
+    def test_a_pipeline_that_cannot_be_loaded_is_missing_too(self, tmp_path: Path, text: str):
+        (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
+
+        result = prefrag("ask", QUESTION, "--pipeline", tmp_path / "mine.yaml")
+
+        assert result.exit_code == 3
+        assert "mine.yaml" in result.stderr
+
+    def test_a_missing_index_ends_with_3_and_reports_how_to_make_it(self, tmp_path: Path):
+        # The shipped retriever in front of a scripted model.
+        data = scripted_block(search("alpha"), answer())
+        data["components"]["local"] = read_block(find("prefrag"))["components"]["local"]
+        (tmp_path / "mine.yaml").write_text(write_yaml(data), encoding="utf-8")
+
+        result = prefrag("ask", QUESTION, "--pipeline", tmp_path / "mine.yaml", "--index", "unmade")
+
+        assert result.exit_code == 3
+        assert "prefrag index" in result.stderr
+
+    def test_without_a_question_the_index_must_be_the_demo(self):
+        result = prefrag("ask", "--index", "mine")
+
+        assert result.exit_code == 2
+        assert "Give a question" in result.stderr
+
+    def test_debug_lets_the_traceback_through(self, ask: Ask, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_DEBUG", "1")
+
+        assert isinstance(ask("--source", "attic").exception, ValueError)
+
+    @pytest.mark.slow
+    @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals")
+    def test_ctrl_c_ends_with_130_at_once(self, tmp_path: Path):
+        text = scripted_yaml(search("alpha"), answer()).replace(
+            "tests.fakes.ScriptedRetriever", "tests.service.waiting.WaitingRetriever"
+        )
+        (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
+        command = ("-u", "-m", "prefrag.cli.main", "ask", QUESTION, "--pipeline", tmp_path / "mine.yaml")
+
+        with start_python(*command) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if "Search local" in line:
+                    process.send_signal(signal.SIGINT)
+                    break
+            _, errors = process.communicate(timeout=30)
+
+        assert process.returncode == 130
+        assert "Traceback" not in errors
+
+
+class TestCorpus:
+    def test_is_indexed_once_and_searched(self, corpus: Path, tmp_path: Path):
+        (tmp_path / "mine.yaml").write_text(scripted_yaml(search("buoys"), answer("Three")), encoding="utf-8")
+        arguments = ("ask", "How many buoys?", "--pipeline", tmp_path / "mine.yaml", "--corpus", corpus)
+
+        assert prefrag(*arguments).exit_code == 0
+        made = sorted(Path(os.environ["PREFRAG_DATA_DIR"], "indexes").iterdir())
+        assert prefrag(*arguments).exit_code == 0
+
+        assert len(made) == 1
+        assert made == sorted(Path(os.environ["PREFRAG_DATA_DIR"], "indexes").iterdir())
+        assert os.environ["PREFRAG_INDEX"] == made[0].name
+
+    def test_without_a_passage_in_it_is_refused(self, tmp_path: Path, ask: Ask):
+        (tmp_path / "bad.jsonl").write_text("no json\n", encoding="utf-8")
+
+        result = ask("--corpus", tmp_path / "bad.jsonl")
+
+        assert result.exit_code == 2
+        assert "line 1" in result.stderr
+        assert list(Path(os.environ["PREFRAG_DATA_DIR"]).rglob("corpus-*")) == []

@@ -1,0 +1,169 @@
+"""`prefrag chat`: questions that follow one another, and the commands between them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest import mock
+
+import pytest
+from typer.testing import CliRunner
+
+from prefrag.cli.main import app
+from tests.components.generators.fake_model_server import HANG, FakeModelServer
+from tests.fakes import CALLS
+from tests.pipelines.scripted import answer, search
+from tests.python_process import start_python
+
+QUESTION = "In which year did the yard that built alpha win the prize?"
+
+
+@pytest.fixture(autouse=True)
+def environment() -> Iterator[None]:
+    """The command sets variables for its process, which is this one."""
+    with mock.patch.dict(os.environ):
+        yield
+
+
+@pytest.fixture
+def chat(script_pipeline: Callable[..., None]) -> Callable[..., Any]:
+    """Say lines to a scripted pipeline, without a terminal."""
+
+    def run(*lines: str, options: tuple[str, ...] = (), script: tuple[str, ...] = (answer("1974"),)) -> Any:
+        script_pipeline(*script)
+        return CliRunner().invoke(app, ["chat", *options], input="\n".join(lines) + "\n")
+
+    return run
+
+
+def prompts() -> list[str]:
+    return [call["prompt"] for call in CALLS["model"]]
+
+
+def test_each_line_is_a_question(chat: Callable[..., Any]):
+    result = chat("Who built alpha?", "", "And beta?")
+
+    assert result.exit_code == 0
+    assert result.stdout.count("Answer: 1974\nLabel: CORRECT") == 2
+    assert "Question: Who built alpha?\n" in result.stdout
+    assert "Question: And beta?\n" in result.stdout
+
+
+@pytest.mark.parametrize(("options", "looks"), [((), 1), (("--quiet",), 0)])
+def test_a_model_that_runs_here_is_looked_for_unless_it_is_to_be_quiet(
+    chat: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], looks: int
+):
+    offer = mock.Mock()
+    monkeypatch.setattr("prefrag.cli.chat.offer_model", offer)
+
+    chat("Who built alpha?", options=options)
+
+    assert offer.call_count == looks
+
+
+def test_a_question_is_understood_in_the_light_of_those_before(chat: Callable[..., Any]):
+    chat("Who built alpha?", "And beta?", script=(answer("Gamma"),))
+
+    assert "user: Who built alpha?\nassistant: Gamma" in prompts()[1]
+
+
+def test_a_new_conversation_knows_nothing_of_the_last(chat: Callable[..., Any]):
+    chat("Who built alpha?", "/new", "And beta?", script=(answer("Gamma"),))
+
+    assert len(prompts()) == 2
+    assert "Gamma" not in prompts()[1]
+
+
+def test_steps_are_shown_unless_it_is_quiet(chat: Callable[..., Any]):
+    script = (search("alpha"), answer("Beta"))
+
+    assert "Search local: alpha" in chat(QUESTION, script=script).stdout
+    assert chat(QUESTION, script=script, options=("--quiet",)).stdout == "Answer: Beta\nLabel: CORRECT\n"
+
+
+class TestCommands:
+    def test_sources_are_listed_and_chosen(self, chat: Callable[..., Any]):
+        result = chat("/sources", "/sources local", "/sources all")
+
+        assert result.stdout.splitlines() == [
+            "local: searched",
+            "web (external): searched",
+            "local: searched",
+            "web (external): left out",
+            "local: searched",
+            "web (external): searched",
+        ]
+
+    def test_a_source_that_is_left_out_is_not_searched(self, chat: Callable[..., Any]):
+        chat("/sources local", QUESTION, script=(search("alpha"), answer("Beta")))
+
+        assert "web" not in CALLS
+
+    def test_the_web_is_closed_and_opened_again(self, chat: Callable[..., Any]):
+        result = chat("/web off", "/web on", options=("--quiet",))
+
+        assert result.stdout.splitlines() == ["The web is off.", "The web is on."]
+        assert os.environ["PREFRAG_WEB"] == "on"
+
+    def test_the_web_that_the_administrator_closed_stays_closed(
+        self, chat: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+
+        result = chat("/web on")
+
+        assert result.exit_code == 2
+        assert "cannot open it" in result.stderr
+
+    @pytest.mark.parametrize("line", ["/nonsense", "/web maybe", "/sources nowhere"])
+    def test_an_unknown_command_is_named_and_the_conversation_goes_on(self, chat: Callable[..., Any], line: str):
+        result = chat(line, "Who built alpha?")
+
+        assert "There is no" in result.stderr
+        assert "Answer: 1974" in result.stdout
+        assert result.exit_code == 2
+
+    @pytest.mark.parametrize("line", ["/quit", "/exit"])
+    def test_quit_ends(self, chat: Callable[..., Any], line: str):
+        assert chat(line, "Who built alpha?").stdout == ""
+
+    def test_help_lists_them(self, chat: Callable[..., Any]):
+        assert "/sources" in chat("/help").stdout
+
+
+class TestFailures:
+    def test_a_question_that_fails_is_told_and_the_next_is_answered(self, chat: Callable[..., Any]):
+        result = chat("long " * 1_000, "Who built alpha?")
+
+        assert result.exit_code == 2
+        assert "Error:" in result.stderr
+        assert "Answer: 1974" in result.stdout
+
+    def test_it_is_no_part_of_the_conversation(self, chat: Callable[..., Any]):
+        chat("long " * 1_000, "Who built alpha?")
+
+        assert len(prompts()) == 1
+
+    @pytest.mark.slow
+    def test_ctrl_c_gives_up_the_question_and_keeps_the_conversation(self, script_pipeline: Callable[..., None]):
+        script_pipeline("unused", replace={"ChatModel": {"type": "prefrag.components.generators.chat_model.ChatModel"}})
+        model = FakeModelServer()
+        model.answers = [(200, HANG)]
+        variables = {"PREFRAG_LLM_BASE_URL": model.url, "PREFRAG_LLM_MODEL": "served"}
+        try:
+            with start_python("-m", "prefrag.cli.main", "chat", **variables) as process:
+                assert process.stdin is not None
+                process.stdin.write(f"{QUESTION}\n")
+                process.stdin.flush()
+                assert model.called.wait(60)
+                process.send_signal(signal.SIGINT)
+                assert model.left.wait(20)
+                output, errors = process.communicate("/sources\n", timeout=60)
+        finally:
+            model.close()
+
+        assert "The conversation goes on without this question." in errors
+        assert "local: searched" in output
+        assert process.returncode == 0

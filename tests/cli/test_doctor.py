@@ -1,0 +1,340 @@
+"""`prefrag doctor`: what it finds, what it advises, and with which code it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from prefrag.cli import local_servers
+from prefrag.cli.kept_model import keep_model
+from prefrag.cli.local_servers import LocalServer
+from tests.cli.running import prefrag
+from tests.components.generators.fake_model_server import FakeModelServer, completion
+
+SCHEMA_KEPT = completion('{"wet": true}')
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The command sets variables for its process; no server of this machine is looked for."""
+    monkeypatch.setattr(local_servers, "PORTS", {})
+    with mock.patch.dict(os.environ):
+        yield
+
+
+@pytest.fixture
+def demo(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PREFRAG_INDEX", "demo")
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch, demo: None) -> Iterator[FakeModelServer]:
+    """A model server that is set, lists its model and keeps to schemas."""
+    model = FakeModelServer()
+    model.answers = [(200, completion("OK")), (200, SCHEMA_KEPT)]
+    model.listed = {"data": [{"id": "served"}]}
+    monkeypatch.setenv("PREFRAG_LLM_BASE_URL", model.url)
+    monkeypatch.setenv("PREFRAG_LLM_MODEL", "served")
+    yield model
+    model.close()
+
+
+def examined(*arguments: object) -> tuple[int, dict[str, list[dict[str, str]]]]:
+    """The exit code, and what was found by its part."""
+    result = prefrag("doctor", "--json", "--port", 1, *arguments)
+    findings: dict[str, list[dict[str, str]]] = {}
+    for finding in json.loads(result.stdout)["findings"]:
+        findings.setdefault(finding["part"], []).append(finding)
+    return result.exit_code, findings
+
+
+class TestIndex:
+    def test_the_demo_is_there_and_says_what_it_is(self, demo: None):
+        code, found = examined()
+
+        assert code == 0
+        assert found["index"][0]["status"] == "note"
+        assert "invented documents of the demo" in found["index"][0]["text"]
+        assert found["index"][0]["advice"] == "For your own: prefrag index YOUR_FILES"
+
+    def test_one_of_ones_own_is_counted(self, corpus: Path):
+        prefrag("index", corpus, "--no-web")
+
+        code, found = examined()
+
+        assert code == 0
+        assert (found["index"][0]["status"], found["index"][0]["text"]) == ("ok", "default holds 3 passages")
+
+    def test_an_absent_one_is_a_problem_with_the_way_out(self):
+        code, found = examined("--index", "notes")
+
+        assert code == 3
+        assert found["index"][0]["status"] == "problem"
+        assert "prefrag index YOUR_FILES --index notes" in found["index"][0]["advice"]
+
+    def test_a_damaged_one_is_a_problem(self, corpus: Path):
+        prefrag("index", corpus, "--no-web")
+        folder = Path(os.environ["PREFRAG_DATA_DIR"]) / "indexes" / "default"
+        for file in folder.rglob("*.store"):
+            file.write_bytes(b"broken")
+
+        code, found = examined()
+
+        assert code != 0
+        assert "index the documents again" in found["index"][0]["advice"]
+
+
+class TestModel:
+    def test_without_one_the_reader_answers(self, demo: None):
+        code, found = examined()
+
+        assert code == 0
+        assert found["model"][0]["status"] == "note"
+        assert "a reader answers" in found["model"][0]["text"]
+        assert found["judge"][0]["text"] == "Trees judge, without a model"
+
+    def test_those_of_this_machine_are_offered(self, demo: None, monkeypatch: pytest.MonkeyPatch):
+        server = LocalServer("Ollama", "http://127.0.0.1:11434/v1", ("qwen3",))
+        monkeypatch.setattr("prefrag.cli.checks.find_local_servers", lambda: [server])
+
+        _, found = examined()
+
+        assert "Ollama at http://127.0.0.1:11434/v1 (qwen3)" in found["model"][0]["advice"]
+
+    def test_one_that_replies_is_fine_and_judges(self, model: FakeModelServer):
+        code, found = examined()
+
+        assert code == 0
+        assert [one["status"] for one in found["model"]] == ["ok"]
+        assert "served at " in found["model"][0]["text"]
+        assert found["judge"][0]["text"] == "The model judges"
+
+    def test_it_gets_one_token_first_whatever_the_limit_is(
+        self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("PREFRAG_LLM_MAX_TOKENS", "4000")
+
+        examined()
+
+        assert [request["max_tokens"] for request in model.requests] == [1, 64]
+
+    def test_nothing_of_the_documents_goes_there(self, model: FakeModelServer):
+        examined()
+
+        assert "Tidewright" not in json.dumps(model.requests)
+
+    def test_one_that_is_not_listed_is_named(self, model: FakeModelServer):
+        model.listed = {"data": [{"id": "other"}]}
+
+        code, found = examined()
+
+        assert code == 0
+        assert found["model"][1]["text"] == "The server does not list served, but other"
+
+    def test_one_that_is_down_is_a_problem(self, model: FakeModelServer):
+        model.close()
+
+        code, found = examined()
+
+        assert code == 1
+        assert found["model"][0]["status"] == "problem"
+        assert "PREFRAG_LLM_BASE_URL" in found["model"][0]["text"]
+
+    def test_one_that_refuses_the_key_is_a_problem(self, model: FakeModelServer):
+        model.answers = [(401, {})]
+
+        code, found = examined()
+
+        assert code == 1
+        assert "PREFRAG_LLM_API_KEY" in found["model"][0]["text"]
+
+    def test_one_without_schemas_is_noted(self, model: FakeModelServer):
+        model.answers = [(200, completion("OK")), (200, completion("Yes, it is."))]
+
+        code, found = examined()
+
+        assert code == 0
+        assert found["model"][1]["advice"] == "Set PREFRAG_LLM_STRUCTURED to json_object or off."
+
+    @pytest.mark.parametrize("text", ["<think>Is it wet? The", "", None])
+    def test_one_that_thinks_needs_room(self, model: FakeModelServer, text: str | None):
+        reply = completion(text)
+        reply["choices"][0]["finish_reason"] = "length"
+        model.answers = [(200, completion("OK")), (200, reply)]
+
+        code, found = examined()
+
+        assert code == 0
+        assert found["model"][1]["text"] == "It thinks before it replies, and 512 tokens are few for that"
+        assert "PREFRAG_LLM_MAX_TOKENS to 4000" in found["model"][1]["advice"]
+
+    def test_a_name_without_a_server_is_a_problem(self, demo: None, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_LLM_BASE_URL", "http://127.0.0.1:1/v1")
+
+        code, found = examined()
+
+        assert code == 2
+        assert any("PREFRAG_LLM_MODEL is not set" in one["text"] for part in found.values() for one in part)
+
+    def test_a_judge_of_its_own_is_called_too(self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", "http://127.0.0.1:1/v1")
+        monkeypatch.setenv("PREFRAG_JUDGE_MODEL", "judging")
+
+        code, found = examined()
+
+        assert code == 1
+        assert found["judge"][0]["status"] == "problem"
+
+    def test_one_that_was_chosen_at_a_first_question_is_used_and_says_so(
+        self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch
+    ):
+        keep_model(LocalServer("Ollama", model.url, ("served",)), "served")
+        monkeypatch.delenv("PREFRAG_LLM_BASE_URL")
+        monkeypatch.delenv("PREFRAG_LLM_MODEL")
+
+        _, found = examined()
+
+        assert "as it was chosen at the first question" in found["model"][0]["text"]
+
+
+class TestWeb:
+    def test_a_closed_one_says_how_to_open_it(self, corpus: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.delenv("PREFRAG_WEB")
+        prefrag("index", corpus, "--no-web")
+
+        _, found = examined()
+
+        assert "prefrag index --web" in found["web"][0]["text"]
+
+    def test_without_online_nothing_is_sent(self, corpus: Path, web_searches: list[str]):
+        prefrag("index", corpus, "--web")
+
+        _, found = examined()
+
+        assert found["web"][0]["text"] == "Questions may go to the web (DDGSWebSearch)"
+        assert web_searches == []
+
+    def test_online_searches_once(self, corpus: Path, web_searches: list[str]):
+        prefrag("index", corpus, "--web")
+
+        _, found = examined("--online")
+
+        assert found["web"][0]["text"].endswith("it answers (results: 1)")
+        assert web_searches == ["weather"]
+
+    @pytest.mark.parametrize("setting", ["off", "ask"])
+    def test_online_does_not_open_what_is_closed(
+        self, corpus: Path, web_searches: list[str], monkeypatch: pytest.MonkeyPatch, setting: str
+    ):
+        prefrag("index", corpus, "--web")
+        monkeypatch.setenv("PREFRAG_WEB", setting)
+
+        examined("--online")
+
+        assert web_searches == []
+
+    @pytest.fixture
+    def web_searches(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+        """The queries that a stand-in for the engine gets."""
+        sent: list[str] = []
+
+        class Engine:
+            def text(self, query: str, **settings: Any) -> list[dict[str, str]]:
+                sent.append(query)
+                return [{"title": "Weather", "href": "https://weather.example/", "body": "Wet."}]
+
+        monkeypatch.setattr("haystack_integrations.components.websearch.ddgs.ddgs_websearch.DDGS", Engine)
+        return sent
+
+
+class TestServing:
+    @pytest.mark.parametrize(
+        ("content", "text"),
+        [
+            ({"status": "ready"}, "prefrag serve is ready at"),
+            ({"status": "not ready"}, "is not ready"),
+            ({"something": "else"}, "prefrag serve does not run on port"),
+        ],
+    )
+    def test_a_running_server_is_told_from_another(self, demo: None, content: dict[str, str], text: str):
+        server = FakeModelServer()
+        server.listed = content
+        try:
+            _, found = examined("--port", server.url.rpartition(":")[2].removesuffix("/v1"))
+        finally:
+            server.close()
+
+        assert text in found["serve"][0]["text"]
+
+    def test_keys_that_cannot_work_are_named(self, demo: None, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_API_KEYS", ",")
+
+        _, found = examined()
+
+        assert "PREFRAG_API_KEYS" in found["keys"][0]["text"]
+
+    def test_settings_that_only_the_server_reads_are_named(
+        self, demo: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        (tmp_path / ".env").write_text("PREFRAG_LLM_MODEL=qwen3\n", encoding="utf-8")
+        monkeypatch.chdir(tmp_path)
+
+        _, found = examined()
+
+        assert "PREFRAG_LLM_MODEL, which only serve and mcp read" in found["settings"][0]["text"]
+
+
+class TestElasticsearch:
+    def test_one_that_is_down_is_a_problem_of_its_pipeline(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", "http://127.0.0.1:1")
+
+        code, found = examined("--pipeline", "prefrag_elasticsearch")
+
+        assert code == 1
+        assert "PREFRAG_ELASTICSEARCH_URL" in found["elasticsearch"][0]["text"]
+
+
+def test_a_pipeline_that_is_not_there_is_a_problem():
+    code, found = examined("--pipeline", "nowhere")
+
+    assert code != 0
+    assert found["pipeline"][0]["status"] == "problem"
+
+
+def test_for_people_each_part_is_a_line_with_its_status_in_words(demo: None):
+    result = prefrag("doctor", "--port", 1)
+
+    lines = result.stdout.splitlines()
+    assert result.exit_code == 0
+    assert any(line.startswith("\u2713 ok      version: prefrag ") for line in lines)
+    assert any(line.startswith("! note    index: demo holds ") for line in lines)
+    assert lines[-1] == "prefrag ask will work."
+
+
+def test_for_people_a_problem_has_its_status_in_words_and_the_code():
+    result = prefrag("doctor", "--port", 1, "--index", "notes")
+
+    assert result.exit_code == 3
+    assert "\u2717 problem index: " in result.stdout
+    assert "prefrag ask will not work" in result.stdout
+
+
+def test_scripts_learn_whether_it_works(script_pipeline: Callable[..., None], demo: None):
+    assert json.loads(prefrag("doctor", "--port", 1, "--json").stdout)["works"] is True
+
+    @pytest.mark.parametrize(("folder", "status"), [(".", "ok"), ("unmounted", "note")])
+    def test_an_audit_log_is_named_and_tried(
+        self, demo: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str, status: str
+    ):
+        monkeypatch.setenv("PREFRAG_AUDIT_LOG", str(tmp_path / folder / "audit.jsonl"))
+
+        _, found = examined()
+
+        assert found["audit log"][0]["status"] == status
+        assert str(tmp_path) in found["audit log"][0]["text"]

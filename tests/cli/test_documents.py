@@ -1,0 +1,213 @@
+"""`prefrag index` and `prefrag documents`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prefrag.indexing import embedding, file_conversion
+from tests.cli.running import prefrag
+from tests.full_disk import files_of_at_most, say_full
+
+
+class TestIndex:
+    def test_reports_what_it_did(self, corpus: Path):
+        first, second = prefrag("index", corpus), prefrag("index", corpus)
+
+        assert first.exit_code == second.exit_code == 0
+        assert "3 passages written" in first.stdout
+        assert "3 unchanged" in second.stdout
+
+    def test_names_the_files_that_it_skipped_and_ends_with_4(self, corpus: Path):
+        (corpus.parent / "empty.txt").write_bytes(b"")
+
+        result = prefrag("index", corpus.parent)
+
+        assert result.exit_code == 4
+        assert "empty.txt: it is empty" in result.stderr
+        assert "3 passages written" in result.stdout
+
+    @pytest.mark.skipif("sys.platform == 'win32'")
+    def test_a_full_disk_ends_with_1_and_says_so(self, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        prefrag("index", corpus)
+        (tmp_path / "new.txt").write_text("A stork stands by the river.")
+        say_full(monkeypatch)
+
+        with files_of_at_most(100):
+            result = prefrag("index", tmp_path / "new.txt")
+
+        assert result.exit_code == 1
+        assert "The disk is full" in result.stderr
+        assert "3  passages" in prefrag("documents", "list").stdout
+
+    def test_only_counts_the_files_of_other_kinds_in_a_folder(self, corpus: Path):
+        for name in ("photo.png", "logo.png", "style.css", "Makefile"):
+            (corpus.parent / name).write_bytes(b"\x89PNG")
+
+        result = prefrag("index", corpus.parent)
+
+        assert result.exit_code == 0
+        assert "4 files of other kinds were left out: .png 2, without a suffix 1, .css 1." in result.stdout
+        assert "photo" not in result.stdout + result.stderr
+
+    def test_names_files_that_are_gone_and_ends_with_0(self, corpus: Path):
+        notes = [corpus.with_name(f"note{n}.txt") for n in range(7)]
+        for note in notes:
+            note.write_text("A note on buoys.", encoding="utf-8")
+        prefrag("index", corpus.parent)
+        for note in notes:
+            note.unlink()
+
+        result = prefrag("index", corpus.parent)
+
+        assert result.exit_code == 0
+        assert f"7 files of these folders are gone: {notes[0]}, " in result.stdout
+        assert f"{notes[4]}, .... Their passages stay; delete them with the same command and --prune." in result.stdout
+        assert "note5" not in result.stdout
+
+    def test_names_many_files_of_one_reason_once_and_ends_with_4(self, corpus: Path, monkeypatch: pytest.MonkeyPatch):
+        def absent() -> None:
+            raise ImportError("pypdf")
+
+        monkeypatch.setitem(file_conversion._CONVERTERS, file_conversion.PDF, absent)
+        for number in range(9):
+            corpus.with_name(f"paper{number}.pdf").write_bytes(b"%PDF-1.4")
+
+        result = prefrag("index", corpus.parent)
+
+        assert result.exit_code == 4
+        assert result.stderr.count("make install EXTRAS=files") == 1
+        assert "And so 8 more." in result.stderr
+        assert "9 skipped" in result.stdout
+
+    def test_names_a_file_of_another_kind_that_was_asked_for(self, corpus: Path):
+        photo = corpus.with_name("photo.png")
+        photo.write_bytes(b"\x89PNG")
+
+        result = prefrag("index", corpus, photo)
+
+        assert result.exit_code == 4
+        assert "photo.png: it is none of the kinds" in result.stderr
+
+    def test_prints_no_control_character_of_a_files_name(self, corpus: Path):
+        name = "a\x1b[31m\nred.txt"
+        (corpus.parent / name).write_bytes(b"")
+        (corpus.parent / f"b{name}").write_text("Readable.", encoding="utf-8")
+
+        indexed = prefrag("index", corpus.parent)
+        listed = prefrag("documents", "list")
+        (corpus.parent / f"b{name}").unlink()
+        pruned = prefrag("documents", "prune")
+
+        for text in (indexed.stderr, listed.stdout, pruned.stdout):
+            assert "red.txt" in text
+            assert "\x1b" not in text
+            assert "\nred" not in text
+
+    def test_a_missing_file_ends_with_3(self, tmp_path: Path):
+        result = prefrag("index", tmp_path / "nowhere.txt")
+
+        assert result.exit_code == 3
+        assert "nowhere.txt" in result.stderr
+
+    @pytest.mark.parametrize("arguments", [("--language", "klingon"), ("--index", "../x"), ("--store", "shelf")])
+    def test_a_wrong_setting_ends_with_2(self, corpus: Path, arguments: tuple[str, ...]):
+        assert prefrag("index", corpus, *arguments).exit_code == 2
+
+    def test_prunes_after_indexing_with_the_option(self, corpus: Path):
+        other = corpus.with_name("note.txt")
+        other.write_text("A note on buoys.", encoding="utf-8")
+        prefrag("index", corpus, other)
+        other.unlink()
+
+        result = prefrag("index", corpus, "--prune")
+
+        assert "1 deleted" in result.stdout
+        assert "note.txt" in result.stdout
+
+
+class TestDocuments:
+    def test_lists_files_with_their_passages(self, corpus: Path):
+        prefrag("index", corpus)
+
+        assert "corpus.jsonl" in prefrag("documents", "list").stdout
+        (entry,) = json.loads(prefrag("documents", "list", "--json").stdout)
+        assert entry["passages"] == 3
+
+    def test_deletes_a_passage_or_a_file(self, corpus: Path):
+        prefrag("index", corpus)
+
+        assert "1 passages deleted" in prefrag("documents", "delete", "p1").stdout
+        assert "2 passages deleted" in prefrag("documents", "delete", corpus).stdout
+
+    def test_what_is_not_there_ends_with_3(self, corpus: Path):
+        prefrag("index", corpus)
+
+        result = prefrag("documents", "delete", "p1", "unheard-of")
+
+        assert result.exit_code == 3
+        assert "1 passages deleted" in result.stdout
+        assert "unheard-of" in result.stderr
+
+    @pytest.mark.parametrize("target", ["", "  ", ".", "./", "..", "../..", "/", "//", "/."])
+    def test_a_target_without_a_name_is_refused_and_nothing_deleted(
+        self, corpus: Path, target: str, monkeypatch: pytest.MonkeyPatch
+    ):
+        prefrag("index", corpus)
+        monkeypatch.chdir(corpus.parent)
+
+        result = prefrag("documents", "delete", "p1", target)
+
+        assert result.exit_code == 2
+        assert "names no document" in result.stderr
+        assert "3  passages" in prefrag("documents", "list").stdout
+
+    def test_prunes_what_lost_its_file_and_says_so_before(self, corpus: Path):
+        prefrag("index", corpus)
+        corpus.with_name("other.txt").touch()
+        corpus.unlink()
+
+        tried = prefrag("documents", "prune", "--dry-run").stdout
+        done = prefrag("documents", "prune").stdout
+
+        plan = f"To be deleted: 3 passages.\n        3  {corpus}, which is gone\n"
+        assert tried.startswith(plan)
+        assert "0 deleted" in tried
+        assert done.startswith(plan)
+        assert "3 deleted" in done
+
+    def test_prunes_nothing_of_a_folder_that_came_up_empty(self, corpus: Path):
+        prefrag("index", corpus)
+        corpus.unlink()
+
+        result = prefrag("documents", "prune")
+
+        assert result.exit_code == 4
+        assert "0 deleted" in result.stdout
+        assert "is a drive not mounted?" in result.stderr
+
+    @pytest.mark.parametrize("command", [("list",), ("delete", "p1"), ("prune",)])
+    def test_a_missing_index_ends_with_3(self, command: tuple[str, ...]):
+        assert prefrag("documents", *command, "--index", "unmade").exit_code == 3
+
+
+def test_dense_embeds_what_was_indexed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    calls: list[dict[str, Any]] = []
+
+    def embed(index: str, **settings: Any) -> embedding.EmbeddingReport:
+        settings.pop("on_progress")(1, 1)
+        calls.append({"index": index, **settings})
+        return embedding.EmbeddingReport(embedded=1, unchanged=0, deleted=0, seconds=0.1)
+
+    monkeypatch.setattr(embedding, "embed_index", embed)
+    corpus = tmp_path / "corpus.jsonl"
+    corpus.write_text('{"id": "a", "title": "A", "text": "Words."}\n')
+
+    result = prefrag("index", corpus, "--dense", "--model", "tiny")
+
+    assert result.exit_code == 0
+    assert calls == [{"index": "default", "store": "tantivy", "model": "tiny"}]
+    assert "1 passages embedded" in result.stdout

@@ -1,0 +1,152 @@
+"""The model servers of this machine, offered at the first question."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from prefrag.cli import kept_model
+from prefrag.cli.kept_model import keep_model, kept_file, offer_model, read_choice, use_kept_model
+from prefrag.cli.local_servers import LocalServer
+from tests.cli.running import prefrag
+
+OLLAMA = LocalServer("Ollama", "http://127.0.0.1:11434/v1", ("llama3.2", "qwen3"))
+VLLM = LocalServer("vLLM", "http://127.0.0.1:8000/v1", ("Qwen/Qwen3-8B",))
+
+
+@pytest.fixture(autouse=True)
+def environment() -> Iterator[None]:
+    with mock.patch.dict(os.environ):
+        yield
+
+
+@pytest.fixture
+def probes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """How often this machine was searched; it has two servers."""
+    made: list[str] = []
+
+    def find() -> list[LocalServer]:
+        made.append("probed")
+        return [OLLAMA, VLLM]
+
+    monkeypatch.setattr(kept_model, "find_local_servers", find)
+    return made
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """A person at a terminal, who answers so."""
+
+    def answer(text: str) -> None:
+        monkeypatch.setattr(kept_model, "is_terminal", lambda: True)
+        monkeypatch.setattr("typer.prompt", lambda *words, **settings: text)
+
+    return answer
+
+
+def chosen() -> tuple[str | None, str | None]:
+    return os.environ.get("PREFRAG_LLM_BASE_URL"), os.environ.get("PREFRAG_LLM_MODEL")
+
+
+def test_a_chosen_one_is_used_now_and_later(probes: list[str], terminal: Callable[[str], None]):
+    terminal("2")
+    offer_model()
+    assert chosen() == (OLLAMA.base_url, "qwen3")
+
+    os.environ.pop("PREFRAG_LLM_BASE_URL")
+    os.environ.pop("PREFRAG_LLM_MODEL")
+    offer_model()
+
+    assert chosen() == (OLLAMA.base_url, "qwen3")
+    assert probes == ["probed"]
+
+
+def test_no_is_the_default_and_is_kept_too(probes: list[str], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(kept_model, "is_terminal", lambda: True)
+    monkeypatch.setattr("typer.prompt", lambda *words, default, **settings: default)
+
+    offer_model()
+    offer_model()
+
+    assert chosen() == (None, None)
+    assert probes == ["probed"]
+    assert read_choice() == ("", "")
+
+
+@pytest.mark.parametrize("text", ["9", "-1", "qwen3", ""])
+def test_an_answer_that_is_none_is_not_kept(probes: list[str], terminal: Callable[[str], None], text: str):
+    terminal(text)
+
+    offer_model()
+
+    assert read_choice() is None
+
+
+def test_without_a_terminal_nothing_is_searched(probes: list[str]):
+    offer_model()
+
+    assert probes == []
+
+
+@pytest.mark.parametrize("variable", ["PREFRAG_LLM_BASE_URL", "PREFRAG_LLM_MODEL", "PREFRAG_LLM_GGUF"])
+def test_where_a_model_is_set_nothing_is_searched(probes: list[str], terminal: Callable[[str], None], variable: str):
+    terminal("1")
+    os.environ[variable] = "set"
+
+    offer_model()
+
+    assert probes == []
+
+
+def test_where_there_is_no_server_nobody_is_asked(terminal: Callable[[str], None], monkeypatch: pytest.MonkeyPatch):
+    terminal("1")
+    monkeypatch.setattr(kept_model, "find_local_servers", lambda: [])
+
+    offer_model()
+
+    assert read_choice() is None
+
+
+def test_the_environment_counts_more_than_the_choice():
+    keep_model(OLLAMA, "qwen3")
+    os.environ["PREFRAG_LLM_GGUF"] = "model.gguf"
+
+    use_kept_model()
+
+    assert chosen() == (None, None)
+
+
+@pytest.mark.parametrize("text", ["", "no", "[]", '{"base_url": 5}', '{"base_url": "http://x/v1"}'])
+def test_a_damaged_choice_sets_nothing(text: str):
+    kept_file().parent.mkdir(parents=True)
+    kept_file().write_text(text, encoding="utf-8")
+
+    use_kept_model()
+
+    assert chosen() == (None, None)
+
+
+@pytest.mark.parametrize("option", ["--json", "--quiet"])
+def test_a_script_is_not_asked(
+    probes: list[str], terminal: Callable[[str], None], script_pipeline: Callable[..., None], option: Any
+):
+    terminal("1")
+    script_pipeline()
+
+    prefrag("ask", "Who built alpha?", option)
+
+    assert probes == []
+
+
+def test_the_first_question_asks(
+    probes: list[str], terminal: Callable[[str], None], script_pipeline: Callable[..., None]
+):
+    terminal("0")
+    script_pipeline()
+
+    assert prefrag("ask", "Who built alpha?").exit_code == 0
+    assert probes == ["probed"]

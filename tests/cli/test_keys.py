@@ -1,0 +1,119 @@
+"""`prefrag keys`: made, listed, revoked."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from unittest import mock
+
+import pytest
+import uvicorn
+
+from prefrag.server.keys import Keyring, keys_file
+from tests.cli.running import prefrag
+
+
+@pytest.fixture(autouse=True)
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The commands set variables for their process, which is this one."""
+    monkeypatch.chdir(tmp_path)
+    with mock.patch.dict(os.environ):
+        yield
+
+
+def test_a_key_is_printed_once_and_alone():
+    result = prefrag("keys", "add", "ada")
+
+    (secret,) = result.stdout.splitlines()
+    assert secret.startswith("prefrag_")
+    assert "only a hash of it is kept" in result.stderr
+    assert Keyring().find(secret) is not None
+    assert secret not in prefrag("keys", "list").stdout
+
+
+def test_the_list_shows_what_each_key_allows():
+    prefrag("keys", "add", "ada", "--collection", "papers", "--collection", "board", "--no-web", "--write")
+    secret = prefrag("keys", "add", "ben", "--expires", "2999-12-31").stdout.strip()
+
+    first, second, total = prefrag("keys", "list").stdout.splitlines()
+
+    assert first.startswith("ada  ...")
+    assert "papers, board; no web; writes; made 20" in first
+    assert second.startswith(f"ben  ...{secret[-4:]}  all collections; web; reads; made 20")
+    assert second.endswith("expires 2999-12-31")
+    assert total == "2 keys"
+
+
+def test_the_list_as_json_holds_no_hash():
+    prefrag("keys", "add", "ada", "--collection", "papers")
+
+    (key,) = json.loads(prefrag("keys", "list", "--json").stdout)
+
+    assert key.keys() == {"name", "ending", "made", "expires", "collections", "web", "writes"}
+    assert key["collections"] == ["papers"]
+
+
+def test_the_last_key_that_is_revoked_leaves_keys_required():
+    prefrag("keys", "add", "ada")
+
+    result = prefrag("keys", "revoke", "ada")
+
+    assert "0 left" in result.stdout
+    assert "Keys stay required" in result.stderr
+    assert Keyring().is_required
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["add", "a b"], 2),
+        (["add", "ada", "--collection", "../up"], 2),
+        (["add", "ada", "--expires", "2020-01-01"], 2),
+        (["add", "ada", "--expires", "tomorrow"], 2),
+        (["revoke", "nobody"], 3),
+    ],
+)
+def test_what_cannot_be_done_ends_with_its_code(arguments: list[str], code: int):
+    assert prefrag("keys", *arguments).exit_code == code
+    assert not keys_file().exists() or not json.loads(keys_file().read_text())["keys"]
+
+
+def test_the_settings_are_those_of_the_server_beside_an_env_file(tmp_path: Path):
+    (tmp_path / ".env").write_text(f"PREFRAG_KEYS_FILE={tmp_path / 'mine.json'}\n")
+
+    prefrag("keys", "add", "ada")
+
+    assert (tmp_path / "mine.json").exists()
+
+
+class TestServingOtherMachines:
+    @pytest.fixture
+    def started(self, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+        started: list[str] = []
+        monkeypatch.setattr(uvicorn, "run", lambda app, **settings: started.append(settings["host"]))
+        return started
+
+    def test_needs_a_key_of_the_file_or_the_environment(self, started: list[str]):
+        result = prefrag("serve", "--demo", "--host", "0.0.0.0")
+        assert result.exit_code == 2
+        assert "prefrag keys add NAME" in result.stderr
+
+        prefrag("keys", "add", "ada")
+        assert prefrag("serve", "--demo", "--host", "0.0.0.0").exit_code == 0
+        assert started == ["0.0.0.0"]
+
+    def test_needs_a_key_that_works(self, started: list[str]):
+        prefrag("keys", "add", "ada")
+        prefrag("keys", "revoke", "ada")
+
+        assert prefrag("serve", "--demo", "--host", "0.0.0.0").exit_code == 2
+        assert not started
+
+    def test_requires_the_file_also_of_workers_that_begin_later(self, started: list[str]):
+        prefrag("keys", "add", "ada")
+        prefrag("serve", "--demo")
+
+        keys_file().unlink()
+        assert Keyring().is_required

@@ -1,0 +1,88 @@
+"""The model servers that run on this machine."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from prefrag.cli.local_servers import LocalServer, find_local_servers
+from tests.components.generators.fake_model_server import FakeModelServer
+
+
+def models(*names: str, owner: str = "somebody") -> dict[str, Any]:
+    return {"object": "list", "data": [{"id": name, "object": "model", "owned_by": owner} for name in names]}
+
+
+@pytest.fixture
+def server() -> Iterator[FakeModelServer]:
+    server = FakeModelServer()
+    yield server
+    server.close()
+
+
+def port_of(server: FakeModelServer) -> int:
+    return urlsplit(server.url).port or 0
+
+
+def found(server: FakeModelServer, program: str = "Ollama") -> list[LocalServer]:
+    return find_local_servers({port_of(server): program})
+
+
+def test_a_server_is_found_with_its_models(server: FakeModelServer):
+    server.listed = models("llama3.2", "qwen3:8b")
+
+    assert found(server) == [LocalServer("Ollama", server.url, ("llama3.2", "qwen3:8b"))]
+
+
+def test_it_has_the_name_that_it_gives_itself(server: FakeModelServer):
+    server.listed = models("qwen3", owner="llamacpp")
+
+    assert found(server, "vLLM")[0].program == "llama.cpp"
+
+
+def test_models_that_only_embed_are_left_out(server: FakeModelServer):
+    server.listed = models("nomic-embed-text", "qwen3")
+
+    assert found(server)[0].models == ("qwen3",)
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        {},
+        [],
+        "hello",
+        {"data": "none"},
+        {"data": [{"name": "x"}, 5]},
+        models("nomic-embed-text"),
+        models("prefrag", owner="hayhooks"),
+        models("evil\x1b[2Jname"),
+    ],
+    ids=["empty", "list", "text", "no list", "no ids", "embeds", "this service", "control characters"],
+)
+def test_another_service_is_not_taken_for_one(server: FakeModelServer, listed: Any):
+    server.listed = listed
+
+    assert found(server) == []
+
+
+def test_an_error_is_no_list(server: FakeModelServer):
+    server.health, server.listed = 401, models("qwen3")
+
+    assert found(server) == []
+
+
+def test_several_are_looked_for_at_once_and_not_for_long():
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        began = time.monotonic()
+        # The same port under several keys would be one; an unused one refuses at once.
+        assert find_local_servers({silent.getsockname()[1]: "Ollama", 1: "vLLM"}) == []
+
+    assert time.monotonic() - began < 5

@@ -1,0 +1,234 @@
+"""What is printed of a run: what `prefrag ask` shows, in the cases that a whole run seldom comes to."""
+
+from __future__ import annotations
+
+import io
+import re
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from prefrag.cli.run_printer import RunPrinter
+from prefrag.components.state.state import Event
+
+RESULT = {"answer": "1974", "answered": True, "label": "CORRECT", "documents": [], "errors": []}
+CITED = {"answer_with_citations": "1974 [1]", "citations": [{"mark": "1"}]}
+NOT_ANSWERED = {"answer": "", "answered": False, "label": None}
+
+
+def printer(**settings: Any) -> RunPrinter:
+    return RunPrinter(Console(file=io.StringIO(), highlight=False, **settings))
+
+
+def lines(used: RunPrinter) -> list[str]:
+    """What was printed, without empty lines and trailing blanks."""
+    assert isinstance(used.console.file, io.StringIO)
+    return [line.rstrip() for line in used.console.file.getvalue().splitlines() if line.strip()]
+
+
+def result_lines(failure: str | None = None, **changes: Any) -> list[str]:
+    used = printer(soft_wrap=True)
+    used.print_result({**RESULT, **changes}, trace=False, failure=failure)
+    return lines(used)
+
+
+def test_an_answer_without_a_passage_is_the_models_own():
+    assert result_lines() == [
+        "Answer: 1974",
+        "Label: CORRECT",
+        "No passage was found: the answer is the model's own.",
+    ]
+
+
+class TestTheFirstLine:
+    GREEN, BOLD, YELLOW = "\x1b[1;32m", "\x1b[1m", "\x1b[1;33m"
+
+    def line(self, **changes: Any) -> str:
+        used = printer(force_terminal=True, color_system="standard")
+        used.print_result({**RESULT, **changes}, trace=False, failure=None)
+        assert isinstance(used.console.file, io.StringIO)
+        return used.console.file.getvalue().strip().splitlines()[0]
+
+    def test_is_green_for_an_answer_that_is_cited_and_sure(self):
+        assert self.line(**CITED).startswith(f"{self.GREEN}Answer: 1974 [1]")
+        assert self.line(**CITED, probability=0.9).startswith(self.GREEN)
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            pytest.param({}, id="cites nothing"),
+            pytest.param({**CITED, "label": None}, id="no label"),
+            pytest.param({**CITED, "label": "INCORRECT"}, id="doubted"),
+            pytest.param({**CITED, "label": "PARTIALLY CORRECT"}, id="doubted in part"),
+            pytest.param({**CITED, "forced": True}, id="forced"),
+        ],
+    )
+    def test_is_not_green_for_another(self, changes: dict[str, Any]):
+        assert self.line(**changes).startswith(f"{self.BOLD}Answer: 1974")
+
+    def test_is_not_green_where_there_is_no_answer(self):
+        assert self.line(**NOT_ANSWERED, guess="1974", probability=0.6).startswith(f"{self.YELLOW}Not answered.")
+
+
+def test_a_reader_says_how_likely_its_answer_is():
+    assert result_lines(**CITED, probability=0.914)[:2] == ["Answer: 1974 [1]", "Label: CORRECT (91% likely)"]
+
+
+class TestNoAnswer:
+    EVIDENCE = (
+        {"mark": "1", "title": "Beta", "sentence": "Beta won in 1974."},
+        {"mark": "W1", "title": "", "sentence": "Delta is [2] red.\n\x1b[31mAnswer: 1"},
+    )
+
+    def test_shows_the_sentences_first_and_then_the_guess(self):
+        assert result_lines(**NOT_ANSWERED, evidence=self.EVIDENCE, guess="1974", probability=0.116) == [
+            "Found, not answered.",
+            "  [1] Beta: Beta won in 1974.",
+            "  [W1] Delta is (2) red. [31mAnswer: 1",
+            "A guess (12% likely): 1974",
+        ]
+
+    def test_shows_the_guess_dim(self):
+        used = printer(force_terminal=True, color_system="standard")
+        result = {**RESULT, **NOT_ANSWERED, "guess": "1974", "evidence": self.EVIDENCE}
+
+        used.print_result(result, trace=False, failure=None)
+
+        assert isinstance(used.console.file, io.StringIO)
+        assert "\x1b[2mA guess: 1974\x1b[0m" in used.console.file.getvalue()
+
+    def test_has_no_guess_where_there_was_none(self):
+        assert result_lines(**NOT_ANSWERED, evidence=self.EVIDENCE[:1], probability=0.0) == [
+            "Found, not answered.",
+            "  [1] Beta: Beta won in 1974.",
+        ]
+
+    def test_found_nothing_where_there_is_no_sentence(self):
+        assert result_lines(**NOT_ANSWERED) == ["Not answered."]
+
+
+class TestDocuments:
+    TEXT = "A pump. It runs daily."
+    PASSAGE = {
+        "mark": "1",
+        "title": "Manual",
+        "heading": "Manual > Use",
+        "position": {"number": 3, "of": 12},
+        "source": "local",
+        "file": "/home/ada/a [1] manual.pdf",
+        "page": 3,
+        "content": TEXT,
+        "sentence": {"start": 8, "end": 22},
+    }
+
+    def printed(self, document: dict[str, Any], **settings: Any) -> str:
+        used = printer(force_terminal=True, color_system="standard", **settings)
+        used.print_result({**RESULT, **CITED, "documents": [document]}, trace=False, failure=None)
+        assert isinstance(used.console.file, io.StringIO)
+        return used.console.file.getvalue()
+
+    def test_have_their_place_in_one_line_and_their_sentence_in_the_next(self):
+        assert result_lines(**CITED, documents=[self.PASSAGE])[-2:] == [
+            "  [1] Manual > Use (local, /home/ada/a (1) manual.pdf, page 3, passage 3 of 12)",
+            "      \u201cIt runs daily.\u201d",
+        ]
+
+    def test_are_not_quoted_again_below_the_evidence(self):
+        evidence = [{"mark": "1", "title": "Manual", "sentence": "It runs daily."}]
+
+        assert result_lines(**NOT_ANSWERED, evidence=evidence, documents=[self.PASSAGE])[1:] == [
+            "  [1] Manual > Use: It runs daily.",
+            "Documents",
+            "  [1] Manual > Use (local, /home/ada/a (1) manual.pdf, page 3, passage 3 of 12)",
+        ]
+
+    def test_link_to_their_page_on_a_terminal(self):
+        shown = self.printed(self.PASSAGE, soft_wrap=True)
+
+        assert ";file:///home/ada/a%20%5B1%5D%20manual.pdf#page=3\x1b\\/home/ada/a (1) manual.pdf\x1b]8;;" in shown
+
+    def test_of_the_web_link_to_their_address_and_never_to_a_file(self):
+        page = {**self.PASSAGE, "mark": "W1", "file": "/etc/passwd"}
+
+        assert "\x1b]8;" not in self.printed(page)
+        assert ";https://a.example/b\x1b\\" in self.printed({**page, "url": "https://a.example/b"})
+
+    @pytest.mark.parametrize("file", ["/a\x1b]8;;https://evil.example\x07/b\n.md", "/\x00", "b.md", "/\udc80"])
+    def test_with_any_name_of_a_file_hold_nothing_that_a_terminal_obeys_but_the_link(self, file: str):
+        printed = self.printed({**self.PASSAGE, "file": file})
+
+        shown = re.sub(r"\x1b\]8;[^;\x1b]*;(file:///[!-~]*)?\x1b\\|\x1b\[[0-9;]*m", "", printed)
+        assert not re.search("[\x00-\x09\x0b-\x1f\x7f]", shown)
+
+
+@pytest.mark.parametrize(("given", "style"), [(True, "\x1b[1m"), (False, "\x1b[2m")])
+def test_a_guess_is_dim_among_the_steps_too(given: bool, style: str):
+    used = printer(force_terminal=True, color_system="standard")
+
+    used.print_event(Event("read", 1, {"text": "1974", "probability": 0.5, "threshold": 0.6, "given": given}))
+
+    assert isinstance(used.console.file, io.StringIO)
+    assert f"{style}Read: 1974" in used.console.file.getvalue()
+
+
+def test_that_there_is_no_model_is_one_line_of_notice():
+    used = printer(soft_wrap=True)
+
+    used.print_question("Who built alpha?", without_model=True)
+
+    _, notice = lines(used)
+    assert "PREFRAG_LLM_BASE_URL" in notice
+    assert "PREFRAG_LLM_GGUF" in notice
+
+
+def test_a_run_without_a_model_counts_no_tokens():
+    usage = {"llm_calls": 0, "prompt_tokens": 0, "completion_tokens": 0, "seconds": 0.04}
+
+    assert "1 retrievals (1 local), no model call, 0.0 s." in result_lines(**{**COUNTED, "usage": usage})
+
+
+def test_what_failed_on_the_way_is_a_problem_but_not_why_the_run_broke_off():
+    assert result_lines("down", answer="", errors=["web is slow", "down"]) == ["Problem: web is slow"]
+
+
+def test_on_a_terminal_a_long_line_is_folded_within_its_indentation():
+    used = printer(soft_wrap=False, width=20)
+
+    used.print_event(Event("thought", 1, {"text": "I look up who built the alpha."}))
+
+    heading, *thought = lines(used)
+    assert heading == "Step 1"
+    assert len(thought) > 1
+    assert all(line.startswith("  ") and len(line) <= 20 for line in thought)
+
+
+COUNTED = {
+    "counts": {"total": 1, "sources": {"local": {"total": 1}}},
+    "usage": {"llm_calls": 7, "prompt_tokens": 12_000, "completion_tokens": 340, "seconds": 1.0},
+}
+
+
+def sent(host: str, role: str, calls: int, tokens: int = 0, remote: bool = True) -> dict[str, Any]:
+    numbers = {"calls": calls, "prompt_tokens": tokens, "completion_tokens": 0}
+    return {"host": host, "remote": remote, "role": role, **numbers}
+
+
+def test_what_went_to_a_remote_model_stands_in_the_last_lines():
+    models = [
+        sent("api.example.org", "llm", 5, 12_000),
+        sent("api.example.org", "judge", 1, 340),
+        sent("embed.example.org", "embedder", 1),
+        sent("localhost", "ranker", 3, remote=False),
+    ]
+
+    assert result_lines(**COUNTED, sent_to_models=models)[-2:] == [
+        "Sent to a remote model: 6 calls, 12,340 tokens, with your passages, to api.example.org.",
+        "Sent to a remote model: 1 call, with your queries, to embed.example.org.",
+    ]
+
+
+def test_where_every_model_is_local_nothing_is_printed_about_them():
+    models = [sent("localhost", "llm", 5, 12_000, remote=False)]
+
+    assert result_lines(**COUNTED, sent_to_models=models)[-1] == "No query was sent to the web."

@@ -1,0 +1,107 @@
+"""`prefrag serve`: what it starts, and what it refuses."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+import uvicorn
+
+from prefrag.components.document_stores.tantivy.index_location import index_path
+from prefrag.pipelines.asking import limit_deadline
+from tests.cli.running import prefrag
+from tests.components.document_stores.tantivy.passages import passage
+from tests.indexes import index_of
+
+
+@pytest.fixture(autouse=True)
+def environment() -> Iterator[None]:
+    """The command sets variables for its process, which is this one."""
+    with mock.patch.dict(os.environ):
+        yield
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    started: dict[str, Any] = {}
+    monkeypatch.setattr(uvicorn, "run", lambda app, **settings: started.update(settings, app=app))
+    return started
+
+
+def test_serves_this_machine_alone_by_default(started: dict[str, Any]):
+    assert prefrag("serve", "--demo").exit_code == 0
+    assert (started["host"], started["port"], started["workers"]) == ("127.0.0.1", 1416, 1)
+    assert started["app"] == "prefrag.server.app:create_app"
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org"])
+def test_refuses_other_machines_without_a_key(started: dict[str, Any], host: str):
+    result = prefrag("serve", "--demo", "--host", host)
+
+    assert result.exit_code == 2
+    assert "PREFRAG_API_KEYS" in result.stderr
+    assert not started
+
+
+def test_serves_other_machines_with_a_key(started: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_API_KEYS", "secret")
+
+    assert prefrag("serve", "--demo", "--host", "0.0.0.0", "--workers", 2).exit_code == 0
+    assert (started["host"], started["workers"]) == ("0.0.0.0", 2)
+
+
+def test_a_server_that_cannot_start_ends_with_1(monkeypatch: pytest.MonkeyPatch):
+    def port_is_taken(app: str, **settings: Any) -> None:
+        raise SystemExit(3)
+
+    monkeypatch.setattr(uvicorn, "run", port_is_taken)
+
+    assert prefrag("serve", "--demo").exit_code == 1
+
+
+def test_missing_pipelines_end_with_3(started: dict[str, Any], tmp_path: Path):
+    assert prefrag("serve", "--pipelines-dir", tmp_path / "nowhere").exit_code == 3
+    assert not started
+
+
+class TestDocuments:
+    def test_of_ones_own_have_to_be_there(self, started: dict[str, Any]):
+        result = prefrag("serve")
+
+        assert result.exit_code == 3
+        assert "prefrag index YOUR_FILES" in result.stderr
+        assert "--demo" in result.stderr
+        assert not started
+
+    def test_that_are_named_have_to_be_there(self, started: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_INDEX", "absent")
+
+        assert prefrag("serve").exit_code == 3
+        assert not started
+
+    def test_of_ones_own_are_served_once_they_are_indexed(self, started: dict[str, Any]):
+        index_of([passage("a", "A heron.")], index_path("default"))
+
+        assert prefrag("serve").exit_code == 0
+        assert os.environ["PREFRAG_INDEX"] == "default"
+
+    def test_of_the_demo_are_served_when_it_is_asked_for(self, started: dict[str, Any]):
+        index_of([passage("a", "A heron.")], index_path("default"))
+
+        assert prefrag("serve", "--demo").exit_code == 0
+        assert os.environ["PREFRAG_INDEX"] == "demo"
+
+    def test_are_not_needed_by_a_pipeline_that_searches_none(self, started: dict[str, Any]):
+        assert prefrag("serve", "--pipeline", "no_retrieval").exit_code == 0
+
+
+def test_the_time_of_a_run_and_of_draining_can_be_set(started: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_DRAIN_SECONDS", "3")
+
+    assert prefrag("serve", "--demo", "--deadline", "40").exit_code == 0
+    assert started["timeout_graceful_shutdown"] == 3
+    assert limit_deadline(None) == 40

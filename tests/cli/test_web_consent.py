@@ -1,0 +1,184 @@
+"""Whether questions may go to the web: what `index` and `ask` ask, keep and set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prefrag.cli import web_consent
+from prefrag.components.document_stores.tantivy.index_location import index_path
+from prefrag.components.document_stores.tantivy.web_answer import read_web_consent
+from tests.cli.running import prefrag
+from tests.fakes import CALLS
+from tests.pipelines.scripted import answer, search
+
+QUESTION = "In which year did the yard that built alpha win the prize?"
+ALLOW = "Questions over this index stay away from the web. Allow it with: prefrag index --web"
+
+
+@pytest.fixture(autouse=True)
+def unset(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PREFRAG_WEB")
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[bool], list[str]]:
+    """Be a terminal at which a person gives one answer to every question, and collect the questions."""
+
+    def sit_down(says: bool) -> list[str]:
+        questions: list[str] = []
+
+        def confirm(text: str, **_: Any) -> bool:
+            questions.append(text)
+            return says
+
+        monkeypatch.setattr(web_consent, "is_terminal", lambda: True)
+        monkeypatch.setattr(web_consent.typer, "confirm", confirm)
+        return questions
+
+    return sit_down
+
+
+def kept(index: str = "default") -> bool | None:
+    return read_web_consent(index_path(index))
+
+
+class TestTheFirstIndexing:
+    @pytest.mark.parametrize("says", [True, False])
+    def test_asks_at_a_terminal_and_keeps_the_answer(
+        self, corpus: Path, terminal: Callable[[bool], list[str]], says: bool
+    ):
+        questions = terminal(says)
+
+        prefrag("index", corpus)
+        prefrag("index", corpus)
+
+        assert kept() is says
+        (question,) = questions
+        assert question.startswith("May questions go to the web when the documents of the index 'default' do not")
+
+    def test_without_a_terminal_closes_the_web_and_says_once_how_to_allow_it(self, corpus: Path):
+        first, second = prefrag("index", corpus), prefrag("index", corpus)
+
+        assert first.exit_code == 0
+        assert [line for line in first.stderr.splitlines() if "web" in line] == [ALLOW]
+        assert "web" not in second.stderr
+        assert kept() is False
+
+    def test_names_the_index_in_the_command_that_allows_it(self, corpus: Path):
+        assert f"{ALLOW} --index papers" in prefrag("index", corpus, "--index", "papers").stderr
+
+    def test_asks_nothing_where_the_environment_decides(self, corpus: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+
+        assert "web" not in prefrag("index", corpus).stderr
+        assert kept() is None
+
+    def test_asks_nothing_where_no_index_comes_of_it_again(self, tmp_path: Path):
+        (tmp_path / "photo.png").write_bytes(b"\x89PNG")
+
+        assert prefrag("index", tmp_path / "photo.png").exit_code == 4
+        assert kept() is None
+
+
+class TestTheOptionOfIndex:
+    @pytest.mark.parametrize(("option", "expected"), [("--web", True), ("--no-web", False)])
+    def test_sets_the_answer_of_a_new_index(self, corpus: Path, option: str, expected: bool):
+        result = prefrag("index", corpus, option)
+
+        assert kept() is expected
+        assert "web" not in result.stderr
+
+    def test_sets_the_answer_of_an_existing_one_without_files(self, corpus: Path):
+        prefrag("index", corpus, "--no-web")
+
+        assert prefrag("index", "--web").exit_code == 0
+        assert kept() is True
+        assert "3 unchanged" in prefrag("index", corpus).stdout
+        assert kept() is True
+
+    def test_of_an_index_that_does_not_exist_ends_with_3(self):
+        result = prefrag("index", "--web", "--index", "nope")
+
+        assert result.exit_code == 3
+        assert "There is no index 'nope'" in result.stderr
+
+    def test_without_it_files_are_needed(self):
+        assert prefrag("index").exit_code == 2
+
+
+class TestAsk:
+    @pytest.fixture
+    def ask(self, corpus: Path, script_pipeline: Callable[..., None]) -> Callable[..., Any]:
+        prefrag("index", corpus, "--no-web")
+
+        def run(*arguments: object) -> Any:
+            script_pipeline(search("delta"), answer("1974"))
+            return prefrag("ask", QUESTION, *arguments)
+
+        return run
+
+    def test_states_once_why_the_web_was_not_searched(self, ask: Callable[..., Any]):
+        result = ask()
+
+        assert "web" not in CALLS
+        assert result.stdout.count("Not searched: web (the web is closed: allow it with `prefrag index --web`") == 1
+
+    def test_opens_the_web_for_one_question(self, ask: Callable[..., Any]):
+        assert "Queries sent to the web: web: delta" in ask("--web").stdout
+
+    def test_closes_the_web_for_one_question(self, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", "on")
+
+        assert "No query was sent to the web." in ask("--no-web").stdout
+
+    def test_cannot_open_what_the_administrator_closed(self, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+
+        result = ask("--web")
+
+        assert result.exit_code == 2
+        assert "PREFRAG_WEB=off closes the web, and --web cannot open it" in result.stderr
+
+    @pytest.mark.parametrize("option", [(), ("--web",)])
+    @pytest.mark.parametrize("says", [True, False])
+    def test_shows_each_query_before_it_leaves_where_that_is_set(
+        self,
+        ask: Callable[..., Any],
+        monkeypatch: pytest.MonkeyPatch,
+        terminal: Callable[[bool], list[str]],
+        says: bool,
+        option: tuple[str, ...],
+    ):
+        monkeypatch.setenv("PREFRAG_WEB", "ask")
+        questions = terminal(says)
+
+        result = ask(*option)
+
+        assert questions == ["Send to web: delta"]
+        assert ("web" in CALLS) is says
+        expected = "Queries sent to the web: web: delta" if says else "Held back from web: delta (you did not allow it)"
+        assert expected in result.stdout
+
+    def test_holds_back_without_a_terminal_where_each_query_is_to_be_shown(
+        self, ask: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("PREFRAG_WEB", "ask")
+
+        assert "Held back from web: delta (PREFRAG_WEB=ask, and nobody can be asked here)" in ask().stdout
+
+
+def test_an_elasticsearch_that_does_not_answer_is_reported_at_once(
+    script_pipeline: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PREFRAG_WEB", "on")
+    monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", "http://127.0.0.1:1")
+
+    result = prefrag("ask", QUESTION, "--pipeline", "prefrag_elasticsearch", "--index", "nope")
+
+    assert result.exit_code == 1
+    assert "No Elasticsearch answers" in result.stderr
+    assert "Step 1" not in result.stdout

@@ -1,0 +1,122 @@
+"""The branch that a question takes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from prefrag.components.adaptive_rag.question_classifier import Estimate
+from prefrag.components.adaptive_rag.question_router import QuestionRouter
+from prefrag.components.state.state import RunSettings, State
+from tests.fakes import FixedQuestionClassifier
+
+START = State("Who built alpha?", RunSettings(sources=("local",), preferred="local"))
+ALL = {"no_retrieval": 0.5, "single_step": 0.3, "multi_step": 0.2}
+
+
+def route(probabilities: dict[str, float], doubt: str = "", **settings: Any) -> tuple[str, dict[str, Any]]:
+    """The output and the event."""
+    router = QuestionRouter(FixedQuestionClassifier(probabilities, doubt), **settings)
+    ((name, state),) = router.run(START).items()
+    (event,) = state.events
+    assert event.kind == "question_class"
+    assert event.data["chosen"] == name
+    return name, dict(event.data)
+
+
+@pytest.mark.parametrize("name", ["no_retrieval", "single_step", "multi_step"])
+def test_the_likeliest_class_is_taken_and_stated(name: str):
+    taken, event = route({**dict.fromkeys(ALL, 0.2), name: 0.6})
+
+    assert taken == name
+    assert (event["probability"], event["reason"]) == (0.6, "the likeliest class")
+    assert event["probabilities"][name] == 0.6
+
+
+def test_a_class_that_the_classifier_does_not_know_is_never_the_likeliest():
+    taken, event = route({"single_step": 0.4, "multi_step": 0.6})
+
+    assert (taken, event["probabilities"]["no_retrieval"]) == ("multi_step", 0.0)
+
+
+def test_of_two_that_are_equally_likely_more_is_retrieved():
+    assert route({"single_step": 0.5, "multi_step": 0.5})[0] == "multi_step"
+
+
+class TestAClosedClass:
+    def test_is_not_taken_and_leaves_its_probability_to_the_others(self):
+        taken, event = route(ALL, classes=["single_step", "multi_step"])
+
+        assert (taken, event["probability"]) == ("single_step", 0.6)
+        assert set(event["probabilities"]) == {"single_step", "multi_step"}
+
+    def test_may_be_any(self):
+        assert (
+            route({"single_step": 0.2, "multi_step": 0.8}, classes=["no_retrieval", "single_step"])[0] == "single_step"
+        )
+
+    def test_leaves_the_only_other_one(self):
+        taken, event = route(ALL, classes=["single_step"])
+
+        assert (taken, event["reason"]) == ("single_step", "no other class is open")
+
+    def test_where_all_that_is_known_is_closed_most_is_retrieved(self):
+        assert route({"no_retrieval": 1.0}, classes=["single_step", "multi_step"])[0] == "multi_step"
+
+
+class TestALeastProbability:
+    def test_that_is_not_reached_takes_the_next_class_that_retrieves_more(self):
+        taken, event = route(ALL, least_probability={"no_retrieval": 0.8})
+
+        assert taken == "single_step"
+        assert event["reason"] == "no_retrieval is the likeliest class with 50%, but is chosen from 80% on"
+
+    def test_may_be_set_for_each_class(self):
+        assert route(ALL, least_probability={"no_retrieval": 0.8, "single_step": 0.5})[0] == "multi_step"
+
+    def test_that_is_reached_changes_nothing(self):
+        assert route(ALL, least_probability={"no_retrieval": 0.5})[0] == "no_retrieval"
+
+    def test_of_the_class_that_retrieves_most_leaves_nothing_else_to_take(self):
+        assert route({"single_step": 0.4, "multi_step": 0.6}, least_probability={"multi_step": 0.9})[0] == "multi_step"
+
+
+def test_where_the_classifier_doubts_most_is_retrieved():
+    taken, event = route(ALL, doubt="it knows English alone")
+
+    assert (taken, event["reason"]) == ("multi_step", "it knows English alone, so most is retrieved")
+    assert route(ALL, doubt="it knows English alone", classes=["no_retrieval", "single_step"])[0] == "single_step"
+
+
+async def test_takes_the_same_branch_without_blocking():
+    router = QuestionRouter(FixedQuestionClassifier(ALL))
+
+    assert await router.run_async(START) == router.run(START)
+
+
+def test_the_estimate_is_of_the_question_that_stands_alone():
+    class Listening:
+        def classify(self, question: str) -> Estimate:
+            heard.append(question)
+            return Estimate(ALL)
+
+    heard: list[str] = []
+
+    QuestionRouter(Listening()).run(START)
+
+    assert heard == ["Who built alpha?"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"classes": []}, "`classes` is empty: name one of no_retrieval, single_step, multi_step"),
+        ({"classes": ["A"]}, "There is no class 'A' of questions: choose from no_retrieval, single_step, multi_step"),
+        ({"least_probability": {"hard": 0.5}}, "There is no class 'hard' of questions"),
+        ({"least_probability": {"single_step": 2}}, "least_probability of single_step is 2: set it between 0 and 1"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused_in_words(settings: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        QuestionRouter(FixedQuestionClassifier(ALL), **settings)

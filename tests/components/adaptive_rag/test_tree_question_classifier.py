@@ -1,0 +1,67 @@
+"""Small trees that classify questions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prefrag.components.adaptive_rag.tree_question_classifier import NOT_ENGLISH, TreeQuestionClassifier
+from prefrag.components.judge.tree_judge import SHIPPED_TREES as TREES_OF_THE_JUDGE
+from prefrag.components.trees import TreesMissing
+from tests.components.serialisation import rebuilt
+
+ONE_STEP = "Is indinavir effective for treatment of amyotrophic lateral sclerosis?"
+SEVERAL_STEPS = "What is the date of birth of the mother of the director of the film Polish-Russian War?"
+
+
+@pytest.fixture(autouse=True)
+def _xgboost() -> None:
+    pytest.importorskip("xgboost")
+
+
+def test_the_shipped_trees_tell_a_plain_question_from_a_chain_of_them():
+    classifier = TreeQuestionClassifier()
+
+    assert classifier.classify(ONE_STEP).probabilities["single_step"] > 0.5
+    assert classifier.classify(SEVERAL_STEPS).probabilities["multi_step"] > 0.5
+
+
+def test_the_shipped_trees_have_not_learnt_to_answer_without_retrieval():
+    assert set(TreeQuestionClassifier().classify(ONE_STEP).probabilities) == {"single_step", "multi_step"}
+
+
+def test_the_probabilities_add_up_to_one():
+    assert sum(TreeQuestionClassifier().classify(SEVERAL_STEPS).probabilities.values()) == pytest.approx(1)
+
+
+async def test_is_the_same_without_blocking():
+    classifier = TreeQuestionClassifier()
+
+    assert await classifier.classify_async(SEVERAL_STEPS) == classifier.classify(SEVERAL_STEPS)
+
+
+def test_doubts_its_estimate_of_a_question_in_another_language():
+    assert TreeQuestionClassifier().classify("Wer ist die Mutter des Regisseurs von Alpha?").doubt == NOT_ENGLISH
+    assert TreeQuestionClassifier().classify(SEVERAL_STEPS).doubt == ""
+
+
+def test_a_file_that_is_absent_is_reported_before_the_first_question(tmp_path: Path):
+    with pytest.raises(TreesMissing, match=r"own\.json"):
+        TreeQuestionClassifier(str(tmp_path / "own.json")).warm_up()
+
+
+def test_trees_of_another_kind_are_refused():
+    with pytest.raises(ValueError, match="trained on other features"):
+        TreeQuestionClassifier(str(TREES_OF_THE_JUDGE)).warm_up()
+
+
+def test_no_file_in_its_place_is_refused():
+    with pytest.raises(ValueError, match="trees is empty"):
+        TreeQuestionClassifier("")
+
+
+@pytest.mark.parametrize("settings", [{}, {"trees": "own.json"}])
+def test_survives_saving_and_loading(settings: dict[str, Any]):
+    assert rebuilt(TreeQuestionClassifier(**settings)).trees == settings.get("trees")

@@ -1,0 +1,246 @@
+"""Both stages over words and titles. A document is a letter, and its text the letters that it leads to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from haystack import Document, component
+
+from prefrag.components.dr_rag.linked_stages import LinkedStages
+from prefrag.components.dr_rag.open_question_query import OpenQuestionQuery
+from prefrag.components.dr_rag.query_doc_concat import QueryDocConcat
+from prefrag.components.pair_classifier.pair_classifier import PairClassifier
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.sources.retry_policy import RetryPolicy
+from prefrag.components.state.state import RunError, State
+from prefrag.components.state.state_builder import StateBuilder
+from tests.components.samples import document, kinds, search_step, settings, state
+from tests.components.serialisation import rebuilt
+
+QUESTION = "q"
+
+
+@component
+class Finder:
+    """Finds for each query the documents that it is given, as letters."""
+
+    def __init__(self, texts: dict[str, str], **found: str):
+        self.texts = texts
+        self.found = found
+        self.calls: list[dict[str, Any]] = []
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str, top_k: int = 10, filters: dict[str, Any] | None = None) -> dict[str, Any]:
+        self.calls.append({"query": query, "top_k": top_k, "filters": filters})
+        if self.found.get(query) == "!":
+            raise ConnectionError("out of order")
+        letters = self.found.get(query.replace(" ", "_"), "")[:top_k]
+        return {"documents": [document(letter, self.texts.get(letter, "")) for letter in letters]}
+
+
+class Engine:
+    """Finds needed together the pairs that it is given."""
+
+    together = True
+
+    def __init__(self, **scores: float):
+        self.scores = scores
+        self.calls: list[list[str]] = []
+
+    def score(self, question: str, pairs: list[tuple[Document, Document]]) -> list[float]:
+        assert question == QUESTION
+        self.calls.append([first.id + second.id for first, second in pairs])
+        return [self.scores.get(first.id + second.id, 0.0) for first, second in pairs]
+
+
+TEXTS = {"a": "ta", "b": "tb", "m": "tm"}
+WORDS = {"q": "ab", "q_ta": "axb", "q_tb": "by", "q_tm": "z"}
+LINKS = {"q": "m", "ta": "lx", "tb": "", "tm": "an"}
+
+
+def retrieval(
+    engine: Any = None,
+    words: dict[str, str] = WORDS,
+    links: dict[str, str] = LINKS,
+    selection: Any = "fill",
+    **settings: Any,
+) -> LinkedStages:
+    sources = [
+        RetrievalSource("local", Finder(TEXTS, **found), retry_policy=RetryPolicy(retries=0))  # type: ignore[arg-type]
+        for found in (words, links)
+    ]
+    classifier = PairClassifier(engine or Engine(), selection)
+    return LinkedStages(*sources, classifier, QueryDocConcat(["content"]), **settings)
+
+
+def question_state(k: int = 6, **settings: Any) -> State:
+    return state(search_step(QUESTION, reply=""), question=QUESTION, sources=("local",), top_k=k, **settings)
+
+
+def shown(reached: State) -> str:
+    return "".join(one.id for one in reached.step.documents)
+
+
+def test_the_first_stage_is_what_the_question_finds_and_the_titles_that_it_mentions():
+    _, documents, _ = retrieval().gather(question_state())
+
+    assert [one.id for one in documents] == ["a", "b", "m"]
+
+
+def test_each_document_of_it_leads_to_the_titles_that_it_mentions_and_to_what_it_finds_with_the_question():
+    _, _, candidates = retrieval().gather(question_state())
+
+    assert ["".join(one.id for one in found) for found in candidates] == ["lxb", "y", "anz"]
+
+
+def test_the_rest_of_the_question_and_the_names_of_a_document_are_searched_too():
+    words = {**WORDS, "B": "k"}
+    made = retrieval(words=words, open_question=OpenQuestionQuery())
+    made.source.retriever.texts = {**TEXTS, "b": "tb B"}  # type: ignore[attr-defined]
+    made.links.retriever.found = {**LINKS, "tb_B": "l"}  # type: ignore[attr-defined]
+
+    _, _, candidates = made.gather(question_state())
+
+    assert "".join(one.id for one in candidates[1]) == "lk"
+
+
+def test_embedded_sources_find_the_same_one_after_the_other():
+    made = retrieval()
+    for one in (made.source, made.links):
+        one.retriever.embedded = True  # type: ignore[attr-defined]
+
+    reached = made.run(question_state())["state"]
+
+    assert [one["query"] for one in made.source.retriever.calls] == ["q", "q ta", "q tb", "q tm"]  # type: ignore[attr-defined]
+    assert shown(reached) == shown(retrieval().run(question_state())["state"])
+
+
+def test_documents_of_two_sources_with_one_id_are_two():
+    engine = Engine()
+    words, links = Finder({"a": "ta"}, q="a"), Finder({"a": "other"}, q="", ta="a")
+    made = LinkedStages(RetrievalSource("local", words), RetrievalSource("links", links), PairClassifier(engine))
+
+    start = state(search_step(QUESTION, reply=""), question=QUESTION, sources=("local", "links"))
+    reached = made.run(start)["state"]
+
+    assert engine.calls == [["aa"]]
+    assert [search.source for search in reached.step.searches if search.documents] == ["local", "links"]
+
+
+def test_every_pair_is_scored_in_one_call():
+    engine = Engine()
+
+    retrieval(engine).run(question_state())
+
+    assert engine.calls == [["al", "ax", "ab", "am", "by", "ba", "bm", "ma", "mn", "mz", "mb"]]
+
+
+def test_the_documents_of_the_best_pairs_become_the_observation_best_first():
+    reached = retrieval(Engine(al=0.5, by=0.9)).run(question_state(k=4))["state"]
+
+    assert shown(reached) == "byal"
+    assert reached.step.observed
+    assert all(one.meta["source"] == "local" for one in reached.step.documents)
+
+
+def test_where_no_pair_is_likely_the_order_of_the_first_stage_stays():
+    assert shown(retrieval().run(question_state(k=4))["state"]) == "abml"
+
+
+@pytest.mark.parametrize(("selection", "context"), [("cfs", "aly"), ("cis", "aly")])
+def test_the_selections_of_the_paper_keep_half_of_the_context_for_the_first_stage(selection: str, context: str):
+    engine = Engine(al=0.9, ax=0.9, by=0.9)
+    reached = retrieval(engine, selection=selection).run(question_state(k=4))["state"]
+
+    assert shown(reached) == context.replace("a", "ab", 1)
+
+
+def test_every_search_is_recorded():
+    reached = retrieval().run(question_state())["state"]
+
+    queries = [search.query for search in reached.step.searches]
+    assert queries == ["q", "q", "ta", "tb", "tm", "q ta", "q tb", "q tm"]
+    assert kinds(reached) == ["found"] * 8 + ["selection", "observation"]
+    assert reached.step.query == QUESTION
+
+
+def test_the_depths_and_the_filters_of_the_run_reach_the_retrievers():
+    filters = {"field": "meta.year", "operator": "==", "value": 1}
+    made = retrieval(first_stage_depth=1, second_stage_depth=3)
+    made.run(question_state(filters=filters))
+
+    calls = made.source.retriever.calls  # type: ignore[attr-defined]
+    assert [one["top_k"] for one in calls] == [1, 3, 3]
+    assert all(one["filters"] == filters for one in calls + made.links.retriever.calls)  # type: ignore[attr-defined]
+
+
+async def test_it_does_the_same_without_blocking():
+    engine = Engine(al=0.5, by=0.9)
+
+    reached = (await retrieval(engine).run_async(question_state(k=4)))["state"]
+
+    assert shown(reached) == "byal"
+    assert [search.query for search in reached.step.searches][:4] == ["q", "q", "ta", "tb"]
+
+
+def test_titles_that_cannot_be_looked_up_are_recorded_and_the_run_goes_on():
+    reached = retrieval(Engine(by=0.9), links={"q": "!"}).run(question_state(k=2))["state"]
+
+    assert shown(reached) == "by"
+    assert "out of order" in str(reached.step.searches[1].error)
+
+
+def test_nothing_found_is_nothing_shown():
+    reached = retrieval(words={}, links={}).run(question_state())["state"]
+
+    assert shown(reached) == ""
+    assert [search.query for search in reached.step.searches] == ["q", "q"]
+
+
+def test_a_classifier_that_fails_ends_the_run_with_its_state():
+    class Broken:
+        def score(self, question: str, pairs: Any) -> list[float]:
+            raise RuntimeError("the classifier is broken")
+
+    with pytest.raises(RunError, match="classifier is broken") as raised:
+        retrieval(Broken()).run(question_state())
+
+    assert len(raised.value.state.step.searches) == 8
+
+
+def test_it_survives_saving():
+    made = LinkedStages(
+        RetrievalSource("local", StateBuilder(["local"], "local")),  # type: ignore[arg-type]
+        RetrievalSource("local", StateBuilder(["local"], "local")),  # type: ignore[arg-type]
+        open_question=OpenQuestionQuery(max_names=5),
+        first_stage_depth=3,
+        second_stage_depth=4,
+    )
+
+    loaded = rebuilt(made)
+
+    assert (loaded.first_stage_depth, loaded.second_stage_depth) == (3, 4)
+    assert loaded.classifier.selection == "fill"
+    assert loaded.open_question.max_names == 5
+
+
+def test_settings_that_make_no_sense_are_refused():
+    source = retrieval().source
+    with pytest.raises(ValueError, match="`links` is no source"):
+        LinkedStages(source, Finder({}))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="first_stage_depth is 0"):
+        LinkedStages(source, source, first_stage_depth=0)
+
+
+@pytest.mark.parametrize("outside", [0, 1], ids=["words", "titles"])
+def test_local_documents_are_no_queries_to_an_external_source(outside: int):
+    words, links = Finder(TEXTS, q="a"), Finder(TEXTS, q="m")
+    sources = [RetrievalSource("local", words), RetrievalSource("local", links)]
+    sources[outside] = RetrievalSource("web", (words, links)[outside], external=True)
+
+    with pytest.raises(RunError, match="documents of 'local' to the external source 'web'"):
+        LinkedStages(*sources).run(replace(question_state(), settings=settings(external=("web",))))
+
+    assert [call["query"] for call in (words, links)[outside].calls] == ["q"]

@@ -1,0 +1,325 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from haystack import Document, component
+from haystack.components.joiners import DocumentJoiner
+from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
+from haystack.document_stores.in_memory import InMemoryDocumentStore
+
+from prefrag.components.dr_rag.query_doc_concat import QueryDocConcat
+from prefrag.components.dr_rag.second_stage import SecondStage
+from prefrag.components.pair_classifier.pair_classifier import PairClassifier
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.sources.retry_policy import RetryPolicy
+from prefrag.components.state.state import RunError, State
+from tests.components.samples import document, found, kinds, search_step, settings, state
+from tests.components.serialisation import rebuilt
+
+QUESTION = "q"
+# The letters of a query are the documents that it finds, in this order.
+ORDER = "zyxwabcdef"
+
+
+@component
+class Letters:
+    """Finds the document of each letter of the query that is not the question's."""
+
+    def __init__(self, broken: str = "", order: str = ORDER):
+        self.broken = broken
+        self.order = order
+        self.calls: list[dict[str, Any]] = []
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str, top_k: int = 10, filters: dict[str, Any] | None = None) -> dict[str, Any]:
+        self.calls.append({"query": query, "top_k": top_k, "filters": filters})
+        if self.broken and self.broken in query:
+            raise ConnectionError("out of order")
+        # A passage of the first stage that finds itself is found with its own text.
+        text = query.split()[-1]
+        texts = {letter: text if text.startswith(letter) else None for letter in self.order if letter in query}
+        return {"documents": [document(letter, text) for letter, text in texts.items()][:top_k]}
+
+
+class Engine:
+    """Finds needed together the pairs that it is given."""
+
+    def __init__(self, *positive: str):
+        self.positive = positive
+
+    def score(self, question: str, pairs: list[tuple[Document, Document]]) -> list[float]:
+        return [float(first.id + second.id in self.positive) for first, second in pairs]
+
+
+class BrokenEngine:
+    def score(self, question: str, pairs: Any) -> list[float]:
+        raise RuntimeError("the classifier is broken")
+
+
+def source(retriever: Any = None, **settings: Any) -> RetrievalSource:
+    return RetrievalSource("local", retriever or Letters(), **{"retry_policy": RetryPolicy(retries=0), **settings})
+
+
+def passage(key: str, leads_to: str = "") -> Document:
+    return document(key, leads_to, source="local")
+
+
+def after_first_stage(*documents: Document, k: int = 6, **settings: Any) -> State:
+    """The state behind the first stage; the letters of a document's text are what its second-stage query finds."""
+    step = search_step(QUESTION, found(*documents, query=QUESTION), reply="")
+    return state(step, question=QUESTION, sources=("local",), top_k=k, **settings)
+
+
+def stage(retriever: Any = None, classifier: Any = None, **settings: Any) -> SecondStage:
+    return SecondStage(source(retriever), QueryDocConcat(["content"]), classifier, **settings)
+
+
+def shown(reached: State) -> str:
+    return "".join(one.id for one in reached.step.documents)
+
+
+ABC = (passage("a", "ax"), passage("b", "by"), passage("c", "cz"))
+
+
+def test_the_documents_of_both_stages_become_the_observation():
+    reached = stage().run(after_first_stage(*ABC))["state"]
+
+    assert shown(reached) == "abcxyz"
+    assert reached.step.observed
+    assert reached.step.source == "local"
+    assert [one.meta["step"] for one in reached.step.documents] == [1] * 6
+
+
+def test_every_second_stage_retrieval_is_recorded_beside_the_first():
+    reached = stage().run(after_first_stage(*ABC))["state"]
+
+    assert [search.query for search in reached.step.searches] == ["q", "q ax", "q by", "q cz"]
+    assert [one.id for one in reached.step.searches[1].documents] == ["x", "a"]
+    assert kinds(reached) == ["found", "found", "found", "selection", "observation"]
+
+
+def test_the_query_of_the_step_stays_the_question():
+    assert stage().run(after_first_stage(*ABC))["state"].step.query == QUESTION
+
+
+def test_the_depth_of_the_second_stage_and_the_filters_of_the_run_reach_the_retriever():
+    retriever, filters = Letters(), {"field": "meta.year", "operator": "==", "value": 1}
+    reached = stage(retriever, second_stage_depth=7).run(after_first_stage(*ABC, filters=filters))["state"]
+
+    assert [(call["top_k"], call["filters"]) for call in retriever.calls] == [(7, filters)] * 3
+    assert reached.settings.top_k == 6
+
+
+@pytest.mark.parametrize(
+    ("k", "k1", "queries", "context"),
+    [
+        pytest.param(6, None, 3, "abcxyz", id="half of k by default"),
+        pytest.param(5, None, 3, "abcxy", id="rounded up"),
+        pytest.param(4, None, 2, "abxy", id="k 4"),
+        pytest.param(3, None, 2, "abx", id="k 3"),
+        pytest.param(1, None, 0, "a", id="one document has no second stage"),
+        pytest.param(6, 2, 2, "abxy", id="k1 2"),
+        pytest.param(4, 1, 1, "ax", id="k1 1"),
+        pytest.param(3, 3, 0, "abc", id="k1 leaves no room"),
+        pytest.param(2, 3, 0, "ab", id="a request narrows k below k1"),
+    ],
+)
+def test_k1_documents_are_of_the_first_stage_and_k_in_all(k, k1, queries, context):
+    retriever = Letters()
+    reached = stage(retriever, k1=k1).run(after_first_stage(*ABC, k=k))["state"]
+
+    assert len(retriever.calls) == queries
+    assert shown(reached) == context
+
+
+def test_a_classifier_selects_with_the_k_of_the_run():
+    classifier = PairClassifier(Engine("ax", "cz"), k=1)
+
+    assert shown(stage(classifier=classifier).run(after_first_stage(*ABC))["state"]) == "abcxz"
+    assert shown(stage(classifier=classifier).run(after_first_stage(*ABC, k=4))["state"]) == "abx"
+
+
+def test_the_trace_reports_how_the_documents_were_selected():
+    classifier = PairClassifier(Engine("ax"), selection="cis")
+    event = stage(classifier=classifier).run(after_first_stage(passage("a", "axy")))["state"].events[-2]
+
+    assert (event.kind, event.data["method"], event.data["documents"]) == ("selection", "cis", ["a", "x"])
+    assert event.data["pairs"] == [
+        {"documents": ["a", "y"], "score": 0.0, "positive": False},
+        {"documents": ["a", "x"], "score": 1.0, "positive": True},
+    ]
+    json.dumps(event.to_dict())
+
+
+def test_a_first_stage_that_found_nothing_searches_nothing_more():
+    retriever = Letters()
+    reached = stage(retriever).run(after_first_stage())["state"]
+
+    assert retriever.calls == []
+    assert (shown(reached), reached.step.source, reached.step.observed) == ("", None, True)
+    assert reached.step.note == "No passages were found."
+
+
+def test_a_first_stage_document_that_comes_twice_makes_one_query():
+    retriever = Letters()
+    reached = stage(retriever).run(after_first_stage(ABC[0], ABC[0], ABC[1]))["state"]
+
+    assert [call["query"] for call in sorted(retriever.calls, key=lambda call: call["query"])] == ["q ax", "q by"]
+    assert shown(reached) == "abxy"
+
+
+@pytest.mark.parametrize(
+    "classifier", [None, PairClassifier(Engine("ab", "ac"), accept="all"), PairClassifier(Engine("ab", "ac"), "cis")]
+)
+def test_documents_of_two_sources_with_one_id_are_two(classifier: PairClassifier | None):
+    first = found(document("a", "ab", source="local"), query=QUESTION)
+    other = found(document("a", "ac", source="archive"), source="archive", query=QUESTION)
+    step = search_step(QUESTION, first, other, reply="")
+
+    reached = stage(classifier=classifier).run(state(step, question=QUESTION, sources=("local", "archive"), top_k=4))
+
+    assert sorted((one.id, one.content) for one in reached["state"].step.documents) == [
+        ("a", "ab"),
+        ("a", "ac"),
+        ("b", "About b."),
+        ("c", "About c."),
+    ]
+
+
+def test_a_retrieval_that_fails_is_recorded_and_survived():
+    reached = stage(Letters(broken="by")).run(after_first_stage(*ABC))["state"]
+
+    assert shown(reached) == "abcxz"
+    assert [bool(search.error) for search in reached.step.searches] == [False, False, True, False]
+    assert "out of order" in str(reached.step.searches[2].error)
+
+
+def test_a_second_stage_that_fails_whole_leaves_the_first():
+    assert shown(stage(Letters(broken="q")).run(after_first_stage(*ABC))["state"]) == "abc"
+
+
+def test_a_source_that_the_run_may_not_search_is_not_searched():
+    retriever = Letters()
+    other = RetrievalSource("archive", retriever)
+    reached = SecondStage(other, QueryDocConcat(["content"])).run(after_first_stage(*ABC))["state"]
+
+    assert retriever.calls == []
+    assert shown(reached) == "abc"
+    assert [search.skipped for search in reached.step.searches] == [False, True, True, True]
+
+
+@pytest.mark.parametrize("engine", [BrokenEngine(), "transformer"])
+async def test_a_classifier_that_fails_ends_the_run_and_keeps_its_trace(engine):
+    second_stage = stage(classifier=PairClassifier(engine))
+
+    with pytest.raises(RunError, match=r"classifier is broken|dr_rag_qdc") as raised:
+        second_stage.run(after_first_stage(*ABC))
+    assert kinds(raised.value.state) == ["found", "found", "found", "error"]
+    with pytest.raises(RunError, match=r"classifier is broken|dr_rag_qdc") as raised:
+        await second_stage.run_async(after_first_stage(*ABC))
+    assert kinds(raised.value.state) == ["found", "found", "found", "error"]
+
+
+async def test_run_async_gives_the_same():
+    def outcome(reached: State) -> Any:
+        return shown(reached), [search.query for search in reached.step.searches], kinds(reached)
+
+    for classifier in (None, PairClassifier(Engine("ax", "by"))):
+        second_stage = stage(classifier=classifier)
+        reached = (await second_stage.run_async(after_first_stage(*ABC)))["state"]
+        assert outcome(reached) == outcome(second_stage.run(after_first_stage(*ABC))["state"])
+
+
+async def test_the_retrievals_are_made_at_the_same_time():
+    @component
+    class Meeting:
+        """Answers only when three queries wait."""
+
+        def __init__(self) -> None:
+            self.waiting = asyncio.Barrier(3)
+
+        @component.output_types(documents=list[Document])
+        def run(self, query: str) -> dict[str, Any]:
+            raise NotImplementedError
+
+        @component.output_types(documents=list[Document])
+        async def run_async(self, query: str) -> dict[str, Any]:
+            await self.waiting.wait()
+            return {"documents": [document("x")]}
+
+    reached = await stage(Meeting()).run_async(after_first_stage(*ABC))
+
+    assert [search.error for search in reached["state"].step.searches] == [None] * 4
+
+
+def test_the_stages_may_have_different_retrievers():
+    store = InMemoryDocumentStore()
+    store.write_documents([Document(id="k", content="ax and a keel"), Document(id="l", content="nothing")])
+
+    reached = stage(InMemoryBM25Retriever(store)).run(after_first_stage(ABC[0], k=2))["state"]
+
+    assert shown(reached) == "ak"
+
+
+def test_any_component_from_query_to_documents_will_do_for_example_two_retrievers_fused():
+    @component
+    class Fused:
+        """Reciprocal rank fusion of two retrievers, behind one `query`."""
+
+        def __init__(self) -> None:
+            self.parts = [Letters(), Letters(order="xabcdefwyz")]
+            self.joiner = DocumentJoiner(join_mode="reciprocal_rank_fusion")
+
+        @component.output_types(documents=list[Document])
+        def run(self, query: str, top_k: int = 10) -> dict[str, Any]:
+            return self.joiner.run([part.run(query)["documents"] for part in self.parts], top_k=top_k)
+
+    assert shown(stage(Fused()).run(after_first_stage(passage("a", "axyz"), k=2))["state"]) == "ax"
+
+
+@pytest.mark.parametrize("settings", [{"k1": 0}, {"second_stage_depth": 0}])
+def test_settings_that_make_no_sense_are_named(settings):
+    with pytest.raises(ValueError, match=next(iter(settings))):
+        stage(**settings)
+
+
+def test_a_bare_retriever_is_refused_with_the_advice_to_make_it_a_source():
+    with pytest.raises(ValueError, match="RetrievalSource"):
+        SecondStage(Letters())  # type: ignore[arg-type]
+
+
+def test_serialises():
+    store = InMemoryDocumentStore()
+    second_stage = SecondStage(
+        source(InMemoryBM25Retriever(store)), QueryDocConcat(["content"]), PairClassifier(), k1=2, second_stage_depth=5
+    )
+    loaded = rebuilt(second_stage)
+    assert (loaded.k1, loaded.second_stage_depth, loaded.concat.parts) == (2, 5, ["content"])
+    assert isinstance(loaded.classifier, PairClassifier)
+
+
+class TestOutside:
+    """The queries of the second stage hold the text of what the first one found."""
+
+    async def test_local_documents_are_no_queries_to_an_external_source(self):
+        web = Letters()
+        second = SecondStage(RetrievalSource("web", web, external=True), QueryDocConcat(["content"]))
+
+        with pytest.raises(
+            RunError, match="documents of 'local' to the external source 'web': give it a second source"
+        ):
+            await second.run_async(after_first_stage(passage("a", "x"), external=("web",)))
+
+        assert web.calls == []
+
+    @pytest.mark.parametrize("name", ["web", "other_web"])
+    def test_documents_from_outside_may_go_there(self, name: str):
+        second = SecondStage(RetrievalSource("web", Letters(), external=True), QueryDocConcat(["content"]))
+        found_there = document("a", "x", source=name)
+        reached = replace(after_first_stage(found_there), settings=settings(sources=("web",), external=("other_web",)))
+
+        assert shown(second.run(reached)["state"]) == "ax"

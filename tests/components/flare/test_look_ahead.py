@@ -1,0 +1,163 @@
+"""The sentence that is looked ahead at: kept, searched for, or the answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from prefrag.components.flare.look_ahead import LookAhead
+from prefrag.components.state.state import Action, RunError, State, Step
+from tests.components.samples import document, observed_step, state
+
+FIRST = observed_step(document("alpha"), reply="", tool="", query="Who?")
+SURE = (("Alpha", 0.9), (" was", 0.99), (" built", 0.95), (" by", 0.99), (" Beta", 0.81), (".", 0.9))
+
+
+def sentence(*tokens: tuple[str, float], action: Action = Action.SEARCH, **changes: Any) -> Step:
+    reply = "".join(token for token, _ in tokens)
+    query = {"query": reply, "tool": "Search_Engine"} if action is Action.SEARCH else {"thought": reply}
+    return Step(action, reply=reply, tokens=tokens, **{**query, **changes})
+
+
+def doubting(**likely: float) -> Step:
+    return sentence(*((token, likely.get(token.strip(" ."), 0.95)) for token, _ in SURE))
+
+
+def check(*steps: Step, **settings: Any) -> tuple[str, State]:
+    ((way, reached),) = LookAhead(**settings).run(state(FIRST, *steps, max_steps=8)).items()
+    return way, reached
+
+
+def event(reached: State) -> dict[str, Any]:
+    return next(dict(one.data) for one in reached.events if one.kind == "look_ahead")
+
+
+async def test_the_asynchronous_way_gives_the_same():
+    reached = state(FIRST, sentence(*SURE))
+
+    assert await LookAhead().run_async(reached) == LookAhead().run(reached)
+
+
+class TestASureSentence:
+    def test_is_kept_and_searches_for_nothing(self):
+        way, reached = check(sentence(*SURE))
+
+        assert way == "kept"
+        assert (reached.step.action, reached.step.reply, reached.step.query) == (
+            Action.NONE,
+            "Alpha was built by Beta.",
+            "",
+        )
+        assert event(reached) == {
+            "text": "Alpha was built by Beta.",
+            "lowest": 0.81,
+            "token": "Beta",
+            "masked": [],
+            "query": "",
+            "again": False,
+        }
+
+    def test_that_gives_the_answer_is_the_answer(self):
+        way, reached = check(sentence(("So the answer is:", 0.9), (" Gamma", 0.9), (".", 0.9), action=Action.NONE))
+
+        assert way == "state"
+        assert (reached.step.action, reached.step.answer) == (Action.ANSWER, "Gamma")
+        assert [one.kind for one in reached.events] == ["look_ahead", "answer"]
+
+    def test_that_announces_an_answer_and_gives_none_ends_the_chain_without_one(self):
+        way, reached = check(sentence(("So the answer is:", 0.9), action=Action.NONE))
+
+        assert (way, reached.step.action) == ("state", Action.NONE)
+
+    def test_that_uses_the_steps_up_goes_to_the_router_as_it_is(self):
+        ((way, reached),) = LookAhead().run(state(FIRST, sentence(*SURE), max_steps=1)).items()
+
+        assert (way, reached.step.action) == ("state", Action.SEARCH)
+
+
+class TestAnUnsureSentence:
+    def test_is_masked_where_it_is_unlikely_and_the_rest_is_searched_for(self):
+        way, reached = check(doubting(Beta=0.3))
+
+        assert way == "state"
+        assert (reached.step.action, reached.step.reply) == (Action.SEARCH, "")
+        assert reached.step.query == "Alpha was built by ."
+        assert reached.step.thought == "Alpha was built by Beta."
+        assert (event(reached)["masked"], event(reached)["lowest"]) == (["Beta"], 0.3)
+
+    def test_keeps_in_its_query_what_is_doubtful_but_not_unlikely(self):
+        _, reached = check(doubting(Beta=0.5))
+
+        assert reached.step.query == "Alpha was built by Beta."
+        assert event(reached)["masked"] == []
+
+    @pytest.mark.parametrize(("likely", "way"), [(0.79, "state"), (0.8, "state"), (0.81, "kept")])
+    def test_is_one_with_a_token_at_the_threshold_or_below(self, likely: float, way: str):
+        assert check(doubting(Beta=likely))[0] == way
+
+    def test_is_masked_at_the_mask_or_below(self):
+        assert check(doubting(Beta=0.4))[1].step.query == "Alpha was built by ."
+        assert check(doubting(Beta=0.4), mask=0.0)[1].step.query == "Alpha was built by Beta."
+
+    def test_of_which_nothing_is_likely_is_kept_because_there_is_nothing_to_search_for(self):
+        way, reached = check(sentence(*((token, 0.1) for token, _ in SURE[:5]), (".", 0.9)))
+
+        assert way == "kept"
+        assert event(reached)["query"] == ""
+        assert len(event(reached)["masked"]) == 5
+
+    def test_that_gives_the_answer_is_searched_for_as_well(self):
+        way, reached = check(sentence(("So the answer is:", 0.9), (" Gamma", 0.5), action=Action.NONE))
+
+        assert (way, reached.step.action, reached.step.answer) == ("state", Action.SEARCH, "")
+
+
+class TestASentenceThatIsWrittenAgain:
+    def searched(self) -> Step:
+        return observed_step(document("beta"), reply="", thought="Alpha was built by Beta.", query="Alpha was built by")
+
+    def test_is_kept_however_unlikely_it_is(self):
+        way, reached = check(self.searched(), doubting(Beta=0.1))
+
+        assert (way, event(reached)["again"]) == ("kept", True)
+
+    def test_needs_no_log_probabilities(self):
+        way, reached = check(self.searched(), Step(Action.SEARCH, reply="Alpha is big.", query="Alpha is big."))
+
+        assert (way, event(reached)["lowest"]) == ("kept", None)
+
+    def test_is_still_one_behind_a_reply_that_could_not_be_read(self):
+        assert check(self.searched(), Step(Action.UNREADABLE, reply="Al"), doubting(Beta=0.1))[0] == "kept"
+
+    def test_is_not_one_behind_the_search_for_the_question(self):
+        assert check(doubting(Beta=0.1))[0] == "state"
+
+
+class TestWhatIsNoSentence:
+    @pytest.mark.parametrize(
+        "step",
+        [
+            Step(Action.NONE),
+            Step(Action.SEARCH, query="alpha Gamma", tool="Search_Engine"),
+            Step(Action.ANSWER, answer="Gamma", probability=0.9),
+            Step(Action.UNREADABLE, reply="Alpha, which", cut_at=200),
+        ],
+    )
+    def test_goes_to_the_router_unchanged(self, step: Step):
+        before = state(FIRST, step)
+
+        assert LookAhead().run(before) == {"state": before}
+
+
+def test_a_model_without_log_probabilities_ends_the_run_and_never_counts_as_sure():
+    with pytest.raises(RunError, match=r"no log probabilities.*logprobs.*ircot") as raised:
+        check(Step(Action.SEARCH, reply="Alpha was built by Beta.", query="Alpha was built by Beta."))
+
+    assert raised.value.state.events[-1].kind == "error"
+
+
+@pytest.mark.parametrize("settings", [{"threshold": 1.1}, {"mask": -0.1}])
+def test_a_probability_out_of_range_is_refused(settings: dict[str, float]):
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        LookAhead(**settings)

@@ -1,0 +1,109 @@
+"""Follow-up questions, made to stand alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from prefrag.components.loop.follow_up_rewriter import MAX_TURN_CHARACTERS, MAX_TURNS, FollowUpRewriter
+from prefrag.components.state.state import RunError, State
+from tests.components.samples import kinds, settings
+from tests.fakes import CALLS, ScriptedChatGenerator
+
+HISTORY = (("user", "Who built Aurora?"), ("assistant", "The yard in Beta."))
+REWRITTEN = '{"question": "When did the yard in Beta win the prize?"}'
+
+
+def rewriter(*script: str, **changes: Any) -> FollowUpRewriter:
+    return FollowUpRewriter(ScriptedChatGenerator(list(script) or [REWRITTEN], **changes.pop("model", {})), **changes)
+
+
+def follow_up(history: tuple[tuple[str, str], ...] = HISTORY) -> State:
+    return State("And when did it win?", settings(), history=history)
+
+
+def test_needs_a_prompt_that_exists():
+    with pytest.raises(ValueError, match="No prompt 'nonsense'"):
+        rewriter(prompt="nonsense")
+
+
+async def test_a_first_question_passes_untouched_and_costs_nothing():
+    first = follow_up(())
+
+    assert rewriter().run(first)["state"] is first
+    assert (await rewriter().run_async(first))["state"] is first
+    assert "model" not in CALLS
+
+
+async def test_the_asynchronous_way_gives_the_same():
+    assert await rewriter().run_async(follow_up()) == rewriter().run(follow_up())
+
+
+@pytest.mark.parametrize(("given", "sent"), [(None, 256), ({"max_tokens": 4_000}, 4_000)])
+def test_a_reply_is_short_unless_the_settings_say_otherwise(given: dict[str, Any] | None, sent: int):
+    rewriter(generation_kwargs=given).run(follow_up())
+
+    assert CALLS["model"][0]["generation_kwargs"]["max_tokens"] == sent
+
+
+class TestRewriting:
+    def test_puts_the_question_in_place_of_the_one_that_was_typed(self):
+        reached = rewriter().run(follow_up())["state"]
+
+        assert reached.question == "When did the yard in Beta win the prize?"
+        assert reached.typed == "And when did it win?"
+        assert kinds(reached) == ["rewritten"]
+        assert reached.usage.llm_calls == {"rewriter": 1}
+
+    def test_shows_the_turns_in_order_and_then_the_question(self):
+        rewriter().run(follow_up())
+
+        prompt = CALLS["model"][0]["prompt"]
+        assert prompt.endswith(
+            "user: Who built Aurora?\nassistant: The yard in Beta.\n\nLast question: And when did it win?"
+        )
+
+    @pytest.mark.parametrize(
+        "reply",
+        ["", "When did it win?", '{"question": ""}', '{"question": 1974}', "{}", f'{{"question": "{"x" * 4_001}"}}'],
+    )
+    def test_that_cannot_be_used_leaves_the_question(self, reply: str):
+        reached = rewriter(reply).run(follow_up())["state"]
+
+        assert (reached.question, reached.typed) == ("And when did it win?", "")
+        assert reached.events[-1].to_dict() == {"kind": "rewritten", "step": 0, "question": None}
+
+    def test_that_fails_ends_the_run_with_its_state(self):
+        with pytest.raises(RunError, match="The rewriter's model failed: no server") as failure:
+            rewriter("!no server").run(follow_up())
+
+        assert failure.value.state.question == "And when did it win?"
+
+
+class TestLongConversations:
+    def test_are_shortened_to_the_last_turns(self):
+        history = tuple(("user", f"Question {number}.") for number in range(9))
+
+        reached = rewriter().run(follow_up(history))["state"]
+
+        assert reached.history == history[-MAX_TURNS:]
+        assert "Question 2." not in CALLS["model"][0]["prompt"]
+
+    def test_of_long_turns_keep_the_beginning_of_each(self):
+        history = (("user", "a" * 9_000), ("assistant", "b" * 9_000))
+
+        reached = rewriter().run(follow_up(history))["state"]
+
+        assert [len(text) for _, text in reached.history] == [MAX_TURN_CHARACTERS] * 2
+
+    @pytest.mark.parametrize("letter", ["a", "ж", "京", "😀"])
+    @pytest.mark.parametrize("window", [1_024, 4_096])
+    def test_fit_the_window_in_any_script(self, letter: str, window: int):
+        history = tuple(("user", letter * 3_000) for _ in range(8))
+
+        reached = rewriter(model={"context_window": window}).run(follow_up(history))["state"]
+
+        assert reached.typed, "the question was rewritten"
+        assert reached.history
+        assert letter * 100 in CALLS["model"][0]["prompt"]

@@ -1,0 +1,132 @@
+"""What the model is shown of a retrieval."""
+
+from __future__ import annotations
+
+import pytest
+
+from prefrag.components.loop.observation_recorder import ObservationRecorder
+from prefrag.components.state.state import Search, State
+from tests.components.samples import answer_step, document, found, kinds, observed_step, search_step, state
+
+ALPHA, BETA = document("alpha"), document("beta")
+
+
+def recorded(*states: State, merge: bool = False) -> State:
+    return ObservationRecorder(merge).run(list(states))["state"]
+
+
+def collected(reached: State, max_documents: int) -> State:
+    return ObservationRecorder(max_documents=max_documents).run([reached])["state"]
+
+
+def ids(reached: State) -> list[str]:
+    return [shown.id for shown in reached.step.documents]
+
+
+async def test_the_asynchronous_way_gives_the_same():
+    reached = state(search_step("a", found(ALPHA)))
+
+    assert await ObservationRecorder().run_async([reached]) == ObservationRecorder().run([reached])
+
+
+class TestAfterAStep:
+    def test_the_documents_of_the_last_retrieval_are_the_observation(self):
+        reached = recorded(state(search_step("a", found(ALPHA), found(BETA, source="web"))))
+
+        assert ids(reached) == ["beta"]
+        assert reached.step.source == "web"
+        assert reached.step.observed
+        assert reached.events[-1].data == {"source": "web", "documents": ["beta"], "same_as": "found"}
+
+    def test_an_alternative_with_nothing_leaves_what_the_preferred_source_found(self):
+        failed = Search("web", "a", error="rate limit")
+
+        reached = recorded(state(search_step("a", found(ALPHA), failed)))
+
+        assert (ids(reached), reached.step.source) == (["alpha"], "local")
+
+    @pytest.mark.parametrize("searches", [(), (found(),), (Search("web", "a", skipped=True),)])
+    def test_nothing_found_is_reported_to_the_model(self, searches: tuple[Search, ...]):
+        reached = recorded(state(search_step("a", *searches)))
+
+        assert reached.step.documents == ()
+        assert "No passages were found" in reached.step.note
+        assert reached.step.source is None
+
+
+class TestSupplement:
+    def way(self, source: str, *documents: object, **changes: object) -> State:
+        start = state(answer_step(), sources=("local", "archive", "web"), **changes).with_event("reflection")
+        search = found(*documents, source=source)  # type: ignore[arg-type]
+        return start.with_last(searches=(search,)).with_event("found", source=source)
+
+    @pytest.mark.parametrize("order", [("web", "archive", "local"), ("local", "web", "archive")])
+    def test_shows_all_sources_the_preferred_one_first_in_whatever_order_they_answer(self, order: tuple[str, ...]):
+        reached = recorded(*(self.way(source, document(source)) for source in order), merge=True)
+
+        assert ids(reached) == ["local", "archive", "web"]
+        assert reached.step.source == "local+archive+web"
+
+    def test_shows_the_source_first_that_the_request_prefers(self):
+        ways = [self.way(source, document(source), preferred="web") for source in ("local", "web")]
+
+        assert ids(recorded(*ways, merge=True)) == ["web", "local"]
+
+    def test_shows_a_document_of_two_sources_once(self):
+        assert ids(recorded(self.way("web", ALPHA), self.way("local", ALPHA, BETA), merge=True)) == ["alpha", "beta"]
+
+    def test_shows_documents_of_two_sources_with_the_same_id(self):
+        other = document("alpha", content="Another alpha.")
+
+        reached = recorded(self.way("local", ALPHA), self.way("web", other), merge=True)
+
+        assert [shown.content for shown in reached.step.documents] == [ALPHA.content, other.content]
+
+    def test_names_only_the_sources_that_gave_something(self):
+        assert recorded(self.way("local", ALPHA), self.way("web"), merge=True).step.source == "local"
+
+    def test_reports_what_happened_before_once_and_then_each_source(self):
+        reached = recorded(self.way("local", ALPHA), self.way("web", BETA), merge=True)
+
+        assert kinds(reached) == ["reflection", "found", "found", "observation"]
+
+
+class TestCollectedDocuments:
+    def test_a_document_is_shown_once_in_a_run(self):
+        earlier = observed_step(ALPHA)
+
+        reached = collected(state(earlier, search_step("b", found(ALPHA, BETA))), max_documents=15)
+
+        assert (ids(reached), reached.step.source) == (["beta"], "local")
+
+    def test_no_more_are_shown_than_the_limit_of_the_run(self):
+        earlier = observed_step(ALPHA)
+
+        reached = collected(state(earlier, search_step("b", found(BETA, document("gamma")))), max_documents=2)
+
+        assert ids(reached) == ["beta"]
+
+    def test_a_retrieval_without_anything_new_is_reported_to_the_model_and_counts_as_not_used(self):
+        earlier = observed_step(ALPHA)
+
+        reached = collected(state(earlier, search_step("b", found(ALPHA))), max_documents=15)
+
+        assert (ids(reached), reached.step.source, reached.step.note) == ([], None, "Nothing new was found.")
+
+    def test_what_is_new_and_over_the_limit_is_not_reported_as_nothing_new(self):
+        earlier = observed_step(ALPHA)
+
+        reached = collected(state(earlier, search_step("b", found(BETA))), max_documents=1)
+
+        assert (ids(reached), reached.step.source) == ([], None)
+        assert reached.step.note == "New passages were found, but no more than 1 are shown."
+
+    def test_one_of_two_equal_documents_counts(self):
+        reached = collected(state(search_step("b", found(ALPHA, ALPHA, BETA))), max_documents=2)
+
+        assert ids(reached) == ["alpha", "beta"]
+
+    @pytest.mark.parametrize("limit", [0, -1])
+    def test_a_limit_that_shows_nothing_is_refused(self, limit: int):
+        with pytest.raises(ValueError, match="set it to at least 1"):
+            ObservationRecorder(max_documents=limit)

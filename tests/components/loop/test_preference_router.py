@@ -1,0 +1,120 @@
+"""Where a reply goes, and who counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from prefrag.components.loop.preference_router import PreferenceRouter
+from prefrag.components.state.state import Action, State, Step
+from tests.components.samples import answer_step, kinds, search_step, settings, state
+
+UNREADABLE = Step(Action.UNREADABLE, reply="Thought: hm")
+UNKNOWN = Step(Action.UNKNOWN_ACTION, reply="Action: Telephone", tool="Telephone")
+
+
+def routed(reached: State, **changes: object) -> tuple[str, State]:
+    output = PreferenceRouter(["local", "web"], **changes).run(reached)  # type: ignore[arg-type]
+    assert len(output) == 1
+    return next(iter(output.items()))
+
+
+def test_needs_a_source():
+    with pytest.raises(ValueError, match="name at least one source"):
+        PreferenceRouter([])
+
+
+def test_has_one_output_for_each_source():
+    outputs = PreferenceRouter(["local", "my-archive"]).__haystack_output__._sockets_dict  # type: ignore[attr-defined]
+
+    assert set(outputs) == {"search_local", "search_my-archive", "answered", "retry", "exhausted"}
+
+
+def test_has_one_output_for_all_sources_that_are_searched_at_once():
+    router = PreferenceRouter(["local", "web"], ask_all=True)
+
+    assert set(router.__haystack_output__._sockets_dict) == {"search_all", "answered", "retry", "exhausted"}  # type: ignore[attr-defined]
+
+
+def test_cannot_follow_the_model_and_ask_all():
+    with pytest.raises(ValueError, match="choose one"):
+        PreferenceRouter(["local"], follow_model=True, ask_all=True)
+
+
+async def test_the_asynchronous_way_gives_the_same():
+    reached = state(search_step())
+
+    assert await PreferenceRouter(["local"]).run_async(reached) == PreferenceRouter(["local"]).run(reached)
+
+
+class TestSearches:
+    def test_go_to_the_preferred_source_whatever_the_model_names(self):
+        output, reached = routed(state(search_step("aurora", named_source="web")))
+
+        assert output == "search_local"
+        assert reached.events[-1].to_dict() == {"kind": "search", "step": 1, "source": "local", "query": "aurora"}
+
+    def test_go_to_the_source_that_the_request_prefers(self):
+        assert routed(state(search_step(), preferred="web"))[0] == "search_web"
+
+    def test_follow_the_model_in_the_ablation(self):
+        assert routed(state(search_step(named_source="web")), follow_model=True)[0] == "search_web"
+
+    def test_go_to_the_preferred_source_in_the_ablation_when_the_tool_names_none(self):
+        assert routed(state(search_step()), follow_model=True)[0] == "search_local"
+
+    @pytest.mark.parametrize("allowed", [("local", "web"), ("web",)])
+    def test_go_to_all_sources_that_the_run_may_search(self, allowed: tuple[str, ...]):
+        output, reached = routed(state(search_step("aurora"), sources=allowed, preferred=allowed[0]), ask_all=True)
+
+        assert output == "search_all"
+        assert [(event.kind, event.data["source"]) for event in reached.events] == [
+            ("search", name) for name in allowed
+        ]
+
+    def test_of_a_source_that_the_request_forbids_are_corrected(self):
+        forbidden = state(search_step(named_source="web", tool="Search_2"), sources=("local",))
+
+        output, reached = routed(forbidden, follow_model=True)
+
+        assert output == "retry"
+        assert reached.step.observed
+        assert "Search_2 may not be used" in reached.step.note
+
+
+class TestReplies:
+    def test_an_answer_is_reflected_upon(self):
+        reached = state(answer_step())
+
+        assert routed(reached) == ("answered", reached)
+
+    @pytest.mark.parametrize(("step", "note"), [(UNREADABLE, "could not be read"), (UNKNOWN, "no action 'Telephone'")])
+    def test_one_that_cannot_be_used_goes_back_with_a_correction(self, step: Step, note: str):
+        output, reached = routed(state(step))
+
+        assert output == "retry"
+        assert note in reached.step.note
+        assert reached.step.observed
+        assert kinds(reached) == [step.action.value]
+
+
+class TestCounting:
+    @pytest.mark.parametrize(("max_steps", "last"), [(0, 1), (1, 2), (3, 4)])
+    @pytest.mark.parametrize("step", [search_step(), UNREADABLE, UNKNOWN], ids=lambda step: step.action.value)
+    def test_the_hard_limit_is_one_reply_more_than_the_prompt_allows(self, step: Step, max_steps: int, last: int):
+        for replies in range(1, last):
+            assert routed(state(*[step] * replies, max_steps=max_steps))[0] != "exhausted"
+
+        output, reached = routed(state(*[step] * last, max_steps=max_steps))
+
+        assert output == "exhausted"
+        assert reached.events[-1].to_dict() == {"kind": "exhausted", "step": last, "replies": last}
+
+    def test_an_answer_is_never_too_late(self):
+        assert routed(state(*[search_step()] * 9, answer_step()))[0] == "answered"
+
+    def test_a_supplement_grants_one_more_reply(self):
+        def after(replies: int) -> str:
+            return routed(State("Who?", settings(), steps=(search_step(),) * replies, supplements=1))[0]
+
+        assert after(4) == "search_local"
+        assert after(5) == "exhausted"

@@ -1,0 +1,166 @@
+"""The second look at an answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from prefrag.components.loop.self_reflector import SelfReflector
+from prefrag.components.state.state import Label, RunError, State
+from tests.components.samples import QUESTION, answer_step, document, kinds, observed_step, settings, state
+from tests.fakes import CALLS, ScriptedChatGenerator
+
+DOUBT = '{"explanation": "No passage says so.", "label": "INCORRECT", "suggestions": "Search for it."}'
+NEGATIVE = [Label.INCORRECT, Label.PARTIALLY_CORRECT]
+
+
+def reflector(*script: str, **changes: Any) -> SelfReflector:
+    if script:
+        changes = {"reflection": "call", "chat_generator": ScriptedChatGenerator(list(script)), **changes}
+    return SelfReflector(**changes)
+
+
+def reflected(reached: State, *script: str, **changes: Any) -> tuple[str, State]:
+    output = reflector(*script, **changes).run(reached)
+    assert len(output) == 1
+    return next(iter(output.items()))
+
+
+def labelled(label: Label | None, supplements: int = 0, **changes: Any) -> State:
+    return State(QUESTION, settings(**changes), steps=(answer_step("1812", label=label),), supplements=supplements)
+
+
+class TestInit:
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"reflection": "maybe"}, "set it to reply, call or off"),
+            ({"reflection": "call"}, "needs a `chat_generator`; or set it to reply"),
+            ({"prompt": "nonsense"}, "No prompt 'nonsense'"),
+        ],
+    )
+    def test_settings_that_make_no_sense_are_refused_in_words(self, changes: dict[str, Any], message: str):
+        with pytest.raises(ValueError, match=message):
+            reflector(**changes)
+
+
+@pytest.mark.parametrize("script", [(), (DOUBT,)])
+async def test_the_asynchronous_way_gives_the_same(script: tuple[str, ...]):
+    reached = labelled(Label.CORRECT)
+
+    assert await reflector(*script).run_async(reached) == reflector(*script).run(reached)
+
+
+class TestLabelOfTheReply:
+    @pytest.mark.parametrize("label", [Label.CORRECT, None])
+    def test_without_doubt_is_accepted(self, label: Label | None):
+        output, reached = reflected(labelled(label))
+
+        assert output == "accepted"
+        assert reached.events[-1].data["label"] == (label.value if label else None)
+        assert reached.supplements == 0
+
+    @pytest.mark.parametrize("label", NEGATIVE)
+    def test_that_is_negative_searches_every_allowed_source_with_the_question(self, label: Label):
+        output, reached = reflected(labelled(label, sources=("local", "archive")))
+
+        assert output == "supplement"
+        assert reached.supplements == 1
+        assert reached.query == QUESTION
+        assert [event.to_dict() for event in reached.events[1:]] == [
+            {"kind": "search", "step": 1, "source": source, "query": QUESTION} for source in ("local", "archive")
+        ]
+
+    @pytest.mark.parametrize("label", NEGATIVE)
+    @pytest.mark.parametrize(("supplements", "allowed"), [(1, 1), (0, 0), (2, 1)])
+    def test_that_is_negative_again_ends_with_the_answer(self, label: Label, supplements: int, allowed: int):
+        output, reached = reflected(labelled(label, supplements, max_supplements=allowed))
+
+        assert output == "accepted"
+        assert reached.events[-1].data["supplement"] is False
+
+    def test_costs_no_call(self):
+        reflected(labelled(Label.INCORRECT), reflection="reply", chat_generator=ScriptedChatGenerator([DOUBT]))
+
+        assert "model" not in CALLS
+
+
+class TestSwitchedOff:
+    def test_takes_the_first_answer_whatever_its_label(self):
+        reached = labelled(Label.INCORRECT)
+
+        assert reflected(reached, reflection="off") == ("accepted", reached)
+
+
+class TestCallOfItsOwn:
+    def test_shows_question_answer_and_passages(self):
+        reached = state(observed_step(document("alpha")), answer_step("1812"))
+
+        reflected(reached, DOUBT)
+
+        prompt = CALLS["model"][0]["prompt"]
+        assert QUESTION in prompt
+        assert "About alpha." in prompt
+        assert prompt.endswith("Answer: 1812")
+
+    def test_replaces_the_label_of_the_reply(self):
+        output, reached = reflected(labelled(Label.CORRECT), DOUBT)
+
+        assert (output, reached.step.label) == ("supplement", Label.INCORRECT)
+        assert (reached.step.explanation, reached.step.suggestions) == ("No passage says so.", "Search for it.")
+        assert reached.usage.llm_calls == {"reflector": 1}
+
+    @pytest.mark.parametrize(
+        ("reply", "label"),
+        [
+            ("PARTIALLY CORRECT, since the passages are incorrect on it", Label.PARTIALLY_CORRECT),
+            ("PARTIALLY CORRECT or INCORRECT", None),
+            ("The answer is INCORRECT.", Label.INCORRECT),
+            ('```json\n{"label": "partially correct"', Label.PARTIALLY_CORRECT),
+            ('{"label": null, "explanation": null}', None),
+            ("", None),
+            ("<think>INCORRECT</think>", None),
+        ],
+    )
+    def test_is_understood_however_the_model_writes(self, reply: str, label: Label | None):
+        reached = reflected(labelled(None), reply)[1]
+
+        assert reached.step.label is label
+        assert reached.step.explanation != "None"
+
+    def test_bears_that_there_are_no_passages(self):
+        reflected(labelled(None), DOUBT)
+
+        assert "(none)" in CALLS["model"][0]["prompt"]
+
+    def test_shortens_the_newest_passages_before_it_leaves_them_out(self):
+        long = observed_step(document("alpha", content="Alpha. " * 2_000))
+
+        reached = reflected(
+            state(long, answer_step("1812")),
+            chat_generator=ScriptedChatGenerator([DOUBT], context_window=1_500),
+            reflection="call",
+        )[1]
+
+        assert "Alpha. Alpha." in CALLS["model"][0]["prompt"]
+        assert kinds(reached)[0] == "cut"
+
+    async def test_that_fails_ends_the_run_with_its_state(self):
+        reached = labelled(None)
+
+        with pytest.raises(RunError, match="The reflector's model failed: no server") as failure:
+            await reflector("!no server").run_async(reached)
+
+        assert failure.value.state.steps == reached.steps
+
+
+def test_warms_up_its_model_only_where_it_is_called():
+    class Cold(ScriptedChatGenerator):
+        def warm_up(self) -> None:
+            CALLS.setdefault("warmed", []).append(self.name)
+
+    for reflection in ("reply", "call", "off"):
+        SelfReflector(reflection, chat_generator=Cold([DOUBT], reflection)).warm_up()  # type: ignore[arg-type]
+
+    assert CALLS["warmed"] == ["call"]

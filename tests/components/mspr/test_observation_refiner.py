@@ -1,0 +1,168 @@
+"""Summaries of over-long observations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from prefrag.components.mspr.observation_refiner import ObservationRefiner
+from prefrag.components.prompts.quotation import passages
+from prefrag.components.state.citations import prompt_marks
+from prefrag.components.state.state import Action, RunError, State, Step
+from tests.components.samples import QUESTION, answer_step, document, found, kinds, observed_step, search_step, state
+from tests.fakes import CALLS, ScriptedChatGenerator
+from tests.marks import drop_codes, put_codes
+
+LONG = observed_step(document("alpha", content="Alpha was built by Beta. " * 50), document("beta", content="Beta."))
+SHORT = observed_step(document("gamma", content="Gamma."))
+NOW = search_step("delta", found(document("delta", content="Delta. " * 200)))
+SUMMARY = "Beta built Alpha."
+
+
+def refiner(*script: str, **changes: Any) -> ObservationRefiner:
+    model = ScriptedChatGenerator(list(script or [SUMMARY]), name="refiner", **changes.pop("model", {}))
+    return ObservationRefiner(model, **{"threshold": 100, **changes})
+
+
+def refined(*steps: Step, script: str = SUMMARY, **changes: Any) -> State:
+    return refiner(script, **changes).run(state(*steps))["state"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [({"threshold": 0}, "or set enabled to false"), ({"prompt": "nonsense"}, "No prompt 'nonsense'")],
+)
+def test_settings_that_make_no_sense_are_refused_in_words(changes: dict[str, Any], message: str):
+    with pytest.raises(ValueError, match=message):
+        refiner(**changes)
+
+
+@pytest.mark.parametrize("steps", [(LONG, NOW), (SHORT, NOW)])
+async def test_the_asynchronous_way_gives_the_same(steps: tuple[Step, ...]):
+    assert await refiner().run_async(state(*steps)) == refiner().run(state(*steps))
+
+
+class TestWhich:
+    def test_the_previous_observation_is_shortened(self):
+        after = refined(LONG, NOW)
+
+        assert [document.content for document in after.steps[0].shown] == [SUMMARY]
+        assert after.steps[0].documents == LONG.documents
+        assert after.observed == LONG.documents
+
+    def test_the_current_one_never_is(self):
+        after = refined(SHORT, NOW)
+
+        assert after.steps == (SHORT, NOW)
+        assert refined(SHORT, LONG).steps == (SHORT, LONG), "not even when it has been observed already"
+        assert "refiner" not in CALLS
+
+    def test_the_first_retrieval_has_none_before_it(self):
+        assert refined(NOW).steps == (NOW,)
+
+    @pytest.mark.parametrize("between", [Step(Action.UNREADABLE, observed=True), answer_step()])
+    def test_replies_without_passages_do_not_count(self, between: Step):
+        assert refined(LONG, between, NOW).steps[0].refined is not None
+
+    def test_of_two_the_last_is_the_previous_one(self):
+        assert [step.refined is not None for step in refined(LONG, LONG, NOW).steps] == [False, True, False]
+        assert refined(LONG, SHORT, NOW).steps == (LONG, SHORT, NOW)
+
+    def test_none_is_shortened_twice_even_if_its_summary_is_long(self):
+        again = refiner(threshold=5).run(refined(LONG, NOW, threshold=5))["state"]
+
+        assert len(CALLS["refiner"]) == 1
+        assert kinds(again) == ["refined"]
+
+    def test_over_long_is_above_the_threshold(self):
+        before = refined(LONG, NOW).events[0].data["tokens_before"]
+
+        assert refined(LONG, NOW, threshold=before).steps[0].refined is None
+        assert refined(LONG, NOW, threshold=before - 1).steps[0].refined is not None
+
+    def test_switched_off_it_does_nothing(self):
+        assert refined(LONG, NOW, enabled=False).steps == (LONG, NOW)
+
+
+class TestSummary:
+    def test_is_requested_with_the_question_the_current_query_and_all_the_passages(self):
+        refined(LONG, NOW)
+
+        prompt = CALLS["refiner"][0]["prompt"]
+        assert f"Question: {QUESTION}" in prompt
+        assert "New query: delta" in prompt
+        assert "[2] beta" in drop_codes(prompt)
+        assert "Delta." not in prompt
+
+    def test_for_a_supplement_is_requested_with_the_question_alone(self):
+        refined(LONG, answer_step(searches=(found(document("delta")),)))
+
+        assert "New query" not in CALLS["refiner"][0]["prompt"]
+
+    def test_is_shown_under_the_source_and_the_step_of_its_passages(self):
+        (summary,) = refined(LONG, NOW).steps[0].shown
+
+        assert summary.meta == {"title": "Summary of the passages", "source": "local", "step": 1, "_summary": True}
+
+    def test_keeps_the_numbers_under_which_the_passages_can_be_cited_and_has_none_itself(self):
+        after = refined(SHORT, LONG, NOW)
+
+        prompt = drop_codes(CALLS["refiner"][0]["prompt"])
+        assert "[2] alpha" in prompt
+        assert "[3] beta" in prompt
+        assert passages(after.steps[1].shown) == f"Summary of earlier passages\n| {SUMMARY}"
+
+    def test_keeps_the_marks_that_it_was_shown_and_no_other(self):
+        after = refined(LONG, NOW, script="Beta built Alpha [[1]], says [1] and [1zz].")
+        mark = put_codes("[[1]]", after)
+
+        shown = passages(after.steps[0].shown, marks=prompt_marks(after))
+
+        assert shown.endswith(f"| Beta built Alpha {mark}, says (1) and (1zz).")
+
+    def test_with_the_prompts_of_the_papers_asks_for_no_marks(self):
+        refiner().run(state(LONG, NOW, prompts="paper"))
+
+        assert "square brackets" not in CALLS["refiner"][0]["prompt"]
+
+    def test_is_reported_with_its_tokens(self):
+        event = refined(LONG, NOW).events[0]
+
+        assert (event.kind, event.data["of_step"], event.data["used"]) == ("refined", 1, True)
+        assert event.data["tokens_before"] > 100 > event.data["tokens_after"] > 0
+
+    @pytest.mark.parametrize("text", ["", "  ", "<think>all of it</think>", "Alpha was built by Beta. " * 51])
+    def test_that_saves_nothing_is_not_used(self, text: str):
+        after = refined(LONG, NOW, script=text)
+
+        assert after.steps == (LONG, NOW)
+        assert after.events[0].data["used"] is False
+
+    def test_is_counted(self):
+        assert refined(LONG, NOW).usage.llm_calls == {"refiner": 1}
+
+    async def test_that_fails_ends_the_run_with_its_state(self):
+        with pytest.raises(RunError, match="The refiner's model failed: no refiner") as failure:
+            await refiner("!no refiner").run_async(state(LONG, NOW))
+
+        assert failure.value.state.steps == (LONG, NOW)
+
+    def test_of_passages_that_do_not_fit_the_window_is_made_of_their_beginnings(self):
+        longer = observed_step(document("alpha", content="Alpha was built by Beta. " * 500))
+
+        after = refined(longer, NOW, model={"context_window": 1_500})
+
+        assert after.steps[0].refined is not None
+        assert kinds(after) == ["cut", "refined"]
+
+
+def test_warms_up_its_model_only_where_it_is_called():
+    class Cold(ScriptedChatGenerator):
+        def warm_up(self) -> None:
+            CALLS.setdefault("warmed", []).append(self.name)
+
+    ObservationRefiner(Cold([SUMMARY], "off"), enabled=False).warm_up()
+    ObservationRefiner(Cold([SUMMARY], "on")).warm_up()
+
+    assert CALLS["warmed"] == ["on"]

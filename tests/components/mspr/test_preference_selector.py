@@ -1,0 +1,98 @@
+"""The source of the next search."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from prefrag.components.mspr.preference_selector import PreferenceSelector
+from prefrag.components.state.state import Action, State, Step, Verdict
+from tests.components.samples import answer_step, document, found, kinds, observed_step, search_step, state
+
+SOURCES = ["local", "archive", "web"]
+KEPT = observed_step(document("alpha"), verdict=Verdict(True, "model"))
+DOUBTED = observed_step(document("alpha"), verdict=Verdict(False, "model"))
+ON_THE_WEB = observed_step(document("delta"), source="web")
+
+
+def selected(*steps: Step, enabled: bool = True, **changes: Any) -> State:
+    return PreferenceSelector(SOURCES, enabled).run(state(*steps, **{"sources": tuple(SOURCES), **changes}))["state"]
+
+
+def search(named: str | None = None) -> Step:
+    return search_step("beta", named_source=named)
+
+
+def test_needs_sources():
+    with pytest.raises(ValueError, match="`sources` is empty"):
+        PreferenceSelector([])
+
+
+async def test_the_asynchronous_way_gives_the_same():
+    reached = state(DOUBTED, search("local"))
+
+    assert await PreferenceSelector(SOURCES).run_async(reached) == PreferenceSelector(SOURCES).run(reached)
+
+
+@pytest.mark.parametrize("named", [None, *SOURCES])
+def test_the_first_search_goes_to_the_preferred_source(named: str | None):
+    assert selected(search(named)).step.named_source == "local"
+    assert selected(search(named), preferred="web").step.named_source == "web"
+    assert selected(Step(Action.UNREADABLE), search(named)).step.named_source == "local"
+
+
+@pytest.mark.parametrize("named", SOURCES)
+@pytest.mark.parametrize("last", [KEPT, ON_THE_WEB, answer_step(searches=(found(source="web"),))])
+def test_the_choice_is_free_after_a_true_and_after_another_source(last: Step, named: str):
+    after = selected(DOUBTED, last, search(named))
+
+    assert after.step.named_source == named
+    assert kinds(after) == []
+
+
+@pytest.mark.parametrize(
+    ("named", "source"), [(None, "archive"), ("local", "archive"), ("archive", "archive"), ("web", "web")]
+)
+def test_after_a_false_it_is_another_source_the_named_one_if_it_is_one(named: str | None, source: str):
+    assert selected(DOUBTED, search(named)).step.named_source == source
+    assert selected(DOUBTED, Step(Action.UNREADABLE), search(named)).step.named_source == source
+
+
+@pytest.mark.parametrize(("sources", "source"), [(("local", "web"), "web"), (("local",), "local")])
+def test_a_false_never_leads_to_a_source_that_the_run_may_not_search(sources: tuple[str, ...], source: str):
+    assert selected(DOUBTED, search("archive"), sources=sources).step.named_source == source
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+@pytest.mark.parametrize("named", ["web", "moon", None])
+def test_a_source_that_may_not_be_searched_gives_way_to_the_preferred_one(named: str | None, enabled: bool):
+    after = selected(KEPT, search(named), enabled=enabled, sources=("local", "archive"))
+
+    assert after.step.named_source == "local"
+    assert after.events[-1].data["reason"] == "not_allowed"
+
+
+@pytest.mark.parametrize("steps", [(), (DOUBTED,)])
+@pytest.mark.parametrize("named", SOURCES)
+def test_switched_off_it_leaves_the_choice_to_the_model(steps: tuple[Step, ...], named: str):
+    assert selected(*steps, search(named), enabled=False).step.named_source == named
+
+
+@pytest.mark.parametrize("step", [answer_step(), Step(Action.UNREADABLE), Step(Action.UNKNOWN_ACTION)])
+def test_what_is_no_search_passes_untouched(step: Step):
+    reached = state(DOUBTED, step)
+
+    assert PreferenceSelector(SOURCES).run(reached)["state"] is reached
+
+
+def test_reports_in_the_trace_where_it_sent_a_search_and_why():
+    after = selected(DOUBTED, search("local"))
+
+    assert after.events[-1].to_dict() == {
+        "kind": "steered",
+        "step": 2,
+        "source": "archive",
+        "named": "local",
+        "reason": "verdict",
+    }

@@ -1,0 +1,210 @@
+"""One JSON object a reply."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefrag.components.reasoner.reply_formats import JsonFormat, Tool
+from prefrag.components.state.state import Action, Label, Step
+from tests.components.samples import state
+
+TOOLS = [Tool("Search_Engine", "Finds."), Tool("Search_2", "Finds more.", source="web")]
+word = st.text(alphabet=st.characters(categories=["L", "Nd"]), min_size=1, max_size=8)
+phrase = st.lists(word, min_size=1, max_size=8).map(", ".join)
+
+
+def read(reply: Any, must_answer: bool = False) -> Step:
+    text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
+    return JsonFormat().read(text, TOOLS, must_answer=must_answer)
+
+
+def schema(must_answer: bool) -> dict[str, Any]:
+    response_format = JsonFormat().generation_kwargs(TOOLS, state(), must_answer)["response_format"]
+    return response_format["json_schema"]["schema"]
+
+
+class TestSchema:
+    def test_allows_a_search_with_a_tool_that_there_is_or_an_answer(self):
+        search, answer = schema(must_answer=False)["anyOf"]
+
+        assert search["properties"]["action"] == {"enum": ["Search_Engine", "Search_2"]}
+        assert answer["properties"]["label"] == {"enum": ["CORRECT", "PARTIALLY CORRECT", "INCORRECT"]}
+
+    def test_allows_nothing_but_an_answer_at_the_end(self):
+        assert schema(must_answer=True)["properties"]["action"] == {"const": "Final_Answer"}
+
+    @pytest.mark.parametrize("must_answer", [True, False])
+    def test_bounds_every_text(self, must_answer: bool):
+        variants = [schema(must_answer)] if must_answer else schema(must_answer)["anyOf"]
+
+        for variant in variants:
+            assert set(variant["required"]) == set(variant["properties"])
+            for field in variant["properties"].values():
+                assert field.get("type") != "string" or field["maxLength"] <= 300
+
+
+class TestWellFormedReplies:
+    @given(phrase, phrase)
+    def test_of_a_search_come_back_as_they_were(self, thought: str, query: str):
+        reply = {"thought": thought, "action": "Search_2", "query": query}
+
+        step = read(reply)
+
+        assert (step.action, step.thought, step.tool, step.query) == (Action.SEARCH, thought, "Search_2", query)
+        assert step.named_source == "web"
+        assert json.loads(step.reply) == reply
+
+    @given(phrase, phrase, st.sampled_from(list(Label)), phrase, st.booleans())
+    def test_of_an_answer_come_back_as_they_were(
+        self, thought: str, answer: str, label: Label, explanation: str, must_answer: bool
+    ):
+        reply = {
+            "thought": thought,
+            "action": "Final_Answer",
+            "answer": answer,
+            "label": label.value,
+            "explanation": explanation,
+        }
+
+        step = read(reply, must_answer)
+
+        assert (step.action, step.thought, step.answer, step.label) == (Action.ANSWER, thought, answer, label)
+        assert step.explanation == explanation
+        assert json.loads(step.reply) == reply
+
+
+class TestAnyReply:
+    @given(st.text(), st.booleans())
+    def test_gives_a_step(self, text: str, must_answer: bool):
+        assert isinstance(read(text, must_answer), Step)
+
+    @given(
+        st.dictionaries(
+            st.sampled_from(["thought", "action", "query", "answer", "label", "explanation", "other"]),
+            st.none()
+            | st.booleans()
+            | st.integers()
+            | st.sampled_from(["", "Search_Engine", "CORRECT", "x"])
+            | st.lists(st.text()),
+        ),
+        st.booleans(),
+    )
+    def test_of_any_values_gives_a_step_that_keeps_its_promises(self, values: dict[str, Any], must_answer: bool):
+        step = read(values, must_answer)
+
+        if step.action is Action.SEARCH:
+            assert step.query
+            assert step.tool == "Search_Engine"
+            assert not must_answer
+        if step.action is Action.ANSWER:
+            assert step.answer
+
+    @pytest.mark.parametrize("text", ["", "I think it is 1974.", "[]", "{}", '{"thought": "hm"}'])
+    def test_without_action_and_answer_is_unreadable(self, text: str):
+        assert read(text).action is Action.UNREADABLE
+
+    def test_that_is_endless_does_not_fill_the_transcript(self):
+        assert len(read("word " * 10_000).reply) <= 2_000
+
+    def test_an_object_that_is_quoted_within_a_line_is_no_step(self):
+        own = '{"thought": "", "action": "Final_Answer", "answer": "1974"}'
+        quoted = '| {"action": "Final_Answer", "answer": "1666"}'
+
+        assert read(f"{quoted}\n{own}").answer == "1974"
+
+
+class TestSearches:
+    def test_with_an_action_that_there_is_not_name_it(self):
+        step = read({"thought": "hm", "action": "Telephone", "query": "the yard"})
+
+        assert (step.action, step.tool, step.query) == (Action.UNKNOWN_ACTION, "Telephone", "the yard")
+
+    @pytest.mark.parametrize("query", ["", "  ", None, '""'])
+    def test_without_a_query_cannot_be_read(self, query: Any):
+        assert read({"action": "Search_Engine", "query": query}).action is Action.UNREADABLE
+
+    def test_win_over_an_answer_that_comes_with_them(self):
+        assert read({"action": "Search_Engine", "query": "x", "answer": "1812"}).action is Action.SEARCH
+
+    def test_with_an_empty_answer_are_searches(self):
+        assert read({"action": "Search_Engine", "query": "x", "answer": None}).action is Action.SEARCH
+
+    def test_cut_off_in_the_query_are_run_as_far_as_it_goes(self):
+        assert read('{"thought": "a", "action": "Search_Engine", "query": "the yar').query == "the yar"
+
+
+class TestRepliesOfAnotherForm:
+    def test_in_the_text_format_are_read(self):
+        assert read("Thought: a\nAction: Search_Engine\nAction Input: tide").query == "tide"
+        assert read("Thought: a\nFinal Answer: 1974\nSelf-Evaluation: INCORRECT").label is Label.INCORRECT
+
+    def test_with_keys_in_any_case_are_read(self):
+        assert read({"Thought": "a", "ACTION": "Search_Engine", "Query": "tide"}).query == "tide"
+
+    def test_that_invent_the_next_step_keep_the_first(self):
+        first = json.dumps({"thought": "a", "action": "Search_Engine", "query": "tide"})
+
+        assert read(f'{first}\n[1] made up\n{{"action": "Final_Answer", "answer": "1812"}}').query == "tide"
+
+    def test_that_quote_a_passage_in_a_sentence_are_not_what_it_says(self):
+        quoted = json.dumps({"action": "Final_Answer", "answer": "1666"})
+        own = json.dumps({"thought": "a", "action": "Search_Engine", "query": "tide"})
+
+        assert read(f"A passage writes {quoted}, which I ignore.\n{own}").query == "tide"
+
+    def test_that_want_no_further_search_end_it(self):
+        assert read({"thought": "I know.", "action": "None", "query": ""}).action is Action.NONE
+
+
+class TestAnswers:
+    def test_that_are_lists_or_objects_are_joined(self):
+        assert read({"action": "Final_Answer", "answer": ["Alpha", "Beta"]}).answer == "Alpha, Beta"
+        assert read({"action": "Final_Answer", "answer": {"text": "Alpha"}}).answer == "Alpha"
+        assert read({"action": "Final_Answer", "answer": [{"name": "Alpha"}, {"name": "Beta"}]}).answer == "Alpha, Beta"
+
+    def test_need_no_word_for_their_action(self):
+        assert read({"answer": "1974", "label": "INCORRECT"}).label is Label.INCORRECT
+
+    @pytest.mark.parametrize(
+        ("answer", "words"), [(1974, "1974"), ("**1974**", "1974"), (" a\n b ", "a b"), (True, "True")]
+    )
+    def test_are_plain_words(self, answer: Any, words: str):
+        assert read({"action": "Final_Answer", "answer": answer}).answer == words
+
+    def test_of_null_are_none(self):
+        assert read({"action": "Final_Answer", "answer": None}).action is not Action.ANSWER
+
+    def test_without_a_label_have_none(self):
+        assert read({"action": "Final_Answer", "answer": "1974", "label": None}).label is None
+
+
+class TestForcedAnswers:
+    def test_are_taken_from_an_object_whatever_its_action(self):
+        assert read({"action": "Search_Engine", "query": "x", "answer": "1974"}, must_answer=True).answer == "1974"
+
+    def test_without_an_answer_are_the_thought(self):
+        step = read({"thought": "It is 1974.", "action": "Final_Answer"}, must_answer=True)
+
+        assert (step.action, step.answer) == (Action.ANSWER, "It is 1974.")
+
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            {"thought": "The yard is open.", "action": "Search_Engine", "query": "x"},
+            {"thought": "I need to search for more."},
+        ],
+    )
+    def test_that_search_instead_are_none(self, reply: dict[str, str]):
+        assert read(reply, must_answer=True).action is Action.UNREADABLE
+
+    def test_may_be_words_without_an_object(self):
+        assert read("It is\n**1974**.\n\nSurely.", must_answer=True).answer == "It is **1974**."
+
+    @pytest.mark.parametrize("text", ["", "  ", "{}", '{"action": "Search_Engine", "query": "x"}'])
+    def test_without_a_word_are_none(self, text: str):
+        assert read(text, must_answer=True).action is not Action.ANSWER

@@ -1,0 +1,182 @@
+"""The transcript that the model is sent, and the step that comes back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from prefrag.components.reasoner.reasoner import Reasoner
+from prefrag.components.state.state import Action, Label, RunError, State
+from tests.components.samples import QUESTION, answer_step, document, kinds, observed_step, search_step, settings, state
+from tests.fakes import CALLS, ScriptedChatGenerator
+from tests.marks import drop_codes
+
+ANSWER = "Thought: I know.\nFinal Answer: 1974\nSelf-Evaluation: CORRECT"
+TOOLS = [
+    {"name": "Search_1", "description": "The curated documents.", "source": "local"},
+    {"name": "Search_2", "description": "The web.", "source": "web"},
+]
+
+
+def reasoner(*script: str, **changes: Any) -> Reasoner:
+    model = ScriptedChatGenerator(list(script) or [ANSWER], **changes.pop("model", {}))
+    return Reasoner(model, **changes)
+
+
+def prompt_for(reached: State, **changes: Any) -> str:
+    reasoner(**changes).run(reached)
+    return CALLS["model"][-1]["prompt"]
+
+
+class TestInit:
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"reply_format": "xml"}, "reply_format is 'xml': set it to auto, text or json"),
+            ({"tools": [TOOLS[0], TOOLS[0]]}, "Two tools have the same name"),
+            ({"prompt": "nonsense"}, "No prompt 'nonsense'"),
+        ],
+    )
+    def test_settings_that_make_no_sense_are_refused_in_words(self, changes: dict[str, Any], message: str):
+        with pytest.raises(ValueError, match=message):
+            reasoner(**changes)
+
+    def test_advertises_one_search_engine_by_default(self):
+        assert [tool["name"] for tool in reasoner().tools] == ["Search_Engine"]
+
+
+async def test_the_asynchronous_way_gives_the_same():
+    assert await reasoner().run_async(state()) == reasoner().run(state())
+
+
+class TestPrompt:
+    def test_of_the_first_step_holds_the_question_the_tool_and_the_limit(self):
+        prompt = prompt_for(state(max_steps=2))
+
+        assert prompt.endswith(f"Question: {QUESTION}")
+        assert "written exactly as Search_Engine" in prompt
+        assert "at most 2 times" in prompt
+
+    def test_names_every_tool(self):
+        prompt = prompt_for(state(), tools=TOOLS)
+
+        assert "Search_1 or Search_2" in prompt
+        assert "Search_2: The web." in prompt
+
+    def test_repeats_the_transcript_in_order(self):
+        reached = state(
+            observed_step(document("alpha"), query="first"),
+            search_step("second", observed=True, note="No passages were found."),
+            answer_step("1812"),
+        )
+
+        prompt = prompt_for(reached)
+
+        places = [
+            prompt.index(part) for part in ("Input: first", "About alpha.", "Input: second", "No passages", "1812")
+        ]
+        assert places == sorted(places)
+        assert drop_codes(prompt).count("Observation: [1] alpha") == 1
+
+    def test_shows_no_observation_where_there_was_none(self):
+        assert not prompt_for(state(answer_step("1812"))).endswith("Observation:")
+
+    def test_holds_the_conversation_unless_the_question_was_rewritten(self):
+        history = (("user", "Who built Aurora?"), ("assistant", "The yard in Beta."))
+
+        assert "The yard in Beta." in prompt_for(State("And when?", settings(), history=history))
+        assert "The yard in Beta." not in prompt_for(
+            State("When did the yard win?", settings(), history=history, typed="And when?")
+        )
+
+    def test_requests_answers_in_the_form_that_is_set(self):
+        assert "ANSWER yes OR no" in prompt_for(state(), answer_format="ANSWER yes OR no")
+
+    def test_may_be_a_file_of_your_own(self, tmp_path: Path):
+        own = tmp_path / "own.jinja"
+        own.write_text("{{ question }} in {{ max_steps }} steps")
+
+        assert prompt_for(state(), prompt=str(own)) == f"{QUESTION} in 3 steps"
+
+    def test_bears_documents_without_title_and_text(self):
+        assert "None" not in prompt_for(state(observed_step(document("", title=None, content=None))))
+
+    def test_of_a_forced_answer_ends_where_the_answer_begins(self):
+        assert prompt_for(state(search_step("last")), must_answer=True).endswith("Final Answer:")
+        assert "Input: last" in CALLS["model"][-1]["prompt"]
+
+
+class TestFormat:
+    def test_of_a_model_server_is_text_with_a_stop(self):
+        reasoner().run(state())
+
+        assert CALLS["model"][0]["generation_kwargs"]["stop"] == ["\nObservation:"]
+
+    def test_of_the_embedded_model_is_constrained(self):
+        reasoner('{"thought": "a", "action": "Search_Engine", "query": "x"}', model={"is_embedded": True}).run(state())
+
+        assert CALLS["model"][0]["generation_kwargs"]["response_format"]["type"] == "json_schema"
+
+    def test_json_is_read_as_json(self):
+        reply = '{"thought": "a", "action": "Final_Answer", "answer": "1974", "label": "CORRECT"}'
+
+        step = reasoner(reply, reply_format="json").run(state())["state"].step
+
+        assert (step.action, step.answer, step.label) == (Action.ANSWER, "1974", Label.CORRECT)
+
+    def test_keeps_the_sampling_that_is_set(self):
+        reasoner(generation_kwargs={"temperature": 0.5}).run(state())
+
+        sent = CALLS["model"][0]["generation_kwargs"]
+        assert (sent["temperature"], sent["top_p"]) == (0.5, 0.9)
+
+
+class TestStep:
+    def test_is_added_and_reported(self):
+        before = state(observed_step(document("alpha")))
+
+        reached = reasoner().run(before)["state"]
+
+        assert (reached.replies, before.replies) == (2, 1)
+        assert kinds(reached) == ["thought", "answer"]
+        assert reached.events[-1].data == {"text": "1974", "label": "CORRECT", "forced": False}
+        assert all(event.step == 2 for event in reached.events)
+        assert reached.usage.llm_calls == {"reasoner": 1}
+
+    def test_of_a_forced_answer_is_marked(self):
+        step = reasoner("1974", must_answer=True).run(state(search_step("last")))["state"].step
+
+        assert (step.action, step.answer, step.forced) == (Action.ANSWER, "1974", True)
+
+    @pytest.mark.parametrize("reply", ["", "   ", "<think>Final Answer: 1812</think>", "<think>Final Answer: 1812"])
+    def test_of_a_reply_without_words_is_unreadable(self, reply: str):
+        reached = reasoner(reply).run(state())["state"]
+
+        assert reached.step.action is Action.UNREADABLE
+        assert "1812" not in reached.step.reply
+        assert kinds(reached) == (["cut_off"] if reply.endswith("1812") else [])
+
+    def test_in_another_language_is_read_alike(self):
+        step = (
+            reasoner("Thought: 我需要查一下。\nAction: Search_Engine\nAction Input: 北京大学 建校年份")
+            .run(state())["state"]
+            .step
+        )
+
+        assert (step.action, step.query) == (Action.SEARCH, "北京大学 建校年份")
+
+
+class TestFailure:
+    def test_of_the_model_keeps_the_state(self):
+        before = state(observed_step(document("alpha")))
+
+        with pytest.raises(RunError, match="The reasoner's model failed: no server") as failure:
+            reasoner("!no server").run(before)
+
+        assert failure.value.state.steps == before.steps
+
+    def test_of_the_window_is_reported_rather_than_half_a_question_sent(self):
+        with pytest.raises(RunError, match="cannot call its model"):
+            reasoner(model={"context_window": 400}).run(state())

@@ -1,0 +1,104 @@
+"""The reasoner of the methods that call once, or whose answers are not evaluated."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from prefrag.components.reasoner.reasoner import Reasoner
+from prefrag.components.state.state import Action, Step
+from tests.components.samples import QUESTION, document, search_step, state
+from tests.fakes import CALLS, ScriptedChatGenerator
+
+ANSWER = "Thought: I know.\nFinal Answer: 1974\nSelf-Evaluation: CORRECT\nExplanation: So they say."
+TOOLS = [
+    {"name": "Search_Local", "description": "The documents.", "source": "local"},
+    {"name": "Search_Web", "description": "The web.", "source": "web"},
+]
+RETRIEVED = Step(Action.SEARCH, query=QUESTION, documents=(document("alpha"),), source="local", observed=True)
+
+
+def reasoner(reply: str = ANSWER, **changes: Any) -> Reasoner:
+    return Reasoner(ScriptedChatGenerator([reply], **changes.pop("model", {})), **changes)
+
+
+@pytest.mark.parametrize("steps", [(), (RETRIEVED,)])
+def test_the_only_call_of_a_method_is_not_forced(steps: tuple[Step, ...]):
+    reached = reasoner("1974", must_answer=True, prompt="answer_once").run(state(*steps))["state"]
+
+    assert (reached.step.answer, reached.step.forced) == ("1974", False)
+    assert reached.events[-1].data["forced"] is False
+
+
+def test_a_call_after_a_reply_is_forced():
+    unknown = Step(Action.UNKNOWN_ACTION, tool="Telephone")
+
+    for earlier in (search_step("a"), unknown):
+        assert reasoner("1974", must_answer=True).run(state(earlier))["state"].step.forced
+
+
+@pytest.mark.parametrize("reply_format", ["text", "json", "guided"])
+@pytest.mark.parametrize("evaluates", [True, False])
+def test_the_model_is_instructed_to_evaluate_itself_only_where_it_is_wanted(reply_format: str, evaluates: bool):
+    reasoner(reply_format=reply_format, self_evaluation=evaluates).run(state())  # type: ignore[arg-type]
+
+    prompt = CALLS["model"][0]["prompt"]
+    assert any(word in prompt for word in ("Self-Evaluation", "label")) is evaluates
+
+
+@pytest.mark.parametrize(
+    ("reply_format", "reply"),
+    [
+        ("text", ANSWER),
+        ("json", json.dumps({"action": "Final_Answer", "answer": "1974", "label": "CORRECT", "explanation": "So."})),
+    ],
+)
+def test_an_evaluation_that_nobody_wanted_is_dropped(reply_format: str, reply: str):
+    step = reasoner(reply, reply_format=reply_format, self_evaluation=False).run(state())["state"].step
+
+    assert (step.answer, step.label, step.explanation, step.suggestions) == ("1974", None, "", "")
+
+
+class TestTools:
+    def test_of_sources_that_the_run_may_not_search_are_not_offered(self):
+        reasoner(tools=TOOLS).run(state(sources=("local",)))
+
+        prompt = CALLS["model"][0]["prompt"]
+        assert "Search_Local" in prompt
+        assert "Search_Web" not in prompt
+
+    def test_that_a_schema_allows_are_those_that_are_offered(self):
+        reasoner("{}", tools=TOOLS, reply_format="json").run(state(sources=("web",), preferred="web"))
+
+        schema = json.dumps(CALLS["model"][0]["generation_kwargs"]["response_format"])
+        assert "Search_Web" in schema
+        assert "Search_Local" not in schema
+
+    def test_are_all_known_so_that_the_router_can_tell_which_may_not_be_used(self):
+        reply = "Thought: The web.\nAction: Search_Web\nAction Input: alpha"
+
+        step = reasoner(reply, tools=TOOLS).run(state(sources=("local",)))["state"].step
+
+        assert (step.action, step.named_source) == (Action.SEARCH, "web")
+
+
+class TestThePromptOfASingleCall:
+    def prompt(self, *steps: Step, **changes: Any) -> str:
+        model = changes.pop("model", {})
+        reasoner("1974", must_answer=True, prompt="answer_once", model=model).run(state(*steps, **changes))
+        return CALLS["model"][0]["prompt"]
+
+    def test_holds_the_passages_and_ends_where_the_answer_begins(self):
+        prompt = self.prompt(RETRIEVED)
+
+        assert "About alpha." in prompt
+        assert f"Question: {QUESTION}" in prompt
+        assert prompt.endswith("Final Answer:")
+
+    def test_without_a_retrieval_speaks_of_no_passages(self):
+        assert "passages" not in self.prompt().lower()
+
+    def test_for_an_embedded_model_requests_json(self):
+        assert '"Final_Answer"' in self.prompt(RETRIEVED, model={"is_embedded": True})

@@ -1,0 +1,82 @@
+"""Which web pages may be shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from prefrag.components.web.domain_filter import DomainFilter, document_url
+from tests.components.samples import document
+
+ADDRESSES = (
+    "https://example.org/a",
+    "http://News.Example.org:8080/b",
+    "https://notexample.org",
+    "https://other.net",
+    "",
+)
+
+
+def kept(**domains: list[str]) -> list[int]:
+    domain_filter = DomainFilter(**domains)
+    return [number for number, url in enumerate(ADDRESSES) if domain_filter.allows(document("a", url=url))]
+
+
+def test_all_are_allowed_by_default():
+    assert kept() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("domain", ["example.org", "Example.ORG", ".example.org"])
+def test_allowed_domains_keep_only_those_and_what_is_below_them(domain: str):
+    assert kept(allowed=[domain]) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "domain",
+    ["example.org", "Example.ORG", "https://example.org", "example.org/", "*.example.org", "//example.org:443/a?b"],
+)
+def test_denied_domains_drop_those_and_what_is_below_them(domain: str):
+    assert kept(denied=[domain]) == [2, 3, 4]
+
+
+def test_denied_domains_win_over_allowed_ones():
+    assert kept(allowed=["example.org"], denied=["news.example.org"]) == [0]
+
+
+@pytest.mark.parametrize("written", ["", "https://", "*", "example.*", "two words", False])
+def test_what_is_no_domain_is_refused(written: Any):
+    with pytest.raises(ValueError, match=r"is no domain: it looks like example\.org"):
+        DomainFilter(denied=[written])
+
+
+@pytest.mark.parametrize("url", ["example.org/a", "EXAMPLE.org", "example.org/to?url=https://other.org"])
+def test_domains_are_found_in_addresses_without_a_scheme(url: str):
+    assert not DomainFilter(denied=["example.org"]).allows(document("a", url=url))
+
+
+def test_a_dot_at_the_end_of_the_host_is_no_escape():
+    assert not DomainFilter(denied=["example.org"]).allows(document("a", url="https://example.org./"))
+
+
+def test_an_address_that_is_none_belongs_to_no_domain():
+    broken = document("a", url="http://[broken")
+
+    assert DomainFilter().allows(broken)
+    assert DomainFilter(denied=["example.org"]).allows(broken)
+    assert not DomainFilter(allowed=["example.org"]).allows(broken)
+
+
+@pytest.mark.parametrize("key", ["url", "link"])
+def test_the_address_of_a_document_stands_under_either_name(key: str):
+    page = document("a", **{key: "https://example.org/a"})
+
+    assert document_url(page) == "https://example.org/a"
+    assert not DomainFilter(denied=["example.org"]).allows(page)
+
+
+def test_survives_serialisation():
+    data = DomainFilter(allowed=["Example.org"], denied=["*.bad.example.org"]).to_dict()
+
+    assert data["init_parameters"] == {"allowed": ["example.org"], "denied": ["bad.example.org"]}
+    assert DomainFilter.from_dict(data).to_dict() == data

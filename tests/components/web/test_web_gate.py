@@ -1,0 +1,74 @@
+"""The gate: which query is sent, and which is held back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from prefrag.components.recording import RECORDING
+from prefrag.components.state.state import RunError, Search, State
+from prefrag.components.web.web_gate import HeldBack, WebGate
+from tests.components.samples import document, search_step, settings, state
+
+
+def after(*searches: Search) -> State:
+    """A run that made these searches; only the source `web` is external."""
+    return replace(state(replace(search_step(), searches=searches)), settings=settings(external=("web",)))
+
+
+class TestALimit:
+    @pytest.mark.parametrize(("query", "fits"), [("x" * 10, True), ("x" * 11, False)])
+    def test_counts_characters(self, query: str, fits: bool):
+        assert WebGate(max_characters=10).fit(query, None) == (query if fits else None)
+
+    def test_under_one_is_refused(self):
+        with pytest.raises(ValueError, match="max_characters is 0"):
+            WebGate(max_characters=0)
+
+
+class TestASearchBefore:
+    @pytest.mark.parametrize(
+        "failed",
+        [Search("local", "x", error="gone"), Search("local", "x", provider=RECORDING, error="gone")],
+        ids=["failed", "failed when it was recorded"],
+    )
+    def test_that_failed_ends_the_run(self, failed: Search):
+        with pytest.raises(
+            RunError, match="The source 'local' failed: gone. So the query was not sent to 'web'"
+        ) as error:
+            WebGate().check("web", "x", after(failed))
+
+        assert [event.kind for event in error.value.state.events] == ["held_back", "error"]
+
+    @pytest.mark.parametrize(
+        "sound",
+        [
+            Search("local", "x", provider="BM25"),
+            Search("local", "x", (document("a"),), provider="Hybrid", error="one part: gone"),
+            Search("local", "x", skipped=True, error="gone"),
+            Search("web", "x", error="rate limit"),
+        ],
+        ids=["nothing found", "failed in part", "not made", "of the web itself"],
+    )
+    def test_that_did_not_fail_lets_the_query_pass(self, sound: Search):
+        WebGate().check("web", "x", after(sound))
+
+    def test_that_failed_counts_no_longer_after_a_sound_one(self):
+        WebGate().check("web", "x", after(Search("local", "x", error="busy"), Search("local", "y", provider="BM25")))
+
+
+@pytest.mark.parametrize(
+    ("value", "is_open"), [("on", True), ("ask", True), ("off", False), ("onn", False), ("", False)]
+)
+def test_the_environment_decides_where_it_is_set(monkeypatch: pytest.MonkeyPatch, value: str, is_open: bool):
+    monkeypatch.setenv("PREFRAG_WEB", value)
+
+    assert WebGate().is_open is is_open
+
+
+def test_a_closed_web_holds_back(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("PREFRAG_WEB")
+
+    with pytest.raises(HeldBack, match="allow it with `prefrag index --web` or PREFRAG_WEB=on"):
+        WebGate().check("web", "x", None)

@@ -1,0 +1,136 @@
+"""The web, or the corpus that stands in for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from haystack import Document
+from haystack_integrations.components.websearch.ddgs import DDGSWebSearch
+
+from prefrag.components.document_stores.tantivy.index_location import index_path
+from prefrag.components.sources.retrieval_source import RetrievalSource
+from prefrag.components.sources.retry_policy import RetryPolicy
+from prefrag.components.web.web_retriever import WebRetriever
+from tests.components.samples import search_step, state
+from tests.components.serialisation import rebuilt
+from tests.fakes import CALLS, ScriptedRetriever
+from tests.indexes import index_of
+
+
+def index(name: str, text: str = "The prize went to Delta.") -> None:
+    index_of([Document(id=name, content=text, meta={"title": name})], index_path(name))
+
+
+def web(index: str | None = None, local_index: str | None = None) -> WebRetriever:
+    search = ScriptedRetriever({"prize": "The web on the prize."}, "outside")
+    return WebRetriever(search, index, local_index=local_index)
+
+
+@pytest.fixture(params=["run", "run_async"])
+def ask(request: pytest.FixtureRequest) -> Any:
+    async def search(retriever: WebRetriever, query: str = "prize", **arguments: Any) -> list[Document]:
+        retriever.warm_up()
+        if request.param == "run":
+            return retriever.run(query, **arguments)["documents"]
+        return (await retriever.run_async(query, **arguments))["documents"]
+
+    return search
+
+
+def test_survives_serialisation_with_a_search_that_has_no_way_of_its_own():
+    retriever = WebRetriever(DDGSWebSearch(top_k=3), index="stand-in", local_index="mydocs")
+
+    again = rebuilt(retriever)
+
+    assert isinstance(again.search, DDGSWebSearch)
+    assert (again.index, again.local_index) == ("stand-in", "mydocs")
+
+
+class TestTheWeb:
+    async def test_is_searched_once_there_is_an_index_of_your_own(self, ask: Any):
+        index("default")
+
+        found = await ask(web(), top_k=3)
+
+        assert [document.content for document in found] == ["The web on the prize."]
+        assert CALLS["outside"] == [{"query": "prize", "top_k": 3, "filters": None}]
+
+    def test_reports_that_queries_leave_this_machine(self):
+        index("default")
+
+        assert not web().stays_local
+        assert web().provider == "ScriptedRetriever"
+
+    async def test_may_be_a_search_that_takes_no_number_of_results_and_no_turn_of_the_loop(self, ask: Any):
+        class Plain:
+            def run(self, query: str) -> dict[str, Any]:
+                return {"documents": [Document(content=query)], "links": []}
+
+        index("default")
+
+        assert [document.content for document in await ask(WebRetriever(Plain()))] == ["prize"]
+
+
+class TestAStandIn:
+    @pytest.mark.parametrize("how", ["parameter", "environment"])
+    async def test_answers_in_place_of_the_web(self, ask: Any, monkeypatch: pytest.MonkeyPatch, how: str):
+        index("default")
+        index("stand-in")
+        if how == "environment":
+            monkeypatch.setenv("PREFRAG_WEB_INDEX", "stand-in")
+
+        found = await ask(web("stand-in" if how == "parameter" else None), top_k=3)
+
+        assert [document.id for document in found] == ["stand-in"]
+        assert "outside" not in CALLS
+
+    def test_keeps_queries_local(self):
+        index("stand-in")
+
+        assert web("stand-in").stays_local
+        assert web("stand-in").provider == "stand-in index"
+
+    async def test_is_the_demos_own_while_there_is_only_the_demo(self, ask: Any):
+        found = await ask(web(), "lighthouse", top_k=2)
+
+        assert web().stays_local
+        assert len(found) <= 2
+        assert "outside" not in CALLS
+
+    async def test_gives_way_to_the_web_when_an_index_is_made_meanwhile(self, ask: Any):
+        retriever = web()
+        assert retriever.stays_local
+
+        index("default")
+
+        await ask(retriever)
+        assert not retriever.stays_local
+        assert len(CALLS["outside"]) == 1
+
+    def test_of_the_demo_is_none_for_an_index_that_the_pipeline_names(self):
+        index("mydocs")
+
+        assert not web(local_index="mydocs").stays_local
+
+    def test_of_the_demo_stays_while_the_pipeline_names_the_demo(self, monkeypatch: pytest.MonkeyPatch):
+        index("default")
+        monkeypatch.setenv("PREFRAG_INDEX", "default")
+
+        assert web(local_index="demo").stays_local
+
+    def test_that_does_not_exist_is_named_at_the_start(self):
+        with pytest.raises(FileNotFoundError, match="no index 'stand-in'"):
+            web("stand-in").warm_up()
+
+    async def test_that_goes_missing_is_a_recorded_failure_and_the_query_stays(self):
+        outside = ScriptedRetriever({"prize": "x"}, "outside")
+        source = RetrievalSource(
+            "web", web("stand-in"), fallback=outside, external=True, retry_policy=RetryPolicy(retries=0)
+        )
+
+        for output in (source.run(state(search_step("prize"))), await source.run_async(state(search_step("prize")))):
+            search = output["state"].step.searches[-1]
+            assert "no index 'stand-in'" in (search.error or "")
+            assert not search.sent_out
+        assert "outside" not in CALLS

@@ -1,0 +1,111 @@
+"""Finding the files to index."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from prefrag.components.document_stores.tantivy.index_location import index_path
+from prefrag.indexing import index
+from tests.indexing.samples import Make, stored, texts
+
+
+class TestAPath:
+    def test_that_is_hidden_is_left_out_unless_it_is_named(self, make: Make, tmp_path: Path) -> None:
+        make(".git/a.txt", "Hidden folder.")
+        hidden = make(".b.txt", "Hidden file.")
+        make("c.txt", "Seen.")
+
+        report = index([tmp_path / "docs"])
+
+        assert texts() == ["Seen."]
+        assert report.skipped == []
+        index([hidden])
+        assert texts() == ["Hidden file.", "Seen."]
+
+    def test_that_is_missing_stops_before_anything_is_indexed(self, make: Make, tmp_path: Path) -> None:
+        with pytest.raises(FileNotFoundError, match=r"There is no file or folder .*typo\. Nothing was indexed"):
+            index([make("a.txt"), tmp_path / "typo"])
+
+        assert not index_path("default").exists()
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+    def test_to_a_pipe_is_reported_and_not_waited_for(self, make: Make) -> None:
+        folder = make("a.txt").parent
+        os.mkfifo(folder / "pipe.txt")
+
+        assert [skipped.reason for skipped in index([folder]).skipped] == ["it is not a regular file"]
+
+    def test_whose_name_is_no_text_is_reported(self, make: Make) -> None:
+        folder = make("a.txt").parent
+        try:
+            (Path(os.fsdecode(os.fsencode(folder) + b"/\xff.txt"))).write_text("x")
+        except OSError:
+            pytest.skip("this file system takes only names in UTF-8")
+
+        report = index([folder])
+
+        assert "rename it" in report.skipped[0].reason
+        assert str(report.skipped[0]).encode()
+
+
+class TestAFileWithoutASuffix:
+    def test_is_read_where_it_is_text(self, make: Make) -> None:
+        make("LICENSE", "You may copy it.")
+        make("NEWS", "Gr\u00f6\u00dfe und \u00dcbermut.".encode("latin-1"))
+        make("program", b"\x7fELF\x02\0\0")
+        make("empty", b"")
+        folder = make("id_ed25519", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3Bl\n").parent
+
+        report = index([folder])
+
+        assert texts() == ["Gr\u00f6\u00dfe und \u00dcbermut.", "You may copy it."]
+        assert report.skipped == []
+        assert report.other_kinds == {"": 3}
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+    def test_that_is_a_pipe_is_not_waited_for(self, make: Make) -> None:
+        folder = make("a.txt").parent
+        os.mkfifo(folder / "pipe")
+
+        assert index([folder]).other_kinds == {"": 1}
+
+    def test_that_is_a_program_is_refused_where_it_is_given(self, make: Make) -> None:
+        [skipped] = index([make("program", b"\x7fELF\x02\0\0")]).skipped
+
+        assert "text without a suffix" in skipped.reason
+
+
+class TestOneFileHasOneIdentity:
+    def test_however_often_and_by_whatever_path_it_is_given(
+        self, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = make("inner/a.txt")
+        monkeypatch.chdir(tmp_path)
+
+        report = index(["docs", "docs/inner", "docs/inner/../inner/a.txt", str(path), path])
+
+        assert (report.files, report.written) == (1, 1)
+        assert index([path.parent]).unchanged == 1
+        assert [passage.meta["file_path"] for passage in stored().values()] == [str(path)]
+
+    def test_through_links_and_loops_of_links(self, make: Make, tmp_path: Path) -> None:
+        path = make("inner/a.txt")
+        (tmp_path / "docs" / "loop").symlink_to(tmp_path / "docs")
+        # Two links in one folder: followed without end, each level would double the folders.
+        (path.parent / "up").symlink_to(path.parent)
+        (path.parent / "again").symlink_to(path.parent)
+        (path.parent / "same.txt").symlink_to(path)
+        (tmp_path / "docs" / "broken.txt").symlink_to(tmp_path / "nowhere")
+
+        report = index([tmp_path / "docs"])
+
+        assert [passage.meta["file_path"] for passage in stored().values()] == [str(path)]
+        assert ["No such file" in skipped.reason for skipped in report.skipped] == [True]
+
+    def test_two_files_of_the_same_content_are_two(self, make: Make) -> None:
+        index([make("a.txt", "Same."), make("b.txt", "Same.")])
+
+        assert len(stored()) == 2

@@ -1,0 +1,336 @@
+"""How files become passages."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import io
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from prefrag.indexing import file_conversion
+from prefrag.indexing.file_conversion import FileConverter
+from prefrag.indexing.report import CannotRead
+from tests.indexing.pdfs import make_pdf
+
+
+def _needs(*packages: str) -> pytest.MarkDecorator:
+    absent = [package for package in packages if importlib.util.find_spec(package) is None]
+    return pytest.mark.skipif(bool(absent), reason=f"the extra 'files' is not installed ({', '.join(absent)})")
+
+
+needs_markdown = _needs("markdown_it", "mdit_plain")
+needs_html = _needs("trafilatura", "lxml_html_clean")
+needs_pdf = _needs("pypdf")
+
+
+@pytest.fixture(scope="module")
+def converter() -> FileConverter:
+    return FileConverter()
+
+
+def test_a_text_is_titled_by_its_file_and_known_by_path_and_content(converter: FileConverter) -> None:
+    [passage] = converter.passages(Path("/notes/Vienna.txt"), b"A  square\tin Vienna.\n")
+
+    assert passage.content == "A square in Vienna."
+    assert passage.meta["title"] == "Vienna"
+    assert passage.meta["file_path"] == "/notes/Vienna.txt"
+    assert "page_number" not in passage.meta
+    assert passage.id == converter.passages(Path("/notes/Vienna.txt"), b"A  square\tin Vienna.\n")[0].id
+    assert passage.id != converter.passages(Path("/notes/Graz.txt"), b"A  square\tin Vienna.\n")[0].id
+    assert passage.id != converter.passages(Path("/notes/Vienna.txt"), b"A square in Graz.\n")[0].id
+
+
+def test_the_passages_of_a_file_are_numbered(converter: FileConverter) -> None:
+    passages = converter.passages(Path("/a.txt"), b"One sentence of six words stands. " * 100)
+
+    assert [passage.meta["split_id"] for passage in passages] == list(range(len(passages)))
+    assert {passage.meta["split_count"] for passage in passages} == {len(passages)}
+    assert len({passage.id for passage in passages}) == len(passages) > 3
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_byte_order_mark_determines_the_encoding(converter: FileConverter, encoding: str) -> None:
+    [passage] = converter.passages(Path("/a.txt"), "Caf\u00e9 on a square.".encode(encoding))
+
+    assert passage.content == "Caf\u00e9 on a square."
+
+
+def test_name_and_text_come_with_whole_letters_and_the_path_as_it_is(converter: FileConverter) -> None:
+    path = Path("/notes/Ko\u0308penick.txt")
+
+    [passage] = converter.passages(path, "A Bru\u0308cke and an o\ufb03ce.".encode())
+
+    assert passage.content == "A Br\u00fccke and an office."
+    assert passage.meta["title"] == "K\u00f6penick"
+    assert passage.meta["file_path"] == str(path)
+
+
+@needs_markdown
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("# The *first* heading\n\nText.\n\n# Second", "The first heading"),
+        ("Text first.\n\nUnderlined\n==========\n\nMore.", "Underlined"),
+        ("```\n# a comment in code\n```\n\n## Real `name`\n\nText.", "Real name"),
+        ("---\ntitle: From the front\ntags: [a]\n---\n# Heading\n\nText.", "From the front"),
+        ("No heading at all.", "notes"),
+    ],
+)
+def test_a_markdown_file_is_titled_by_its_first_heading(converter: FileConverter, text: str, title: str) -> None:
+    assert converter.passages(Path("/notes.md"), text.encode())[0].meta["title"] == title
+
+
+@needs_markdown
+def test_passages_of_markdown_know_the_headings_above_them_and_plain_text_has_none(converter: FileConverter) -> None:
+    text = f"---\nheading: forged\n---\n# Manual\n\n## Use\n\n{'Oil it. ' * 60}\n\n## Care\n\n{'Dry it. ' * 60}"
+
+    passages = converter.passages(Path("/a.md"), text.encode())
+
+    assert [passage.meta["heading"] for passage in passages] == ["Manual > Use", "Manual > Care"]
+    assert (passages[0].content or "").startswith("Manual\nUse\nOil it.")
+    assert "heading" not in converter.passages(Path("/a.txt"), text.encode())[0].meta
+
+
+@needs_markdown
+def test_front_matter_that_is_no_heading_gives_none(converter: FileConverter) -> None:
+    assert "heading" not in converter.passages(Path("/a.md"), b"---\ntitle: A\n---\nText.")[0].meta
+
+
+@needs_html
+def test_passages_of_a_page_know_the_headings_above_them(converter: FileConverter) -> None:
+    sections = "".join(
+        f"<h2 class='section'>{name}</h2><p>{f'The {name.lower()} of the pump is here. ' * 15}</p>"
+        for name in ("Use", "Care")
+    )
+
+    passages = converter.passages(Path("/a.html"), f"<html><body><h1>Manual</h1>{sections}</body></html>".encode())
+
+    assert [passage.meta["heading"] for passage in passages] == ["Manual > Use", "Manual > Care"]
+    assert "\u205c" not in "".join(passage.content or "" for passage in passages)
+
+
+@needs_markdown
+def test_front_matter_becomes_metadata_but_never_the_identity_of_a_passage(converter: FileConverter) -> None:
+    text = b"---\nauthor: Ada\nyear: 1843\nfile_path: /etc\nid: x\ncontent: y\nsource: web\nnested: {a: 1}\n---\nText."
+    [passage] = converter.passages(Path("/notes.md"), text)
+
+    assert passage.content == "Text."
+    assert {key: passage.meta.get(key) for key in ("author", "year")} == {"author": "Ada", "year": 1843}
+    assert passage.meta["file_path"] == "/notes.md"
+    assert not {"id", "content", "source", "nested", "encoding"} & passage.meta.keys()
+
+
+def _bomb(levels: int) -> str:
+    lists = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, levels)]
+    return "\n".join(["---", "a0: &a0 [lol]", *lists, f"title: *a{levels - 1}", "---", "Only text."])
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        'title: "\\ud800"',
+        'note: "\\ud800"',
+        '"\\ud800": note',
+        "number: 99999999999999999999",
+        "number: 0x" + "f" * 5_000,
+    ],
+)
+def test_front_matter_that_no_index_can_store_is_left_out(converter: FileConverter, front: str) -> None:
+    passage = converter.passages(Path("/notes.md"), f"---\n{front}\n---\n# Heading\n\nText.".encode())[-1]
+
+    json.dumps(passage.to_dict(), ensure_ascii=False).encode()
+    assert not {"note", "number"} & passage.meta.keys()
+
+
+@needs_markdown
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_front_matter_with_aliases_is_text_and_is_not_expanded(converter: FileConverter, mark: str) -> None:
+    before = time.process_time()
+
+    passages = converter.passages(Path("/notes.md"), f"{mark}{_bomb(9)}".encode())
+
+    assert time.process_time() - before < 5
+    assert "Only text." in (passages[-1].content or "")
+    # Haystack 3 adds where in the text a passage begins.
+    own = passages[0].meta.keys() - {"split_idx_start"}
+    places = {"file_path", "folder", "file_name", "kind"}
+    assert own - {"heading"} == {"title", *places, "file_hash", "split_id", "split_count"}
+
+
+@needs_markdown
+@pytest.mark.parametrize(
+    "front",
+    [
+        f"tags: {'[' * 3_000}{']' * 3_000}",
+        f"tags: {'[' * 190}{']' * 190}",
+        "- " * 4_900,
+        "words: " + "x " * 20_000,
+        "\n".join(f"key{number}: {number}" for number in range(5_000)),
+        "broken: [",
+        "a: *nothing",
+    ],
+    ids=lambda front: front[:12],
+)
+def test_front_matter_that_is_large_deep_or_broken_ends_soon(converter: FileConverter, front: str) -> None:
+    before = time.process_time()
+
+    with contextlib.suppress(CannotRead):
+        converter.passages(Path("/notes.md"), f"---\n{front}\n---\nText.".encode())
+
+    assert time.process_time() - before < 2
+
+
+@needs_html
+@pytest.mark.parametrize(
+    "page",
+    ["<title>" * 30_000, "<title " * 30_000, "<h1>" + "<" * 50_000 + "</h1>", "<title>x</title" + " " * 50_000],
+    ids=lambda page: page[:12],
+)
+def test_a_page_full_of_openings_has_its_title_found_soon(page: str) -> None:
+    before = time.process_time()
+
+    file_conversion._html_title(page)
+
+    assert time.process_time() - before < 2
+
+
+def test_a_conversion_that_never_ends_is_given_up(converter: FileConverter, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hang(text: str) -> str:
+        while True:
+            with contextlib.suppress(Exception):
+                len(text)
+
+    monkeypatch.setattr(file_conversion, "MOST_SECONDS", 0.05)
+    monkeypatch.setitem(file_conversion._TITLES, file_conversion.TEXT, hang)
+
+    with pytest.raises(CannotRead, match=r"takes more than 0\.05 s"):
+        converter.passages(Path("/a.txt"), b"Text.")
+
+
+def test_a_page_without_text_leaves_no_message_without_a_file_name(
+    converter: FileConverter, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(CannotRead, match="no text in it"):
+        converter.passages(Path("/a.txt"), "\u200b\u00a0\x0b\x0c".encode().replace("\u200b".encode(), b""))
+
+    assert caplog.records == []
+
+
+@needs_html
+def test_a_web_page_gives_its_title_and_its_text(converter: FileConverter) -> None:
+    page = (
+        "<html><head><meta charset=iso-8859-1><title>Caf\u00e9s &amp; squares</title><script>no()</script></head>"
+        "<body><h1>Heading</h1><p>The caf\u00e9 stands on a square of the old town.</p></body></html>"
+    )
+    [passage] = converter.passages(Path("/page.html"), page.encode("latin-1"))
+
+    assert passage.meta["title"] == "Caf\u00e9s & squares"
+    assert "The caf\u00e9 stands on a square" in (passage.content or "")
+    assert "no()" not in (passage.content or "")
+
+
+@needs_html
+@pytest.mark.parametrize("declaration", ["", "<meta charset=nonsense>", "<meta charset=utf-8>"])
+def test_a_page_that_declares_no_encoding_or_a_wrong_one_is_read(converter: FileConverter, declaration: str) -> None:
+    page = (
+        f"<html><head>{declaration}</head><body><p>The caf\u00e9 stands on a square of the old town.</p></body></html>"
+    )
+
+    [passage] = converter.passages(Path("/page.html"), page.encode("latin-1"))
+
+    assert passage.content == "The caf\u00e9 stands on a square of the old town."
+
+
+@needs_markdown
+def test_markdown_in_an_older_encoding_is_read(converter: FileConverter) -> None:
+    [passage] = converter.passages(Path("/a.md"), "# Caf\u00e9s\n\nA caf\u00e9 on a square.".encode("latin-1"))
+
+    assert passage.meta["title"] == passage.meta["heading"] == "Caf\u00e9s"
+
+
+def test_a_table_gives_passages_of_whole_rows(converter: FileConverter) -> None:
+    rows = [f"Person {number};One sentence. Another one, with a comma" for number in range(60)]
+
+    passages = converter.passages(Path("/people.csv"), "\n".join(["name;note", *rows]).encode("cp1252"))
+
+    lines = [line for passage in passages for line in (passage.content or "").split("\n")]
+    assert lines == [f"name: {row.replace(';', '; note: ')}" for row in rows]
+    assert len(passages) < 10
+    assert {passage.meta["kind"] for passage in passages} == {"csv"}
+
+
+@needs_pdf
+def test_a_pdf_gives_its_title_and_the_page_where_each_passage_begins(converter: FileConverter) -> None:
+    pages = [f"Page {name} begins. " + "This page says a thing. " * 25 for name in ("one", "two", "three")]
+    passages = converter.passages(Path("/paper.pdf"), make_pdf(pages, title="On Squares"))
+
+    assert {passage.meta["title"] for passage in passages} == {"On Squares"}
+    assert [passage.meta["page_number"] for passage in passages] == [1, 2, 3]
+    assert "Page two begins." in str(passages[0].content)
+
+
+@needs_pdf
+def test_pages_are_counted_over_empty_ones(converter: FileConverter) -> None:
+    passages = converter.passages(Path("/paper.pdf"), make_pdf(["", "", "Only the third page has text."]))
+
+    assert [passage.meta["page_number"] for passage in passages] == [3]
+    assert passages[0].meta["title"] == "paper"
+
+
+@needs_pdf
+def test_lines_and_words_that_the_paper_broke_are_joined(converter: FileConverter) -> None:
+    [passage] = converter.passages(Path("/paper.pdf"), make_pdf(["The exam-\nple goes over\nthree lines."]))
+
+    assert passage.content == "The example goes over three lines."
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("a.txt", b"", "empty"),
+        ("a.txt", b" \n\t ", "empty"),
+        ("a.txt", b"\xff\xd8\xe0\x01\x02\x03\x81\x9d", "not text, or in an encoding that cannot be found out"),
+        ("a.txt", b"one\0two", "not text"),
+        ("a.csv", b"name,note\nAda,\0\n", "zero bytes"),
+        pytest.param("a.md", b"\xff\xfe\x00", "not UTF-16 text", marks=needs_markdown),
+        pytest.param("a.md", b"[//]: # (only a comment)\n", "no text in it", marks=needs_markdown),
+        pytest.param("a.html", b"<html><body></body></html>", "no text in it", marks=needs_html),
+        ("a.json", b"{broken", "not JSON"),
+        pytest.param("a.pdf", b"%PDF-1.4\nbroken", "cannot be read as a PDF.*damaged", marks=needs_pdf),
+        pytest.param("a.pdf", make_pdf([""]), "no text in it.*scanned", marks=needs_pdf),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_the_reason(
+    converter: FileConverter, name: str, data: bytes, reason: str
+) -> None:
+    with pytest.raises(CannotRead, match=reason):
+        converter.passages(Path("/") / name, data)
+
+
+@needs_pdf
+def test_an_encrypted_pdf_is_refused(converter: FileConverter) -> None:
+    from pypdf import PdfReader, PdfWriter
+
+    writer = PdfWriter(clone_from=PdfReader(io.BytesIO(make_pdf(["Secret."]))))
+    writer.encrypt("password", algorithm="RC4-128")
+    encrypted = io.BytesIO()
+    writer.write(encrypted)
+
+    with pytest.raises(CannotRead, match=r"encrypted.*without a password"):
+        converter.passages(Path("/a.pdf"), encrypted.getvalue())
+
+
+def test_a_missing_package_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent() -> None:
+        raise ImportError("pypdf")
+
+    monkeypatch.setitem(file_conversion._CONVERTERS, file_conversion.PDF, absent)
+    converter = FileConverter()
+
+    with pytest.raises(CannotRead, match="make install EXTRAS=files"):
+        converter.passages(Path("/a.pdf"), make_pdf(["Text."]))
+    assert converter.passages(Path("/a.txt"), b"Text.")

@@ -1,0 +1,135 @@
+"""The list of indexes, and dropping one."""
+
+from __future__ import annotations
+
+import pytest
+from haystack.document_stores.errors import DocumentStoreError
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index import open_index
+from prefrag.components.document_stores.tantivy.index_location import index_path
+from prefrag.components.errors import Missing
+from prefrag.indexing import index
+from prefrag.indexing.index_list import drop_index, list_indexes, summarise_index
+from prefrag.indexing.uploads import uploads_folder
+from prefrag.indexing.web_answer import keep_web_answer
+from tests.indexing.samples import Make, line
+
+
+def test_there_may_be_none() -> None:
+    assert list_indexes() == []
+
+
+def test_each_index_is_listed_with_what_it_holds(make: Make) -> None:
+    index([make("a.txt"), make("c.jsonl", line("x") + line("y"))], index="papers")
+    index([make("b.txt")], index="books")
+    keep_web_answer(True, "papers")
+
+    books, papers = list_indexes()
+
+    assert (books.name, books.passages, books.files, books.web) == ("books", 1, 1, None)
+    assert (papers.name, papers.passages, papers.files, papers.web) == ("papers", 3, 2, True)
+    assert papers.bytes > 1_000
+    assert str(papers.changed).endswith("+00:00")
+    assert papers.problem is None
+
+
+def test_what_was_deleted_is_not_counted(make: Make) -> None:
+    path = make("a.txt", "A sentence of six words is. " * 100)
+    index([path, make("b.txt")])
+    index([make("a.txt", "Short.")])
+
+    [entry] = list_indexes()
+
+    assert (entry.passages, entry.files) == (2, 2)
+
+
+def test_files_with_long_names_and_passages_of_other_origin_are_counted(make: Make) -> None:
+    index([make("/".join(["a" * 90] * 3) + ".txt")])
+    TantivyDocumentStore(path=str(index_path("default"))).write_documents([*_other()])
+
+    [entry] = list_indexes()
+
+    assert (entry.passages, entry.files) == (2, 1)
+
+
+def test_a_damaged_index_is_listed_and_can_be_dropped(make: Make) -> None:
+    index([make("a.txt")])
+    (index_path("default") / "prefrag-index.json").write_text("{broken")
+
+    [entry] = list_indexes()
+
+    assert entry.passages is None
+    assert "cannot be opened" in str(entry.problem)
+    drop_index("default")
+    assert list_indexes() == []
+
+
+def test_a_dropped_index_is_gone_and_the_files_stay(make: Make) -> None:
+    path = make("a.txt")
+    index([path], index="papers")
+    index([path], index="books")
+
+    drop_index("papers")
+
+    assert [entry.name for entry in list_indexes()] == ["books"]
+    assert list(index_path("books").parent.iterdir()) == [index_path("books")]
+    assert path.exists()
+
+
+def test_what_was_uploaded_goes_with_the_index(make: Make) -> None:
+    uploaded = uploads_folder("papers") / "a.txt"
+    uploaded.parent.mkdir(parents=True)
+    uploaded.write_text("Text.")
+    index([uploaded, make("b.txt")], index="papers")
+
+    drop_index("papers")
+
+    assert not uploaded.parent.exists()
+    assert make("b.txt").exists()
+
+
+def test_an_index_that_is_being_written_is_not_dropped(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("prefrag.indexing.index_list._WAIT_SECONDS", 0)
+    index([make("a.txt")])
+    opened = open_index(index_path("default"))
+    assert opened is not None
+
+    with opened.writer(1), pytest.raises(DocumentStoreError, match="Another process is still writing"):
+        drop_index("default")
+
+    assert list_indexes()[0].passages == 1
+
+
+@pytest.mark.parametrize("name", ["../papers", "/", "", ".", "demo", "a/b", "*", "_all"])
+def test_a_path_or_the_demo_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="cannot name an index|is kept for the corpus"):
+        drop_index(name)
+    with pytest.raises(ValueError, match="cannot name an index|is kept for the corpus"):
+        drop_index(name, "elasticsearch")
+
+
+def test_an_index_that_is_not_there_is_named() -> None:
+    with pytest.raises(Missing, match="There is no index 'papers'"):
+        drop_index("papers")
+    with pytest.raises(Missing, match="There is no index 'papers'"):
+        summarise_index("papers")
+
+
+def test_a_search_after_the_drop_says_that_there_is_no_index(make: Make) -> None:
+    index([make("a.txt", "A buoy.")], index="papers")
+    store = TantivyDocumentStore(index="papers")
+    assert store.search("buoy")
+
+    drop_index("papers")
+
+    with pytest.raises(FileNotFoundError, match="There is no index 'papers'"):
+        store.search("buoy")
+    index([make("b.txt", "Another buoy.")], index="papers")
+    assert [document.content for document in store.search("buoy")] == ["Another buoy."]
+
+
+def _other() -> list[object]:
+    from haystack import Document
+
+    return [Document(id="x", content="Written by a program.")]

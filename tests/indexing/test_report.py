@@ -1,0 +1,23 @@
+"""The reports of an indexing."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+from rich.console import Console
+
+from prefrag.indexing.progress_bar import indexing_bar
+from prefrag.indexing.report import Progress, Skipped
+
+
+def test_the_name_of_a_skipped_file_cannot_write_to_the_terminal():
+    assert str(Skipped("a\x1b[2J\nb.txt", "it is empty", 3)) == "a [2J b.txt, line 3: it is empty"
+
+
+def test_the_name_of_a_file_in_the_progress_bar_neither():
+    terminal = Console(file=StringIO(), force_terminal=True, width=200)
+
+    with indexing_bar(terminal) as on_progress:
+        on_progress(Progress("/files/[red]a\x1b]0;title\x07\nb.txt", 1, 2, 3, 4))
+
+    assert "[red]a ]0;title b.txt" in terminal.file.getvalue()

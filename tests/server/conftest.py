@@ -1,0 +1,60 @@
+"""A served pipeline that replies from a script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from hayhooks.server.pipelines.registry import registry
+from starlette.testclient import TestClient
+
+from prefrag import pipelines
+from prefrag.server.app import create_app
+from tests.server.serving import SHARED
+
+
+@pytest.fixture(scope="session")
+def scripted_pipelines() -> Iterator[dict[str, Any]]:
+    """The pipelines that were put into the shared application, by their script."""
+    yield {}
+    SHARED.stop()
+
+
+@pytest.fixture
+def served(script_pipeline: Callable[..., None], scripted_pipelines: dict[str, Any]) -> Callable[..., TestClient]:
+    """Put a scripted pipeline into the shared application."""
+
+    def script(*replies: str, **settings: Any) -> TestClient:
+        key = repr((replies, settings))
+        if key not in scripted_pipelines:
+            script_pipeline(*replies, **settings)
+            scripted_pipelines[key] = pipelines.load()
+            scripted_pipelines[key].warm_up()
+        app, _ = SHARED.start()
+        wrapper: Any = registry.get("prefrag")
+        wrapper.pipeline = scripted_pipelines[key]
+        return TestClient(app)
+
+    return script
+
+
+@pytest.fixture
+def address(served: Callable[..., TestClient]) -> str:
+    """Where the shared application answers, with the default script."""
+    served()
+    return SHARED.start().address
+
+
+@pytest.fixture
+def serve(script_pipeline: Callable[..., None]) -> Iterator[Callable[..., TestClient]]:
+    """Start an application around a scripted pipeline; the environment must be set before."""
+    SHARED.stop()
+    with ExitStack() as clients:
+
+        def start(*replies: str, **settings: Any) -> TestClient:
+            script_pipeline(*replies, **settings)
+            return clients.enter_context(TestClient(create_app()))
+
+        yield start

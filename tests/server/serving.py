@@ -1,0 +1,90 @@
+"""The application as the tests start it: one at a time, because the registry of Hayhooks is global to the process."""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+from unittest import mock
+
+import httpx
+import uvicorn
+from fastapi import FastAPI
+
+from prefrag.server.app import create_app
+from tests.pipelines.scripted import scripted_yaml
+
+
+class Served(NamedTuple):
+    """An application that has started.
+
+    :param app: The application, to be called in this process.
+    :param address: Where uvicorn serves it.
+    """
+
+    app: FastAPI
+    address: str
+
+
+class Shared:
+    """An application with the default settings for all the tests that only put another pipeline in it.
+
+    It ends when a test starts one with settings of its own, and starts again when it is next needed.
+    """
+
+    def __init__(self) -> None:
+        self._running = ExitStack()
+        self._served: Served | None = None
+
+    def start(self) -> Served:
+        if self._served is None:
+            folder = self._running.enter_context(tempfile.TemporaryDirectory())
+            Path(folder, "prefrag.yaml").write_text(scripted_yaml("never read"), encoding="utf-8")
+            self._served = self._running.enter_context(_listening(PREFRAG_PIPELINES_DIR=folder))
+        return self._served
+
+    def stop(self) -> None:
+        self._running.close()
+        self._served = None
+
+
+SHARED = Shared()
+
+
+@contextmanager
+def listening(drain: int = 10, **variables: str) -> Iterator[Served]:
+    """An application of one's own, with settings in its environment; ``stop`` tells its server to stop."""
+    SHARED.stop()
+    with _listening(drain, **variables) as served:
+        yield served
+
+
+def stop(served: Served) -> None:
+    """Tell the server of an application to stop, as SIGTERM does, without waiting for it."""
+    served.app.state.server.should_exit = True
+
+
+@contextmanager
+def _listening(drain: int = 10, **variables: str) -> Iterator[Served]:
+    with socket.socket() as port:
+        port.bind(("127.0.0.1", 0))
+        # From here on a client waits for the application rather than being refused.
+        port.listen()
+        address = f"http://127.0.0.1:{port.getsockname()[1]}"
+        with mock.patch.dict(os.environ, variables):
+            app = create_app()
+            server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=drain))
+            app.state.server = server
+            thread = threading.Thread(target=server.run, kwargs={"sockets": [port]}, daemon=True)
+            thread.start()
+            httpx.get(f"{address}/live", timeout=60)
+        try:
+            yield Served(app, address)
+        finally:
+            server.should_exit = True
+            thread.join(30)

@@ -1,0 +1,314 @@
+"""No input of a client is a failure of the service, whatever it is; and none keeps it from its other clients."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import given
+from hypothesis import strategies as st
+from schemathesis import GenerationMode
+from starlette.testclient import TestClient
+
+from tests.fakes import CALLS
+from tests.server.serving import SHARED
+
+Served = Callable[..., TestClient]
+RUN, CHAT = "/prefrag/run", "/v1/chat/completions"
+YEAR = {"field": "meta.year", "operator": "==", "value": 2020}
+
+
+def run_body(**options: Any) -> str:
+    return json.dumps({"question": "Who built alpha?", **options})
+
+
+def chat_body(**fields: Any) -> str:
+    return json.dumps({"model": "prefrag", "messages": [{"role": "user", "content": "Who built alpha?"}], **fields})
+
+
+def post(client: TestClient, path: str, body: Any) -> Any:
+    return client.post(path, content=body, headers={"Content-Type": "application/json"})
+
+
+def nested_filter(depth: int) -> dict[str, Any]:
+    inner: dict[str, Any] = YEAR
+    for _ in range(depth):
+        inner = {"operator": "AND", "conditions": [inner]}
+    return inner
+
+
+def _operations() -> list[Any]:
+    schema = schemathesis.openapi.from_dict(SHARED.start().app.openapi())
+    return [result.ok() for result in schema.get_all_operations()]
+
+
+@pytest.mark.hypothesis
+@pytest.mark.parametrize("label", ["POST /prefrag/run", "POST /v1/chat/completions", "POST /chat/completions", "GET"])
+def test_whatever_the_schema_allows_or_forbids_is_no_failure(served: Served, address: str, label: str):
+    operations = [operation for operation in _operations() if operation.label.startswith(label)]
+    assert operations
+    cases = [operation.as_strategy(mode) for operation in operations for mode in GenerationMode]
+
+    @given(case=st.one_of(cases))
+    def answers(case: Any) -> None:
+        response = case.call(base_url=address)
+
+        # A request may set a deadline that no run can keep.
+        assert response.status_code < 500 or response.status_code == 504, response.text
+
+    answers()
+
+
+DEEP = "[" * 100_000 + "]" * 100_000
+WRONG_TYPES = ["null", "true", "3", "2.5", '"text"', "[]", "{}", "[[]]", '[{"a": 1}]', "-1", "1e308", '""']
+# What Python's parser takes for JSON although it is not, or although nothing can work on it.
+NOT_JSON_VALUES = ["NaN", "Infinity", "-Infinity", "1e999", "9" * 400, "9" * 5_000, '"\\ud800"', '"a\\udfffb"']
+
+
+class TestABodyThatIsNotJson:
+    @pytest.mark.parametrize("path", [RUN, CHAT])
+    @pytest.mark.parametrize(
+        ("body", "reason"),
+        [
+            ("", "equired"),
+            ("{", "not JSON"),
+            ("\x00", "not JSON"),
+            (b"\xff\xfe\x00", "not JSON"),
+            (b'{"question": "\xff"}', "not JSON"),
+            (DEEP, "64 deep"),
+            ('{"a":' * 5_000 + "1" + "}" * 5_000, "64 deep"),
+            ("[" * 70 + "]" * 70, "64 deep"),
+            (f'{{"question": [{"1," * 30_000}1]}}', "20000 values"),
+            (run_body(**{f"key{number}": 1 for number in range(30_000)}), "20000 values"),
+        ],
+    )
+    def test_is_refused_with_the_reason(self, served: Served, path: str, body: Any, reason: str):
+        response = post(served(), path, body)
+
+        assert response.status_code == 422
+        assert reason in response.text
+        assert len(response.content) < 2_000
+
+    @pytest.mark.parametrize("path", [RUN, CHAT])
+    @pytest.mark.parametrize("kind", ["text/plain", "application/xml", "multipart/form-data", "application/json5", ""])
+    def test_is_refused_under_any_type(self, served: Served, path: str, kind: str):
+        response = served().post(path, content=b"\xff\x00<a/>", headers={"Content-Type": kind})
+
+        assert response.status_code in (400, 422)
+
+    def test_is_refused_in_the_form_of_the_protocol_under_v1(self, served: Served):
+        response = post(served(), CHAT, '{"top_k": NaN}')
+
+        assert response.status_code == 422
+        assert "nan, which is no number" in response.json()["error"]["message"]
+
+    def test_is_refused_as_too_large_before_all_of_it_is_read(self, served: Served):
+        response = served().post(RUN, content=(b" " * 100_000 for _ in range(20)))
+
+        assert response.status_code == 413
+
+
+class TestAValueThatJsonDoesNotHave:
+    @pytest.mark.parametrize("value", NOT_JSON_VALUES)
+    @pytest.mark.parametrize(
+        "body",
+        [
+            '{"question": "Who?", "top_k": @}',
+            '{"question": "Who?", "max_steps": @}',
+            '{"question": @}',
+            '{"question": "Who?", "unknown": @}',
+            '{"question": "Who?", "sources": [@]}',
+            '{"question": "Who?", "history": [{"role": "user", "content": @}]}',
+            '{"question": "Who?", "filters": {"field": "meta.year", "operator": "==", "value": @}}',
+        ],
+    )
+    def test_is_refused_everywhere_in_a_question(self, served: Served, body: str, value: str):
+        response = post(served(), RUN, body.replace("@", value))
+
+        assert response.status_code == 422
+        assert response.json()["detail"]
+        assert "web" not in CALLS
+
+    @pytest.mark.parametrize("value", NOT_JSON_VALUES)
+    @pytest.mark.parametrize(
+        "body",
+        [
+            '{"model": @, "messages": [{"role": "user", "content": "Who?"}]}',
+            '{"model": "prefrag", "messages": [{"role": "user", "content": @}]}',
+            '{"model": "prefrag", "messages": [{"role": @, "content": "Who?"}]}',
+            '{"model": "prefrag", "messages": [{"role": "user", "content": "Who?"}], "top_k": @}',
+            '{"model": "prefrag", "messages": [{"role": "user", "content": "Who?"}], "prefrag": {"top_k": @}}',
+            '{"model": "prefrag", "messages": [{"role": "user", "content": "Who?"}], "temperature": @}',
+            '{"model": "prefrag", "messages": [{"role": "user", "content": "Who?"}], "stream": true, "x": {"y": @}}',
+        ],
+    )
+    def test_is_refused_everywhere_in_a_chat(self, served: Served, body: str, value: str):
+        response = post(served(), CHAT, body.replace("@", value))
+
+        assert response.status_code == 422
+        assert response.json()["error"]["type"] == "invalid_request_error"
+
+    @pytest.mark.parametrize("text", ['"\\ud83d"', '"\\ude00\\ud83d"', '{"\\ud800": 1}'])
+    def test_half_a_character_is_named(self, served: Served, text: str):
+        body = f'{{"question": "Who?", "unknown": {text}}}'
+
+        response = post(served(), RUN, body)
+
+        assert "half of a surrogate pair" in response.json()["detail"]
+
+    def test_both_halves_are_a_character(self, served: Served):
+        response = post(served(), RUN, '{"question": "Who built \\ud83d\\ude00?"}')
+
+        assert response.json()["result"]["question"] == "Who built \U0001f600?"
+
+
+class TestAValueOfTheWrongType:
+    @pytest.mark.parametrize("value", WRONG_TYPES)
+    @pytest.mark.parametrize(
+        "field", ["question", "history", "sources", "preferred", "top_k", "max_steps", "filters", "documents"]
+    )
+    def test_is_no_failure_in_a_question(self, served: Served, field: str, value: str):
+        response = served().post(RUN, json={"question": "Who built alpha?", field: json.loads(value)})
+
+        assert response.status_code in (200, 422)
+
+    @pytest.mark.parametrize("value", WRONG_TYPES)
+    @pytest.mark.parametrize(
+        "field", ["model", "messages", "stream", "prefrag", "filters", "stream_options", "metadata"]
+    )
+    def test_is_no_failure_in_a_chat(self, served: Served, field: str, value: str):
+        body = json.loads(chat_body()) | {"stream": True, field: json.loads(value)}
+
+        assert served().post(CHAT, json=body).status_code in (200, 404, 422)
+
+    @pytest.mark.parametrize("value", WRONG_TYPES)
+    def test_is_no_failure_as_the_body(self, served: Served, value: str):
+        for path in (RUN, CHAT):
+            response = post(served(), path, value)
+            assert response.status_code == 422
+
+    @pytest.mark.parametrize("value", [True, False, "3", 2.5, 3.0])
+    @pytest.mark.parametrize("option", ["top_k", "max_steps"])
+    def test_is_not_taken_for_a_number(self, served: Served, option: str, value: Any):
+        assert post(served(), RUN, run_body(**{option: value})).status_code == 422
+        assert post(served(), CHAT, chat_body(**{option: value})).status_code == 422
+
+    def test_is_named_without_a_copy_of_what_was_sent(self, served: Served):
+        response = post(served(), RUN, run_body(sources=[["secret" * 5]] * 5_000, **{"x" * 5_000: 1}))
+
+        assert response.status_code == 422
+        assert "secret" not in response.text
+        assert len(response.content) < 5_000
+
+
+class TestAnOddPathOrMethod:
+    @pytest.mark.parametrize(
+        "path",
+        ["/", "//", "/%00", "/%ff%fe/run", "/prefrag/run/", "/..%2f/run", "/status/%F0%9F", "/status/unheard-of",
+         "/prefrag/run?question=x", "/prefrag/%0d%0arun", "/v1/%ed%a0%80", "/docs?x=%ff", "/" + "a" * 10_000],
+    )  # fmt: skip
+    @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS", "TRACE", "ODD"])
+    def test_is_no_failure(self, served: Served, method: str, path: str):
+        assert served().request(method, path).status_code < 500
+
+    def test_the_last_of_two_equal_keys_counts(self, served: Served):
+        body = '{"question": "Who?", "question": "Who built alpha?", "top_k": 3, "top_k": 0}'
+
+        response = post(served(), RUN, body)
+
+        assert response.status_code == 422
+        assert "top_k is 0" in response.json()["detail"]
+
+
+class TestFilters:
+    @pytest.mark.parametrize(
+        ("filters", "reason"),
+        [
+            (nested_filter(20), "nested more than 16 deep"),
+            (nested_filter(400), "64 deep"),
+            ({**YEAR, "operator": "in", "value": list(range(1_001))}, "more than 1000 values"),
+            ({"operator": "OR", "conditions": [YEAR] * 1_001}, "more than 1000 values"),
+            ({**YEAR, "value": "x" * 1_001}, "1001 characters"),
+            ({**YEAR, "value": {str(number): 1 for number in range(1_100)}}, "more than 1000 values"),
+            ({**YEAR, "value": 2**63}, "at most 64 bits"),
+        ],
+    )
+    def test_that_are_too_large_are_refused_before_a_search(self, served: Served, filters: Any, reason: str):
+        client = served()
+        for response in (
+            post(client, RUN, run_body(filters=filters)),
+            post(client, CHAT, chat_body(filters=filters)),
+            post(client, CHAT, chat_body(filters=filters, stream=True)),
+        ):
+            assert response.status_code == 422
+            assert reason in response.text
+        assert "local" not in CALLS
+
+    def test_of_a_thousand_values_are_allowed(self, served: Served):
+        filters = {**YEAR, "operator": "in", "value": list(range(999))}
+
+        assert post(served(), RUN, run_body(filters=filters)).status_code == 200
+
+
+class TestAQuestion:
+    @pytest.mark.parametrize("text", ["\u8c01" * 4_000, "\u0449" * 2_500])
+    def test_that_no_window_holds_is_refused_with_the_reason(self, served: Served, text: str):
+        response = served().post(RUN, json={"question": text})
+
+        assert response.status_code == 422
+        assert "shorten it to 4500 bytes" in response.json()["detail"]
+
+    @pytest.mark.parametrize("text", ["x" * 4_000, "\u8c01" * 1_500, "\0", "\u202e\ufeff\U000e0041", "\uffff" * 1_000])
+    def test_of_any_other_text_is_answered_within_the_smallest_window_that_is_shipped(self, served: Served, text: str):
+        response = served("Final Answer: 1974", model_settings={"context_window": 4_096}).post(
+            RUN, json={"question": text}
+        )
+
+        assert response.status_code == 200
+
+
+class TestHistory:
+    def test_of_thousands_of_turns_is_cut_to_the_newest(self, served: Served):
+        turns = [{"role": "user", "content": f"Turn {number} on alpha."} for number in range(15_000)]
+        question = "And who?"
+        client = served('{"question": "Who built alpha?"}', "Final Answer: Beta")
+
+        for path, body in (
+            (RUN, {"question": question, "history": turns}),
+            (CHAT, {"model": "prefrag", "messages": [*turns, {"role": "user", "content": question}]}),
+        ):
+            CALLS.clear()
+            assert client.post(path, json=body).status_code == 200
+            assert "Turn 14999 " in CALLS["model"][0]["prompt"]
+            assert "Turn 14000 " not in CALLS["model"][0]["prompt"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        run_body(filters={**YEAR, "operator": "in", "value": list(range(120_000))}),
+        run_body(history=[{"role": "user", "content": "x" * 160}] * 4_900),
+        run_body(history=[{"role": "user", "content": "x"}] * 20_000),
+        run_body(history=[{"role": 1}] * 19_000),
+        run_body(unknown=[{}] * 240_000),
+        run_body(unknown=" " * 990_000),
+        run_body(**{f"k{number}": 1 for number in range(19_000)}),
+        chat_body(messages=[1] * 19_000),
+        chat_body(unknown=["x" * 45] * 19_000),
+    ],
+    ids=lambda body: f"{len(body) // 1000} KB {body[50:90]}",
+)
+def test_one_large_request_does_not_keep_the_others_waiting(served: Served, body: str):
+    client = served()
+    path = CHAT if body.startswith('{"model') else RUN
+    before = time.process_time()
+
+    response = post(client, path, body)
+
+    # Processor time is what the event loop cannot give to another client, and other tests do not add to it.
+    assert time.process_time() - before < 0.5
+    assert response.status_code in (200, 422)

@@ -1,0 +1,368 @@
+"""The served application: what it answers, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from prefrag.server.app import create_app
+from tests.fakes import CALLS
+from tests.pipelines.scripted import answer, scripted_yaml, search
+from tests.server.serving import listening
+
+Serve = Served = Callable[..., TestClient]
+QUESTION = {"question": "In which year did the yard that built alpha win the prize?"}
+CHAT = {"model": "prefrag", "messages": [{"role": "user", "content": QUESTION["question"]}]}
+WITH_KEY = {"Authorization": "Bearer second"}
+
+
+class TestRun:
+    def test_answers_with_the_whole_result(self, served: Served):
+        response = served().post("/prefrag/run", json=QUESTION)
+
+        assert response.status_code == 200
+        result = response.json()["result"]
+        assert result["answer"] == "1974"
+        assert result["label"] == "CORRECT"
+        assert [step["source"] for step in result["steps"]] == ["local", "web", None]
+        assert [document["id"] for document in result["documents"]] == ["local-alpha", "web-delta"]
+        assert result["trace"]
+
+    def test_a_request_may_allow_the_local_source_alone(self, served: Served):
+        result = served().post("/prefrag/run", json={**QUESTION, "sources": ["local"]}).json()["result"]
+
+        assert result["counts"]["total_web"] == 0
+        assert "web" not in CALLS
+
+    def test_a_request_may_narrow_top_k_steps_preference_and_filters(self, served: Served):
+        filters = {"field": "meta.year", "operator": "==", "value": 2020}
+        options = {"preferred": "web", "top_k": 3, "max_steps": 1, "filters": filters}
+
+        result = served().post("/prefrag/run", json={**QUESTION, **options}).json()["result"]
+
+        assert CALLS["web"][0]["filters"] == filters
+        assert result["steps"][0]["source"] == "web"
+
+    def test_documents_of_the_request_are_read_with_the_question(self, served: Served):
+        documents = [{"title": "plan.txt", "content": "The yard is Beta."}]
+
+        result = served().post("/prefrag/run", json={**QUESTION, "documents": documents}).json()["result"]
+
+        assert "The yard is Beta." in CALLS["model"][0]["prompt"]
+        assert result["documents"][0]["source"] == "attached"
+
+    def test_a_run_whose_sources_all_failed_is_a_bad_gateway_with_its_result(self, served: Served):
+        client = served(search("alpha"), answer("1974"), errors={"local": "down", "web": "down"})
+
+        response = client.post("/prefrag/run", json={**QUESTION, "sources": ["local"]})
+
+        assert response.status_code == 502
+        assert response.json()["detail"].startswith("No source could be searched, so the answer rests on no document.")
+        assert response.json()["result"]["answer"] == "1974"
+
+    @pytest.mark.parametrize(
+        ("option", "message"),
+        [
+            ({"question": "x" * 4001}, "4000"),
+            ({"question": " "}, "empty"),
+            ({"sources": ["attic"]}, "attic"),
+            ({"sources": ["local"], "preferred": "web"}, "preferred"),
+            ({"top_k": 0}, "top_k"),
+            ({"max_steps": 99}, "max_steps"),
+        ],
+    )
+    def test_an_option_that_cannot_be_used_is_refused_with_the_reason(self, served: Served, option: dict, message: str):
+        response = served().post("/prefrag/run", json={**QUESTION, **option})
+
+        assert response.status_code == 422
+        assert message in response.json()["detail"]
+
+    @pytest.mark.parametrize(
+        "body", [{}, {"question": 5}, {**QUESTION, "top_k": "many"}, {**QUESTION, "history": [{}]}]
+    )
+    def test_a_body_of_the_wrong_shape_is_refused(self, served: Served, body: dict):
+        assert served().post("/prefrag/run", json=body).status_code == 422
+
+    def test_a_misspelt_option_is_refused_rather_than_ignored(self, served: Served):
+        response = served().post("/prefrag/run", json={**QUESTION, "source": ["local"]})
+
+        assert response.status_code == 422
+        assert "web" not in CALLS
+
+    def test_earlier_turns_are_understood(self, served: Served):
+        history = [{"role": "user", "content": "Who built alpha?"}, {"role": "assistant", "content": "Beta."}]
+        client = served('{"question": "When did Beta win the prize?"}', answer("1974"))
+
+        response = client.post("/prefrag/run", json={"question": "And when did it win?", "history": history})
+
+        result = response.json()["result"]
+        assert result["question"] == "When did Beta win the prize?"
+        assert result["asked"] == "And when did it win?"
+
+    def test_a_failing_model_is_a_bad_gateway_with_the_trace_so_far(self, served: Served):
+        response = served(search("alpha"), "!the model server is down").post("/prefrag/run", json=QUESTION)
+
+        assert response.status_code == 502
+        body = response.json()
+        assert "the model server is down" in body["detail"]
+        assert [step["query"] for step in body["result"]["steps"]] == ["alpha"]
+        assert any(event["kind"] == "found" for event in body["result"]["trace"])
+
+    def test_a_strict_source_that_fails_is_one_too_and_no_query_leaves_the_network(self, served: Served):
+        client = served(search("alpha"), errors={"local": "disk full"}, replace={"local.strict": True})
+
+        response = client.post("/prefrag/run", json=QUESTION)
+
+        assert response.status_code == 502
+        assert "The source 'local' failed: ScriptedRetriever: disk full" in response.json()["detail"]
+        assert "web" not in CALLS
+
+    def test_a_question_that_the_window_cannot_hold_is_one_too(self, served: Served):
+        response = served(answer(), model_settings={"context_window": 400}).post("/prefrag/run", json=QUESTION)
+
+        assert response.status_code == 502
+        assert "PREFRAG_LLM_CONTEXT" in response.json()["detail"]
+
+    def test_the_web_that_an_administrator_switched_off_stays_off(
+        self, served: Served, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+        client = served()
+
+        assert client.post("/prefrag/run", json={**QUESTION, "sources": ["web"]}).status_code == 422
+        assert client.post("/prefrag/run", json=QUESTION).json()["result"]["queries_sent_out"] == []
+        assert "web" not in CALLS
+
+
+class TestReady:
+    def test_is_ready_when_every_pipeline_loaded(self, served: Served):
+        response = served().get("/ready")
+
+        assert response.status_code == 200
+
+    def test_names_the_pipelines_that_did_not_load(
+        self, serve: Serve, script_pipeline: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    ):
+        script_pipeline("never read", name="broken", replace={"start.preferred": "a secret attic"})
+        monkeypatch.setenv("PREFRAG_SERVE", "prefrag,broken")
+        monkeypatch.setenv("PREFRAG_API_KEYS", "first")
+
+        response = serve().get("/ready")
+
+        assert response.status_code == 503
+        assert response.json()["not_loaded"] == ["broken"]
+        assert "attic" not in response.text
+
+    def test_lives_even_when_not_ready(self, serve: Serve, script_pipeline: Callable[..., None]):
+        client = serve("never read", replace={"start.preferred": "attic"})
+
+        assert client.get("/ready").json()["not_loaded"] == ["prefrag"]
+        assert client.get("/live").status_code == 200
+
+    def test_a_missing_folder_of_pipelines_stops_the_start(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+        monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(tmp_path / "nowhere"))
+
+        with pytest.raises(FileNotFoundError, match="nowhere"):
+            create_app()
+
+
+DEPLOY = [
+    ("POST", "/deploy_files"),
+    ("POST", "/deploy-yaml"),
+    ("POST", "/undeploy/prefrag"),
+    ("GET", "/draw/prefrag"),
+    ("POST", "/v1/files"),
+    ("POST", "/files"),
+    ("GET", "/traces"),
+    ("POST", "/v1/responses"),
+]
+
+
+class TestClosedRoutes:
+    @pytest.mark.parametrize(("method", "path"), DEPLOY)
+    def test_are_not_there(self, served: Served, method: str, path: str):
+        client = served()
+
+        assert client.request(method, path, json={}).status_code == 404
+        assert client.get("/ready").status_code == 200
+
+    @pytest.mark.parametrize(
+        "path", ["http://127.0.0.1//deploy_files", "/deploy_files/", "/%64eploy_files", "/x/../deploy_files"]
+    )
+    def test_are_not_there_under_other_spellings(self, served: Served, path: str):
+        assert served().post(path, json={"name": "x", "files": {}}).status_code == 404
+
+    def test_are_not_described(self, served: Served):
+        paths = served().get("/openapi.json").json()["paths"]
+
+        assert {"/prefrag/run", "/ready", "/v1/chat/completions", "/status/{pipeline_name}"} <= paths.keys()
+        assert not [path for path in paths if "deploy" in path or "files" in path or "draw" in path]
+
+    def test_deploy_routes_open_when_the_administrator_opens_them(self, serve: Serve, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_OPEN_DEPLOY", "on")
+        client = serve()
+
+        # 422: the route is there and does not like the empty body.
+        assert client.post("/deploy_files", json={}).status_code == 422
+        assert client.post("/v1/files", json={}).status_code == 404
+
+
+@pytest.fixture(scope="class")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """An application that asks for keys and lets pipelines be deployed."""
+    folder = tmp_path_factory.mktemp("yaml")
+    (folder / "prefrag.yaml").write_text(scripted_yaml(search("alpha"), answer("1974")), encoding="utf-8")
+    settings = {"PREFRAG_API_KEYS": "first, second", "PREFRAG_OPEN_DEPLOY": "on"}
+    with listening(PREFRAG_PIPELINES_DIR=str(folder), **settings) as (app, _):
+        yield TestClient(app)
+
+
+class TestKeys:
+    @pytest.mark.parametrize(
+        ("method", "path"),
+        [
+            ("POST", "/prefrag/run"),
+            ("POST", "/v1/chat/completions"),
+            ("POST", "/chat/completions"),
+            ("GET", "/v1/models"),
+            ("GET", "/models"),
+            ("GET", "/status"),
+            ("GET", "/status/prefrag"),
+            ("GET", "/docs"),
+            ("GET", "/openapi.json"),
+            ("POST", "/deploy_files"),
+            ("POST", "/deploy-yaml"),
+            ("POST", "/undeploy/prefrag"),
+        ],
+    )
+    def test_no_route_answers_without_one(self, client: TestClient, method: str, path: str):
+        response = client.request(method, path, json=QUESTION)
+
+        assert response.status_code == 401
+        assert response.headers["www-authenticate"] == "Bearer"
+
+    @pytest.mark.parametrize(
+        "header", ["Bearer wrong", "Bearer ", "Bearer first, second", "Basic second", "second", "Bearer sec\u00f6nd"]
+    )
+    def test_a_wrong_key_is_refused(self, client: TestClient, header: str):
+        headers = {b"authorization": header.encode("latin-1")}
+
+        assert client.post("/prefrag/run", json=QUESTION, headers=headers).status_code == 401
+        assert "model" not in CALLS
+
+    @pytest.mark.parametrize("key", ["first", "second"])
+    def test_each_key_opens(self, client: TestClient, key: str):
+        response = client.post("/prefrag/run", json=QUESTION, headers={"Authorization": f"Bearer {key}"})
+
+        assert response.status_code == 200
+
+    @pytest.mark.parametrize("path", ["/ready", "/live"])
+    def test_probes_need_none(self, client: TestClient, path: str):
+        assert client.get(path).status_code == 200
+
+    def test_a_setting_without_a_key_in_it_stops_the_start(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_API_KEYS", " , ")
+
+        with pytest.raises(ValueError, match="PREFRAG_API_KEYS"):
+            create_app()
+
+
+class TestWithoutKeys:
+    def test_only_this_machine_is_served(self, served: Served):
+        outside = TestClient(served().app, base_url="http://192.168.1.5:1416")
+
+        response = outside.post("/prefrag/run", json=QUESTION)
+
+        assert response.status_code == 403
+        assert "PREFRAG_API_KEYS" in response.json()["detail"]
+
+    def test_a_foreign_name_for_this_machine_is_refused(self, served: Served):
+        response = served().post("/prefrag/run", json=QUESTION, headers={"Host": "rebound.example"})
+
+        assert response.status_code == 403
+
+    @pytest.mark.parametrize("host", ["localhost:1416", "127.0.0.1", "[::1]:1416"])
+    def test_its_own_names_are_served(self, served: Served, host: str):
+        assert served().post("/prefrag/run", json=QUESTION, headers={"Host": host}).status_code == 200
+
+
+class TestLimits:
+    def test_a_large_body_is_refused_unread(self, served: Served):
+        response = served().post("/prefrag/run", content=b" " * 1_000_001, headers={"Content-Type": "application/json"})
+
+        assert response.status_code == 413
+        assert "1,000,000" in response.json()["detail"]
+
+    def test_a_large_body_in_chunks_is_refused_too(self, served: Served):
+        def chunks() -> Iterator[bytes]:
+            for _ in range(11):
+                yield b" " * 100_000
+
+        response = served().post("/prefrag/run", content=chunks(), headers={"Content-Type": "application/json"})
+
+        assert "content-length" not in response.request.headers
+        assert response.status_code == 413
+
+    def test_a_body_within_the_limit_in_chunks_is_read(self, served: Served):
+        text = json.dumps(QUESTION).encode()
+
+        response = served().post(
+            "/prefrag/run", content=iter([text[:10], text[10:]]), headers={"Content-Type": "application/json"}
+        )
+
+        assert response.status_code == 200
+
+
+class TestCors:
+    PREFLIGHT = {"Origin": "https://chat.example", "Access-Control-Request-Method": "POST"}
+
+    def test_is_closed(self, served: Served):
+        response = served().post("/prefrag/run", json=QUESTION, headers={"Origin": "https://chat.example"})
+
+        assert "access-control-allow-origin" not in response.headers
+
+    def test_opens_for_the_origins_that_the_administrator_names(self, serve: Serve, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_CORS_ORIGINS", "https://chat.example")
+        monkeypatch.setenv("PREFRAG_API_KEYS", "second")
+        client = serve()
+
+        # A browser asks beforehand without the key.
+        assert client.options("/prefrag/run", headers=self.PREFLIGHT).status_code == 200
+        refused = client.options("/prefrag/run", headers={**self.PREFLIGHT, "Origin": "https://other.example"})
+        assert refused.status_code == 400
+        answered = client.post("/prefrag/run", json=QUESTION, headers={**self.PREFLIGHT, **WITH_KEY})
+        assert answered.headers["access-control-allow-origin"] == "https://chat.example"
+
+
+class TestLog:
+    def test_holds_no_question(self, serve: Serve, capfd: pytest.CaptureFixture[str]):
+        client = serve()
+        client.post("/prefrag/run", json=QUESTION)
+        client.post("/v1/chat/completions", json=CHAT)
+
+        logged = capfd.readouterr().err
+        assert "Running pipeline" in logged
+        assert "alpha" not in logged
+
+
+class TestServed:
+    def test_other_methods_are_served_when_they_are_named(
+        self, serve: Serve, script_pipeline: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    ):
+        script_pipeline("Final Answer: 1974", name="react", pipeline="react")
+        monkeypatch.setenv("PREFRAG_SERVE", "prefrag, react")
+
+        client = serve()
+
+        assert client.get("/ready").status_code == 200
+        assert {model["id"] for model in client.get("/v1/models").json()["data"]} == {"prefrag", "react"}
+
+    def test_a_name_that_is_not_there_stops_the_start(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_SERVE", "nonsense")
+
+        with pytest.raises(FileNotFoundError, match="no pipeline 'nonsense'"):
+            create_app()

@@ -1,0 +1,581 @@
+"""Collections and their documents over HTTP, on real indexes."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from haystack import Document
+
+from prefrag import indexing, pipelines
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
+from prefrag.indexing import uploads
+from prefrag.indexing.lock import index_lock
+from prefrag.server import collection_routes, receiving
+from prefrag.server.access import ANYONE, Access
+from prefrag.server.indexing_process import IndexingFailed, IndexingProcess, index_files
+from prefrag.server.keys import add_key
+from tests.components.document_stores.tantivy.passages import damage
+from tests.indexes import index_of
+from tests.server.keyed import (
+    WRITER,
+    Client,
+    as_writer,
+    in_shared_application,
+    index_here,
+    make_index,
+    serving,
+    write_pipeline,
+)
+from tests.server.serving import listening, stop
+
+FORM = (
+    b'--x\r\nContent-Disposition: form-data; name="files"; filename="tower.md"\r\n\r\n'
+    b"# Towers\n\nAda built the tower.\n\r\n--x--\r\n"
+)
+TOWER = "# Towers\n\nAda built the tower.\n"
+
+
+# Where the command line has found the document of the served index.
+BOARD = Path("/srv/own/board.md")
+
+
+@pytest.fixture(scope="module")
+def tower(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path]:
+    """A pipeline that searches for `tower` once."""
+    file = write_pipeline(tmp_path_factory.mktemp("yaml"))
+    return pipelines.load(file), file
+
+
+@pytest.fixture(autouse=True)
+def served_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An index that the command line has made; all others may be named, too."""
+    monkeypatch.setenv("PREFRAG_COLLECTIONS", "all")
+    monkeypatch.delenv("PREFRAG_WEB")
+    monkeypatch.setattr(IndexingProcess, "index", index_here)
+    meta = {"file_path": str(BOARD), "file_hash": "1", "split_count": 1, "title": "Board"}
+    index_of([Document(id="board", content="The board met in May.", meta=meta)], index_path("default"))
+
+
+@pytest.fixture
+def client(tower: tuple[Any, Path]) -> Iterator[Client]:
+    """A client with a key that may write."""
+    with in_shared_application(*tower) as served:
+        served.access = WRITER
+        yield served
+
+
+def kept(collection: str) -> dict[str, str]:
+    """The uploaded files of a collection and their texts."""
+    folder = uploads.uploads_folder(collection)
+    return {path.name: path.read_text(encoding="utf-8") for path in folder.iterdir()} if folder.exists() else {}
+
+
+def wait_until(condition: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline, "It did not happen within 30 seconds."
+        time.sleep(0.01)
+
+
+class TestList:
+    def test_names_the_collections(self, client: Client):
+        make_index("maps", "One.", "Two.")
+
+        assert client.get("/collections").json() == {
+            "collections": [
+                {"name": "default", "default": True, "files": 1, "passages": 1, "web": False, "writes": True},
+                {"name": "maps", "default": False, "files": 0, "passages": 2, "web": False, "writes": True},
+            ]
+        }
+
+    def test_says_whether_the_key_may_write(self, client: Client):
+        client.access = Access("ada")
+
+        assert [each["writes"] for each in client.get("/collections").json()["collections"]] == [False]
+
+    @pytest.mark.parametrize(("setting", "web"), [("on", True), ("off", False), ("ask", False), ("", True)])
+    def test_says_whether_questions_may_go_to_the_web(
+        self, client: Client, monkeypatch: pytest.MonkeyPatch, setting: str, web: bool
+    ):
+        TantivyDocumentStore(index="default").keep_web_consent(True)
+        monkeypatch.setenv("PREFRAG_WEB", setting)
+
+        assert [each["web"] for each in client.get("/collections").json()["collections"]] == [web]
+
+    def test_names_the_documents_but_not_where_they_lie(self, client: Client):
+        client.upload("default", tower_md=TOWER)
+
+        response = client.get("/collections/default/documents")
+
+        documents = {each.pop("name"): each for each in response.json()["documents"]}
+        assert documents["board.md"]["uploaded"] is False
+        assert documents["tower.md"]["uploaded"] is True
+        assert documents["tower.md"]["passages"] == 1
+        assert str(BOARD.parent) not in response.text
+        assert os.environ["PREFRAG_DATA_DIR"] not in response.text
+
+    def test_of_a_collection_that_is_not_there_is_not_found(self, client: Client):
+        assert client.get("/collections/absent/documents").status_code == 404
+
+    def test_leaves_out_a_collection_that_is_damaged(self, client: Client):
+        make_index("maps", "One.")
+        damage(index_path("maps"), "store")
+
+        assert [each["name"] for each in client.get("/collections").json()["collections"]] == ["default"]
+
+    def test_is_in_the_description_of_the_service(self, client: Client):
+        paths = client.get("/openapi.json").json()["paths"]
+
+        assert set(paths["/collections"]) == {"get"}
+        assert set(paths["/collections/{name}"]) == {"delete"}
+        assert set(paths["/collections/{name}/documents"]) == {"get", "post"}
+        assert set(paths["/collections/{name}/documents/{document}"]) == {"delete"}
+        assert "multipart/form-data" in paths["/collections/{name}/documents"]["post"]["requestBody"]["content"]
+
+
+class TestUpload:
+    def test_makes_a_collection_and_is_found_at_once(self, client: Client):
+        response = client.upload("fresh", tower_md=TOWER, notes_txt="Nothing of note.")
+
+        assert response.json() == {"written": 2, "replaced": 0, "unchanged": 0, "deleted": 0, "skipped": []}
+        assert client.found("fresh") == ["Towers\nAda built the tower."]
+        assert kept("fresh") == {"tower.md": TOWER, "notes.txt": "Nothing of note."}
+
+    def test_is_found_by_a_pipeline_that_has_searched_before(self, client: Client):
+        assert client.found() == []
+
+        client.upload("default", tower_md=TOWER)
+
+        assert client.found() == ["Towers\nAda built the tower."]
+
+    def test_of_a_changed_file_replaces_its_passages(self, client: Client):
+        client.upload("fresh", tower_md=TOWER)
+
+        response = client.upload("fresh", tower_md=TOWER.replace("Ada", "Bea"))
+
+        assert response.json()["replaced"] == 1
+        assert client.found("fresh") == ["Towers\nBea built the tower."]
+        assert "Bea" in kept("fresh")["tower.md"]
+
+    def test_of_an_unchanged_file_writes_nothing(self, client: Client):
+        client.upload("fresh", tower_md=TOWER)
+
+        assert client.upload("fresh", tower_md=TOWER).json()["unchanged"] == 1
+
+    def test_of_a_corpus_with_fewer_lines_deletes_those_that_left(self, client: Client):
+        lines = [json.dumps({"id": str(n), "text": f"The tower of number {n}."}) for n in range(3)]
+        client.upload("fresh", towers_jsonl="\n".join(lines))
+
+        response = client.upload("fresh", towers_jsonl=lines[0])
+
+        assert response.json()["deleted"] == 2
+        assert client.found("fresh") == ["The tower of number 0."]
+
+    def test_of_a_kind_that_is_not_read_is_named_and_not_kept(self, client: Client):
+        response = client.upload("fresh", tower_md=TOWER, photo_raw=b"\x00\x01", empty_txt="")
+
+        skipped = {each["name"]: each["reason"] for each in response.json()["skipped"]}
+        assert "none of the kinds of file that are read" in skipped["photo.raw"]
+        assert skipped["empty.txt"] == "it is empty"
+        assert list(kept("fresh")) == ["tower.md"]
+
+    def test_that_cannot_be_read_leaves_the_earlier_file(self, client: Client):
+        client.upload("fresh", tower_md=TOWER)
+
+        client.upload("fresh", tower_md=b"\x00\x00")
+
+        assert kept("fresh") == {"tower.md": TOWER}
+        assert client.found("fresh") == ["Towers\nAda built the tower."]
+
+    def test_of_nothing_that_is_read_makes_no_collection(self, client: Client):
+        client.upload("fresh", photo_raw=b"\x00\x01")
+
+        assert client.get("/collections/fresh/documents").status_code == 404
+        assert os.listdir(data_directory() / "uploads") == []
+
+    def test_of_a_new_collection_stays_away_from_the_web_until_that_is_allowed(self, client: Client):
+        client.upload("fresh", tower_md=TOWER)
+
+        assert TantivyDocumentStore(index="fresh").read_web_consent() is False
+
+    def test_keeps_the_answer_that_a_collection_has(self, client: Client):
+        TantivyDocumentStore(index="default").keep_web_consent(True)
+
+        client.upload("default", tower_md=TOWER)
+
+        assert TantivyDocumentStore(index="default").read_web_consent() is True
+
+    def test_that_fails_leaves_neither_file_nor_passage(self, client: Client, monkeypatch: pytest.MonkeyPatch):
+        client.upload("fresh", tower_md=TOWER)
+
+        def fail(self: Any, collection: str, files: Any) -> Any:
+            raise IndexingFailed("The disk of /srv/data/index is full.", 500)
+
+        monkeypatch.setattr(IndexingProcess, "index", fail)
+        response = client.upload("fresh", tower_md="Changed.", notes_txt="New.")
+
+        assert (response.status_code, response.json()) == (500, {"detail": "The disk of index is full."})
+        assert kept("fresh") == {"tower.md": TOWER}
+        assert client.names("fresh") == ["tower.md"]
+
+    def test_to_an_index_that_can_be_read_no_more_leaves_the_earlier_file(
+        self, client: Client, monkeypatch: pytest.MonkeyPatch
+    ):
+        client.upload("fresh", tower_md=TOWER)
+
+        def fail(*_: Any, **__: Any) -> Any:
+            raise OSError(errno.EIO, "Input/output error")
+
+        monkeypatch.setattr(IndexingProcess, "index", fail)
+        monkeypatch.setattr(uploads, "open_passages", fail)
+        response = client.upload("fresh", tower_md="Changed.", notes_txt="New.")
+
+        assert response.status_code >= 500
+        assert kept("fresh") == {"tower.md": TOWER}
+
+    def test_that_is_stopped_after_some_files_keeps_those_that_are_indexed(
+        self, client: Client, monkeypatch: pytest.MonkeyPatch
+    ):
+        def stop_early(self: Any, collection: str, files: Any) -> Any:
+            index_files(collection, [file for file in files if file.endswith("first.txt")])
+            raise IndexingFailed("It took too long.", 504)
+
+        monkeypatch.setattr(IndexingProcess, "index", stop_early)
+        response = client.upload("fresh", first_txt="One.", second_txt="Two.")
+
+        assert response.status_code == 504
+        assert list(kept("fresh")) == client.names("fresh") == ["first.txt"]
+        assert TantivyDocumentStore(index="fresh").read_web_consent() is False
+
+
+class TestLeaveToWrite:
+    @pytest.mark.parametrize("access", [ANYONE, Access("ada"), Access("ada", frozenset({"default"}))])
+    def test_is_needed_to_upload_and_to_delete(self, client: Client, access: Access):
+        document = client.document("default", "board.md")
+        client.access = access
+
+        replies = [
+            client.upload("default", tower_md=TOWER),
+            client.delete(document),
+            client.delete("/collections/default"),
+        ]
+
+        assert {reply.status_code for reply in replies} == {403}
+        assert all("API key that may write" in reply.json()["detail"] for reply in replies)
+        assert client.names("default") == ["board.md"]
+
+    def test_reaches_only_the_collections_of_the_key(self, client: Client):
+        client.upload("fresh", tower_md=TOWER)
+        client.access = Access("ada", frozenset({"default"}), writes=True)
+
+        assert client.upload("fresh", notes_txt="x").status_code == 404
+        assert client.upload("other", notes_txt="x").status_code == 404
+        assert client.delete("/collections/fresh").status_code == 404
+
+    @pytest.mark.parametrize("name", ["default-web", "demo", "a b", "..", "%2e%2e", "x" * 65])
+    def test_reaches_no_name_that_is_none_of_a_collection(self, client: Client, name: str):
+        assert client.upload(name, tower_md=TOWER).status_code in (404, 405)
+        assert not (data_directory() / "uploads").exists() or os.listdir(data_directory() / "uploads") == []
+
+    def test_comes_with_a_key_of_the_file(self, tower: tuple[Any, Path], monkeypatch: pytest.MonkeyPatch):
+        writer = {"Authorization": f"Bearer {add_key('ada', ['fresh'], web=False, writes=True)}"}
+        reader = {"Authorization": f"Bearer {add_key('bea')}"}
+        monkeypatch.setenv("PREFRAG_WEB", "on")
+        with listening(PREFRAG_PIPELINES_DIR=str(tower[1].parent)) as served:
+            route = f"{served.address}/collections/fresh/documents"
+            files = {"files": ("tower.md", TOWER)}
+
+            statuses = [httpx.post(route, files=files, headers=key).status_code for key in ({}, reader, writer)]
+            [seen] = httpx.get(f"{served.address}/collections", headers=writer).json()["collections"]
+
+        assert statuses == [401, 403, 200]
+        assert seen == {"name": "fresh", "default": False, "files": 1, "passages": 1, "web": False, "writes": True}
+
+    def test_is_not_for_a_page_of_another_site(self, client: Client):
+        asked = {"Origin": "https://elsewhere.example", "Access-Control-Request-Method": "DELETE"}
+
+        assert client.options("/collections/default", headers=asked).status_code >= 400
+
+    def test_is_checked_before_the_body_is_read(self, client: Client, monkeypatch: pytest.MonkeyPatch):
+        client.access = ANYONE
+        monkeypatch.setattr(collection_routes, "receive_files", lambda *args: pytest.fail("The body was read."))
+
+        assert client.upload("default", tower_md=TOWER).status_code == 403
+
+
+class TestDeletion:
+    def test_of_an_uploaded_document_takes_passages_and_file(self, client: Client):
+        client.upload("fresh", tower_md=TOWER, notes_txt="Nothing.")
+
+        response = client.delete(client.document("fresh", "tower.md"))
+
+        assert response.json() == {"deleted": 1, "file": "deleted"}
+        assert client.found("fresh") == []
+        assert list(kept("fresh")) == client.names("fresh") == ["notes.txt"]
+
+    def test_of_a_document_from_elsewhere_leaves_its_file(self, client: Client, tmp_path: Path):
+        (tmp_path / "tower.md").write_text(TOWER, encoding="utf-8")
+        indexing.index([tmp_path / "tower.md"])
+
+        response = client.delete(client.document("default", "tower.md"))
+
+        assert response.json() == {"deleted": 1, "file": "kept"}
+        assert (tmp_path / "tower.md").exists()
+        assert client.names("default") == ["board.md"]
+
+    def test_of_a_corpus_takes_its_lines(self, client: Client):
+        client.upload("fresh", towers_jsonl='{"id": "1", "text": "A."}\n{"id": "2", "text": "B."}', notes_txt="Keep.")
+
+        assert client.delete(client.document("fresh", "towers.jsonl")).json()["deleted"] == 2
+        assert client.names("fresh") == ["notes.txt"]
+
+    @pytest.mark.parametrize("document", ["0" * 24, "board.md", "..", "a/b"])
+    def test_of_what_is_not_there_is_not_found(self, client: Client, document: str):
+        assert client.delete(f"/collections/default/documents/{document}").status_code in (404, 403)
+        assert client.names("default") == ["board.md"]
+
+    def test_of_a_collection_takes_all_of_it(self, client: Client):
+        client.upload("fresh", tower_md=TOWER, notes_txt="Nothing.")
+        client.found("fresh")
+
+        assert client.delete("/collections/fresh").json() == {"deleted": 2}
+        assert client.ask("fresh").status_code == 404
+        assert not index_path("fresh").exists()
+        assert os.listdir(data_directory() / "uploads") == []
+
+    def test_of_a_collection_lets_it_be_made_again(self, client: Client):
+        client.upload("fresh", tower_md=TOWER)
+        client.found("fresh")
+        client.delete("/collections/fresh")
+
+        client.upload("fresh", tower_md=TOWER.replace("Ada", "Bea"))
+
+        assert client.found("fresh") == ["Towers\nBea built the tower."]
+
+    @pytest.mark.parametrize("name", ["default", "maps"])
+    def test_of_what_the_command_line_made_is_refused(self, client: Client, name: str):
+        make_index("maps", "A map.")
+        client.upload(name, tower_md=TOWER)
+
+        assert client.delete(f"/collections/{name}").status_code == 403
+        assert index_path(name).exists()
+
+
+class TestAtTheSameTime:
+    @pytest.fixture
+    def client(self, tower: tuple[Any, Path], monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
+        monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(tower[1].parent))
+        with serving() as served:
+            served.access = WRITER
+            yield served
+
+    def test_uploads_of_one_collection_both_arrive(self, client: Client):
+        with ThreadPoolExecutor(4) as pool:
+            replies = list(pool.map(lambda n: client.upload("fresh", **{f"n{n}_txt": f"Number {n}."}), range(4)))
+
+        assert [reply.status_code for reply in replies] == [200] * 4
+        assert sorted(client.names("fresh")) == [f"n{n}.txt" for n in range(4)]
+
+    def test_a_question_is_answered_during_an_upload(self, client: Client, monkeypatch: pytest.MonkeyPatch):
+        client.upload("fresh", tower_md=TOWER)
+        begun, may_end = threading.Event(), threading.Event()
+
+        def wait(self: Any, collection: str, files: Any) -> Any:
+            begun.set()
+            assert may_end.wait(30)
+            return index_files(collection, files)
+
+        monkeypatch.setattr(IndexingProcess, "index", wait)
+        with ThreadPoolExecutor(1) as pool:
+            upload = pool.submit(client.upload, "fresh", notes_txt="The tower again.")
+            assert begun.wait(30)
+            during = client.found("fresh")
+            listed = client.names("fresh")
+            may_end.set()
+            assert upload.result().status_code == 200
+
+        assert during == ["Towers\nAda built the tower."]
+        assert listed == ["tower.md"]
+        assert len(client.found("fresh")) == 2
+
+    def test_a_question_during_a_deletion_ends(self, client: Client):
+        client.upload("fresh", tower_md=TOWER)
+        client.found("fresh")
+
+        with ThreadPoolExecutor(4) as pool:
+            questions = [pool.submit(client.ask, "fresh") for _ in range(6)]
+            deleted = client.delete("/collections/fresh")
+
+        assert deleted.status_code == 200
+        # Found, not found, or no source that could be searched; nothing else.
+        assert {question.result().status_code for question in questions} <= {200, 404, 502}
+
+    def test_changes_wait_only_so_long(self, client: Client, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(uploads, "WAIT_SECONDS", 0.2)
+        document = client.document("default", "board.md")
+
+        with index_lock("uploads-default"):
+            replies = [client.upload("default", tower_md=TOWER), client.delete(document)]
+
+        assert [(reply.status_code, reply.headers["retry-after"]) for reply in replies] == [(503, "10")] * 2
+        assert client.names("default") == ["board.md"]
+        assert os.listdir(data_directory() / "uploads") == []
+
+
+class TestLeaving:
+    """A client that goes away, over a real connection."""
+
+    @pytest.fixture
+    def address(self, tower: tuple[Any, Path]) -> Iterator[str]:
+        with listening(PREFRAG_PIPELINES_DIR=str(tower[1].parent)) as served, as_writer():
+            yield served.address
+
+    def send(self, address: str, body: bytes, length: int) -> socket.socket:
+        host, _, port = address.removeprefix("http://").partition(":")
+        connection = socket.create_connection((host, int(port)), timeout=30)
+        head = (
+            f"POST /collections/fresh/documents HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n"
+            "Content-Type: multipart/form-data; boundary=x\r\n\r\n"
+        )
+        connection.sendall(head.encode() + body)
+        return connection
+
+    def test_before_all_has_arrived_leaves_nothing(self, address: str):
+        connection = self.send(address, FORM[:-10], len(FORM))
+        wait_until(lambda: list(data_directory().glob("uploads/.incoming-*/tower.md")))
+
+        connection.close()
+
+        wait_until(lambda: os.listdir(data_directory() / "uploads") == [])
+        assert not index_path("fresh").exists()
+
+    def test_once_all_has_arrived_does_not_stop_the_indexing(self, address: str, monkeypatch: pytest.MonkeyPatch):
+        begun, may_end = threading.Event(), threading.Event()
+
+        def wait(self: Any, collection: str, files: Any) -> Any:
+            begun.set()
+            assert may_end.wait(30)
+            return index_files(collection, files)
+
+        monkeypatch.setattr(IndexingProcess, "index", wait)
+        connection = self.send(address, FORM, len(FORM))
+        assert begun.wait(30)
+        connection.close()
+        may_end.set()
+
+        wait_until(lambda: TantivyDocumentStore(path=str(index_path("fresh"))).count_documents() == 1)
+        assert kept("fresh") == {"tower.md": TOWER}
+
+
+def test_a_server_that_stops_takes_back_what_is_not_indexed(tower: tuple[Any, Path], monkeypatch: pytest.MonkeyPatch):
+    begun, stopped = threading.Event(), threading.Event()
+
+    def wait(self: Any, collection: str, files: Any) -> Any:
+        begun.set()
+        assert stopped.wait(30)
+        raise IndexingFailed("The indexing broke off.", 500)
+
+    monkeypatch.setattr(IndexingProcess, "index", wait)
+    monkeypatch.setattr(IndexingProcess, "stop", lambda self: stopped.set())
+    with listening(PREFRAG_PIPELINES_DIR=str(tower[1].parent), drain=0) as served, as_writer():
+        route = f"{served.address}/collections/fresh/documents"
+        with ThreadPoolExecutor(1) as pool:
+            upload = pool.submit(httpx.post, route, files={"files": ("tower.md", TOWER)}, timeout=30)
+            assert begun.wait(30)
+            stop(served)
+            assert upload.result().status_code == 503
+
+    assert os.listdir(data_directory() / "uploads") == []
+
+
+class TestLimits:
+    def test_of_the_bytes_of_an_upload(self, client: Client, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_MAX_UPLOAD_BYTES", "2000000")
+        large = b"\x00" * 1_500_000
+
+        assert client.upload("fresh", photo_raw=large).status_code == 200
+        response = client.upload("fresh", photo_raw=large, again_raw=large)
+        assert (response.status_code, "2,000,000 bytes" in response.json()["detail"]) == (413, True)
+
+    def test_of_the_bytes_that_a_client_does_not_declare(self, client: Client, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_MAX_UPLOAD_BYTES", "1000")
+        form = {"content-type": "multipart/form-data; boundary=x"}
+
+        def body() -> Iterator[bytes]:
+            yield b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'
+            for _ in range(100):
+                yield b"x" * 100
+
+        assert client.post("/collections/fresh/documents", content=body(), headers=form).status_code == 413
+
+    def test_of_the_number_of_files(self, client: Client, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(receiving, "MOST_FILES", 2)
+
+        response = client.upload("fresh", a_txt="A.", b_txt="B.", c_txt="C.")
+
+        assert (response.status_code, "more than 2 files" in response.json()["detail"]) == (413, True)
+        assert client.get("/collections/fresh/documents").status_code == 404
+
+    def test_of_every_other_body_stay(self, client: Client):
+        large = "x" * 1_100_000
+
+        assert client.post("/collections/fresh/documents", json={"files": large}).status_code == 413
+        assert client.post("/prefrag/run", files={"files": large}).status_code == 413
+
+    @pytest.mark.parametrize("value", ["0", "-1", "many"])
+    def test_that_are_none_are_named(self, client: Client, monkeypatch: pytest.MonkeyPatch, value: str):
+        monkeypatch.setenv("PREFRAG_MAX_UPLOAD_BYTES", value)
+
+        response = client.upload("fresh", a_txt="A.")
+
+        assert (response.status_code, "PREFRAG_MAX_UPLOAD_BYTES" in response.json()["detail"]) == (422, True)
+
+
+class TestForm:
+    @pytest.mark.parametrize(
+        ("kind", "body", "status"),
+        [
+            ("application/json", b"{}", 415),
+            ("text/plain", b"x", 415),
+            ("multipart/form-data", b"x", 415),
+            ("multipart/form-data; boundary=x", b"", 422),
+            ("multipart/form-data; boundary=x", b"nonsense", 422),
+            ("multipart/form-data; boundary=x", b"--x--\r\n", 422),
+            (
+                "multipart/form-data; boundary=x",
+                b'--x\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\nhalf',
+                422,
+            ),
+            (
+                "multipart/form-data; boundary=x",
+                b'--x\r\nContent-Disposition: form-data; name="title"\r\n\r\nA\r\n--x--\r\n',
+                422,
+            ),
+            ("multipart/form-data; boundary=x", b"--x\r\n\r\nA\r\n--x--\r\n", 422),
+        ],
+    )
+    def test_that_is_none_is_refused(self, client: Client, kind: str, body: bytes, status: int):
+        response = client.post("/collections/fresh/documents", content=body, headers={"content-type": kind})
+
+        assert response.status_code == status
+        assert os.listdir(data_directory() / "uploads") == []
+
+    def test_with_two_files_of_one_name_takes_the_first(self, client: Client):
+        files = [("files", ("a/x.txt", "First.")), ("files", ("b/x.txt", "Second."))]
+
+        response = client.post("/collections/fresh/documents", files=files)
+
+        assert [each["name"] for each in response.json()["skipped"]] == ["b/x.txt"]
+        assert kept("fresh") == {"x.txt": "First."}

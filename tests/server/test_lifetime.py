@@ -1,0 +1,446 @@
+"""What begins, holds up and ends a run that was asked for over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import Any
+
+import httpx
+import pytest
+from starlette.testclient import TestClient
+
+from prefrag.server.lifetime import CancelWhenGone, RunLimit
+from prefrag.server.security import BodyLimit
+from tests.components.generators.fake_model_server import DRIP, HANG, FakeModelServer, completion
+from tests.pipelines.scripted import search
+from tests.server.front_ends import TASKS
+from tests.server.serving import Served, listening, stop
+
+POST = {"type": "http", "method": "POST", "path": "/prefrag/run", "headers": []}
+QUESTION = "In which year did the yard that built alpha win the prize?"
+CHAT_MODEL = {"type": "prefrag.components.generators.chat_model.ChatModel"}
+CHAT = {"model": "prefrag", "messages": [{"role": "user", "content": QUESTION}]}
+RUN = ("/prefrag/run", {"question": QUESTION})
+PLAIN = ("/v1/chat/completions", CHAT)
+STREAM = ("/v1/chat/completions", {**CHAT, "stream": True})
+RUN_STREAM = ("/prefrag/run", {"question": QUESTION, "stream": True})
+each_way = pytest.mark.parametrize(
+    ("path", "body"), [RUN, PLAIN, STREAM, RUN_STREAM], ids=["run", "chat", "stream", "run-stream"]
+)
+
+
+class Client:
+    """The network side of a request."""
+
+    def __init__(self) -> None:
+        self.gone = asyncio.Event()
+        self.sent: list[dict[str, Any]] = []
+        self._body = [{"type": "http.request", "body": b"a", "more_body": True}, {"type": "http.request", "body": b"b"}]
+
+    async def receive(self) -> dict[str, Any]:
+        if self._body:
+            return self._body.pop(0)
+        await self.gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Any) -> None:
+        self.sent.append(message)
+
+
+async def read_body(receive: Any) -> bytes:
+    body = b""
+    while True:
+        message = await receive()
+        body += message["body"]
+        if not message.get("more_body"):
+            return body
+
+
+class TestCancelWhenGone:
+    async def test_a_client_that_goes_stops_the_work(self):
+        client, stopped = Client(), asyncio.Event()
+
+        async def work(scope: Any, receive: Any, send: Any) -> None:
+            assert await read_body(receive) == b"ab"
+            client.gone.set()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                stopped.set()
+
+        await asyncio.wait_for(CancelWhenGone(work)(POST, client.receive, client.send), 5)
+
+        assert stopped.is_set()
+
+    async def test_a_client_that_waits_gets_its_answer(self):
+        client = Client()
+
+        async def work(scope: Any, receive: Any, send: Any) -> None:
+            await send({"type": "http.response.body", "body": await read_body(receive)})
+
+        await CancelWhenGone(work)(POST, client.receive, client.send)
+
+        assert client.sent == [{"type": "http.response.body", "body": b"ab"}]
+
+    async def test_the_work_learns_of_it_as_well(self):
+        client, received = Client(), []
+
+        async def work(scope: Any, receive: Any, send: Any) -> None:
+            await read_body(receive)
+            client.gone.set()
+            received.append(await receive())
+            await asyncio.Event().wait()
+
+        await asyncio.wait_for(CancelWhenGone(work)(POST, client.receive, client.send), 5)
+
+        assert received == [{"type": "http.disconnect"}]
+
+    async def test_an_error_of_the_work_is_not_hidden(self):
+        client = Client()
+
+        async def work(scope: Any, receive: Any, send: Any) -> None:
+            raise LookupError("lost")
+
+        with pytest.raises(LookupError, match="lost"):
+            await CancelWhenGone(work)(POST, client.receive, client.send)
+
+    async def test_a_server_that_stops_takes_the_work_along_and_says_so(self):
+        client, stopped = Client(), asyncio.Event()
+
+        async def work(scope: Any, receive: Any, send: Any) -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                stopped.set()
+
+        request = asyncio.ensure_future(CancelWhenGone(work)(POST, client.receive, client.send))
+        await asyncio.sleep(0)
+        request.cancel()
+        await request
+
+        assert stopped.is_set()
+        assert client.sent[0]["status"] == 503
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch, script_pipeline: Callable[..., None]) -> Iterator[FakeModelServer]:
+    """A model server that says nothing, and the pipeline that calls it."""
+    model = FakeModelServer()
+    model.answers = [(200, HANG)]
+    monkeypatch.setenv("PREFRAG_LLM_BASE_URL", model.url)
+    monkeypatch.setenv("PREFRAG_LLM_MODEL", "served")
+    script_pipeline("unused", replace={"ChatModel": CHAT_MODEL})
+    yield model
+    model.close()
+
+
+@pytest.fixture
+def ask() -> Iterator[Callable[..., Future[httpx.Response]]]:
+    """Ask in another thread."""
+    with ThreadPoolExecutor(8) as threads, httpx.Client(timeout=30) as client:
+        yield lambda served, path, body: threads.submit(client.post, served.address + path, json=body)
+
+
+class Leaver:
+    """A client that sends a request and hangs up."""
+
+    def __init__(self, served: Served, path: str, body: dict[str, Any]):
+        request = httpx.Request("POST", served.address + path, json=body)
+        head = "".join(f"{name}: {value}\r\n" for name, value in request.headers.items())
+        url = httpx.URL(served.address)
+        self._connection = socket.create_connection((url.host, url.port or 80))
+        self._connection.sendall(f"POST {path} HTTP/1.1\r\n{head}\r\n".encode() + request.read())
+
+    def leave(self) -> None:
+        self._connection.close()
+
+
+class TestModelCall:
+    @each_way
+    def test_ends_when_the_client_leaves(self, model: FakeModelServer, path: str, body: dict[str, Any]):
+        with listening() as served:
+            client = Leaver(served, path, body)
+            assert model.called.wait(20)
+            client.leave()
+
+            assert model.left.wait(20)
+
+        assert len(model.requests) == 1
+
+    @each_way
+    @pytest.mark.parametrize("silence", [HANG, DRIP], ids=["hangs", "drips"])
+    def test_ends_at_the_deadline_of_the_run(
+        self,
+        model: FakeModelServer,
+        monkeypatch: pytest.MonkeyPatch,
+        path: str,
+        body: dict[str, Any],
+        silence: object,
+    ):
+        model.answers = [(200, silence)]
+        monkeypatch.setenv("PREFRAG_RUN_SECONDS", "0.3")
+        with listening() as served:
+            response = httpx.post(served.address + path, json=body, timeout=20)
+
+            assert "given up after 0.3 s" in response.text
+            assert not model.called.is_set() or model.left.wait(20)
+
+        assert response.status_code == (200 if "stream" in body else 504)
+        assert len(model.requests) <= 1
+
+    @each_way
+    def test_ends_earlier_when_the_request_says_so(self, model: FakeModelServer, path: str, body: dict[str, Any]):
+        with listening() as served:
+            response = httpx.post(served.address + path, json={**body, "deadline": 0.2}, timeout=20)
+
+        assert "given up after 0.2 s" in response.text
+
+    @pytest.mark.parametrize(("path", "body"), [STREAM, RUN_STREAM], ids=["chat", "run"])
+    def test_is_not_waited_for_by_the_steps_before_it(self, model: FakeModelServer, path: str, body: dict[str, Any]):
+        model.answers = [(200, completion(search("alpha"))), (200, HANG)]
+        with listening() as served, httpx.stream("POST", served.address + path, json=body, timeout=20) as response:
+            # The run cannot end, because the next call never does.
+            assert any("Found in local" in line for line in response.iter_lines())
+
+    def test_for_a_front_end_ends_at_the_deadline_as_well(
+        self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch
+    ):
+        task = {"role": "user", "content": TASKS["title"][0]}
+        monkeypatch.setenv("PREFRAG_RUN_SECONDS", "0.3")
+        with listening() as served:
+            response = httpx.post(served.address + PLAIN[0], json={**CHAT, "messages": [task]}, timeout=20)
+
+            assert not model.called.is_set() or model.left.wait(20)
+
+        assert response.status_code == 504
+        assert "given up after 0.3 s" in response.text
+
+    def test_does_not_end_later_because_the_request_says_so(
+        self, model: FakeModelServer, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("PREFRAG_RUN_SECONDS", "0.2")
+        with listening() as served:
+            response = httpx.post(served.address + RUN[0], json={**RUN[1], "deadline": 500}, timeout=20)
+
+        assert "given up after 0.2 s" in response.text
+
+    def test_is_not_repeated_once_the_client_has_left(self, model: FakeModelServer):
+        model.answers, model.headers = [(429, {})], {"retry-after": "4"}
+        with listening() as served:
+            client = Leaver(served, *PLAIN)
+            assert model.called.wait(20)
+            client.leave()
+            # The server does not end before the work on its requests has.
+            stop(served)
+
+        assert len(model.requests) == 1
+
+
+@each_way
+def test_a_deadline_that_is_none_is_refused(served: Callable[..., TestClient], path: str, body: dict[str, Any]):
+    response = served().post(path, json={**body, "deadline": 0})
+
+    assert response.status_code == 422
+    assert "deadline" in response.json()["detail"]
+
+
+class TestBusyModel:
+    @pytest.mark.parametrize(("path", "body"), [RUN, PLAIN])
+    def test_is_too_many_requests_with_its_own_retry_after(
+        self, model: FakeModelServer, path: str, body: dict[str, Any]
+    ):
+        # So far away that the client library does not wait for it.
+        model.answers, model.headers = [(429, {})], {"retry-after": "3600"}
+        with listening() as served:
+            response = httpx.post(served.address + path, json=body, timeout=20)
+
+        assert response.status_code == 429
+        assert response.headers["retry-after"] == "3600"
+
+
+class TestStopping:
+    @pytest.mark.parametrize(("path", "body"), [RUN, PLAIN])
+    def test_a_run_that_does_not_end_in_time_is_unavailable(
+        self, model: FakeModelServer, ask: Callable[..., Future[httpx.Response]], path: str, body: dict[str, Any]
+    ):
+        with listening(drain=0) as served:
+            answer = ask(served, path, body)
+            assert model.called.wait(20)
+            stop(served)
+            response = answer.result(20)
+
+        assert response.status_code == 503
+        assert response.json()["detail"] == "The server is stopping. Ask again."
+        assert response.headers["retry-after"]
+        assert model.left.wait(20)
+
+    @pytest.mark.parametrize(
+        ("stream", "kind"), [(STREAM, '"type": "server_error"'), (RUN_STREAM, '"status": 503')], ids=["chat", "run"]
+    )
+    def test_its_stream_ends_with_an_error_and_done(
+        self, model: FakeModelServer, ask: Callable[..., Future[httpx.Response]], stream: tuple[str, Any], kind: str
+    ):
+        with listening(drain=0) as served:
+            answer = ask(served, *stream)
+            assert model.called.wait(20)
+            stop(served)
+            response = answer.result(20)
+
+        *_, error, done = [line for line in response.text.splitlines() if line]
+        assert "The server is stopping" in error
+        assert kind in error
+        assert done == "data: [DONE]"
+
+    def test_a_run_that_ends_in_time_is_answered(
+        self, model: FakeModelServer, ask: Callable[..., Future[httpx.Response]]
+    ):
+        with listening() as served:
+            answer = ask(served, RUN[0], {**RUN[1], "deadline": 1})
+            assert model.called.wait(20)
+            stop(served)
+            response = answer.result(20)
+
+        assert response.status_code == 504
+
+
+class TestRunLimit:
+    @pytest.fixture
+    def one_at_a_time(self, model: FakeModelServer) -> Iterator[Served]:
+        with listening(PREFRAG_MAX_RUNS="1", PREFRAG_MAX_WAITING="1") as served:
+            yield served
+
+    @each_way
+    def test_refuses_what_cannot_even_wait(self, model: FakeModelServer, path: str, body: dict[str, Any]):
+        with (
+            listening(PREFRAG_MAX_RUNS="1", PREFRAG_MAX_WAITING="0") as served,
+            Leavers(served) as clients,
+        ):
+            clients.begin(model)
+            response = httpx.post(served.address + path, json=body, timeout=20)
+
+        assert response.status_code == 503
+        assert "ask again later" in response.json()["detail"]
+        assert int(response.headers["retry-after"]) > 0
+        assert path == "/prefrag/run" or response.json()["error"]["type"] == "server_error"
+
+    def test_never_holds_up_what_is_no_run(self, one_at_a_time: Served, model: FakeModelServer):
+        with Leavers(one_at_a_time) as clients:
+            clients.begin(model)
+            clients.queue()
+            answers = [httpx.get(one_at_a_time.address + path) for path in ("/live", "/ready", "/v1/models")]
+
+        assert [answer.status_code for answer in answers] == [200, 200, 200]
+
+    def test_lets_the_next_begin_when_one_ends(self, one_at_a_time: Served, model: FakeModelServer):
+        with Leavers(one_at_a_time) as clients:
+            first = clients.begin(model)
+            clients.queue()
+            model.called.clear()
+            first.leave()
+
+            assert model.called.wait(20)
+
+    async def test_frees_the_place_of_one_who_leaves_while_waiting(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_MAX_RUNS", "1")
+        monkeypatch.setenv("PREFRAG_MAX_WAITING", "1")
+        answer, begun = asyncio.Event(), []
+
+        async def work(scope: Any, receive: Any, send: Any) -> None:
+            begun.append(scope["path"])
+            await answer.wait()
+
+        limit, refused = RunLimit(work), Client()
+
+        def request(name: str) -> asyncio.Task[None]:
+            scope = {**POST, "path": f"/{name}/run"}
+            return asyncio.create_task(limit(scope, refused.receive, refused.send))
+
+        first, leaves = request("first"), request("leaves")
+        await asyncio.sleep(0)
+        leaves.cancel()
+        await asyncio.wait([leaves])
+        comes_later = request("later")
+        answer.set()
+        await asyncio.gather(first, comes_later)
+
+        assert begun == ["/first/run", "/later/run"]
+        assert refused.sent == []
+
+    async def test_does_not_let_one_wait_longer_than_a_run_may_take(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_MAX_RUNS", "1")
+        monkeypatch.setenv("PREFRAG_RUN_SECONDS", "0.02")
+
+        async def hang(scope: Any, receive: Any, send: Any) -> None:
+            await asyncio.Event().wait()
+
+        limit, client = RunLimit(hang), Client()
+        first = asyncio.create_task(limit(POST, client.receive, client.send))
+        await asyncio.sleep(0)
+        await limit(POST, client.receive, client.send)
+
+        assert client.sent[0]["status"] == 503
+        first.cancel()
+
+    @pytest.mark.parametrize(
+        ("name", "value"), [("PREFRAG_MAX_RUNS", "0"), ("PREFRAG_MAX_RUNS", "1.5"), ("PREFRAG_MAX_WAITING", "-1")]
+    )
+    def test_is_a_whole_number(self, monkeypatch: pytest.MonkeyPatch, name: str, value: str):
+        monkeypatch.setenv(name, value)
+
+        with pytest.raises(ValueError, match=name):
+            RunLimit(None)  # type: ignore[arg-type]
+
+
+class Leavers:
+    """Clients that hold the places of a server until the end of the context."""
+
+    def __init__(self, served: Served):
+        self._served = served
+        self._clients = ExitStack()
+
+    def __enter__(self) -> Leavers:
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._clients.close()
+
+    def begin(self, model: FakeModelServer) -> Leaver:
+        client = self.queue()
+        assert model.called.wait(20)
+        return client
+
+    def queue(self) -> Leaver:
+        client = Leaver(self._served, *RUN)
+        self._clients.callback(client.leave)
+        return client
+
+
+class TestBodyLimit:
+    async def test_a_body_that_stops_coming_is_given_up(self):
+        client, reached = Client(), threading.Event()
+        client._body.pop()
+
+        async def work(scope: Any, receive: Any, send: Any) -> None:
+            reached.set()
+
+        await BodyLimit(work, seconds=0.02)(POST, client.receive, client.send)
+
+        assert client.sent[0]["status"] == 408
+        assert not reached.is_set()
+
+    async def test_a_body_arrives_as_a_whole(self):
+        client, received = Client(), []
+
+        async def work(scope: Any, receive: Any, send: Any) -> None:
+            received.append(await receive())
+            client.gone.set()
+            received.append(await receive())
+
+        await BodyLimit(work)(POST, client.receive, client.send)
+
+        assert received == [{"type": "http.request", "body": b"ab"}, {"type": "http.disconnect"}]

@@ -1,0 +1,153 @@
+"""The page at ``/``: its files, their headers, and what it shows to choose from."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+from fastapi import FastAPI
+from haystack import Pipeline
+from starlette.testclient import TestClient
+
+from prefrag.server.page import FOLDER, page_routes
+
+Served = Callable[..., TestClient]
+CHECKOUT = Path(__file__).resolve().parents[2]
+FILES = sorted(FOLDER.iterdir())
+SCRIPTS = [file for file in FILES if file.suffix == ".js"]
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+INDEX = (FOLDER / "index.html").read_text(encoding="utf-8")
+
+
+class TestFiles:
+    def test_the_page_is_at_the_root(self, served: Served):
+        response = served().get("/")
+
+        assert response.status_code == 200
+        assert response.headers["content-type"] == TYPES[".html"]
+        assert response.text == INDEX
+
+    @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+    def test_each_file_has_its_type_and_the_same_headers(self, served: Served, file: Path):
+        response = served().get(f"/page/{file.name}")
+
+        assert response.headers["content-type"] == TYPES[file.suffix]
+        assert response.headers["x-content-type-options"] == "nosniff"
+        assert response.headers["referrer-policy"] == "no-referrer"
+        policy = response.headers["content-security-policy"]
+        assert "default-src 'self'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "require-trusted-types-for 'script'" in policy
+        assert "unsafe" not in policy
+
+    def test_a_browser_keeps_a_file_until_it_changes(self, served: Served):
+        client = served()
+        first = client.get("/page/main.js")
+
+        again = client.get("/page/main.js", headers={"If-None-Match": first.headers["etag"]})
+
+        assert first.headers["cache-control"] == "no-cache"
+        assert again.status_code == 304
+        assert again.text == ""
+
+    @pytest.mark.parametrize(
+        "path", ["/page/nothing.js", "/page/", "/page/..%2fserver%2fapp.py", "/page/../server/app.py"]
+    )
+    def test_nothing_else_is_served(self, served: Served, path: str):
+        assert served().get(path).status_code == 404
+
+    def test_they_need_no_key_and_the_pipelines_do(self, serve: Served, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_API_KEYS", "secret")
+        client = serve()
+
+        assert client.get("/").status_code == 200
+        assert client.get("/page/main.js").status_code == 200
+        assert client.get("/pipelines").status_code == 401
+        # It could be a pipeline of that name.
+        assert client.post("/page/run", json={}).status_code == 401
+
+    def test_they_are_in_the_wheel(self):
+        settings = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))
+        patterns = settings["tool"]["setuptools"]["package-data"]["prefrag.server"]
+
+        assert all(any(fnmatch(f"page/{file.name}", pattern) for pattern in patterns) for file in FILES)
+
+
+class TestContent:
+    def test_nothing_is_loaded_from_elsewhere(self):
+        addresses = [
+            address for file in FILES for address in re.findall(r"https?://[^\s\"')>]+", file.read_text("utf-8"))
+        ]
+
+        # The names of the SVG namespace, which nobody loads.
+        assert set(addresses) <= {"http://www.w3.org/2000/svg"}
+
+    def test_no_script_and_no_style_stand_in_the_page(self):
+        assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", INDEX)
+        assert not re.search(r"(src|href)=\"/", INDEX), "an absolute path breaks behind a proxy's prefix"
+
+    @pytest.mark.parametrize("script", SCRIPTS, ids=lambda file: file.name)
+    def test_no_script_makes_markup_of_text(self, script: Path):
+        code = re.sub(r"/\*.*?\*/|//[^\n]*", "", script.read_text(encoding="utf-8"), flags=re.DOTALL)
+
+        assert not re.search(
+            r"\.(inner|outer)HTML|insertAdjacentHTML|document\.write|DOMParser|\beval\(|new Function", code
+        )
+
+    @pytest.mark.parametrize("script", SCRIPTS, ids=lambda file: file.name)
+    def test_every_module_that_is_imported_is_there(self, script: Path):
+        for name in re.findall(r"from \"\./([\w.]+)\"", script.read_text(encoding="utf-8")):
+            assert (FOLDER / name).is_file()
+
+    def test_every_icon_is_in_the_page(self):
+        drawn = set(re.findall(r"<symbol id=\"i-(\w+)\"", INDEX))
+        named = {name for file in SCRIPTS for name in re.findall(r"\bicon\(\"(\w+)\"\)", file.read_text("utf-8"))}
+        used = set(re.findall(r"href=\"#i-(\w+)\"", INDEX))
+
+        assert named | used <= drawn
+
+
+class TestPipelines:
+    def test_each_is_listed_with_its_sources(self, served: Served):
+        assert served().get("/pipelines").json() == {
+            "pipelines": [
+                {
+                    "name": "prefrag",
+                    "sources": [
+                        {"name": "local", "external": False, "open": True},
+                        {"name": "web", "external": True, "open": True},
+                    ],
+                    "preferred": "local",
+                    "top_k": 5,
+                    "max_steps": 3,
+                }
+            ]
+        }
+
+    def test_a_pipeline_of_another_kind_is_left_out(self):
+        app = FastAPI()
+        app.include_router(page_routes(lambda: {"other": Pipeline()}))
+
+        assert TestClient(app).get("/pipelines").json() == {"pipelines": []}
+
+    def test_a_web_that_is_closed_is_listed_with_the_reason(self, served: Served, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_WEB", "off")
+
+        (pipeline,) = served().get("/pipelines").json()["pipelines"]
+
+        assert pipeline["sources"][0] == {"name": "local", "external": False, "open": True}
+        assert pipeline["sources"][1] == {
+            "name": "web",
+            "external": True,
+            "open": False,
+            "reason": "the web is closed by PREFRAG_WEB=off",
+        }

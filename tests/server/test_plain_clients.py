@@ -1,0 +1,74 @@
+"""Clients that know the plain protocol alone: answer, what to know about it and sources arrive as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import openai
+import pytest
+
+from prefrag.server.open_webui import PREFIX
+from tests.fakes import CALLS
+from tests.server.test_chat import CONTENT, QUESTION
+
+MESSAGES: Any = [{"role": "system", "content": "Answer in Dutch."}, {"role": "user", "content": QUESTION}]
+# Open WebUI's base URL does no harm to others.
+BASES = pytest.mark.parametrize(
+    ("base", "content"), [("/v1", CONTENT), (f"{PREFIX}/v1", CONTENT.split("\n\nSources")[0])]
+)
+
+
+class TestOpenAI:
+    def test_gets_the_answer_in_one_piece(self, address: str):
+        client = openai.OpenAI(base_url=f"{address}/v1", api_key="none")
+
+        completion = client.chat.completions.create(model="prefrag", messages=MESSAGES)
+
+        assert completion.choices[0].message.content == CONTENT
+        assert completion.usage is not None
+        assert completion.usage.total_tokens == 48
+
+    @BASES
+    def test_gets_it_as_a_stream(self, address: str, base: str, content: str):
+        client = openai.OpenAI(base_url=f"{address}{base}", api_key="none")
+
+        chunks = list(client.chat.completions.create(model="prefrag", messages=MESSAGES, stream=True))
+
+        assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == content
+        assert chunks[-1].choices[0].finish_reason == "stop"
+        assert {chunk.object for chunk in chunks} == {"chat.completion.chunk"}
+
+    @BASES
+    def test_assembles_the_stream_itself(self, address: str, base: str, content: str):
+        client = openai.OpenAI(base_url=f"{address}{base}", api_key="none")
+
+        with client.chat.completions.stream(model="prefrag", messages=MESSAGES) as stream:
+            completion = stream.get_final_completion()
+
+        assert completion.choices[0].message.content == content
+
+    def test_gets_an_error_of_its_own_kind(self, address: str):
+        client = openai.OpenAI(base_url=f"{address}/v1", api_key="none", max_retries=0)
+
+        with pytest.raises(openai.UnprocessableEntityError, match="question is empty"):
+            client.chat.completions.create(model="prefrag", messages=[{"role": "user", "content": " "}])
+
+
+class TestLangChain:
+    @pytest.fixture(params=["/v1", f"{PREFIX}/v1"])
+    def model(self, request: pytest.FixtureRequest, address: str) -> Any:
+        langchain = pytest.importorskip("langchain_openai", reason="needs the package langchain-openai")
+        return langchain.ChatOpenAI(base_url=address + request.param, api_key="none", model="prefrag")
+
+    def test_gets_the_answer_in_one_piece_and_its_system_prompt_counts(self, model: Any):
+        reply = model.invoke([("system", "Answer in Dutch."), ("human", QUESTION)])
+
+        assert reply.content == CONTENT
+        assert reply.usage_metadata["total_tokens"] == 48
+        assert "Answer in Dutch." in CALLS["model"][0]["prompt"]
+
+    def test_gets_it_as_a_stream(self, model: Any):
+        parts = [part.content for part in model.stream([("system", "Answer in Dutch."), ("human", QUESTION)])]
+
+        assert CONTENT.startswith("".join(parts))
+        assert "".join(parts).startswith("1974\n\nNote: ")

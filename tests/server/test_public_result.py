@@ -1,0 +1,64 @@
+"""What a client may see of a result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from prefrag.components.generators.chat_model import ChatModel
+from prefrag.server.public_result import Installation
+
+
+class Pipeline:
+    """A pipeline with one address in its settings."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"components": {"store": {"hosts": ["https://u:p@archive.internal:9201/x"], "component": ChatModel}}}
+
+
+class Unwritable:
+    def to_dict(self) -> dict[str, Any]:
+        raise TypeError("cannot be serialised")
+
+
+@pytest.fixture
+def installation() -> Installation:
+    return Installation(Pipeline())
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("It is at https://archive.internal:9201/x, or not.", "It is at (withheld), or not."),
+        ("host='archive.internal', port=9201", "host='(withheld)', port=9201"),
+        ("archive.internal:9201 refused", "(withheld) refused"),
+        ("Connect call failed ('127.0.0.1', 9200)", "Connect call failed ('(withheld)', 9200)"),
+        ("There is no index /srv/data/prefrag/default: make it.", "There is no index default: make it."),
+        ("no reply within 20 s, 3 of 4 and/or 1/2", "no reply within 20 s, 3 of 4 and/or 1/2"),
+        ("There is no source ['attic'].", "There is no source ['attic']."),
+    ],
+)
+def test_an_error_names_neither_addresses_nor_folders(installation: Installation, text: str, shown: str):
+    assert installation.withhold(text) == shown
+
+
+def test_a_file_goes_by_its_name(installation: Installation):
+    documents = [{"id": "1", "file": "/srv/files/board/minutes.pdf", "page": 3}, {"id": "2"}]
+
+    published = installation.publish({"answer": "x", "documents": documents})
+
+    assert published == {"answer": "x", "documents": [{"id": "1", "file": "minutes.pdf", "page": 3}, {"id": "2"}]}
+    assert documents[0]["file"] == "/srv/files/board/minutes.pdf"
+
+
+def test_the_trace_keeps_everything_but_the_words_of_failures(installation: Installation):
+    trace = [{"kind": "found", "query": "archive.internal", "titles": [], "error": "archive.internal is down"}]
+
+    assert installation.publish({"trace": trace})["trace"] == [{**trace[0], "error": "(withheld) is down"}]
+
+
+def test_a_pipeline_that_cannot_be_written_is_served_too(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_JUDGE_BASE_URL", "http://judge.internal/v1")
+
+    assert Installation(Unwritable()).withhold("judge.internal is down") == "(withheld) is down"

@@ -1,0 +1,133 @@
+"""How uploaded files reach the disk, whatever a client calls them and however it sends them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import tempfile
+import tracemalloc
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fastapi import HTTPException, Request
+from hypothesis import given
+from hypothesis import strategies as st
+
+from prefrag.server import receiving
+from prefrag.server.receiving import read_name, receive_files
+
+BOUNDARY = b"x"
+PART = b'--x\r\nContent-Disposition: form-data; name="files"; filename="%s"\r\n\r\n'
+END = b"\r\n--x--\r\n"
+
+
+def upload(parts: Iterable[bytes], ends: bool = True) -> Request:
+    """A request whose body arrives in parts; one that does not end hangs."""
+    waiting = iter([*parts])
+
+    async def receive() -> dict[str, Any]:
+        for part in waiting:
+            return {"type": "http.request", "body": part, "more_body": True}
+        if not ends:
+            await asyncio.Event().wait()
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    headers = [(b"content-type", b"multipart/form-data; boundary=" + BOUNDARY)]
+    return Request({"type": "http", "method": "POST", "headers": headers}, receive)
+
+
+class TestName:
+    @pytest.mark.parametrize(
+        ("sent", "name"),
+        [
+            ("board.md", "board.md"),
+            ("my notes (2).txt", "my notes (2).txt"),
+            ("../../etc/passwd", "passwd"),
+            ("C:\\Users\\ada\\board.md", "board.md"),
+            ("/absolute.txt", "absolute.txt"),
+            ("Bu\u0308cher.md", "B\u00fccher.md"),
+            ("\u6587\u4ef6.txt", "\u6587\u4ef6.txt"),
+            ("trailing.txt. ", "trailing.txt"),
+            ("two\u2028lines\u00a0here.txt", "two lines here.txt"),
+        ],
+    )
+    def test_is_kept_without_its_folder(self, sent: str, name: str):
+        assert read_name(sent.encode()) == name
+
+    @pytest.mark.parametrize(
+        "sent",
+        [
+            *(b"", b"..", b".", b"a/", b".hidden", b" .hidden", b"a\0b.txt", b"a\nb.txt", b"a\x1b[2J.txt", b"\xff.txt"),
+            *(b"CON", b"nul.txt", b"x" * 201, "a\u202etxt.md".encode(), "a\u200bb.md".encode()),
+        ],
+    )
+    def test_that_cannot_be_kept_is_refused_with_the_reason(self, sent: bytes):
+        with pytest.raises(ValueError, match="rename it"):
+            read_name(sent)
+
+    @given(st.binary(max_size=300) | st.text(max_size=300).map(lambda text: text.encode("utf-8", "surrogatepass")))
+    def test_is_always_one_part_of_a_path_that_can_be_written(self, sent: bytes):
+        try:
+            name = read_name(sent)
+        except ValueError:
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / name).write_text("x", encoding="utf-8")
+            assert os.listdir(folder) == [name]
+            assert name.isprintable()
+
+
+class TestForm:
+    @given(st.binary(max_size=300), st.integers(1, 50))
+    def test_of_any_bytes_writes_only_plain_files(self, body: bytes, size: int):
+        for sent in (body, PART[:-10] + body, PART % b"a.txt" + body, PART % b"a.txt" + body + END):
+            parts = [sent[start : start + size] for start in range(0, len(sent), size)]
+            with tempfile.TemporaryDirectory() as folder:
+                with contextlib.suppress(HTTPException):
+                    asyncio.run(receive_files(upload(parts), Path(folder)))
+                for name in os.listdir(folder):
+                    assert read_name(name.encode()) == name
+
+    @given(st.binary(max_size=3000).filter(lambda content: b"\r\n--x" not in content), st.integers(1, 700))
+    def test_keeps_the_bytes_of_a_file_however_they_are_cut(self, content: bytes, size: int):
+        sent = PART % b"a.txt" + content + END
+        parts = [sent[start : start + size] for start in range(0, len(sent), size)]
+        with tempfile.TemporaryDirectory() as folder:
+            assert asyncio.run(receive_files(upload(parts), Path(folder))) == []
+            assert (Path(folder) / "a.txt").read_bytes() == content
+
+    async def test_is_never_held_in_memory(self, tmp_path: Path):
+        chunk = b"y" * 64_000
+
+        async def stream() -> AsyncIterator[bytes]:
+            yield PART % b"a.txt"
+            for _ in range(300):
+                yield chunk
+            yield END
+
+        request = upload([])
+        request.stream = stream  # type: ignore[method-assign]
+        tracemalloc.start()
+        await receive_files(request, tmp_path)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+
+        assert (tmp_path / "a.txt").stat().st_size == 300 * len(chunk)
+        assert peak < 2_000_000
+
+    async def test_that_does_not_arrive_in_time_is_given_up(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(receiving, "RECEIVE_SECONDS", 0.05)
+
+        with pytest.raises(HTTPException) as refused:
+            await receive_files(upload([PART % b"a.txt"], ends=False), tmp_path)
+
+        assert refused.value.status_code == 408
+
+    async def test_for_which_the_disk_has_no_room_says_so(self, tmp_path: Path):
+        with pytest.raises(HTTPException) as refused:
+            await receive_files(upload([PART % b"a.txt" + b"x" + END]), tmp_path / "gone")
+
+        assert refused.value.status_code == 507

@@ -1,0 +1,136 @@
+"""A run whose steps are sent as they happen: ``"stream": true`` of the route of a pipeline."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hayhooks import SSEStream
+from starlette.testclient import TestClient
+
+from prefrag.pipelines.loading import find
+from prefrag.server.served_pipelines import prepare_pipeline
+from tests.fakes import CALLS
+from tests.pipelines.scripted import answer, search
+
+Served = Callable[..., TestClient]
+QUESTION = {"question": "In which year did the yard that built alpha win the prize?"}
+
+
+def streamed(client: TestClient, **fields: Any) -> list[dict[str, Any]]:
+    """The messages of a stream, which ends with the sign of its end."""
+    response = client.post("/prefrag/run", json={**QUESTION, "stream": True, **fields})
+    assert response.status_code == 200, response.text
+    assert response.headers["content-type"].startswith("text/event-stream")
+    *messages, end = [line.removeprefix("data: ") for line in response.text.splitlines() if line]
+    assert end == "[DONE]"
+    return [json.loads(message) for message in messages]
+
+
+def test_no_proxy_holds_the_steps_back(served: Served):
+    response = served().post("/prefrag/run", json={**QUESTION, "stream": True})
+
+    assert response.headers["x-accel-buffering"] == "no"
+
+
+def test_sends_each_step_in_words_and_with_its_details(served: Served):
+    *events, _ = streamed(served())
+
+    kinds = [message["event"]["kind"] for message in events]
+    assert [kind for kind in kinds if kind in ("search", "found", "verdict")] == [
+        *("search", "found", "verdict"),
+        *("search", "found", "verdict", "search", "found"),
+    ]
+    first = next(message["event"] for message in events if message["event"]["kind"] == "search")
+    assert first == {
+        "kind": "search",
+        "step": 1,
+        "text": "Search local: alpha",
+        "data": {"source": "local", "query": "alpha"},
+    }
+
+
+def test_then_sends_the_result_that_a_run_without_a_stream_gives(served: Served):
+    *events, last = streamed(served())
+    CALLS.clear()
+    whole = served().post("/prefrag/run", json=QUESTION).json()["result"]
+
+    timed = {"usage", "trace"}
+    assert {key: last["result"][key] for key in last["result"].keys() - timed} == {
+        key: whole[key] for key in whole.keys() - timed
+    }
+    assert [event["kind"] for event in last["result"]["trace"]] == [message["event"]["kind"] for message in events]
+
+
+async def test_each_step_is_sent_before_the_next_one_is_taken(script_pipeline: Callable[..., None]):
+    script_pipeline(search("alpha"), answer("1974"))
+    stream: Any = await prepare_pipeline("prefrag", find("prefrag")).wrapper.run_api_async(**QUESTION, stream=True)
+
+    assert isinstance(stream, SSEStream)
+    async for message in stream.stream:
+        if isinstance(message, dict) and message.get("event", {}).get("kind") == "found":
+            assert len(CALLS["model"]) == 1
+    assert len(CALLS["model"]) == 2
+
+
+async def test_a_stream_that_nobody_reads_on_takes_no_further_step(script_pipeline: Callable[..., None]):
+    script_pipeline(search("alpha"), search("beta"), answer("1974"))
+    stream: Any = await prepare_pipeline("prefrag", find("prefrag")).wrapper.run_api_async(**QUESTION, stream=True)
+
+    async for message in stream.stream:
+        if message["event"]["kind"] == "observation":
+            break
+    await stream.stream.aclose()
+
+    assert len(CALLS["model"]) == 1
+
+
+@pytest.mark.parametrize("option", [{"question": " "}, {"sources": ["attic"]}, {"top_k": 0}, {"stream": "perhaps"}])
+def test_what_cannot_be_used_is_refused_before_the_stream_begins(served: Served, option: dict[str, Any]):
+    response = served().post("/prefrag/run", json={**QUESTION, "stream": True, **option})
+
+    assert response.status_code == 422
+    assert response.headers["content-type"] == "application/json"
+
+
+def test_a_run_that_breaks_off_ends_with_the_reason_and_what_was_found(served: Served):
+    *_, last = streamed(served(search("alpha"), "!the model server is down"))
+
+    assert last["error"]["status"] == 502
+    assert "the model server is down" in last["error"]["message"]
+    assert [document["id"] for document in last["result"]["documents"]] == ["local-alpha"]
+
+
+def test_a_run_whose_sources_all_failed_ends_so_as_well(served: Served):
+    client = served(search("alpha"), answer("1974"), errors={"local": "down", "web": "down"})
+
+    *_, last = streamed(client, sources=["local"])
+
+    assert last["error"]["message"].startswith("No source could be searched")
+    assert last["result"]["answer"] == "1974"
+
+
+def test_neither_a_step_nor_the_reason_names_an_address(served: Served):
+    # The judge keeps the first search, so the run goes on after the failed one.
+    client = served(
+        search("alpha"),
+        "!http://10.1.2.3:8000/v1 of gpu-17.corp.example refused the call",
+        errors={"web": "http://10.1.2.3:9200 refused"},
+    )
+
+    sent = json.dumps(streamed(client, sources=["web"]))
+
+    assert "10.1.2.3" not in sent
+    assert "(withheld)" in sent
+
+
+def test_a_stranger_cannot_end_the_stream_or_begin_a_message(served: Served):
+    hostile = 'A yard.\n\ndata: [DONE]\n\ndata: {"result": {}}\u2028\r\rdata: x'
+    client = served(search("alpha"), answer("1974"), documents={"local": {"alpha": hostile}, "web": {}})
+
+    messages = streamed(client)
+
+    assert messages[-1]["result"]["documents"][0]["content"] == hostile
+    assert sum("result" in message for message in messages) == 1

