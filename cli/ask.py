@@ -104,16 +104,7 @@ def ask(
 def read_options(
     source: list[str] | None, prefer: str | None, top_k: int | None, max_steps: int | None, filters: str | None
 ) -> RunOptions:
-    """Read how the options of a command narrow a run.
-
-    :param source: The sources that may be searched.
-    :param prefer: The source that is searched first.
-    :param top_k: Documents a retrieval.
-    :param max_steps: Steps.
-    :param filters: The metadata filter as JSON.
-    :returns: The options of the run.
-    :raises BadInput: When the filter is no JSON object.
-    """
+    """Read how the options of a command narrow a run."""
     return {
         "sources": source or None,
         "preferred": prefer,
@@ -124,13 +115,7 @@ def read_options(
 
 
 def set_up(index: str | None, deadline: float | None, web: bool | None) -> None:
-    """Set what holds for this process.
-
-    :param index: The index that is searched.
-    :param deadline: The seconds that a run may take.
-    :param web: Whether questions may go to the web.
-    :raises BadInput: When the administrator has closed the web that is to be open.
-    """
+    """Set what holds for this process."""
     if deadline is not None:
         os.environ["PREFRAG_RUN_SECONDS"] = str(deadline)
     set_web(web)
@@ -140,21 +125,12 @@ def set_up(index: str | None, deadline: float | None, web: bool | None) -> None:
 
 
 def reads(pipeline: Any) -> bool:
-    """Check whether a reader answers, because there is no language model.
-
-    :param pipeline: The loaded pipeline.
-    :returns: Whether it does.
-    """
+    """Check whether a reader answers, because there is no language model."""
     return any(getattr(part, "reads", False) for _, part in pipeline.walk())
 
 
 def check_result(result: dict[str, Any], failure: RunFailed | None) -> None:
-    """Raise the error of a run that gave no result to rely on.
-
-    :param result: The result.
-    :param failure: The error that broke the run off.
-    :raises PrefragError: When there is one, no source could be searched, or the model gave no answer.
-    """
+    """Raise the error of a run that gave no result to rely on."""
     from prefrag.pipelines import search_failures
 
     if failure is not None:
@@ -213,11 +189,7 @@ def _await_or_exit(run: Coroutine[Any, Any, T]) -> T:
 
 
 def load(name: str) -> Any:
-    """Load a pipeline and open its indexes.
-
-    :param name: Its name, or its file.
-    :returns: The pipeline, warmed up.
-    """
+    """Load a pipeline and open its indexes."""
     from prefrag import pipelines
     from prefrag.components.parts import TANTIVY_STORE, find_stores
 
@@ -259,10 +231,7 @@ def _read_demo_question() -> str:
 
 
 def _index_corpus(corpus: Path) -> str:
-    """Index a corpus file when it is new or has changed.
-
-    :returns: The name of its index.
-    """
+    """Index a corpus file when it is new or has changed."""
     from prefrag.evaluation.corpora import evaluation_indexes
     from prefrag.indexing.progress_bar import indexing_bar
 

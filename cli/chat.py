@@ -97,11 +97,7 @@ class Conversation:
         self._interrupted = False
 
     def take(self, line: str) -> bool:
-        """Answer a question, or obey a command.
-
-        :param line: What a person wrote.
-        :returns: Whether the conversation goes on.
-        """
+        """Answer a question, or obey a command."""
         if line in ("/quit", "/exit"):
             return False
         try:
@@ -118,10 +114,7 @@ class Conversation:
         return True
 
     def end(self) -> None:
-        """End the conversation, and the process with it.
-
-        :raises typer.Exit: With the code of the first question that failed, where nobody saw that.
-        """
+        """End the conversation, and the process with it."""
         code = ANSWERED if is_terminal() else self._exit_code
         if self._interrupted:
             sys.stdout.flush()
@@ -185,10 +178,7 @@ def _greet(pipeline: Any) -> None:
 
 
 def _read_lines() -> Iterator[str]:
-    """Read what a person writes, line by line; at a terminal with a prompt, and with what was written before.
-
-    :returns: Each line without blanks at its ends.
-    """
+    """Read what a person writes, line by line; at a terminal with a prompt, and with what was written before."""
     if not is_terminal():
         yield from (line.strip() for line in sys.stdin)
         return

@@ -89,13 +89,7 @@ class Finding:
 
 
 async def examine(name: str, port: int, online: bool) -> list[Finding]:
-    """Look at all parts.
-
-    :param name: The pipeline that is to answer, by its name or file.
-    :param port: The port of `prefrag serve`.
-    :param online: Whether the web may be searched once, where it is allowed.
-    :returns: What was found.
-    """
+    """Look at all parts."""
     findings = [_check_versions(), _check_data(), *_check_settings()]
     try:
         pipeline = pipelines.load(name)
@@ -214,12 +208,7 @@ def _report_absence(pipeline: Any) -> Finding:
 
 
 async def _check_model(part: str, model: ChatModel) -> list[Finding]:
-    """Check a model on a server: whether it answers, knows the model, and how it replies.
-
-    :param part: The part that it is.
-    :param model: The model.
-    :returns: What was found.
-    """
+    """Check a model on a server: whether it answers, knows the model, and how it replies."""
     try:
         server = model.server
         assert server is not None
@@ -265,10 +254,7 @@ async def _check_replies(part: str, model: ChatModel, probe: _Probe) -> list[Fin
 
 
 class _Probe(ChatModel):
-    """The model as a run calls it, but briefly and once.
-
-    :param model: The model.
-    """
+    """The model as a run calls it, but briefly and once."""
 
     def __init__(self, model: ChatModel):
         super().__init__(model.role, timeout=min(model.timeout, _CALL_SECONDS), max_retries=0)
@@ -279,12 +265,7 @@ class _Probe(ChatModel):
         return None
 
     async def ask(self, question: str, **settings: Any) -> ChatMessage:
-        """Ask the model.
-
-        :param question: The question.
-        :param settings: Parameters of the call.
-        :returns: Its reply.
-        """
+        """Ask the model."""
         output = await self.run_async([ChatMessage.from_user(question)], {"temperature": 0.0, **settings})
         reply: ChatMessage = output["replies"][0]
         return reply

@@ -10,11 +10,7 @@ if TYPE_CHECKING:
 
 
 def console(stderr: bool = False) -> Console:
-    """Open the terminal for printing; lines wrap only where a person reads them.
-
-    :param stderr: Whether to print on stderr.
-    :returns: The console of rich.
-    """
+    """Open the terminal for printing; lines wrap only where a person reads them."""
     from rich.console import Console
 
     return Console(stderr=stderr, highlight=False, soft_wrap=not (sys.stderr if stderr else sys.stdout).isatty())

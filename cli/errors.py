@@ -38,10 +38,7 @@ def report_errors() -> Iterator[None]:
 
 
 def print_error(error: Exception) -> None:
-    """Print an error in one line on stderr.
-
-    :param error: The error.
-    """
+    """Print an error in one line on stderr."""
     from rich.text import Text
 
     from prefrag.cli.console import console
@@ -52,9 +49,5 @@ def print_error(error: Exception) -> None:
 
 
 def find_exit_code(error: Exception) -> int:
-    """Find the exit code of an error.
-
-    :param error: The error.
-    :returns: The code.
-    """
+    """Find the exit code of an error."""
     return int(getattr(error, "exit_code", error_kind(error).exit_code))

@@ -84,13 +84,7 @@ def export_feedback(
 
 
 def _read(rating: str | None, index: str | None, left_out: Counter[str]) -> Iterator[KeptFeedback]:
-    """Read the feedback that is kept, one after another.
-
-    :param rating: Only that of this rating.
-    :param index: Only that on this index.
-    :param left_out: Where lines that cannot be read are counted.
-    :returns: The feedback.
-    """
+    """Read the feedback that is kept, one after another."""
     from prefrag.server.feedback import read_feedback
 
     for each in read_feedback():
@@ -112,11 +106,7 @@ def _make_question(feedback: KeptFeedback) -> Question:
 
 
 def _lacks_passages(feedback: KeptFeedback) -> str:
-    """Check whether the index still holds what the answer cites, because training refuses a file with others.
-
-    :param feedback: The feedback.
-    :returns: What is missing; empty where nothing is.
-    """
+    """Check whether the index still holds what the answer cites, because training refuses a file with others."""
     wanted = feedback.supporting_ids
     if not wanted:
         return "citing no passage of an index in a liked answer"

@@ -19,21 +19,14 @@ _SHOWN_MODELS = 20
 
 
 def kept_file() -> Path:
-    """Find the file that keeps the choice.
-
-    :returns: The file, which need not exist.
-    """
+    """Find the file that keeps the choice."""
     from prefrag.components.document_stores.tantivy.index_location import data_directory
 
     return data_directory() / "model.json"
 
 
 def read_choice() -> tuple[str, str] | None:
-    """Read the choice.
-
-    :returns: The root of the server's protocol and the model there, both empty where a person wanted none; None where
-        nobody has chosen yet.
-    """
+    """Read the choice."""
     try:
         kept = json.loads(kept_file().read_text(encoding="utf-8"))
         base_url, model = kept.get("base_url", ""), kept.get("model", "")
@@ -71,19 +64,12 @@ def offer_model() -> None:
 
 
 def keep_model(server: LocalServer | None, model: str) -> None:
-    """Keep a choice.
-
-    :param server: The server; None for no model.
-    :param model: The model there.
-    """
+    """Keep a choice."""
     kept = {} if server is None else {"base_url": server.base_url, "model": model}
     kept_file().parent.mkdir(parents=True, exist_ok=True)
     kept_file().write_text(json.dumps(kept, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def names_model() -> bool:
-    """Check whether the environment names a model.
-
-    :returns: Whether it does.
-    """
+    """Check whether the environment names a model."""
     return any(os.environ.get(variable, "").strip() for variable in _VARIABLES)

@@ -37,11 +37,7 @@ _NO_MODELS = ("hayhooks",)
 
 
 def find_local_servers(ports: Mapping[int, str] | None = None) -> list[LocalServer]:
-    """Find them: each port is asked for its models, all at once, and only on the loopback interface.
-
-    :param ports: The ports, each with the program that uses it; by default those that are usual.
-    :returns: Those that list models in the form of the OpenAI protocol.
-    """
+    """Find them: each port is asked for its models, all at once, and only on the loopback interface."""
     ports = PORTS if ports is None else ports
 
     async def ask_all() -> list[LocalServer | None]:
@@ -51,11 +47,7 @@ def find_local_servers(ports: Mapping[int, str] | None = None) -> list[LocalServ
 
 
 def list_models(content: Any) -> list[Mapping[str, Any]]:
-    """Read a list of models as servers write it.
-
-    :param content: What a server answered at ``/models``.
-    :returns: The models; none where it is no such list.
-    """
+    """Read a list of models as servers write it."""
     listed = content.get("data") if isinstance(content, Mapping) else None
     if not isinstance(listed, list):
         return []

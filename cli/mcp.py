@@ -46,10 +46,7 @@ def serve_tools(
 
 @contextmanager
 def _keep_stdout() -> Iterator[TextIO]:
-    """Keep the standard output for the protocol: whatever else is printed goes to the standard error.
-
-    :returns: A context with the standard output.
-    """
+    """Keep the standard output for the protocol: whatever else is printed goes to the standard error."""
     sys.stdout.flush()
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as protocol:
         os.dup2(2, 1)

@@ -60,11 +60,7 @@ class RunPrinter:
         self._step = 0
 
     def print_question(self, question: str, without_model: bool) -> None:
-        """Print the beginning of a run.
-
-        :param question: The question.
-        :param without_model: Whether there is no language model, which gets a notice.
-        """
+        """Print the beginning of a run."""
         if self._quiet:
             return
         self._print(f"Question: {one_line(question)}", "bold")
@@ -76,10 +72,7 @@ class RunPrinter:
             )
 
     def print_event(self, event: Event) -> None:
-        """Print one event, below the heading of its step.
-
-        :param event: An event of the trace, in its order.
-        """
+        """Print one event, below the heading of its step."""
         if self._quiet:
             return
         if event.step > self._step:
@@ -89,12 +82,7 @@ class RunPrinter:
         self._print(trace_text(event), self._choose_style(event), indent=2)
 
     def print_result(self, result: dict[str, Any], trace: bool, failure: str | None) -> None:
-        """Print the end of a run: the answer, its documents, what failed on the way, and the counts.
-
-        :param result: The result, as far as the run came.
-        :param trace: Whether to print the whole trace as well.
-        :param failure: Why the run broke off; it is left out of the problems, because it is printed last.
-        """
+        """Print the end of a run: the answer, its documents, what failed on the way, and the counts."""
         if not self._quiet:
             self.console.print()
         self._print_answer(result)
@@ -178,13 +166,7 @@ class RunPrinter:
 
 
 def _link(line: Text, mark: str, document: Mapping[str, Any]) -> Text:
-    """Make the address or the file in a line a link, which terminals follow that can; others show the line as it is.
-
-    :param line: The line of a document.
-    :param mark: The document's mark. A document of the web says of itself in which file it is, so that is no link.
-    :param document: The document, as the result holds it.
-    :returns: The line.
-    """
+    """Make the address or the file in a line a link, which terminals follow that can; others show the line as it is."""
     file, url = str(document.get("file") or ""), str(document.get("url") or "")
     target = url
     if not url and not mark.startswith(("W", "A")) and Path(file).is_absolute() and is_text(file):

@@ -91,15 +91,7 @@ def serve(
 def choose_served(
     pipeline: list[str] | None, pipelines_dir: Path | None, demo: bool, index: str | None = None
 ) -> dict[str, Path]:
-    """Choose what is served by the options of a command, which count more than the environment.
-
-    :param pipeline: The pipelines.
-    :param pipelines_dir: The folder of pipelines of one's own.
-    :param demo: Whether the demo is served.
-    :param index: The index that is searched.
-    :returns: The YAML file or the wrapper's folder of each pipeline, by its name.
-    :raises Missing: When a pipeline or the index does not exist.
-    """
+    """Choose what is served by the options of a command, which count more than the environment."""
     from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, INDEX_VARIABLE
     from prefrag.pipelines.loading import PIPELINES_VARIABLE
     from prefrag.server.served_pipelines import SERVE_VARIABLE, check_index, choose_pipelines, leaves_out

@@ -14,13 +14,7 @@ from prefrag.components.text.one_line import one_line
 
 
 def choose_web_answer(chosen: bool | None, index: str, store: str) -> bool | None:
-    """Find the answer to keep with an index; at the first indexing a person at a terminal is asked for it.
-
-    :param chosen: The answer that the command line gives.
-    :param index: The name of the index.
-    :param store: Its store.
-    :returns: The answer; None where one is kept already, or ``PREFRAG_WEB`` decides for all indexes.
-    """
+    """Find the answer to keep with an index; at the first indexing a person at a terminal is asked for it."""
     from prefrag.components.state.web_switch import web_setting
     from prefrag.indexing.web_answer import read_web_answer
 
@@ -42,11 +36,7 @@ def choose_web_answer(chosen: bool | None, index: str, store: str) -> bool | Non
 
 
 def set_web(chosen: bool | None) -> None:
-    """Open or close the web for this process.
-
-    :param chosen: What the command line says; None leaves it to ``PREFRAG_WEB`` and the index.
-    :raises BadInput: When it would open what ``PREFRAG_WEB`` closes.
-    """
+    """Open or close the web for this process."""
     from prefrag.components.state.web_switch import WEB_SWITCH, web_setting
 
     if chosen is False:
@@ -58,10 +48,7 @@ def set_web(chosen: bool | None) -> None:
 
 
 def ask_before_sending(status: Status) -> None:
-    """Have every query be shown and asked for before it leaves, where ``PREFRAG_WEB=ask`` and this is a terminal.
-
-    :param status: The spinner, which stops while the question waits.
-    """
+    """Have every query be shown and asked for before it leaves, where ``PREFRAG_WEB=ask`` and this is a terminal."""
     from prefrag.components.web.web_gate import ask_person
 
     def ask(source: str, query: str) -> bool:
@@ -78,8 +65,5 @@ def ask_before_sending(status: Status) -> None:
 
 
 def is_terminal() -> bool:
-    """Check whether a person can be asked.
-
-    :returns: Whether input and messages are those of a terminal.
-    """
+    """Check whether a person can be asked."""
     return sys.stdin.isatty() and sys.stderr.isatty()

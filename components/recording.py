@@ -142,10 +142,7 @@ class Recording:
 
 
 class _File:
-    """The entries of a file.
-
-    :param path: The file.
-    """
+    """The entries of a file."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -154,10 +151,7 @@ class _File:
         self._read: tuple[int, int] | None = None
 
     def refresh(self, repair: bool) -> None:
-        """Read the file unless it is unchanged since this process last wrote it.
-
-        :param repair: Whether to remove an unfinished last line.
-        """
+        """Read the file unless it is unchanged since this process last wrote it."""
         with self._lock:
             if self._read == (state := self._state()):
                 return
@@ -167,13 +161,7 @@ class _File:
             self._read = self._state()
 
     def add(self, key: str, entry: Entry, replace: bool) -> Entry:
-        """Add an entry to the file.
-
-        :param key: The key of the request.
-        :param entry: The outcome.
-        :param replace: Whether to replace an earlier outcome.
-        :returns: The entry that the key has now.
-        """
+        """Add an entry to the file."""
         with self._lock:
             kept = self.entries.get(key)
             if kept is not None and (kept == entry or (kept.error is None and not replace)):

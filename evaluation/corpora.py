@@ -59,20 +59,6 @@ def evaluation_indexes(
     Their names depend on the content of the corpus, so each is made once. A stopped call is continued by the next one,
     and a call waits while another process makes the index. A tantivy index gets its name only when it is complete; in
     Elasticsearch every call compares the corpus with the index.
-
-    :param corpus: A file or folder in one of the forms that ``prefrag.evaluation.datasets`` reads.
-    :param split: Whether to separate its two simulated sources: passages whose ``source`` is ``local`` or ``both`` go
-        into the local index, ``web`` or ``both`` into the one for the web. Only the project's own JSONL has this field.
-    :param store: ``tantivy`` or ``elasticsearch``.
-    :param web_corpus: A corpus that replaces the web, instead of a split.
-    :param on_progress: Called after every write.
-    :param on_skipped: Called with every line of JSONL that is skipped while an index is made; by default it is
-        logged.
-    :returns: The names of the indexes.
-    :raises FileNotFoundError: If there is no such corpus.
-    :raises ValueError: If split and web_corpus are both given, the store is unknown, a record of the corpus is
-        invalid, an index would have no passage, or another process takes hours to make it.
-    :raises DocumentStoreError: If the store fails.
     """
     if split and web_corpus is not None:
         raise ValueError("A corpus is split, or has another beside it for the web: not both.")
@@ -99,18 +85,6 @@ def index_corpus(
 
     The index itself records what it holds, so a second call, also after a crash, only does what is missing. Memory does
     not grow with the corpus.
-
-    :param corpus: A file or folder in one of the forms that ``prefrag.evaluation.datasets`` reads.
-    :param index: The name of the index; a missing one is made.
-    :param store: ``tantivy`` or ``elasticsearch``.
-    :param format: The form, or ``auto``.
-    :param split: As for ``evaluation_indexes``; the second index has the same name with ``-web``.
-    :param on_progress: Called after every write.
-    :returns: What was done. It lists the unreadable lines of JSONL; in other forms they are errors.
-    :raises FileNotFoundError: If there is no such corpus.
-    :raises ValueError: If the store, the format or the name is invalid, a record is invalid, or the form cannot be
-        split.
-    :raises DocumentStoreError: If the store fails. What was reported as written is there.
     """
     file = DatasetFile(corpus)
     name = detect(file.path) if format == "auto" else format
@@ -125,14 +99,7 @@ def index_corpus(
 
 
 def absent_passages(ids: Iterable[str], indexes: Iterable[tuple[str, str]]) -> set[str]:
-    """Find the passages that no index holds.
-
-    :param ids: Their ids.
-    :param indexes: The store and the name of each index to look in.
-    :returns: The ids that none of them holds.
-    :raises FileNotFoundError: If there is no such index.
-    :raises DocumentStoreError: If the store fails.
-    """
+    """Find the passages that no index holds."""
     absent = set(ids)
     for store, index in dict.fromkeys(indexes):
         if absent:

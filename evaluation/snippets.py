@@ -6,11 +6,6 @@ from prefrag.components.text.sentences import split_sentences
 
 
 def cut_to_sentences(text: str, many: int) -> str:
-    """Cut a text to its first sentences, as the snippet of a search engine is.
-
-    :param text: The text.
-    :param many: The number of sentences; 0 keeps all.
-    :returns: Them, with a blank between each; a text with no more of them as it is.
-    """
+    """Cut a text to its first sentences, as the snippet of a search engine is."""
     sentences = split_sentences(text)
     return text if not many or len(sentences) <= many else " ".join(sentences[:many])

@@ -14,13 +14,7 @@ _SOURCES = ("local", "web", "both")
 
 
 def index_corpus(file: FoundFile, local: PassageStore, web: PassageStore | None, tally: Tally) -> None:
-    """Write the new and changed lines of a corpus, and report those that are no passages.
-
-    :param file: The corpus.
-    :param local: The index; where sources are split, that of the lines whose `source` is `local` or `both`.
-    :param web: Where sources are split, the index of the lines whose `source` is `web` or `both`.
-    :param tally: Where to report.
-    """
+    """Write the new and changed lines of a corpus, and report those that are no passages."""
     report = tally.report
     written, unchanged = report.written, report.unchanged
     skipped, skipped_lines = len(report.skipped), report.skipped_lines

@@ -19,11 +19,7 @@ _LIST_OF_OBJECTS = re.compile(r"\s*\[\s*(?=\{)")
 
 
 def is_corpus(path: Path) -> bool:
-    """Check whether a file is a corpus: JSONL by its name, JSON where it is a list that begins with a passage.
-
-    :param path: A regular file.
-    :returns: Whether it is; False for JSON that cannot be read.
-    """
+    """Check whether a file is a corpus: JSONL by its name, JSON where it is a list that begins with a passage."""
     suffix = path.suffix.lower()
     if suffix != LIST_SUFFIX:
         return suffix == CORPUS_SUFFIX
@@ -39,13 +35,7 @@ def is_corpus(path: Path) -> bool:
 
 
 def open_corpus(path: Path) -> BinaryIO:
-    """Open a corpus as JSONL.
-
-    :param path: The corpus.
-    :returns: Its lines; of a JSON list a line for each of its entries.
-    :raises OSError: When it cannot be read.
-    :raises PassageError: When it should be a JSON list and is none.
-    """
+    """Open a corpus as JSONL."""
     if path.suffix.lower() != LIST_SUFFIX:
         return path.open("rb")
     if (size := path.stat().st_size) > MOST_LIST_BYTES:

@@ -46,12 +46,7 @@ class CorpusLines:
         return len(self._lines) >= self._local.batch or self._bytes >= MOST_BATCH_BYTES
 
     def add(self, number: int, record: PassageRecord, size: int) -> None:
-        """Add a line.
-
-        :param number: Its number, from 1.
-        :param record: The passage on it, whose id no earlier line has.
-        :param size: Its size in bytes.
-        """
+        """Add a line."""
         passage = record.document(corpus=str(self._file.path))
         self._lines[record.id] = _Line(number, passage, record.source)
         self._bytes += size

@@ -13,13 +13,7 @@ from prefrag.indexing.stores import PassageStore
 
 
 def find_passages(store: PassageStore, targets: Sequence[str]) -> dict[str, set[str]]:
-    """Find the passages that are named by their ids, files, corpora or folders.
-
-    :param store: The index.
-    :param targets: Ids and paths, each once.
-    :returns: The ids of the passages of each target; an empty set where the index does not have it.
-    :raises BadInput: When a target names nothing, or everything.
-    """
+    """Find the passages that are named by their ids, files, corpora or folders."""
     found: dict[str, set[str]] = {target: set() for target in targets}
     for passage_id in store.by_id(list(targets)):
         found[passage_id].add(passage_id)

@@ -31,13 +31,7 @@ class FoundFile:
 
 
 def find_files(paths: Iterable[str | os.PathLike[str]], report: IndexReport) -> Iterator[FoundFile]:
-    """Find the files to read, each once.
-
-    :param paths: Files and folders.
-    :param report: The report to which skipped files are added.
-    :returns: The files, in the order of the paths and of the names in a folder.
-    :raises FileNotFoundError: When a path does not exist.
-    """
+    """Find the files to read, each once."""
     given = [Path(path).expanduser() for path in paths]
     if missing := [printable(path) for path in given if not os.path.exists(path)]:
         raise FileNotFoundError(f"There is no file or folder {' and no '.join(missing)}. Nothing was indexed.")
@@ -74,20 +68,12 @@ def find_files(paths: Iterable[str | os.PathLike[str]], report: IndexReport) -> 
 
 
 def real_path(path: str | os.PathLike[str]) -> Path:
-    """Resolve a path to the one by which the index identifies a file.
-
-    :param path: A path; the file need not exist.
-    :returns: The absolute path without links.
-    """
+    """Resolve a path to the one by which the index identifies a file."""
     return Path(os.path.realpath(os.path.expanduser(path)))
 
 
 def printable(path: str | os.PathLike[str]) -> str:
-    """Write a path so that it can be printed and stored.
-
-    :param path: A path.
-    :returns: The path, with a backslash code for every byte that is not UTF-8.
-    """
+    """Write a path so that it can be printed and stored."""
     return os.fspath(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 

@@ -59,13 +59,7 @@ class EmbeddingReport:
 
 
 def document_embedder(model: str = DEFAULT_MODEL, **settings: Any) -> Any:
-    """Make the embedder of passages, which embeds title and text as vectors of length 1.
-
-    :param model: A Sentence Transformers model, by its name on Hugging Face or as a folder.
-    :param settings: Further parameters of `SentenceTransformersDocumentEmbedder`, for example `batch_size`.
-    :returns: The packaged embedder; the model is loaded when it is warmed up.
-    :raises ImportError: When the extra `dense` is not installed.
-    """
+    """Make the embedder of passages, which embeds title and text as vectors of length 1."""
     package = "haystack_integrations.components.embedders.sentence_transformers"
     try:
         embedders = importlib.import_module(package)
@@ -76,12 +70,7 @@ def document_embedder(model: str = DEFAULT_MODEL, **settings: Any) -> Any:
 
 
 def elasticsearch_store(url: str = "http://127.0.0.1:9200", index: str = "default") -> ElasticsearchDocumentStore:
-    """Open the passages of an Elasticsearch index that `prefrag index` and `embed_index` have filled.
-
-    :param url: Where the server is.
-    :param index: The name of the index.
-    :returns: The store; no request is made yet.
-    """
+    """Open the passages of an Elasticsearch index that `prefrag index` and `embed_index` have filled."""
     return ElasticsearchDocumentStore(
         hosts=url,
         index=index,
@@ -107,19 +96,6 @@ def embed_index(
     on-disk index has its vectors in a folder beside the texts, one table per model; Elasticsearch has those of one
     model as a `dense_vector` named `embedding` in the passages themselves. Two processes that embed the same index take
     turns.
-
-    :param index: The name of the index, filled by :func:`prefrag.indexing.index`; `demo` can be embedded too.
-    :param store: `tantivy`, `elasticsearch` (at `PREFRAG_ELASTICSEARCH_URL`), or an opened store in place of the name.
-    :param model: The name of the embedding model; retrieval must use the same.
-    :param embedder: The embedder of documents; by default :func:`document_embedder` of the model.
-    :param on_progress: Called after every write with the number of finished passages and of all passages.
-    :returns: The counts.
-    :raises ImportError: When the extra `dense` is not installed.
-    :raises FileNotFoundError: When there is no such index.
-    :raises ValueError: When there is no such store, Elasticsearch holds vectors of another model, or another process
-        embeds the index for hours.
-    :raises RemoteModelRefused: When the embedder is on another machine and ``PREFRAG_REMOTE_MODEL`` is off.
-    :raises DocumentStoreError: When the store fails. What was reported as done is there.
     """
     started = time.perf_counter()
     refuse_remote_models(embedder)

@@ -137,18 +137,7 @@ class FileConverter:
         self.pipeline, self._missing = _build()
 
     def passages(self, path: Path, data: bytes, modified: float | None = None) -> list[Document]:
-        """Convert one file.
-
-        :param path: The file, absolute, its name in UTF-8. Its suffix, one of `FORMATS`, determines its format.
-        :param data: Its content.
-        :param modified: When it was changed last, in seconds since 1970.
-        :returns: Its passages in order. Their metadata: `title`, `file_path`, `folder` and `file_name`, `kind` (such
-            as `docx`), `modified` (a date in UTC), `file_hash`, `split_id` (position in the file, from 0),
-            `split_count` (passages of the file), for a PDF `page_number` (where the passage begins, from 1), which of
-            a presentation is the slide, `heading` where there are headings (those above most of the passage, see
-            `headings.section_paths`), and the simple values of a Markdown file's front matter.
-        :raises CannotRead: When no passage can be extracted.
-        """
+        """Convert one file."""
         mime_type = FORMATS[path.suffix.lower()]
         if mime_type in self._missing:
             raise CannotRead(
@@ -230,11 +219,7 @@ class FileConverter:
 
 
 def fingerprint(data: bytes) -> str:
-    """Compute a digest that differs between a changed file and an unchanged one.
-
-    :param data: The content of the file.
-    :returns: A digest of the content and of the way passages are made from it.
-    """
+    """Compute a digest that differs between a changed file and an unchanged one."""
     return hashlib.blake2b(data, digest_size=16, person=f"prefrag-{_RECIPE}".encode()).hexdigest()
 
 

@@ -21,12 +21,7 @@ _MOST_SECONDS_UNSAVED = 5.0
 
 
 def index_files(files: Sequence[FoundFile], store: PassageStore, tally: Tally) -> None:
-    """Convert the new and changed files, and replace their earlier passages.
-
-    :param files: The files.
-    :param store: The index.
-    :param tally: Where to report.
-    """
+    """Convert the new and changed files, and replace their earlier passages."""
     converter: FileConverter | None = None
     batch = _FileBatch(store, tally)
     for start in range(0, len(files), _FILES_A_LOOKUP):

@@ -51,12 +51,7 @@ class Outline:
         self._headings: list[tuple[int, str]] = []
 
     def mark(self, level: int, words: str) -> str:
-        """Add the next heading.
-
-        :param level: Its level, from 1 for the highest; one below the ninth counts as the ninth.
-        :param words: Its words.
-        :returns: The mark, to stand directly before its words; nothing for a heading without words.
-        """
+        """Add the next heading."""
         words = " ".join(words[:_MOST_READ].split())
         if not words:
             return ""
@@ -65,11 +60,7 @@ class Outline:
         return f"{_SIGN}{len(self._headings) - 1}{_SIGN}"
 
     def read(self, marked: str) -> tuple[str, list[Heading]]:
-        """Take the marks out of a converted text.
-
-        :param marked: The text.
-        :returns: The text without marks, and the headings whose marks were in it, in order.
-        """
+        """Take the marks out of a converted text."""
         pieces: list[str] = []
         found: list[Heading] = []
         length = end = 0
@@ -85,12 +76,7 @@ class Outline:
 
 
 def mark_markdown(text: str, outline: Outline) -> str:
-    """Mark the headings of a Markdown text, not what looks like one in a block of code.
-
-    :param text: The text, without front matter.
-    :param outline: Where its headings are added.
-    :returns: The text with its marks.
-    """
+    """Mark the headings of a Markdown text, not what looks like one in a block of code."""
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt()
@@ -111,12 +97,7 @@ def mark_markdown(text: str, outline: Outline) -> str:
 
 
 def mark_html(text: str, outline: Outline) -> str:
-    """Mark the headings of a page, and the text after each, because the extraction drops many headings.
-
-    :param text: The page.
-    :param outline: Where its headings are added.
-    :returns: The page with its marks.
-    """
+    """Mark the headings of a page, and the text after each, because the extraction drops many headings."""
     pieces: list[str] = []
     end = 0
     for opening, closing in pairwise(_HTML_HEADING.finditer(text)):
@@ -135,12 +116,7 @@ def mark_html(text: str, outline: Outline) -> str:
 
 
 def section_paths(parts: Sequence[str], headings: Sequence[Heading]) -> list[str | None]:
-    """Name the section of each part of a text: the one that holds most of it.
-
-    :param parts: The parts, which join to the whole text.
-    :param headings: The headings of the text, in order.
-    :returns: The headings above each part from the highest, such as "Manual > Installation"; None above the first one.
-    """
+    """Name the section of each part of a text: the one that holds most of it."""
     begins, names, above = [0], [""], list[Heading]()
     for heading in headings:
         above = [*(one for one in above if one.level < heading.level), heading]

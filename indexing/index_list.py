@@ -45,26 +45,13 @@ class IndexSummary:
 
 
 def list_indexes(store: str = "tantivy") -> list[IndexSummary]:
-    """List the indexes that prefrag has made.
-
-    :param store: `tantivy`, for those in the data directory without the demo's, or `elasticsearch`.
-    :returns: The indexes, sorted by name.
-    :raises DocumentStoreError: When the server cannot be reached or refuses.
-    """
+    """List the indexes that prefrag has made."""
     found = _local_indexes() if store == "tantivy" else _server_indexes()
     return [_summarise(name, store, size, changed) for name, size, changed in sorted(found)]
 
 
 def summarise_index(name: str, store: str = "tantivy") -> IndexSummary:
-    """Find one index in the list.
-
-    :param name: Its name.
-    :param store: As for `list_indexes`.
-    :returns: What the list tells of it.
-    :raises Missing: When there is no such index.
-    :raises ValueError: When the name cannot name an index.
-    :raises DocumentStoreError: When the server cannot be reached or refuses.
-    """
+    """Find one index in the list."""
     index_path(name)
     found = _local_indexes() if store == "tantivy" else _server_indexes()
     for known, size, changed in found:
@@ -75,14 +62,7 @@ def summarise_index(name: str, store: str = "tantivy") -> IndexSummary:
 
 
 def drop_index(name: str, store: str = "tantivy") -> None:
-    """Delete an index with its passages, its vectors and what was uploaded to it; other files that it holds stay.
-
-    :param name: Its name.
-    :param store: As for `list_indexes`.
-    :raises Missing: When there is no such index.
-    :raises ValueError: When the name cannot name an index.
-    :raises DocumentStoreError: When another process writes to it, or the disk or the server refuses.
-    """
+    """Delete an index with its passages, its vectors and what was uploaded to it; other files that it holds stay."""
     path = index_path(name)
     if store != "tantivy":
         summarise_index(name, store)

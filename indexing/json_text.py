@@ -14,13 +14,7 @@ _MOST_NAME = 200
 
 
 def read_json(text: str) -> list[str]:
-    """Read a JSON text.
-
-    :param text: The text.
-    :returns: A line for every object, with its names and values; those of objects in it are put before a colon, such
-        as `address city: Vienna`. Each object of a list has a line of its own, after the name of the list.
-    :raises CannotRead: When it is not JSON, or too much text.
-    """
+    """Read a JSON text."""
     try:
         # Numbers as they are written: Python's would lose digits, and refuse long ones.
         return list(limit_text(_lines(json.loads(text, parse_int=str, parse_float=str, parse_constant=str), "")))

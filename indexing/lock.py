@@ -19,11 +19,6 @@ def index_lock(name: str, wait: float = WAIT_SECONDS, work: str | None = None) -
     The lock ends with the process that holds it, however that ends. Where the system locks no files (Windows), nobody
     waits, and two processes must not work on one index at the same time. The lock does not reach processes with other
     data directories or on other machines.
-
-    :param name: The name of the lock: that of the index, or one for the index and the work on it.
-    :param wait: Seconds to wait for another process.
-    :param work: The work, for the messages; by default making the index of this name.
-    :raises Busy: When another process still holds the lock after that time.
     """
     with hold_lock(data_directory() / "locks" / f"{name}.lock", wait, work or f"making the index {name}"):
         yield

@@ -45,13 +45,7 @@ class OfficeText(NamedTuple):
 
 
 def read_docx(data: bytes, outline: Outline) -> OfficeText:
-    """Read a Word file: paragraphs, headings, lists and tables, with inserted and without deleted text.
-
-    :param data: The file.
-    :param outline: Where its headings are added.
-    :returns: Its title and text.
-    :raises CannotRead: When it is no such file, encrypted, or unpacks to too much.
-    """
+    """Read a Word file: paragraphs, headings, lists and tables, with inserted and without deleted text."""
     import docx
 
     _check_package(data)
@@ -60,13 +54,7 @@ def read_docx(data: bytes, outline: Outline) -> OfficeText:
 
 
 def read_pptx(data: bytes, outline: Outline) -> OfficeText:
-    """Read a PowerPoint file: the texts, tables and notes of each slide under its number and title.
-
-    :param data: The file.
-    :param outline: Where its headings are added.
-    :returns: Its title and text.
-    :raises CannotRead: When it is no such file, encrypted, or unpacks to too much.
-    """
+    """Read a PowerPoint file: the texts, tables and notes of each slide under its number and title."""
     import pptx
 
     _check_package(data)
@@ -89,13 +77,7 @@ def read_pptx(data: bytes, outline: Outline) -> OfficeText:
 
 
 def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
-    """Read an Excel file: the rows of each sheet with the names of their columns, values in place of formulas.
-
-    :param data: The file.
-    :param outline: Where its headings are added.
-    :returns: Its title and text.
-    :raises CannotRead: When it is no such file, encrypted, or unpacks to too much.
-    """
+    """Read an Excel file: the rows of each sheet with the names of their columns, values in place of formulas."""
     import openpyxl
 
     _check_package(data)
@@ -116,10 +98,7 @@ def read_xlsx(data: bytes, outline: Outline) -> OfficeText:
 
 
 def _check_package(data: bytes) -> None:
-    """Refuse what unpacks to too much, and XML with a document type, which can hold entities.
-
-    :raises CannotRead: When the file is refused.
-    """
+    """Refuse what unpacks to too much, and XML with a document type, which can hold entities."""
     if data.startswith(_OLE_SIGNATURE):
         raise CannotRead("it is encrypted, or of a version before 2007: save it anew, without a password")
     try:

@@ -11,11 +11,7 @@ ORIGIN_FIELDS = {"file_path": "file", "corpus": "corpus"}
 
 
 def origin_of(passage: Document) -> tuple[str, str | None]:
-    """Find the origin of a passage.
-
-    :param passage: A passage of an index.
-    :returns: `file` or `corpus` with its path, or `other` with None for passages that indexing did not write.
-    """
+    """Find the origin of a passage."""
     for field, kind in ORIGIN_FIELDS.items():
         if path := passage.meta.get(field):
             return kind, str(path)
@@ -23,11 +19,7 @@ def origin_of(passage: Document) -> tuple[str, str | None]:
 
 
 def is_there(path: str) -> bool:
-    """Check whether a file or folder exists.
-
-    :param path: Its path.
-    :returns: False only when it is certain that it does not.
-    """
+    """Check whether a file or folder exists."""
     try:
         os.stat(path)
     except (FileNotFoundError, NotADirectoryError):

@@ -23,11 +23,7 @@ class PassageIds:
         self._unsorted: set[int] = set()
 
     def add(self, passage_id: str) -> bool:
-        """Add an id.
-
-        :param passage_id: The id.
-        :returns: Whether it is new.
-        """
+        """Add an id."""
         digest = _digest(passage_id)
         if digest in self._unsorted or _contains(self._sorted, digest):
             return False
@@ -40,12 +36,7 @@ class PassageIds:
 
 
 def read_ids(corpus: str, report: IndexReport | None = None) -> np.ndarray | None:
-    """Read the ids of a corpus.
-
-    :param corpus: Its path.
-    :param report: The report to which an unreadable corpus is added.
-    :returns: The digests of its ids, sorted, shape (passages,); None when not all of the corpus can be read.
-    """
+    """Read the ids of a corpus."""
     digests = array("Q")
     try:
         with open_corpus(Path(corpus)) as stream:
@@ -60,12 +51,7 @@ def read_ids(corpus: str, report: IndexReport | None = None) -> np.ndarray | Non
 
 
 def contains_id(ids: np.ndarray, passage_id: str) -> bool:
-    """Check whether an id is among those of a corpus.
-
-    :param ids: The digests that `read_ids` returned.
-    :param passage_id: The id.
-    :returns: Whether it is among them.
-    """
+    """Check whether an id is among those of a corpus."""
     return _contains(ids, _digest(passage_id))
 
 

@@ -35,9 +35,6 @@ def split_into_passages(text: str) -> list[str]:
     A passage ends at the first end of a paragraph after 100 words, or before the sentence that would bring it over
     140. A heading stays with the text after it. Only a sentence longer than a whole passage, such as a table, is split:
     at its lines, or between words.
-
-    :param text: Any text; pages may be separated by form feeds.
-    :returns: The passages, which join to the whole text, white space included.
     """
     passages: list[str] = []
     current, words = "", 0

@@ -15,11 +15,7 @@ from prefrag.pipelines.trace_text import one_line
 
 @contextmanager
 def indexing_bar(console: Console) -> Iterator[OnProgress]:
-    """Show a progress bar while an indexing runs.
-
-    :param console: Where to show it.
-    :returns: A context with the function to which the indexing passes its progress.
-    """
+    """Show a progress bar while an indexing runs."""
     columns = (
         bars.TextColumn("{task.fields[name]}", markup=False),
         bars.BarColumn(),

@@ -26,12 +26,6 @@ def prune_passages(
 
     Nothing of a folder is deleted while the folder is missing or holds no file, because a drive that is not mounted
     looks so. The folder of a file is the highest one above it in which an indexed file lies.
-
-    :param store: The index.
-    :param report: The report to which deleted passages, unreadable corpora and spared folders are added.
-    :param concerns: Whether a file may lose passages at all.
-    :param on_plan: Called with what will be deleted, before it is, when there is anything.
-    :param dry_run: Whether to stop there.
     """
     gone: list[tuple[str, str]] = []
     # Whether each file exists; the ids of each corpus, None when they cannot be read.
@@ -78,12 +72,7 @@ def prune_passages(
 
 
 def find_vanished(store: PassageStore, concerns: Callable[[str], bool]) -> list[str]:
-    """Find the files that no longer exist, and whose passages a pruning would delete.
-
-    :param store: The index.
-    :param concerns: Whether a file is looked for.
-    :returns: The files and corpora, sorted; none of a folder that pruning spares.
-    """
+    """Find the files that no longer exist, and whose passages a pruning would delete."""
     files = [path for _, path in store.count_origins() if path is not None]
     gone = [path for path in files if concerns(path) and not is_there(path)]
     spared = _find_lost_folders(files, gone)
@@ -91,11 +80,7 @@ def find_vanished(store: PassageStore, concerns: Callable[[str], bool]) -> list[
 
 
 def select_below(paths: Iterable[str]) -> Callable[[str], bool]:
-    """Make the check whether a file lies below one of some folders, or beside one of some files.
-
-    :param paths: Real paths of folders and files.
-    :returns: The check.
-    """
+    """Make the check whether a file lies below one of some folders, or beside one of some files."""
     folders = tuple(path.rstrip(os.sep) + os.sep for path in paths if os.path.isdir(path))
     beside = {os.path.dirname(path) for path in paths if not os.path.isdir(path)}
     return lambda path: path.startswith(folders) or os.path.dirname(path) in beside
@@ -112,12 +97,7 @@ def _read_lines(corpus: str, report: IndexReport) -> np.ndarray | None:
 
 
 def _find_lost_folders(files: Iterable[str], gone: Iterable[str]) -> dict[str, str]:
-    """Find the missing files whose whole folder is missing or empty.
-
-    :param files: All indexed files.
-    :param gone: Those of them that do not exist.
-    :returns: The missing or empty folder of each file that has one.
-    """
+    """Find the missing files whose whole folder is missing or empty."""
     holders = {os.path.dirname(path) for path in files}
     holds: dict[str, bool] = {}
     lost = {}

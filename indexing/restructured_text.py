@@ -28,10 +28,6 @@ def read_rst(text: str, outline: Outline) -> str:
     """Write reStructuredText as text with a mark at each heading.
 
     What it would include of other files is left out. Directives that only Sphinx knows are text.
-
-    :param text: The text.
-    :param outline: Where its headings are added.
-    :returns: The text without its marks; as it is where it cannot be parsed.
     """
     from docutils.core import publish_doctree
 

@@ -43,18 +43,11 @@ class PassageStore:
     batch = 10_000
 
     def __init__(self, store: DocumentStore) -> None:
-        """Wrap a store.
-
-        :param store: Any document store that filters on `id` and on metadata.
-        """
+        """Wrap a store."""
         self._store = store
 
     def by_id(self, ids: list[str]) -> dict[str, Document]:
-        """Get passages.
-
-        :param ids: Their ids.
-        :returns: Those that exist, by id.
-        """
+        """Get passages."""
         if not ids:
             return {}
         direct: Callable[[list[str]], list[Document]] | None = getattr(self._store, "documents_by_id", None)
@@ -66,29 +59,18 @@ class PassageStore:
         return {document.id: document for document in found}
 
     def where(self, field: str, values: list[str]) -> Iterator[Document]:
-        """Find passages by their metadata.
-
-        :param field: The name of the metadata.
-        :param values: The values it may have.
-        :returns: The passages, whose content and other metadata may be missing.
-        """
+        """Find passages by their metadata."""
         if values:
             yield from self._store.filter_documents({"field": f"meta.{field}", "operator": "in", "value": values})
 
     def all(self) -> Iterator[Document]:
-        """Iterate over every passage.
-
-        :returns: The passages, whose content may be missing.
-        """
+        """Iterate over every passage."""
         # A store that can stream its documents keeps memory small.
         stream: Callable[[], Iterable[Document]] | None = getattr(self._store, "iterate_documents", None)
         yield from stream() if stream else self._store.filter_documents()
 
     def count_origins(self) -> Counter[tuple[str, str | None]]:
-        """Count the passages of each file and corpus.
-
-        :returns: The number of passages of each origin, see `origin_of`.
-        """
+        """Count the passages of each file and corpus."""
         # A store that counts by itself takes a thousandth of the time of reading every passage.
         count: Callable[[str], dict[str, int]] | None = getattr(self._store, "count_values", None)
         if count:
@@ -100,28 +82,18 @@ class PassageStore:
         return Counter(map(origin_of, self.all()))
 
     def write(self, passages: list[Document]) -> dict[str, str]:
-        """Write passages, replacing those of the same id; they are safe when this returns.
-
-        :param passages: The passages, each id once.
-        :returns: The ids that the store refused, each with the reason.
-        """
+        """Write passages, replacing those of the same id; they are safe when this returns."""
         if passages:
             self._store.write_documents(passages, policy=DuplicatePolicy.OVERWRITE)
         return {}
 
     def delete(self, ids: list[str]) -> None:
-        """Delete passages.
-
-        :param ids: Their ids; those that do not exist are skipped.
-        """
+        """Delete passages."""
         if ids:
             self._store.delete_documents(ids)
 
     def delete_in_batches(self, ids: Iterable[str]) -> None:
-        """Delete any number of passages.
-
-        :param ids: Their ids; those that do not exist are skipped.
-        """
+        """Delete any number of passages."""
         listed = list(ids)
         for start in range(0, len(listed), self.batch):
             self.delete(listed[start : start + self.batch])
@@ -142,12 +114,7 @@ class ElasticsearchPassageStore(PassageStore):
     _LISTED = ("title", "file_path", "file_hash", "split_count", "corpus")
 
     def __init__(self, store: ElasticsearchDocumentStore, index: str, url: str) -> None:
-        """Wrap a store and make its earlier writes visible.
-
-        :param store: The store; its index is made when it is missing.
-        :param index: The name of its index.
-        :param url: Where the server is, for messages.
-        """
+        """Wrap a store and make its earlier writes visible."""
         super().__init__(store)
         self._index = index
         self._url = url
@@ -159,11 +126,7 @@ class ElasticsearchPassageStore(PassageStore):
         self.finish()
 
     def by_id(self, ids: list[str]) -> dict[str, Document]:
-        """Get passages.
-
-        :param ids: Their ids.
-        :returns: Those that exist, by id.
-        """
+        """Get passages."""
         found = {}
         for start in range(0, len(ids), 1000):
             with _explain_failures(self._url):
@@ -176,27 +139,16 @@ class ElasticsearchPassageStore(PassageStore):
         return found
 
     def where(self, field: str, values: list[str]) -> Iterator[Document]:
-        """Find passages by their metadata.
-
-        :param field: The name of the metadata.
-        :param values: The values it may have.
-        :returns: The passages, without content and with the metadata of indexing only.
-        """
+        """Find passages by their metadata."""
         if values:
             yield from self._scan({"terms": {field: values}})
 
     def all(self) -> Iterator[Document]:
-        """Iterate over every passage.
-
-        :returns: The passages, without content and with the metadata of indexing only.
-        """
+        """Iterate over every passage."""
         yield from self._scan({"match_all": {}})
 
     def count_origins(self) -> Counter[tuple[str, str | None]]:
-        """Count the passages of each file and corpus.
-
-        :returns: The number of passages of each origin, see `origin_of`.
-        """
+        """Count the passages of each file and corpus."""
         sources = [{field: {"terms": {"field": field, "missing_bucket": True}}} for field in ORIGIN_FIELDS]
         pages: dict[str, Any] = {"size": 10_000, "sources": sources}
         found: Counter[tuple[str, str | None]] = Counter()
@@ -210,11 +162,7 @@ class ElasticsearchPassageStore(PassageStore):
             pages["after"] = after
 
     def write(self, passages: list[Document]) -> dict[str, str]:
-        """Write passages, replacing those of the same id; they are safe when this returns, and found after `finish`.
-
-        :param passages: The passages, each id once.
-        :returns: The ids that the server refused, each with the reason.
-        """
+        """Write passages, replacing those of the same id; they are safe when this returns, and found after `finish`."""
         actions = []
         for passage in passages:
             source = _source(passage)
@@ -225,11 +173,7 @@ class ElasticsearchPassageStore(PassageStore):
         return self._bulk(actions)
 
     def delete(self, ids: list[str]) -> None:
-        """Delete passages.
-
-        :param ids: Their ids; those that do not exist are skipped.
-        :raises DocumentStoreError: When the server refuses.
-        """
+        """Delete passages."""
         if refused := self._bulk([{"_op_type": "delete", "_id": passage_id} for passage_id in ids]):
             passage_id, reason = next(iter(refused.items()))
             raise DocumentStoreError(
@@ -280,20 +224,7 @@ def open_passages(
     change: bool = False,
     make: bool = False,
 ) -> PassageStore:
-    """Open an index to read or change it.
-
-    :param store: One of `STORES`, or a Haystack document store.
-    :param index: The name of the index.
-    :param language: The language of stemmer and stop words, for a new index; None is English. An existing index of
-        another language is refused.
-    :param change: Whether it will be changed, which the demo does not allow.
-    :param make: Whether to make a missing index.
-    :returns: The opened index.
-    :raises FileNotFoundError: When the index is missing and `make` is false.
-    :raises ValueError: When the store or the language is unknown, the name is invalid, or the index is of another
-        language.
-    :raises DocumentStoreError: When the index cannot be opened, or the server cannot be reached.
-    """
+    """Open an index to read or change it."""
     if not isinstance(store, str):
         return PassageStore(store)
     if store == "tantivy":
@@ -340,12 +271,7 @@ def _open_elasticsearch(index: str, language: str | None, make: bool) -> Elastic
 
 @contextmanager
 def connect_elasticsearch() -> Iterator[Elasticsearch]:
-    """Connect to the server at `PREFRAG_ELASTICSEARCH_URL`.
-
-    :returns: A context with its client, whose failures state what to do.
-    :raises ValueError: When the variable is no address.
-    :raises DocumentStoreError: When the server cannot be reached or refuses.
-    """
+    """Connect to the server at `PREFRAG_ELASTICSEARCH_URL`."""
     url = _server_url()
     key: Any = os.environ.get(API_KEY_VARIABLE) or None
     if key and (key_id := os.environ.get(API_KEY_ID_VARIABLE)):
@@ -363,11 +289,7 @@ def connect_elasticsearch() -> Iterator[Elasticsearch]:
 
 
 def is_own_mapping(properties: dict[str, Any]) -> bool:
-    """Check whether prefrag made an index of a server.
-
-    :param properties: The fields of its mapping.
-    :returns: Whether it did.
-    """
+    """Check whether prefrag made an index of a server."""
     return TITLE_KEY_FIELD in properties
 
 

@@ -23,11 +23,7 @@ _MOST_TEXT = 100_000_000
 
 
 def read_csv(text: str) -> list[str]:
-    """Read a text of values between commas, semicolons, tabulators or bars.
-
-    :param text: The text.
-    :returns: Its rows as `write_rows` writes them; its lines where it cannot be read so.
-    """
+    """Read a text of values between commas, semicolons, tabulators or bars."""
     # Lines end as in files, not at the other separators that Unicode has.
     lines = io.StringIO(text, newline=None)
     first = re.sub(r'"[^"]*"', "", next(filter(str.strip, lines), ""))
@@ -41,22 +37,12 @@ def read_csv(text: str) -> list[str]:
 
 
 def write_rows(rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    """Write every row as `name: value; name: value`; without the names where the first row holds none.
-
-    :param rows: The values of each row.
-    :returns: The rows that hold a value, one line each.
-    :raises CannotRead: When they are too much text.
-    """
+    """Write every row as `name: value; name: value`; without the names where the first row holds none."""
     return limit_text(_write_rows(rows))
 
 
 def limit_text(lines: Iterable[str]) -> Iterator[str]:
-    """Pass lines on as long as they are no more text than is read.
-
-    :param lines: The lines.
-    :returns: The lines.
-    :raises CannotRead: When they are too much text.
-    """
+    """Pass lines on as long as they are no more text than is read."""
     room = _MOST_TEXT
     for line in lines:
         room -= len(line)
@@ -83,11 +69,7 @@ def _write_rows(rows: Iterable[Sequence[str]]) -> Iterator[str]:
 
 
 def pack_rows(text: str) -> list[str]:
-    """Put whole rows together to passages; only a row longer than a passage is split.
-
-    :param text: The rows, one a line. An empty line ends a passage.
-    :returns: The passages, which join to the whole text.
-    """
+    """Put whole rows together to passages; only a row longer than a passage is split."""
     passages: list[str] = []
     current, words = "", 0
     for line in text.splitlines(keepends=True):

@@ -27,11 +27,7 @@ class Tally:
         self._lines: Counter[str] = Counter()
 
     def advance(self, path: Path, bytes_done: int = 0) -> None:
-        """Report progress.
-
-        :param path: The file that is processed.
-        :param bytes_done: Bytes of it that were finished since the last call.
-        """
+        """Report progress."""
         self.bytes_done += bytes_done
         if self._on_progress is not None:
             done = min(self.bytes_done, self._bytes_total)
@@ -39,20 +35,11 @@ class Tally:
             self._on_progress(Progress(str(path), done, self._bytes_total, report.written, report.unchanged))
 
     def skip(self, path: Path, reason: str) -> None:
-        """Report a file that is skipped.
-
-        :param path: The file.
-        :param reason: Why, and what to do.
-        """
+        """Report a file that is skipped."""
         self.report.skipped.append(Skipped(str(path), reason))
 
     def skip_line(self, path: Path, line: int, reason: str) -> None:
-        """Report a line that is skipped; after the first lines of a corpus they are only counted.
-
-        :param path: The corpus.
-        :param line: The line, from 1.
-        :param reason: Why, and what to do.
-        """
+        """Report a line that is skipped; after the first lines of a corpus they are only counted."""
         name = str(path)
         self._lines[name] += 1
         self.report.skipped_lines += 1

@@ -47,11 +47,6 @@ def decode_text(data: bytes, declared: str | None = None) -> str:
     """Decode a text by its byte order mark, its declaration, as UTF-8, or by the encoding that its letters show.
 
     A text that is UTF-8 but for a few bytes keeps the rest.
-
-    :param data: The bytes.
-    :param declared: The encoding that the text itself declares.
-    :returns: The text, without a byte order mark.
-    :raises CannotRead: When it is not text, or its encoding cannot be found out.
     """
     for mark, encoding in _BYTE_ORDER_MARKS.items():
         if data.startswith(mark):
@@ -79,11 +74,7 @@ def decode_text(data: bytes, declared: str | None = None) -> str:
 
 
 def looks_like_text(beginning: bytes) -> bool:
-    """Check whether a file whose name tells nothing is a text that people wrote for people.
-
-    :param beginning: The first bytes of the file.
-    :returns: Whether they are text; False for an empty file and for a private key.
-    """
+    """Check whether a file whose name tells nothing is a text that people wrote for people."""
     if not beginning.strip() or _PRIVATE_KEY.search(beginning):
         return False
     try:

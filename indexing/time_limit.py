@@ -18,9 +18,6 @@ def limit_seconds(seconds: float) -> Iterator[None]:
     """Interrupt what runs inside after a time.
 
     Only the main thread of a process can be interrupted, and not on Windows; elsewhere the time is not limited.
-
-    :param seconds: The limit.
-    :raises TooLong: When it takes longer.
     """
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield

@@ -55,20 +55,13 @@ class UploadedFile:
 
 
 def uploads_folder(collection: str) -> Path:
-    """Find the folder in which the uploaded documents of a collection are kept.
-
-    :param collection: The name of an index.
-    :returns: The folder, which need not exist.
-    """
+    """Find the folder in which the uploaded documents of a collection are kept."""
     return real_path(data_directory() / "uploads" / collection)
 
 
 @contextmanager
 def make_incoming() -> Iterator[Path]:
-    """Make a folder beside the collections' for files on their way; what is left in it is deleted.
-
-    :returns: The folder, which only this user can read.
-    """
+    """Make a folder beside the collections' for files on their way; what is left in it is deleted."""
     uploads = real_path(data_directory() / "uploads")
     uploads.mkdir(parents=True, exist_ok=True, mode=0o700)
     for left in uploads.glob(".incoming-*"):
@@ -87,12 +80,6 @@ def add_uploads(collection: str, incoming: Path, index: Callable[[Sequence[str]]
     """Move uploaded files to their place and index them; those that cannot be read are not kept.
 
     However the indexing ends, each file that is kept is the one whose passages the index holds.
-
-    :param collection: The name of the index; a missing one is made, and may not go to the web until it is allowed to.
-    :param incoming: The folder with the whole files, under their own names.
-    :param index: Indexes files by their paths.
-    :returns: What was done and what was skipped.
-    :raises Busy: When other changes of the collection take too long.
     """
     folder = uploads_folder(collection)
     files = sorted(path for path in incoming.iterdir() if path.is_file())
@@ -121,12 +108,7 @@ def add_uploads(collection: str, incoming: Path, index: Callable[[Sequence[str]]
 
 
 def list_uploads(collection: str) -> list[UploadedFile]:
-    """List the documents of a collection.
-
-    :param collection: The name of an index.
-    :returns: Its files and corpora, by path.
-    :raises FileNotFoundError: When there is no such index.
-    """
+    """List the documents of a collection."""
     folder = uploads_folder(collection)
     return [
         UploadedFile(
@@ -140,24 +122,12 @@ def list_uploads(collection: str) -> list[UploadedFile]:
 
 
 def count_passages(collection: str) -> int:
-    """Count the passages of a collection.
-
-    :param collection: The name of an index.
-    :returns: Their number.
-    :raises FileNotFoundError: When there is no such index.
-    """
+    """Count the passages of a collection."""
     return TantivyDocumentStore(path=str(resolve_index(collection))).count_documents()
 
 
 def delete_upload(collection: str, document_id: str) -> tuple[int, bool]:
-    """Delete a document from a collection; its file only if it was uploaded.
-
-    :param collection: The name of an index.
-    :param document_id: The id that :func:`list_uploads` gives.
-    :returns: The number of deleted passages, and whether the file was deleted, too.
-    :raises Missing: When the collection has no such document.
-    :raises Busy: When other changes of the collection take too long.
-    """
+    """Delete a document from a collection; its file only if it was uploaded."""
     with change_collection(collection):
         document = next((each for each in list_uploads(collection) if each.id == document_id), None)
         if document is None or document.entry.path is None:
@@ -173,14 +143,7 @@ def delete_upload(collection: str, document_id: str) -> tuple[int, bool]:
 
 
 def delete_collection(collection: str) -> int:
-    """Delete an index that an upload has made, and all documents that were uploaded to it.
-
-    :param collection: Its name.
-    :returns: The number of deleted passages.
-    :raises NotOurs: When no upload has made it.
-    :raises FileNotFoundError: When there is no such index.
-    :raises Busy: When other changes of the collection take too long.
-    """
+    """Delete an index that an upload has made, and all documents that were uploaded to it."""
     with change_collection(collection):
         deleted = count_passages(collection)
         if not (index_path(collection) / _MARK).exists():
@@ -193,10 +156,7 @@ def delete_collection(collection: str) -> int:
 
 
 def remove_index(collection: str) -> None:
-    """Remove an index from the disk with its vectors and what was uploaded to it, while nothing else changes it.
-
-    :param collection: Its name.
-    """
+    """Remove an index from the disk with its vectors and what was uploaded to it, while nothing else changes it."""
     folder = uploads_folder(collection)
     with make_incoming() as rubbish:
         # First, because without its index nobody could have the rest deleted, should this end in between.
@@ -213,11 +173,7 @@ def remove_index(collection: str) -> None:
 
 @contextmanager
 def change_collection(collection: str) -> Iterator[None]:
-    """Keep other processes from uploading to a collection and deleting from it.
-
-    :param collection: The name of an index.
-    :raises Busy: When their changes take too long.
-    """
+    """Keep other processes from uploading to a collection and deleting from it."""
     index_path(collection)
     with index_lock(f"uploads-{collection}", WAIT_SECONDS, f"changing the documents of {collection}"):
         yield

@@ -14,13 +14,7 @@ from prefrag.indexing.stores import DEFAULT_URL, URL_VARIABLE
 
 
 def read_web_answer(index: str = DEFAULT_INDEX, store: str = "tantivy") -> bool | None:
-    """Read the answer.
-
-    :param index: The name of the index.
-    :param store: ``tantivy`` or ``elasticsearch``.
-    :returns: The answer; None where there is none, or no such index.
-    :raises DocumentStoreError: When the server cannot be reached or refuses.
-    """
+    """Read the answer."""
     from elasticsearch import NotFoundError
     from haystack.document_stores.errors import DocumentStoreError
 
@@ -33,14 +27,7 @@ def read_web_answer(index: str = DEFAULT_INDEX, store: str = "tantivy") -> bool 
 
 
 def keep_web_answer(answer: bool, index: str = DEFAULT_INDEX, store: str = "tantivy") -> None:
-    """Keep the answer, in place of an earlier one.
-
-    :param answer: Whether questions may go to the web when the documents do not suffice.
-    :param index: The name of the index.
-    :param store: ``tantivy`` or ``elasticsearch``.
-    :raises FileNotFoundError: When there is no such index.
-    :raises DocumentStoreError: When it cannot be written.
-    """
+    """Keep the answer, in place of an earlier one."""
     if store == "tantivy" and not index_exists(index_path(index)):
         raise FileNotFoundError(f"There is no index '{index}'. Make it with: prefrag index YOUR_FILES --index {index}")
     web_consent.keep_web_consent(_open(index, store), answer)

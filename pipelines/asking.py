@@ -268,13 +268,7 @@ def _event_loop() -> asyncio.AbstractEventLoop:
 
 
 def _prepare(pipeline: Any, question: str, options: dict[str, Any]) -> tuple[dict[str, Any], Context]:
-    """Prepare the inputs of a run and the context that it has to itself.
-
-    :param pipeline: The pipeline.
-    :param question: The question.
-    :param options: See :class:`RunOptions`.
-    :returns: The inputs of ``start``, and the context.
-    """
+    """Prepare the inputs of a run and the context that it has to itself."""
     # Haystack copies the inputs, which takes seconds for a large filter or a long history.
     check_filters(options.get("filters"))
     given = {**options, "history": keep_newest_turns(options.get("history")) or None}
@@ -291,11 +285,7 @@ def _find_states(output: dict[str, Any]) -> list[State]:
 
 
 def _find_cause(error: Exception) -> BaseException:
-    """Find the cause of an error of the engine.
-
-    :param error: The error that the engine raised.
-    :returns: The RunError if there is one, else the error that the failing component raised.
-    """
+    """Find the cause of an error of the engine."""
     link: BaseException | None = error
     while link is not None:
         if isinstance(link, RunError):
@@ -333,11 +323,7 @@ def _make_failure(message: str, state: State | None, local: str, **answer: Any) 
 
 
 def _list_unanswered(state: State) -> list[dict[str, Any]]:
-    """List the queries to external sources that had no reply yet when the run broke off.
-
-    :param state: The state that the run had reached.
-    :returns: The source and the text of each.
-    """
+    """List the queries to external sources that had no reply yet when the run broke off."""
     answered = {(event.step, event.data["source"]) for event in state.events if event.kind in ("found", "held_back")}
     return [
         {"source": event.data["source"], "query": event.data["query"], "provider": "unknown"}

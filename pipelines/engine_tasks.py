@@ -51,10 +51,6 @@ class _RecordTasks(Awaitable[T]):
 
     The factory of tasks belongs to the whole event loop, so it is replaced only while this very code runs, which is
     between two of its own pauses.
-
-    :param awaited: What to await.
-    :param tasks: Where the tasks are recorded as long as they run.
-    :param context: The context.
     """
 
     def __init__(self, awaited: Awaitable[T], tasks: set[asyncio.Task[Any]], context: Context):

@@ -57,14 +57,7 @@ def replace_parts(pipeline: Block, replace: Mapping[str, Any] | Change) -> Block
 
 
 def _find_blocks(pipeline: Block, name: str, key: str) -> list[Block]:
-    """Find the blocks that the first word of a key names.
-
-    :param pipeline: The pipeline.
-    :param name: The name of a component, or of a class.
-    :param key: The key, for the message.
-    :returns: The component and the blocks that repeat its parameters; or all blocks of the class.
-    :raises ValueError: When there is neither such a component nor such a class.
-    """
+    """Find the blocks that the first word of a key names."""
     components, everywhere = pipeline["components"], blocks(pipeline["components"])
     if name not in components:
         if found := [block for block in everywhere if class_of(block) == name]:
@@ -87,15 +80,7 @@ def _find_blocks(pipeline: Block, name: str, key: str) -> list[Block]:
 
 
 def _set_value(holder: Any, path: Sequence[str], value: Any, key: str) -> Any:
-    """Put a value into a part of a pipeline.
-
-    :param holder: A block, a plain mapping or a list.
-    :param path: The rest of the path in it.
-    :param value: The value.
-    :param key: The key, for the message.
-    :returns: A copy of the part and of everything on the path to the value.
-    :raises ValueError: When the path does not exist.
-    """
+    """Put a value into a part of a pipeline."""
     name, *rest = path
     if is_block(holder):
         parameters = parameters_of(holder)
@@ -118,11 +103,7 @@ def _set_value(holder: Any, path: Sequence[str], value: Any, key: str) -> Any:
 
 
 def _parameter_names(block: Block) -> list[str] | None:
-    """List the parameters that the class of a block accepts.
-
-    :param block: The block.
-    :returns: Their names; None where they cannot be determined.
-    """
+    """List the parameters that the class of a block accepts."""
     try:
         # The signature of the class itself would be that of its metaclass.
         signature = inspect.signature(serialization.import_class_by_name(block["type"]).__init__)
@@ -133,13 +114,7 @@ def _parameter_names(block: Block) -> list[str] | None:
 
 
 def _as_yaml(value: Any, key: str) -> Any:
-    """Turn objects into blocks.
-
-    :param value: A component, an object with `to_dict`, or plain values that may hold some.
-    :param key: The key, for the message.
-    :returns: The form in which it stands in YAML.
-    :raises ValueError: When it cannot be written as YAML.
-    """
+    """Turn objects into blocks."""
     if value is None or isinstance(value, str | bool | int | float):
         return value
     if isinstance(value, list | tuple):

@@ -63,12 +63,7 @@ _LAST_SECONDS = 5.0
 
 
 def create_app() -> FastAPI:
-    """Build the application; uvicorn calls this in each of its worker processes.
-
-    :returns: The application. Its pipelines are loaded and warmed up when it starts.
-    :raises ValueError: When a setting in the environment cannot be used.
-    :raises Missing: When a pipeline that is to be served does not exist.
-    """
+    """Build the application; uvicorn calls this in each of its worker processes."""
     keyring, open_deploy = Keyring(), deploy_is_open()
     files, lenient = choose_pipelines(), leaves_out()
     check_audit_log()
@@ -115,10 +110,7 @@ def create_app() -> FastAPI:
     app.include_router(page_routes(served))
 
     async def find_unreachable() -> dict[str, str]:
-        """Find the pipelines whose index or server does not answer, and log when that changes.
-
-        :returns: What to do about each, by name.
-        """
+        """Find the pipelines whose index or server does not answer, and log when that changes."""
         found = await find_outages(served())
         for name in sorted(found.keys() - down):
             log.error("Not ready: {}. {}", name, one_line(found[name].details))
@@ -225,11 +217,7 @@ def _configure_log() -> None:
 
 
 def _add_mcp(app: FastAPI) -> AbstractAsyncContextManager[None]:
-    """Offer the pipelines over MCP, too, where its package is installed.
-
-    :param app: The application.
-    :returns: What must be entered as long as the application runs.
-    """
+    """Offer the pipelines over MCP, too, where its package is installed."""
     if importlib.util.find_spec("mcp") is None:
         log.info('MCP is not served, because its package is not installed: pip install "prefrag[mcp]"')
         return nullcontext()
@@ -239,13 +227,7 @@ def _add_mcp(app: FastAPI) -> AbstractAsyncContextManager[None]:
 
 
 async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dict[str, str]:
-    """Load the pipelines and add their routes.
-
-    :param app: The application.
-    :param files: The YAML file or the wrapper's folder of each pipeline, by name.
-    :param lenient: Whether a pipeline is left out whose server does not answer.
-    :returns: Why a pipeline is not served, by its name.
-    """
+    """Load the pipelines and add their routes."""
     prepared: dict[str, PreparedPipeline] = {}
     failed: dict[str, str] = {}
 
@@ -275,11 +257,7 @@ async def _deploy(app: FastAPI, files: Mapping[str, Path], lenient: bool) -> dic
 
 
 def _haystack_pipelines(wrappers: Mapping[str, Any]) -> dict[str, Any]:
-    """Select the wrappers that run a pipeline of Haystack.
-
-    :param wrappers: Wrappers by name.
-    :returns: Their pipelines by name.
-    """
+    """Select the wrappers that run a pipeline of Haystack."""
     found = {name: getattr(wrapper, "pipeline", None) for name, wrapper in wrappers.items()}
     return {name: pipeline for name, pipeline in found.items() if hasattr(pipeline, "walk")}
 

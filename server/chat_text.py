@@ -28,11 +28,7 @@ _MARK = re.compile(r"[AW]?\d+")
 
 
 def disarm(text: str) -> str:
-    """Take from a text what a renderer of Markdown would load or hide: images, HTML, and links with another text.
-
-    :param text: The text of a model or a stranger.
-    :returns: The text, in which an address is at most a visible one.
-    """
+    """Take from a text what a renderer of Markdown would load or hide: images, HTML, and links with another text."""
     # Inline links need `](`, and references to addresses need a definition with `]:`.
     text = strip_controls(without_userinfo(text))
     plain = _TAG.sub("&lt;", text.replace("](", "] (").replace("]:", "] :"))
@@ -46,14 +42,7 @@ def strip_controls(text: str) -> str:
 
 
 def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, str], lists_sources: bool = True) -> str:
-    """Write the content of the assistant's message.
-
-    :param result: The result of a run, as clients see it.
-    :param cites: Whether the model was asked to cite.
-    :param marks: The numbers that the front end gave to attached files, by their marks; see :func:`rename_marks`.
-    :param lists_sources: Whether the sources follow in words.
-    :returns: The answer, what there is to know about it, and its sources.
-    """
+    """Write the content of the assistant's message."""
     if answer := result.get("answer_with_citations") or result.get("answer"):
         # A model may have been made to write its own list.
         parts = [_OWN_HEADING.sub(lambda heading: f"({heading[1]})", rename_marks(disarm(answer), marks))]
@@ -74,21 +63,12 @@ def write_content(result: Mapping[str, Any], cites: bool, marks: Mapping[str, st
 
 
 def write_step(event: Event, marks: Mapping[str, str]) -> str:
-    """Write an event of the trace in one line.
-
-    :param event: The event, as clients see it.
-    :param marks: See :func:`rename_marks`.
-    :returns: The line.
-    """
+    """Write an event of the trace in one line."""
     return rename_marks(disarm(trace_text(event)), marks)
 
 
 def write_failure(reason: str) -> str:
-    """Write the content of a message whose run broke off.
-
-    :param reason: The reason, in words for clients.
-    :returns: The content.
-    """
+    """Write the content of a message whose run broke off."""
     return disarm(f"The run broke off. {reason}")
 
 
@@ -104,39 +84,22 @@ class TextChat:
     cites: bool
 
     def write_step(self, event: Event) -> Iterator[dict[str, Any]]:
-        """Write an event of the trace.
-
-        :param event: The event, as clients see it.
-        :yields: The fields of each chunk.
-        """
+        """Write an event of the trace."""
         yield {"reasoning_content": f"{write_step(event, self.marks)}\n"}
 
     def write_end(self, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Write the answer.
-
-        :param result: The result, as clients see it.
-        :yields: The fields of each chunk.
-        """
+        """Write the answer."""
         for line in write_sent_to_models(result, with_host=False):
             yield {"reasoning_content": f"{line}\n"}
         yield {"content": write_content(result, self.cites, self.marks), "prefrag": result}
 
     def write_failure(self, reason: str, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Write why the run broke off.
-
-        :param reason: The reason, in words for clients.
-        :param result: The result so far, as clients see it.
-        :yields: The fields of each chunk.
-        """
+        """Write why the run broke off."""
         yield {"content": write_failure(reason), "prefrag": result}
 
 
 def strip_notes(content: str) -> str:
-    """Remove from an earlier answer what :func:`write_content` added to it.
-
-    :param content: The content of an assistant's message.
-    :returns: The answer alone.
-    """
+    """Remove from an earlier answer what :func:`write_content` added to it."""
     paragraphs = content.partition(f"\n\n{HEADING}\n")[0].split("\n\n")
     if NOT_ANSWERED in paragraphs:
         # The sentences of strangers are no words of the assistant.
@@ -145,13 +108,7 @@ def strip_notes(content: str) -> str:
 
 
 def rename_marks(text: str, marks: Mapping[str, str]) -> str:
-    """Write the numbers of passages so that a front end does not take them for those of the files attached in it.
-
-    :param text: A text with marks such as ``[1]``, ``[W1]`` and ``[A1]``.
-    :param marks: The number that the front end gave to each attached file, by its mark: ``A1``. Without any, nothing is
-        renamed.
-    :returns: The text, in which ``[1]`` is what the front end means by it, and ``[D1]`` the document of this service.
-    """
+    """Write the numbers of passages so that a front end does not take them for those of the files attached in it."""
     if not marks:
         return text
 
@@ -168,12 +125,7 @@ def read_marks(inner: str) -> list[str]:
 
 
 def write_note(result: Mapping[str, Any], cites: bool) -> str:
-    """Write what there is to know about an answer.
-
-    :param result: The result of a run, as clients see it.
-    :param cites: Whether the model was asked to cite.
-    :returns: One line; nothing where there is nothing to know.
-    """
+    """Write what there is to know about an answer."""
     likely = "" if result.get("probability") is None else f"{result['probability']:.0%} likely"
     says = []
     if guess := result.get("guess"):

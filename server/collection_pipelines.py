@@ -46,14 +46,7 @@ class CollectionPipelines:
         self._kinds, self._own, self._others = _find_indexes(pipeline)
 
     async def find(self, collection: str | None) -> Any:
-        """Find the pipeline over a collection.
-
-        :param collection: The name of the collection; None for the one that is served, or else the only one that the
-            key of the request may search.
-        :returns: The pipeline, warmed up.
-        :raises NoSuchCollection: When there is none of this name that the key may search.
-        :raises BadInput: When the pipeline cannot search another collection, or the key has to name one.
-        """
+        """Find the pipeline over a collection."""
         allowed = current_access.get().collections
         if allowed is not None and not self._others <= allowed:
             raise BadInput("This key may not use this pipeline: it also searches documents outside its collections.")
@@ -110,12 +103,7 @@ class CollectionPipelines:
 
 
 def _find_indexes(pipeline: Any) -> tuple[set[str], str | None, set[str]]:
-    """Find the indexes that a pipeline searches.
-
-    :param pipeline: The pipeline, loaded.
-    :returns: The classes of its stores; the name of the index that is its collection, None where none is; and what else
-        it searches, by name, and by the class where that has no name.
-    """
+    """Find the indexes that a pipeline searches."""
     kinds, names, others = set(), set(), set()
     for _, part in walk_parts(pipeline):
         kind = type(part).__name__

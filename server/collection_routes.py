@@ -61,12 +61,7 @@ _FORM = {
 
 
 def make_routes(indexing: IndexingProcess, at_work: set[asyncio.Task[IndexReport]]) -> APIRouter:
-    """Make the routes.
-
-    :param indexing: What indexes uploaded files.
-    :param at_work: Where the tasks that add files are kept as long as they run.
-    :returns: The routes.
-    """
+    """Make the routes."""
     router = APIRouter(tags=["collections"])
     places = asyncio.Semaphore(_CHANGES_AT_ONCE)
     # Threads of their own, so that questions never wait for one.

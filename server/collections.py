@@ -40,19 +40,12 @@ class NoSuchCollection(Missing):
 
 
 def served_collection() -> str:
-    """Find the collection that is searched where a request names none.
-
-    :returns: The index of ``PREFRAG_INDEX``, or ``default``.
-    """
+    """Find the collection that is searched where a request names none."""
     return os.environ.get(INDEX_VARIABLE) or DEFAULT_INDEX
 
 
 def listed_collections() -> frozenset[str]:
-    """Read the collections that requests may name beside the one that is served.
-
-    :returns: The names in ``PREFRAG_COLLECTIONS``; ``all`` and ``*`` stand for every index of the data directory.
-    :raises BadInput: When one of them cannot name an index.
-    """
+    """Read the collections that requests may name beside the one that is served."""
     names = {name.strip() for name in os.environ.get(COLLECTIONS_VARIABLE, "").split(",") if name.strip()}
     for name in names - _ALL:
         try:
@@ -66,10 +59,6 @@ def is_listed(name: str, by_name: bool = False) -> bool:
     """Check whether requests may name a collection, whether it exists or not.
 
     Where all are listed, an index that stands in for the web is none of them; see :func:`hide_stand_ins`.
-
-    :param name: The name.
-    :param by_name: Whether only its own name counts, because it does not lie in the data directory.
-    :returns: Whether they may.
     """
     listed = listed_collections()
     if name in listed - _ALL or name == served_collection():
@@ -85,10 +74,7 @@ def is_listed(name: str, by_name: bool = False) -> bool:
 
 
 def hide_stand_ins(files: Iterable[Path]) -> None:
-    """Keep the indexes that stand in for the web in some pipelines out of the list of all.
-
-    :param files: The YAML files of the pipelines, or the folders of wrappers.
-    """
+    """Keep the indexes that stand in for the web in some pipelines out of the list of all."""
     _stand_ins.clear()
     for file in files:
         # What is wrong with a pipeline is reported when it is loaded.
@@ -98,31 +84,19 @@ def hide_stand_ins(files: Iterable[Path]) -> None:
 
 
 def check_collection(name: str, by_name: bool = False) -> None:
-    """Check that a request may search a collection.
-
-    :param name: The name that the request gives.
-    :param by_name: As for :func:`is_listed`.
-    :raises NoSuchCollection: When it may not.
-    """
+    """Check that a request may search a collection."""
     if not is_listed(name, by_name) or not is_allowed(name):
         raise NoSuchCollection
 
 
 def is_allowed(name: str) -> bool:
-    """Check whether the key of a request may search a collection, if that is served.
-
-    :param name: Its name.
-    :returns: Whether it may.
-    """
+    """Check whether the key of a request may search a collection, if that is served."""
     allowed = current_access.get().collections
     return allowed is None or name in allowed
 
 
 def existing_collections() -> list[str]:
-    """List the collections that the key of a request may search.
-
-    :returns: Their names; the one that is served first, then by name.
-    """
+    """List the collections that the key of a request may search."""
     folder = data_directory() / "indexes"
     found = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     there = [name for name in found if is_listed(name) and name != served_collection() and index_exists(folder / name)]

@@ -34,13 +34,7 @@ class Conversation(NamedTuple):
 
 
 def split_conversation(messages: Sequence[Mapping[str, Any]]) -> Conversation:
-    """Split a conversation into its question, what came before, and what was attached.
-
-    :param messages: The messages of an OpenAI chat request.
-    :returns: The last user message, and the earlier turns of user and assistant, without what a front end and this
-        service wrote around them.
-    :raises BadInput: When no message is the user's.
-    """
+    """Split a conversation into its question, what came before, and what was attached."""
     last = max((number for number, message in enumerate(messages) if message.get("role") == "user"), default=None)
     if last is None:
         raise BadInput("The messages hold no question: send at least one with the role 'user'.")
@@ -66,12 +60,7 @@ def split_conversation(messages: Sequence[Mapping[str, Any]]) -> Conversation:
 
 
 def _add_earlier(attached: list[Attachment], earlier: Sequence[Attachment]) -> list[Attachment]:
-    """Add the files of earlier questions, as far as there is room, so that a file stays with its conversation.
-
-    :param attached: The files of this question.
-    :param earlier: Those of earlier ones, the newest first.
-    :returns: The files, each text once.
-    """
+    """Add the files of earlier questions, as far as there is room, so that a file stays with its conversation."""
     kept = list(attached)
     known = {(file.title, file.content) for file in attached}
     room = MAX_ATTACHED_CHARACTERS - sum(len(file.content) for file in attached)

@@ -123,22 +123,12 @@ class KeptFeedback(BaseModel):
 
 
 def feedback_file() -> Path:
-    """Find the file in which feedback is kept, whether it exists or not.
-
-    :returns: ``feedback.jsonl`` in the data directory.
-    """
+    """Find the file in which feedback is kept, whether it exists or not."""
     return data_directory() / "feedback.jsonl"
 
 
 def keep_feedback(given: Feedback, key: str | None, collection: str) -> str:
-    """Keep feedback.
-
-    :param given: The feedback.
-    :param key: The name of the key with which it came, if there is one.
-    :param collection: The collection that was searched.
-    :returns: Its id.
-    :raises FeedbackNotKept: When its file is full or cannot be written.
-    """
+    """Keep feedback."""
     number = uuid.uuid4().hex
     record: dict[str, Any] = {
         "id": number,
@@ -161,10 +151,7 @@ def keep_feedback(given: Feedback, key: str | None, collection: str) -> str:
 
 
 def read_feedback() -> Iterator[KeptFeedback | None]:
-    """Read the feedback that is kept, in the order in which it came.
-
-    :returns: Each one; None for a line that cannot be read. Nothing where there is no file.
-    """
+    """Read the feedback that is kept, in the order in which it came."""
     try:
         lines = feedback_file().open("rb")
     except FileNotFoundError:

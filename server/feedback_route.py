@@ -20,14 +20,7 @@ router = APIRouter(tags=["feedback"])
 
 @router.post("/feedback", summary="Say whether an answer was right, and which one would have been")
 async def give_feedback(given: Feedback, request: Request) -> dict[str, str]:
-    """Keep what a user thinks of an answer.
-
-    :param given: The feedback, with the result as the client got it.
-    :param request: The request.
-    :returns: The ``id`` under which it is kept.
-    :raises HTTPException: With 404 for a collection that the key may not search, with 415 without the type of JSON,
-        with 507 when it cannot be kept.
-    """
+    """Keep what a user thinks of an answer."""
     if not request.headers.get("content-type", "").lower().startswith("application/json"):
         # A web page elsewhere can have a browser send anything else to this machine without asking first.
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Send the feedback as application/json.")

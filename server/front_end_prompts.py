@@ -69,12 +69,7 @@ class Attachment(NamedTuple):
 
 
 def find_task(messages: Sequence[Mapping[str, Any]], metadata: Any = None) -> str | None:
-    """Recognise a task that a front end has for the model, which is no question to the documents.
-
-    :param messages: The messages of the request, each a role and a text.
-    :param metadata: The ``metadata`` of the request, in which some versions of Open WebUI name the task.
-    :returns: A valid empty reply in the form that the task wants, or None where a person asks.
-    """
+    """Recognise a task that a front end has for the model, which is no question to the documents."""
     asked = next((str(one["content"]) for one in reversed(messages) if one.get("role") == "user"), "")
     named = isinstance(metadata, Mapping) and bool(metadata.get("task"))
     prompts = [asked, *(str(one["content"]) for one in messages if one.get("role") == "system")]
@@ -94,11 +89,7 @@ def _is_task(prompt: str) -> bool:
 
 
 def take_apart(text: str) -> tuple[str, list[Attachment]]:
-    """Separate a question from the files that a front end put around it.
-
-    :param text: The text of a message.
-    :returns: The question, and the attached texts in their order; the text itself and nothing where none is attached.
-    """
+    """Separate a question from the files that a front end put around it."""
     text = _FILE_TAGS.sub("", text)
     start, end = text.find(f"\n{_CONTEXT}"), text.rfind(_CONTEXT_END)
     if start < 0 or end < start:
@@ -123,11 +114,7 @@ def take_apart(text: str) -> tuple[str, list[Attachment]]:
 
 
 def drop_tools(text: str) -> str:
-    """Remove from a system message what it says about tools, which this service does not call.
-
-    :param text: The text of the message.
-    :returns: The text without it.
-    """
+    """Remove from a system message what it says about tools, which this service does not call."""
     for name in _TOOLS:
         before, _, rest = text.partition(f"<{name}>")
         _, end, after = rest.partition(f"</{name}>")

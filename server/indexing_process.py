@@ -47,13 +47,7 @@ class IndexingProcess:
         self._has_stopped = False
 
     def index(self, collection: str, files: Sequence[str]) -> IndexReport:
-        """Index files and wait for the end.
-
-        :param collection: The name of the index; a missing one is made.
-        :param files: Their paths.
-        :returns: What was done and what was skipped.
-        :raises IndexingFailed: When it fails, or takes longer than :data:`INDEX_SECONDS`.
-        """
+        """Index files and wait for the end."""
         process = subprocess.Popen(
             # Not the folder that the server was started in, which may hold modules of anybody.
             [sys.executable, "-P", "-m", __name__, collection, *files],
@@ -93,23 +87,14 @@ class IndexingProcess:
 
 
 def index_files(collection: str, files: Sequence[str]) -> IndexReport:
-    """Index files in this process.
-
-    :param collection: The name of the index; a missing one is made, in the language of the served one.
-    :param files: Their paths.
-    :returns: What was done and what was skipped.
-    """
+    """Index files in this process."""
     # Only a corpus can have lost passages that no new one replaces.
     prune = any(file.lower().endswith(indexing.CORPUS_SUFFIX) for file in files)
     return indexing.index(files, index=collection, prune=prune, language=_choose_language(collection))
 
 
 def main(collection: str, *files: str) -> None:
-    """Index files and write the report to the standard output.
-
-    :param collection: The name of the index.
-    :param files: Their paths.
-    """
+    """Index files and write the report to the standard output."""
     reply: dict[str, Any]
     _spare_the_server()
     try:

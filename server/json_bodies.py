@@ -77,12 +77,7 @@ def _is_json(scope: Scope) -> bool:
 
 
 async def refuse_wrong_shape(request: Request, error: Exception) -> JSONResponse:
-    """Answer 422 to a body of the wrong shape with the place of each problem, but not with what the client sent.
-
-    :param request: The request.
-    :param error: The problems.
-    :returns: The response.
-    """
+    """Answer 422 to a body of the wrong shape with the place of each problem, but not with what the client sent."""
     assert isinstance(error, RequestValidationError)
     problems = [
         {
@@ -96,12 +91,7 @@ async def refuse_wrong_shape(request: Request, error: Exception) -> JSONResponse
 
 
 def _bound(body: bytes) -> bytes:
-    """Check a body, and cut a long conversation to its newest turns.
-
-    :param body: The whole body.
-    :returns: The body to work on.
-    :raises BadInput: When it cannot be used.
-    """
+    """Check a body, and cut a long conversation to its newest turns."""
     if not body:
         return body
     try:

@@ -70,20 +70,13 @@ class _KeysFile(BaseModel):
 
 
 def keys_file() -> Path:
-    """Find the file of the keys, whether it exists or not.
-
-    :returns: ``PREFRAG_KEYS_FILE`` when it is set, else ``keys.json`` in the data directory.
-    """
+    """Find the file of the keys, whether it exists or not."""
     chosen = os.environ.get(KEYS_FILE_VARIABLE)
     return Path(chosen).expanduser().absolute() if chosen else data_directory() / "keys.json"
 
 
 def api_keys() -> tuple[str, ...]:
-    """Read the keys of ``PREFRAG_API_KEYS``.
-
-    :returns: The keys; none when the variable is unset or empty.
-    :raises ValueError: When it is set but holds no key, which must not open the service.
-    """
+    """Read the keys of ``PREFRAG_API_KEYS``."""
     value = os.environ.get(KEYS_VARIABLE, "")
     keys = tuple(key.strip() for key in value.split(",") if key.strip())
     if value and not keys:
@@ -94,11 +87,7 @@ def api_keys() -> tuple[str, ...]:
 
 
 def read_keys() -> tuple[Key, ...]:
-    """Read the keys that are kept.
-
-    :returns: The keys, those that have expired included; none where there is no file.
-    :raises BadInput: When the file is damaged or cannot be read.
-    """
+    """Read the keys that are kept."""
     try:
         return _read(keys_file())
     except FileNotFoundError:
@@ -112,17 +101,7 @@ def add_key(
     writes: bool = False,
     expires: date | None = None,
 ) -> str:
-    """Make a key and keep its hash.
-
-    :param name: A name that no key has yet; it is no secret.
-    :param collections: The collections that it may search; by default all that are served.
-    :param web: Whether its questions may go to the web.
-    :param writes: Whether it may add documents and delete them.
-    :param expires: The last day on which it works, in UTC.
-    :returns: The key, which cannot be found again from what is kept.
-    :raises BadInput: When the name or a collection cannot be one, the name is taken, the day is past, or the file is
-        damaged or cannot be written.
-    """
+    """Make a key and keep its hash."""
     secret = _PREFIX + secrets.token_urlsafe(_KEY_BYTES)
     try:
         key = Key(
@@ -153,13 +132,7 @@ def add_key(
 
 
 def revoke_key(name: str) -> int:
-    """Take a key away; a running server refuses its next request.
-
-    :param name: Its name.
-    :returns: How many keys are left.
-    :raises Missing: When there is no such key.
-    :raises BadInput: When the file is damaged or cannot be written.
-    """
+    """Take a key away; a running server refuses its next request."""
 
     def remove(keys: tuple[Key, ...]) -> tuple[Key, ...]:
         left = tuple(each for each in keys if each.name != name)
@@ -178,10 +151,7 @@ class Keyring:
     """
 
     def __init__(self) -> None:
-        """Read the keys of the environment and of the file.
-
-        :raises ValueError: When ``PREFRAG_API_KEYS`` cannot be used.
-        """
+        """Read the keys of the environment and of the file."""
         self.path = keys_file()
         # The administrator's keys have no names; no name in the file holds a colon.
         self._of_environment = [
@@ -204,11 +174,7 @@ class Keyring:
         return bool(self._of_environment) or any(not key.has_expired for key in self._of_file)
 
     def find(self, secret: str) -> Access | None:
-        """Find out what a key allows; a file that has changed is read first.
-
-        :param secret: The key that a request brings, or an empty text.
-        :returns: What it allows; None for a text that is no valid key.
-        """
+        """Find out what a key allows; a file that has changed is read first."""
         self._read_again()
         given = _hash(secret)
         known = [*self._of_environment, *((key.hash, key.access) for key in self._of_file if not key.has_expired)]
@@ -245,13 +211,7 @@ def _hash(secret: str) -> str:
 
 
 def _read(path: Path) -> tuple[Key, ...]:
-    """Read a file of keys.
-
-    :param path: The file.
-    :returns: Its keys.
-    :raises FileNotFoundError: When there is none.
-    :raises BadInput: When it is damaged or cannot be read.
-    """
+    """Read a file of keys."""
     try:
         with path.open("rb") as file:
             text = file.read(_MOST_BYTES + 1)
@@ -270,12 +230,7 @@ def _read(path: Path) -> tuple[Key, ...]:
 
 
 def _change(change: Callable[[tuple[Key, ...]], tuple[Key, ...]]) -> tuple[Key, ...]:
-    """Change the keys that are kept, one process at a time; a reader sees the file before or after, never half of it.
-
-    :param change: Gives the new keys for the old ones.
-    :returns: The new keys.
-    :raises BadInput: When the file is damaged or cannot be written.
-    """
+    """Change the keys that are kept, one process at a time; a reader sees the file before or after."""
     path = keys_file()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -31,11 +31,7 @@ _SEND_SECONDS = 60.0
 
 
 def drain_seconds() -> int:
-    """Read how long runs may go on after the server got the signal to stop.
-
-    :returns: The seconds of ``PREFRAG_DRAIN_SECONDS``, or 25.
-    :raises BadInput: When it is not a whole number.
-    """
+    """Read how long runs may go on after the server got the signal to stop."""
     return read_count(DRAIN_VARIABLE, _DRAIN_SECONDS, least=0)
 
 
@@ -139,10 +135,7 @@ class RunLimit:
             self._places.release()
 
     async def _take_place(self) -> bool:
-        """Wait for a place among the runs.
-
-        :returns: Whether there was one, in time.
-        """
+        """Wait for a place among the runs."""
         if self._places.locked() and self._waiting >= self.most_waiting:
             return False
         self._waiting += 1

@@ -54,10 +54,7 @@ _TEXT_CHARACTERS = 500
 
 
 def create_server() -> Server[Any, Any]:
-    """Create the server of the protocol over the registry of Hayhooks, for any transport.
-
-    :returns: The server.
-    """
+    """Create the server of the protocol over the registry of Hayhooks, for any transport."""
     server: Server[Any, Any] = Server("prefrag", find_version(), _INSTRUCTIONS)
 
     @server.list_tools()
@@ -86,11 +83,7 @@ def create_server() -> Server[Any, Any]:
 
 
 def add_route(app: Starlette) -> AbstractAsyncContextManager[None]:
-    """Serve the tools over streamable HTTP, each request by itself, so that any worker can answer it.
-
-    :param app: The application.
-    :returns: What must be entered as long as the application runs.
-    """
+    """Serve the tools over streamable HTTP, each request by itself, so that any worker can answer it."""
     # The reply is a stream, which keeps the connection alive while a run works; its end stops the run.
     sessions = StreamableHTTPSessionManager(create_server(), stateless=True)
 
@@ -110,12 +103,7 @@ def add_route(app: Starlette) -> AbstractAsyncContextManager[None]:
 
 
 async def serve_stdio(files: Mapping[str, Path], lenient: bool, output: TextIO) -> None:
-    """Serve the tools to one client over standard input and output, until the input ends.
-
-    :param files: The YAML file or the wrapper's folder of each pipeline, by name.
-    :param lenient: Whether a pipeline is left out that cannot be loaded.
-    :param output: The standard output.
-    """
+    """Serve the tools to one client over standard input and output, until the input ends."""
     keep_modules_apart()
     for name, path in files.items():
         try:
@@ -131,11 +119,7 @@ async def serve_stdio(files: Mapping[str, Path], lenient: bool, output: TextIO) 
 
 
 def _find_arguments(name: str) -> dict[str, Any] | None:
-    """Find the arguments of a tool.
-
-    :param name: The name of a tool.
-    :returns: The schema of each by its name; None where no such pipeline is served, or not as a tool.
-    """
+    """Find the arguments of a tool."""
     metadata = registry.get_metadata(name) or {}
     model: type[BaseModel] | None = metadata.get("request_model")
     if model is None or metadata.get("skip_mcp"):
@@ -187,12 +171,7 @@ async def _call(name: str, arguments: dict[str, Any], context: RequestContext[An
 
 
 async def _report(number: int, text: str, context: RequestContext[Any, Any, Any]) -> None:
-    """Tell a client that wants to know of it what a run does; many wait longer for one that does something.
-
-    :param number: The number of the event, which has to grow.
-    :param text: The event in a line.
-    :param context: The call.
-    """
+    """Tell a client that wants to know of it what a run does; many wait longer for one that does something."""
     token = None if context.meta is None else context.meta.progressToken
     if token is not None:
         message = disarm(break_tokens(text))[:_TEXT_CHARACTERS]

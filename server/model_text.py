@@ -14,13 +14,7 @@ _BEGINNING = 300
 
 
 def write_for_model(result: Mapping[str, Any], cites: bool) -> str:
-    """Write a result.
-
-    :param result: The result of a run, as clients see it.
-    :param cites: Whether the model of the pipeline was asked to cite.
-    :returns: The answer and its label, or plainly that there is none and what was found; what there is to know about
-        it; and the sources, those that matter with a sentence.
-    """
+    """Write a result."""
     evidence = result.get("evidence") or ()
     if answer := result.get("answer_with_citations") or result.get("answer"):
         # A model may repeat a passage, and whoever shows the reply may render it.

@@ -74,11 +74,7 @@ class EventChat:
     cites: bool
 
     def write_step(self, event: Event) -> Iterator[dict[str, Any]]:
-        """Write an event of the trace.
-
-        :param event: The event, as clients see it.
-        :yields: The fields of each chunk.
-        """
+        """Write an event of the trace."""
         line = hide_marks(write_step(event, {}))
         if event.kind in _THOUGHTS:
             yield {"reasoning_content": f"{line}\n"}
@@ -86,11 +82,7 @@ class EventChat:
             yield {"event": write_status(line)}
 
     def write_end(self, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Write the sources and the answer.
-
-        :param result: The result, as clients see it.
-        :yields: The fields of each chunk.
-        """
+        """Write the sources and the answer."""
         content = write_content(result, self.cites, {}, lists_sources=False)
         files = {mark: number for mark, number in self.marks.items() if number.isdecimal()}
         numbered, sources = number_sources(content, result.get("documents") or (), files, self.listed)
@@ -99,33 +91,19 @@ class EventChat:
         yield {"content": numbered}
 
     def write_failure(self, reason: str, result: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """Write why the run broke off.
-
-        :param reason: The reason, in words for clients.
-        :param result: The result so far, as clients see it.
-        :yields: The fields of each chunk.
-        """
+        """Write why the run broke off."""
         yield {"event": write_status("The run broke off", done=True)}
         yield {"content": hide_marks(write_failure(reason))}
 
 
 def write_status(text: str, done: bool = False) -> dict[str, Any]:
-    """Write a line of status.
-
-    :param text: The line.
-    :param done: Whether nothing follows.
-    :returns: The event of the chat.
-    """
+    """Write a line of status."""
     shown = text if len(text) <= _MAX_STATUS_CHARACTERS else f"{text[:_MAX_STATUS_CHARACTERS]}..."
     return create_status_event(shown, done=done).to_event_dict()
 
 
 def write_summary(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the last line of status: what the answer is worth, the searches, and what left.
-
-    :param result: The result of a run, as clients see it.
-    :returns: The event of the chat.
-    """
+    """Write the last line of status: what the answer is worth, the searches, and what left."""
     searches = (result.get("counts") or {}).get("total", 0)
     parts = [_judge_answer(result), f"{searches} {'search' if searches == 1 else 'searches'}"]
     sent = len(result.get("queries_sent_out") or ())
@@ -140,15 +118,7 @@ def number_sources(
     files: Mapping[str, str] = MappingProxyType({}),
     listed: int = 0,
 ) -> tuple[str, list[dict[str, Any]]]:
-    """Write the marks of passages as Open WebUI does, where ``[1]`` is the first source of a message.
-
-    :param content: The content of the assistant's message, with the marks of the result.
-    :param documents: The documents of the result.
-    :param files: The numbers of the files that Open WebUI attached, and lists itself, by their marks.
-    :param listed: The highest number of a file that Open WebUI lists.
-    :returns: The content with its numbers, and the events of the other passages in their order: of those that are
-        cited; of all where none is.
-    """
+    """Write the marks of passages as Open WebUI does, where ``[1]`` is the first source of a message."""
     known = {document["mark"]: document for document in documents}
     numbers: dict[str, str] = {}
     cites = False
@@ -172,11 +142,7 @@ def number_sources(
 
 
 def hide_marks(text: str) -> str:
-    """Write the marks of passages so that Open WebUI does not take them for the numbers of its sources.
-
-    :param text: A text with marks such as ``[1]``.
-    :returns: The text, in which they stand in parentheses.
-    """
+    """Write the marks of passages so that Open WebUI does not take them for the numbers of its sources."""
     return MARKS.sub(r"(\1)", text)
 
 

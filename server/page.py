@@ -35,11 +35,7 @@ HEADERS = {
 
 
 def page_routes(pipelines: Callable[[], Mapping[str, Any]]) -> APIRouter:
-    """Make the routes of the page.
-
-    :param pipelines: Finds the pipelines that are served, by name.
-    :returns: ``/``, ``/page/...`` and ``/pipelines``.
-    """
+    """Make the routes of the page."""
     router = APIRouter()
     files = StaticFiles(directory=FOLDER)
 

@@ -41,22 +41,14 @@ class Installation:
         self._names = re.compile(rf"(?<![\w.-])(?:{found})(?::\d+)?(?![\w-])") if found else None
 
     def withhold(self, text: str) -> str:
-        """Write the text of an error for a client.
-
-        :param text: The text for the operator.
-        :returns: The text without addresses, names of models and folders.
-        """
+        """Write the text of an error for a client."""
         text = _IP_ADDRESS.sub(WITHHELD, _URL.sub(WITHHELD, text))
         if self._names is not None:
             text = self._names.sub(WITHHELD, text)
         return hide_folders(text)
 
     def publish(self, result: Mapping[str, Any]) -> dict[str, Any]:
-        """Write a result for a client.
-
-        :param result: The result of a run, or the part of it that exists.
-        :returns: The result with its errors in public words, and files by their names.
-        """
+        """Write a result for a client."""
         public = hide_model_hosts(result)
         if "errors" in public:
             public["errors"] = [self.withhold(error) for error in public["errors"]]
@@ -67,21 +59,13 @@ class Installation:
         return public
 
     def publish_event(self, event: Mapping[str, Any]) -> dict[str, Any]:
-        """Write the details of an event for a client.
-
-        :param event: The details.
-        :returns: The details with their errors in public words.
-        """
+        """Write the details of an event for a client."""
         errors = {key: self.withhold(text) for key in _PARTS_OF_ERRORS if isinstance(text := event.get(key), str)}
         return {**event, **errors}
 
 
 def hide_folders(text: str) -> str:
-    """Leave only the name of each path in a text.
-
-    :param text: The text for the operator.
-    :returns: The text for a client.
-    """
+    """Leave only the name of each path in a text."""
     return _PATH.sub(r"\1", text)
 
 

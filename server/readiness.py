@@ -40,10 +40,6 @@ async def find_outages(pipelines: Mapping[str, Any], kinds: Sequence[str] = (*ST
     """Search every index of some pipelines and call their model servers; each has :data:`DEADLINE_SECONDS` to answer.
 
     A model server is only asked for the list of its models, which costs no tokens.
-
-    :param pipelines: The loaded pipelines, by name.
-    :param kinds: The classes of the parts that are looked at.
-    :returns: The outages of those that cannot answer questions, by name.
     """
     parts = {
         name: {_locate(part): part for part in _find_parts(pipeline, kinds)} for name, pipeline in pipelines.items()

@@ -31,21 +31,12 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 
 def most_upload_bytes() -> int:
-    """Read how large the body of one upload may be.
-
-    :returns: The bytes of ``PREFRAG_MAX_UPLOAD_BYTES``, or 50 million.
-    :raises BadInput: When it is not a whole number.
-    """
+    """Read how large the body of one upload may be."""
     return read_count(UPLOAD_VARIABLE, _UPLOAD_BYTES, least=1)
 
 
 def read_name(sent: bytes) -> str:
-    """Make the name of an uploaded file one that can be kept.
-
-    :param sent: The name as the client sent it, perhaps with the folder that it had there.
-    :returns: The name without folders.
-    :raises ValueError: When it cannot be kept; the message states why.
-    """
+    """Make the name of an uploaded file one that can be kept."""
     try:
         name = unicodedata.normalize("NFC", sent.decode("utf-8"))
     except UnicodeDecodeError:
@@ -64,14 +55,7 @@ def read_name(sent: bytes) -> str:
 
 
 async def receive_files(request: Request, folder: Path) -> list[tuple[str, str]]:
-    """Write the files of a form to disk as they arrive.
-
-    :param request: The request, whose body is ``multipart/form-data``; the field of each file is ``files``.
-    :param folder: Where to write them, under their names.
-    :returns: The files that are not taken, each with the reason.
-    :raises HTTPException: With 413 when the body is too large or holds too many files, 408 when it does not arrive in
-        time, 415 or 422 when it is no such form, 507 when the disk is full.
-    """
+    """Write the files of a form to disk as they arrive."""
     limit = most_upload_bytes()
     too_large = HTTPException(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The upload is larger than {limit:,} bytes: send fewer files at once."
@@ -108,10 +92,7 @@ async def receive_files(request: Request, folder: Path) -> list[tuple[str, str]]
 
 
 class _Form:
-    """The files of a form while it is read; nothing of it is held in memory.
-
-    :param folder: Where to write the files.
-    """
+    """The files of a form while it is read; nothing of it is held in memory."""
 
     def __init__(self, folder: Path) -> None:
         self.files = 0

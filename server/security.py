@@ -36,29 +36,17 @@ _PUBLIC_PATHS = re.compile(r"/(|page/[\w-]+\.\w+|ready|live)")
 
 
 def deploy_is_open() -> bool:
-    """Check whether the administrator has opened the routes that deploy.
-
-    :returns: Whether ``PREFRAG_OPEN_DEPLOY`` is on.
-    """
+    """Check whether the administrator has opened the routes that deploy."""
     return os.environ.get(OPEN_DEPLOY_VARIABLE, "").strip().lower() in ("on", "true", "yes", "1")
 
 
 def is_open(path: str, open_deploy: bool = False) -> bool:
-    """Check whether a path is served at all.
-
-    :param path: The path of a request.
-    :param open_deploy: Whether the routes that deploy are served, see :func:`deploy_is_open`.
-    :returns: Whether it is.
-    """
+    """Check whether a path is served at all."""
     return bool(_OPEN_PATHS.fullmatch(path)) or (open_deploy and bool(_DEPLOY_PATHS.fullmatch(path)))
 
 
 def is_loopback(host: str) -> bool:
-    """Check whether only this machine can reach a host.
-
-    :param host: A name or address.
-    :returns: Whether it belongs to the loopback interface.
-    """
+    """Check whether only this machine can reach a host."""
     if host == "localhost":
         return True
     try:
@@ -183,11 +171,7 @@ def _is_upload(scope: Scope) -> bool:
 
 
 def path_of(scope: Scope) -> str:
-    """Get the path of a request, without the prefix under which a proxy serves the application.
-
-    :param scope: A request.
-    :returns: Its path.
-    """
+    """Get the path of a request, without the prefix under which a proxy serves the application."""
     return str(scope["path"]).removeprefix(scope.get("root_path", ""))
 
 
@@ -210,15 +194,7 @@ def _stays_on_this_machine(scope: Scope) -> bool:
 async def refuse(
     scope: Scope, receive: Receive, send: Send, status: int, message: str, headers: dict[str, str] | None = None
 ) -> None:
-    """Answer a request without passing it on.
-
-    :param scope: The request.
-    :param receive: Its input.
-    :param send: Its output.
-    :param status: The HTTP status.
-    :param message: The reason.
-    :param headers: Further headers.
-    """
+    """Answer a request without passing it on."""
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008, "reason": message})
         return

@@ -39,10 +39,6 @@ def choose_pipelines() -> dict[str, Path]:
 
     ``PREFRAG_SERVE`` names them, separated by commas: the name of a pipeline, the path of a YAML file, or ``all``.
     Without it these are the wrappers of Hayhooks in ``HAYHOOKS_PIPELINES_DIR``, if that is set, else ``prefrag``.
-
-    :returns: The YAML file of each by the name under which it is served; for a wrapper, its folder.
-    :raises Missing: When one of them does not exist.
-    :raises BadInput: When two of them have one name.
     """
     wrappers = _find_wrappers()
     chosen = [name.strip() for name in os.environ.get(SERVE_VARIABLE, "").split(",") if name.strip()]
@@ -62,11 +58,7 @@ def choose_pipelines() -> dict[str, Path]:
 
 
 def check_index(files: Iterable[Path]) -> None:
-    """Refuse to serve pipelines on documents of one's own that are not there; the demo never takes their place.
-
-    :param files: The YAML files of the pipelines, or the folders of wrappers.
-    :raises FileNotFoundError: When a pipeline needs an index that does not exist.
-    """
+    """Refuse to serve pipelines on documents of one's own that are not there; the demo never takes their place."""
     refuse_demo()
     for file in files:
         stores = [] if file.is_dir() else [one for one in blocks(read_block(file)) if class_of(one) == _STORE]
@@ -75,21 +67,12 @@ def check_index(files: Iterable[Path]) -> None:
 
 
 def leaves_out() -> bool:
-    """Check whether a pipeline that cannot be served is left out, because ``all`` names none of them.
-
-    :returns: Whether ``PREFRAG_SERVE`` is ``all``.
-    """
+    """Check whether a pipeline that cannot be served is left out, because ``all`` names none of them."""
     return os.environ.get(SERVE_VARIABLE, "").strip() == ALL
 
 
 def prepare_pipeline(name: str, path: Path) -> PreparedPipeline:
-    """Load a pipeline and warm it up, ready for Hayhooks to serve it.
-
-    :param name: The name under which it is served.
-    :param path: Its YAML file, or the folder of a wrapper of Hayhooks.
-    :returns: The pipeline, which has no route yet.
-    :raises Exception: When it cannot be loaded; the cause states why.
-    """
+    """Load a pipeline and warm it up, ready for Hayhooks to serve it."""
     if path.is_dir():
         return prepare_pipeline_files(name, files=read_pipeline_files_from_dir(path), save_files=False)
     module = ModuleType(name)

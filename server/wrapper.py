@@ -140,25 +140,7 @@ class ServedPipeline(BasePipelineWrapper):
         index: str | None = None,
         stream: bool = False,
     ) -> dict[str, Any]:
-        """Answer a question from documents, the preferred source first.
-
-        :param question: The question, at most 4,000 characters and 4,500 bytes.
-        :param history: Earlier turns of the conversation, oldest first.
-        :param sources: The sources that may be searched; by default all of the pipeline.
-        :param preferred: The source that is searched first.
-        :param top_k: Documents a retrieval.
-        :param max_steps: Steps, at most those of the pipeline.
-        :param filters: Haystack metadata filter on the documents of the sources that can filter.
-        :param documents: Texts that belong to the question; the model is shown them, and no query is made of them.
-        :param web: False closes the web for this question; true never opens it.
-        :param deadline: Seconds that the run may take, at most those that the server allows.
-        :param index: The collection to search; by default the one that is served.
-        :param stream: Whether each step is sent as it happens, as an event of a ``text/event-stream``.
-        :returns: The answer, or what was found without one; its label, the documents used, every step, counts, usage,
-            errors and the trace.
-        :raises Refusal: With 422 when the question or an option cannot be used, with 502 when the run breaks off or no
-            source could be searched.
-        """
+        """Answer a question from documents, the preferred source first."""
         options = {
             "history": _dump(history),
             "sources": sources,
@@ -202,16 +184,7 @@ class ServedPipeline(BasePipelineWrapper):
     async def run_chat_completion_async(
         self, model: str, messages: list[dict[str, Any]], body: dict[str, Any]
     ) -> ChatCompletion | AsyncGenerator[ChatCompletion, None]:
-        """Answer the last message of a conversation.
-
-        :param model: The name that the client requested.
-        :param messages: The conversation: its last user message is the question, its system messages are instructions
-            for the answer.
-        :param body: The whole request, with the options of :meth:`run_api_async` at its top level or under ``prefrag``.
-        :returns: The answer with its sources, the result in the extra field ``prefrag``; or, when the request is for a
-            stream, each step as reasoning and then the answer.
-        :raises Refusal: With 422 when the question or an option cannot be used, with 502 when the run breaks off.
-        """
+        """Answer the last message of a conversation."""
         with self.refuse_errors():
             include_usage = _includes_usage(body)
             task = find_task([{**each, "content": read_text(each)} for each in messages], body.get("metadata"))
@@ -293,14 +266,7 @@ class ServedPipeline(BasePipelineWrapper):
     async def _do_task(
         self, messages: Sequence[Mapping[str, Any]], empty: str, seconds: float
     ) -> tuple[str, dict[str, Any]]:
-        """Have the pipeline's model alone do what a front end wants; no source sees anything of it.
-
-        :param messages: The messages of the request.
-        :param empty: The reply where there is no model, or one in this process, which is spared titles.
-        :param seconds: The seconds that it may take.
-        :returns: The reply, and what a result says of the call.
-        :raises RunFailed: When the model fails, or takes longer.
-        """
+        """Have the pipeline's model alone do what a front end wants; no source sees anything of it."""
         generator = next((part.chat_generator for _, part in self.pipeline.walk() if isinstance(part, Reasoner)), None)
         if generator is None or (call := ModelCall("front_end", generator)).is_absent or call.is_embedded:
             return empty, {"usage": {}}

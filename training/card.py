@@ -11,12 +11,7 @@ CARD = "card.json"
 
 
 def write_card(folder: Path, facts: dict[str, Any], lines: Iterable[str]) -> None:
-    """Write the card, for programs and for people.
-
-    :param folder: The folder of what was trained; the sizes of its files are added to the facts.
-    :param facts: The facts of the training.
-    :param lines: The text for people.
-    """
+    """Write the card, for programs and for people."""
     facts = {**facts, "bytes": {file.name: file.stat().st_size for file in sorted(folder.iterdir()) if file.is_file()}}
     (folder / CARD).write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     (folder / "card.md").write_text("\n".join(lines) + "\n", encoding="utf-8")

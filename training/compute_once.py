@@ -9,12 +9,7 @@ from typing import Any
 
 
 def compute_once(file: Path, compute: Callable[[], Any]) -> Any:
-    """Compute a value and keep it in a file; where the file exists, read it instead.
-
-    :param file: The file, JSON, which appears only when it is complete; its folder is made.
-    :param compute: Computes the value.
-    :returns: The value as JSON holds it.
-    """
+    """Compute a value and keep it in a file; where the file exists, read it instead."""
     if not file.exists():
         file.parent.mkdir(parents=True, exist_ok=True)
         part = file.with_suffix(".part")

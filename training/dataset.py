@@ -34,13 +34,7 @@ class Dataset:
 
     @classmethod
     def parse(cls, text: str) -> Dataset:
-        """Read a command line's ``QUESTIONS:CORPUS`` or ``QUESTIONS:INDEX``.
-
-        :param text: Two paths with a colon between them, or a path and the name of an index.
-        :returns: The dataset.
-        :raises ValueError: When the text has no two parts.
-        :raises FileNotFoundError: When one of them is absent.
-        """
+        """Read a command line's ``QUESTIONS:CORPUS`` or ``QUESTIONS:INDEX``."""
         # A path may contain colons itself, so split where both halves are files.
         places = [place for place, sign in enumerate(text) if sign == ":" and 0 < place < len(text) - 1]
         if not places:
@@ -65,14 +59,7 @@ class Dataset:
         return f"{self.questions.parent.name}/{self.questions.stem}"
 
     def read(self, at_least: int = 1) -> tuple[list[Question], list[Document]]:
-        """Read questions and passages.
-
-        :param at_least: The least number of questions with gold passages.
-        :returns: The questions that have gold passages, and all passages.
-        :raises FileNotFoundError: When a file is absent.
-        :raises ValueError: When a file cannot be read, there are too few questions, a gold passage is absent, or two
-            passages of the file have one id.
-        """
+        """Read questions and passages."""
         questions = self._questions(at_least)
         if self.corpus is None:
             passages = list(TantivyDocumentStore(index=self.index).iterate_documents())
@@ -86,14 +73,7 @@ class Dataset:
 
     @contextmanager
     def open_index(self, at_least: int = 1) -> Iterator[tuple[list[Question], TantivyDocumentStore]]:
-        """Read the questions and index the passages; an index that was made here is deleted at the end.
-
-        :param at_least: The least number of questions with gold passages.
-        :returns: The questions that have gold passages, and the index.
-        :raises FileNotFoundError: When a file or the index is absent.
-        :raises ValueError: When a file cannot be read, there are too few questions, a gold passage is absent, or two
-            passages of the file have one id.
-        """
+        """Read the questions and index the passages; an index that was made here is deleted at the end."""
         if self.corpus is None:
             questions, store = self._questions(at_least), TantivyDocumentStore(index=self.index)
             gold = {passage for question in questions for passage in question.supporting_ids}

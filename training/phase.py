@@ -43,18 +43,7 @@ def train_phase(
     on_progress: Callable[[str], None] = print,
     checkpoint_seconds: float = 300,
 ) -> int:
-    """Train for one phase; where its checkpoint exists, go on from there.
-
-    :param model: The network, which is changed.
-    :param lengths: The tokens of each example.
-    :param loss_of: Gives the loss of a batch, from the places of its examples and the number of the step.
-    :param phase: The settings.
-    :param seed: The seed of the order.
-    :param checkpoint: The file that is written now and then, and at the end.
-    :param on_progress: Called with a line now and then.
-    :param checkpoint_seconds: How often the checkpoint is written.
-    :returns: The number of steps.
-    """
+    """Train for one phase; where its checkpoint exists, go on from there."""
     kept = torch.load(checkpoint, weights_only=True) if checkpoint.exists() else None
     if kept is not None:
         model.load_state_dict(kept["model"])
@@ -99,13 +88,7 @@ def train_phase(
 
 
 def _batches(lengths: Sequence[int], phase: Phase, seed: int) -> list[list[int]]:
-    """Draw batches of examples of like length.
-
-    :param lengths: The tokens of each example.
-    :param phase: The settings.
-    :param seed: The seed of the order.
-    :returns: The places of the examples of each step.
-    """
+    """Draw batches of examples of like length."""
     draw = random.Random(seed)
     order: list[int] = []
     total = round(phase.epochs * len(lengths))

@@ -48,18 +48,12 @@ class TreeTraining:
         return time.perf_counter() - self._started
 
     def report(self, progress: str) -> None:
-        """Report the current work.
-
-        :param progress: A short description.
-        """
+        """Report the current work."""
         if self._on_progress is not None:
             self._on_progress(progress)
 
     def keep(self, booster: Any) -> None:
-        """Write the trees to the output file, which is replaced only by a complete one.
-
-        :param booster: An ``xgboost.Booster``.
-        """
+        """Write the trees to the output file, which is replaced only by a complete one."""
         part = self.output.with_name(f".{self.output.stem}.{os.getpid()}.json")
         try:
             booster.save_model(part)
@@ -69,21 +63,11 @@ class TreeTraining:
 
 
 def read_booster(booster: Any) -> BoostedTrees:
-    """Read what XGBoost has trained, as what runs it reads its file.
-
-    :param booster: An ``xgboost.Booster``.
-    :returns: The trees.
-    """
+    """Read what XGBoost has trained, as what runs it reads its file."""
     return BoostedTrees(json.loads(booster.save_raw("json"))["learner"])
 
 
 def leave_out(everything: Iterable[T], held_back: Iterable[T], question: Callable[[T], str]) -> list[T]:
-    """Leave out the held-back examples, and every copy of their questions in other datasets.
-
-    :param everything: All examples.
-    :param held_back: The examples for measuring.
-    :param question: Gives the text of the question of an example.
-    :returns: The examples for training.
-    """
+    """Leave out the held-back examples, and every copy of their questions in other datasets."""
     unseen = {fold_words(question(one)) for one in held_back}
     return [one for one in everything if fold_words(question(one)) not in unseen]

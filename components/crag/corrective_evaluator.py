@@ -27,12 +27,7 @@ _DROPPED = "..."
 
 @dataclass(frozen=True)
 class _Work:
-    """A call that a run makes in either of two ways.
-
-    :param make: Makes it.
-    :param make_async: Makes it without blocking the event loop.
-    :param arguments: The arguments of both.
-    """
+    """A call that a run makes in either of two ways."""
 
     make: Callable[..., Any]
     make_async: Callable[..., Any]
@@ -41,12 +36,7 @@ class _Work:
 
 @dataclass(frozen=True)
 class _Strip:
-    """A part of a passage.
-
-    :param place: The place of its passage among those of the search.
-    :param text: The part, a few sentences.
-    :param score: Its score, from -1 to 1; None where there is none.
-    """
+    """A part of a passage."""
 
     place: int
     text: str
@@ -166,12 +156,7 @@ class CorrectiveEvaluator:
         return self._refine_last(state) if self.search_source is None else self._evaluate(state, self.search_source)
 
     def _evaluate(self, state: State, other: str) -> _Run:
-        """Evaluate the passages of the last search and choose the action (section 4.3).
-
-        :param state: The state after the search.
-        :param other: The source to search where they do not suffice.
-        :returns: The state by the output that it leaves through.
-        """
+        """Evaluate the passages of the last search and choose the action (section 4.3)."""
         found = state.step.searches[-1]
         relevance = Relevance((), "nothing_found")
         if found.documents:
@@ -194,11 +179,7 @@ class CorrectiveEvaluator:
         return {action: state}
 
     def _refine_last(self, state: State) -> _Run:
-        """Refine what the last search found; where it found nothing, an earlier search is better than no passage.
-
-        :param state: The state after the search.
-        :returns: The state by its output.
-        """
+        """Refine what the last search found; where it found nothing, an earlier search is better than no passage."""
         found = state.step.searches[-1]
         kept = found.documents
         if kept:
@@ -209,12 +190,7 @@ class CorrectiveEvaluator:
         return {"kept": observe(state, kept, found.source if kept else None)}
 
     def _choose_action(self, relevance: Relevance, source: str) -> tuple[str, str]:
-        """Choose what to do with the passages of a search.
-
-        :param relevance: Their scores.
-        :param source: The source that was searched.
-        :returns: ``correct``, ``ambiguous``, ``incorrect`` or ``in doubt``, and the reason.
-        """
+        """Choose what to do with the passages of a search."""
         scores = [score for score in relevance.scores if score is not None]
         if not relevance.scores:
             return "incorrect", f"{source} gave no passages."
@@ -234,11 +210,6 @@ class CorrectiveEvaluator:
         """Cut passages into strips, score these, and keep the best (section 4.4, decompose-then-recompose).
 
         A strip without a score is kept, and so is the best of the others.
-
-        :param state: The state after the search.
-        :param found: The passages.
-        :param scores: Their scores, which are those of their strips where they have but one; None where there is none.
-        :returns: The passages of which something is kept, each with its strips in their order; and the state.
         """
         if self.strips is None:
             return tuple(found), state
@@ -269,11 +240,7 @@ class CorrectiveEvaluator:
         return _recompose(found, strips, kept), state
 
     def _select(self, strips: Sequence[_Strip]) -> set[int]:
-        """Choose the strips to keep.
-
-        :param strips: The strips.
-        :returns: The numbers of those without a score, of the best one, and of the next best that reach the threshold.
-        """
+        """Choose the strips to keep."""
         assert self.strips is not None
         kept = {number for number, strip in enumerate(strips) if strip.score is None}
         # Of two that are as good the earlier one comes first.
@@ -282,11 +249,7 @@ class CorrectiveEvaluator:
         return {*kept, *(reaching or [number for _, number in best[:1]])}
 
     def _write_query(self, state: State) -> Generator[_Work, Any, tuple[str, State]]:
-        """Rewrite the question into keywords for a search engine (section 4.5).
-
-        :param state: The state.
-        :returns: The query, and the state with the calls counted.
-        """
+        """Rewrite the question into keywords for a search engine (section 4.5)."""
         assert self._call is not None
         question = state.question
         if self._call.is_absent:

@@ -156,12 +156,7 @@ class LinkedStages:
         return [(self.source, deep), (self.links, deep)]
 
     def _first_stage(self, state: State, found: Sequence[State]) -> tuple[State, list[Document]]:
-        """Add the searches of the first stage to the state, and collect their documents.
-
-        :param state: The state before the searches.
-        :param found: The states that the sources returned.
-        :returns: The state with the searches, and the documents of the first stage, each once.
-        """
+        """Add the searches of the first stage to the state, and collect their documents."""
         before = len(state.step.searches)
         state = with_searches(state, found)
         documents = list(_unique(search.documents for search in state.step.searches[before:]).values())
@@ -171,13 +166,7 @@ class LinkedStages:
         return state, documents[: math.ceil(state.settings.top_k / 2)]
 
     def _second_calls(self, state: State, documents: list[Document]) -> list[_Call]:
-        """List the searches of the second stage: one kind for all documents, then the next.
-
-        :param state: The state after the first stage.
-        :param documents: The documents of the first stage.
-        :returns: The source and the state of each search.
-        :raises RunError: When a source is external and a document is local.
-        """
+        """List the searches of the second stage: one kind for all documents, then the next."""
         for source in (self.source, self.links):
             keep_local(state, source, documents)
         deep = _with_depth(state, self.second_stage_depth)
@@ -193,13 +182,7 @@ class LinkedStages:
     def _second_stage(
         self, state: State, documents: Sequence[Document], found: Sequence[State]
     ) -> tuple[State, list[list[Document]]]:
-        """Add the searches of the second stage to the state, and collect the candidates of each document.
-
-        :param state: The state before the searches.
-        :param documents: The documents of the first stage.
-        :param found: The states that the sources returned.
-        :returns: The state with the searches, and the candidates of each document, mentioned titles first.
-        """
+        """Add the searches of the second stage to the state, and collect the candidates of each document."""
         before = len(state.step.searches)
         state = with_searches(state, found)
         lists = [search.documents for search in state.step.searches[before:]]

@@ -141,13 +141,7 @@ class SecondStage:
         return list(found.values())[: min(k, self.k1 or math.ceil(k / 2))]
 
     def _second_searches(self, state: State, documents: list[Document]) -> list[State]:
-        """Make the state of each second-stage search.
-
-        :param state: The state after the first stage.
-        :param documents: The documents of the first stage.
-        :returns: For each document the state whose query is the question with it; none when the context is full.
-        :raises RunError: When the source is external and a document is local.
-        """
+        """Make the state of each second-stage search."""
         if len(documents) >= state.settings.top_k:
             return []
         keep_local(state, self.source, documents)

@@ -101,21 +101,13 @@ class LookAhead:
         return {"kept": state.with_last(action=Action.NONE, query="", tool="", thought=step.reply)}
 
     def _query(self, state: State) -> str:
-        """Make the query of what is likely in the sentence.
-
-        :param state: The state with the sentence.
-        :returns: The query; empty where no word is likely.
-        """
+        """Make the query of what is likely in the sentence."""
         kept = "".join(text if likely > self.mask else " " for text, likely in state.step.tokens)
         return plain_query(kept) if re.search(r"\w", kept) else ""
 
 
 def _is_written_again(state: State) -> bool:
-    """Check whether the sentence follows a search that an earlier form of it led to.
-
-    :param state: The state.
-    :returns: Whether it does, whatever replies in between could not be read.
-    """
+    """Check whether the sentence follows a search that an earlier form of it led to."""
     earlier = (step for step in reversed(state.steps[:-1]) if step.action is not Action.UNREADABLE)
     before = next(earlier, None)
     return before is not None and before.action is Action.SEARCH and not before.reply and bool(before.thought)

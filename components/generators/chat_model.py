@@ -303,11 +303,7 @@ class ChatModel:
         return server
 
     def _request(self, kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Translate the parameters of a call for the server.
-
-        :param kwargs: The parameters by their OpenAI names.
-        :returns: The parameters to send.
-        """
+        """Translate the parameters of a call for the server."""
         request = dict(kwargs)
         if request.get("response_format") is None or self.structured_output == "off":
             request.pop("response_format", None)
@@ -321,12 +317,7 @@ class ChatModel:
 
 
 class _ServerCall:
-    """A call of a server, made again without the parameters that it refuses.
-
-    :param server: The server.
-    :param messages: The conversation.
-    :param request: The parameters to send.
-    """
+    """A call of a server, made again without the parameters that it refuses."""
 
     def __init__(self, server: ModelServer, messages: list[ChatMessage], request: dict[str, Any]):
         self.server = server
@@ -334,11 +325,7 @@ class _ServerCall:
         self._named: list[str] = []
 
     def simplify(self, error: ModelServerError) -> None:
-        """Leave out what the server refused; each time something goes, so the number of calls is limited.
-
-        :param error: The server's refusal.
-        :raises ModelServerError: When the call was refused for something else.
-        """
+        """Leave out what the server refused; each time something goes, so the number of calls is limited."""
         refused, named = find_refused(error, self.request)
         if not refused:
             raise error
@@ -348,11 +335,7 @@ class _ServerCall:
         self.messages, self.request = leave_out(refused, self.messages, self.request)
 
     def finish(self, replies: list[ChatMessage]) -> dict[str, list[ChatMessage]]:
-        """Remember what this server refused by name.
-
-        :param replies: What it replied in the end.
-        :returns: The output of the component.
-        """
+        """Remember what this server refused by name."""
         if self._named:
             remember(self.server, self._named)
         return {"replies": replies}

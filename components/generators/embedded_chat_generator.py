@@ -185,11 +185,7 @@ class EmbeddedChatGenerator:
 
 @dataclass(frozen=True)
 class _Call:
-    """A call in the queue.
-
-    :param body: The OpenAI request; None only loads the model.
-    :param future: The future of the reply; the caller cancels it to stop waiting.
-    """
+    """A call in the queue."""
 
     body: dict[str, Any] | None
     future: Future[ChatMessage] = field(default_factory=Future)
@@ -200,11 +196,6 @@ class _Model:
 
     The thread is a daemon, so that a call in flight does not delay the end of the interpreter; :meth:`close` ends it
     properly, while the interpreter still runs.
-
-    :param path: The GGUF file.
-    :param adapter: The GGUF file of its adapter; None for none.
-    :param context_window: Tokens of prompt and reply together.
-    :param threads: Processor threads.
     """
 
     def __init__(self, path: str, adapter: str | None, context_window: int, threads: int):
@@ -221,11 +212,7 @@ class _Model:
         self._thread.start()
 
     def submit(self, body: dict[str, Any] | None) -> Future[ChatMessage]:
-        """Put a call into the queue.
-
-        :param body: See :class:`_Call`.
-        :returns: The future of the reply.
-        """
+        """Put a call into the queue."""
         call = _Call(body)
         self._calls.put(call)
         return call.future
@@ -300,17 +287,7 @@ def _refusal(error: dict[str, Any]) -> str:
 
 
 def _load(path: str, adapter: str | None, context_window: int, threads: int) -> Any:
-    """Load a model into a silent server of llama.cpp.
-
-    :param path: The GGUF file.
-    :param adapter: The GGUF file of its adapter; None for none.
-    :param context_window: Tokens of prompt and reply together.
-    :param threads: Processor threads.
-    :returns: The server.
-    :raises ImportError: When llama.cpp is not installed.
-    :raises FileNotFoundError: When there is no such file.
-    :raises RuntimeError: When the file is not a model.
-    """
+    """Load a model into a silent server of llama.cpp."""
     if not Path(path).is_file():
         raise FileNotFoundError(f"There is no model at {path}: {_CORRECT_PATH}, {_INSTEAD}.")
     if adapter is not None and not Path(adapter).is_file():

@@ -159,12 +159,7 @@ def repair(value: Any, level: int = 0) -> Any:
 
 
 def _read_pairs(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
-    """Read the pairs of an object that is not valid JSON (cut off, single quotes, True for true).
-
-    :param text: The reply.
-    :param start: The position of the object's first brace.
-    :returns: Its values by their names, those of objects in it too, None when there are none; and where reading went.
-    """
+    """Read the pairs of an object that is not valid JSON (cut off, single quotes, True for true)."""
     if text[start + 1 : start + 100].lstrip()[:1] not in "\"'":
         text = text.translate(_PLAIN_QUOTES)
     values: dict[str, Any] = {}

@@ -235,13 +235,7 @@ class ModelCall:
         return found, message.text or "", state
 
     def _repeat(self, call: Prepared, message: ChatMessage, state: State) -> Prepared:
-        """Prepare the second call for a reply that could not be read.
-
-        :param call: The first call.
-        :param message: The reply.
-        :param state: The state with the first call counted.
-        :returns: The call; its prompt ends with what was wrong, because the same prompt mostly gets the same reply.
-        """
+        """Prepare the second call for a reply that could not be read."""
         *others, last = call.messages
         why = "was cut off" if is_cut_off(message) else "could not be read"
         prompt = ChatMessage.from_user(f"{last.text}\n\nYour last reply to this {why}. {_ONLY_JSON}")
@@ -396,11 +390,7 @@ def _tokens(messages: Sequence[ChatMessage]) -> int:
 
 
 def _write_out(message: ChatMessage) -> str:
-    """Write all parts of a message that a model reads.
-
-    :param message: The message.
-    :returns: Its texts, tool calls and tool results.
-    """
+    """Write all parts of a message that a model reads."""
     calls = [
         f"{call.id} {call.tool_name} {json.dumps(call.arguments, ensure_ascii=False)}" for call in message.tool_calls
     ]

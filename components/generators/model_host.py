@@ -203,11 +203,7 @@ def _names(part: Any) -> list[str]:
 
 
 def _role(part: Any) -> Role | None:
-    """Find out whether a part is a model, from what it takes and gives.
-
-    :param part: Any value.
-    :returns: What it is for; None for a part that is no model.
-    """
+    """Find out whether a part is a model, from what it takes and gives."""
     if _is_block(part):
         # Its class is not imported here, because that may load PyTorch.
         return next((role for word, role in _ROLE_OF_NAME.items() if word in _names(part)[0]), None)
@@ -226,11 +222,7 @@ def _role(part: Any) -> Role | None:
 
 
 def _find_host(part: Any) -> str | None:
-    """Find the host of a model.
-
-    :param part: The component, or its serialised form.
-    :returns: The host; None where the component itself does not show it.
-    """
+    """Find the host of a model."""
     values, names = _attributes(part), _names(part)
     declared = values.get("model_host") or read_attribute(part, "model_host")
     if isinstance(declared, str):

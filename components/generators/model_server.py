@@ -129,13 +129,7 @@ class ModelServer:
         return replies
 
     def _error(self, reason: str, status: int | None = None, retry_after: float | None = None) -> ModelServerError:
-        """Make the error to raise, without the key even if the server repeats it.
-
-        :param reason: What happened and what to do.
-        :param status: The HTTP status, if there was one.
-        :param retry_after: Seconds after which the server wants to be called again, if it gave them.
-        :returns: The error.
-        """
+        """Make the error to raise, without the key even if the server repeats it."""
         message = f"The model server at {self.address} (model '{self.model}') {reason}"
         return ModelServerError(self._mask(message), status, retry_after)
 
@@ -196,22 +190,14 @@ class ModelServer:
 
 
 def _count_attempts(error: Exception) -> str:
-    """Name the attempts that were really made; a server may forbid to repeat a call, or ask for too long a pause.
-
-    :param error: The error of the client, which numbers its attempts in a header.
-    :returns: Their number in words.
-    """
+    """Name the attempts that were really made; a server may forbid to repeat a call, or ask for too long a pause."""
     request = getattr(error, "request", None)
     made = int(request.headers.get("x-stainless-retry-count", 0)) + 1 if request is not None else 1
     return f"after {made} attempts" if made > 1 else "at the only attempt"
 
 
 def _read_retry_after(headers: Any) -> float | None:
-    """Read after how many seconds a server wants to be called again.
-
-    :param headers: The headers of its answer.
-    :returns: The seconds, at least zero; None where it gave none that can be read.
-    """
+    """Read after how many seconds a server wants to be called again."""
     value = str(headers.get("retry-after") or "").strip()
     try:
         if _SECONDS.fullmatch(value):
@@ -232,10 +218,7 @@ def _settings(server: ModelServer) -> dict[str, Any]:
 
 
 def _bound(response: Any) -> None:
-    """Stop to receive a reply that is too long, and mark it.
-
-    :param response: The answer of a server before its body is read.
-    """
+    """Stop to receive a reply that is too long, and mark it."""
     receive = response.iter_bytes
 
     def receive_bounded() -> Iterator[bytes]:
@@ -252,10 +235,7 @@ def _bound(response: Any) -> None:
 
 
 async def _bound_async(response: Any) -> None:
-    """Do as :func:`_bound` does, for the asynchronous client.
-
-    :param response: The answer of a server before its body is read.
-    """
+    """Do as :func:`_bound` does, for the asynchronous client."""
     receive = response.aiter_bytes
 
     async def receive_bounded() -> AsyncIterator[bytes]:
@@ -273,11 +253,7 @@ async def _bound_async(response: Any) -> None:
 
 @lru_cache(maxsize=16)
 def _client(server: ModelServer) -> OpenAI:
-    """Create the synchronous client of a server, one a process.
-
-    :param server: The server.
-    :returns: Its client.
-    """
+    """Create the synchronous client of a server, one a process."""
     # Imported here, because the import takes half a second and only a server needs it.
     import openai
 
@@ -290,11 +266,7 @@ _connections: dict[tuple[asyncio.AbstractEventLoop, ModelServer], tuple[AsyncOpe
 
 
 async def _async_client(server: ModelServer) -> AsyncOpenAI:
-    """Create the asynchronous client of a server, one an event loop, because connections cannot outlive their loop.
-
-    :param server: The server.
-    :returns: Its client.
-    """
+    """Create the asynchronous client of a server, one an event loop, because connections cannot outlive their loop."""
     key = (asyncio.get_running_loop(), server)
     if key not in _connections:
         for other in [other for other in list(_connections) if other[0].is_closed()]:

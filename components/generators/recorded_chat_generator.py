@@ -233,13 +233,7 @@ def _arguments(
 def _request(
     messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None, tools: list[Tool] | None
 ) -> list[Any]:
-    """List the values by which a call is found, the last message first, without ids, which servers draw at random.
-
-    :param messages: The conversation.
-    :param generation_kwargs: Parameters of the call.
-    :param tools: The tools that the model may call.
-    :returns: Plain values.
-    """
+    """List the values by which a call is found, the last message first, without ids, which servers draw at random."""
     conversation = [
         [
             message.role.value,

@@ -97,11 +97,7 @@ def leave_out(
 
 
 def _join_last_turns(messages: list[ChatMessage]) -> list[ChatMessage]:
-    """Append the turn that the model should continue to the message before it.
-
-    :param messages: The conversation.
-    :returns: The conversation; unchanged where it does not end in a turn to continue.
-    """
+    """Append the turn that the model should continue to the message before it."""
     *others, question, begun = messages
     if not (question.is_from(ChatRole.USER) and begun.is_from(ChatRole.ASSISTANT)):
         return messages

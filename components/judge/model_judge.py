@@ -152,12 +152,7 @@ class ModelJudge:
     def _prepare_scores(
         self, state: State, found: Sequence[Document]
     ) -> tuple[Prepared, Callable[[str], list[float | None] | None]]:
-        """Prepare the call that scores passages, which are numbered from 1; those behind the 100th have no score.
-
-        :param state: The state after a search.
-        :param found: The passages.
-        :returns: The call, and what reads the score of each passage from its reply.
-        """
+        """Prepare the call that scores passages, which are numbered from 1; those behind the 100th have no score."""
         scored = found[:_MOST_SCORES]
         # Equal passages, such as a sentence that a page repeats, share a number.
         marks = {key: str(number) for number, key in enumerate(dict.fromkeys(map(identity, scored)), start=1)}
@@ -222,11 +217,7 @@ def read_judgement(text: str) -> Verdict | None:
 
 
 def _read_score(value: Any) -> float | None:
-    """Read a score that the model wrote.
-
-    :param value: A number from 0 to 10, or a text that is one.
-    :returns: The score, from -1 to 1; None where it is none.
-    """
+    """Read a score that the model wrote."""
     try:
         score = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):

@@ -97,11 +97,7 @@ class SourceSwitchJudge:
         return self._route(verdict, state)
 
     def _needs_no_verdict(self, state: State) -> bool:
-        """Check whether a verdict would change nothing, or the search has been switched already.
-
-        :param state: The state after a search.
-        :returns: Whether the state is kept as it is.
-        """
+        """Check whether a verdict would change nothing, or the search has been switched already."""
         step = state.step
         # The documents of a switch are kept, whatever they are.
         if not self.enabled or step.verdict is not None:
@@ -110,11 +106,7 @@ class SourceSwitchJudge:
         return self.switch_at == "next_step" and steers_nothing
 
     def _verdict_at_once(self, state: State) -> Verdict | None:
-        """Decide where there are no passages to compare.
-
-        :param state: The state after a search.
-        :returns: The verdict; None where the judge has to compare passages.
-        """
+        """Decide where there are no passages to compare."""
         search = state.step.searches[-1]
         if self._alternative(state) is None:
             return Verdict(True, "no_other_source", "No other source may be searched.")
@@ -125,11 +117,7 @@ class SourceSwitchJudge:
         return None
 
     def _alternative(self, state: State) -> str | None:
-        """Choose the source to switch to.
-
-        :param state: The state after a search.
-        :returns: The source that the model named, else the first other one that is allowed; None where there is none.
-        """
+        """Choose the source to switch to."""
         searched = {search.source for search in state.step.searches}
         named = state.step.named_source
         others = [source for source in self.sources if source in state.settings.sources and source not in searched]

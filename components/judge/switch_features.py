@@ -216,10 +216,7 @@ class _Texts:
         self.observed_titles = [title for document in observed if (title := _normalise_title(document)).strip()]
 
     def overall(self) -> dict[str, float]:
-        """Compute the features that are the same for all new passages.
-
-        :returns: The values by the names of the features.
-        """
+        """Compute the features that are the same for all new passages."""
         return {
             "question_observed": self._share(self.seen, self.question),
             "query_observed": self._share(self.seen, self.query),
@@ -236,11 +233,7 @@ class _Texts:
         }
 
     def measure(self, place: int) -> dict[str, float]:
-        """Compute the features of one new passage and its title.
-
-        :param place: The position among the new passages, from 0.
-        :returns: The values by the names of the features.
-        """
+        """Compute the features of one new passage and its title."""
         terms, title = self.passages[place], self.titles[place]
         spoken = self.spoken_titles[place]
         named = bool(spoken.strip())
@@ -282,22 +275,14 @@ class _Texts:
         }
 
     def _share_of_title(self, place: int) -> float:
-        """Compute the share of the other passages found that have the title of this one.
-
-        :param place: The position among the new passages, from 0.
-        :returns: The share, from 0 to 1; -1 where the passage has no title.
-        """
+        """Compute the share of the other passages found that have the title of this one."""
         title = self.whole_titles[place]
         if not title.strip():
             return _ABSENT
         return (self.whole_titles.count(title) - 1) / max(1, len(self.whole_titles) - 1)
 
     def _share_of_pairs(self, place: int) -> float:
-        """Compute the share, by weight, of the query's pairs of neighbouring words that a passage contains.
-
-        :param place: The position among the new passages, from 0.
-        :returns: The share, from 0 to 1.
-        """
+        """Compute the share, by weight, of the query's pairs of neighbouring words that a passage contains."""
         weights = {pair: self.weights[pair[0]] + self.weights[pair[1]] for pair in sorted(self.query_pairs)}
         whole = sum(weights.values())
         return sum(weight for pair, weight in weights.items() if pair in self.pairs[place]) / whole if whole else 0.0
@@ -333,11 +318,7 @@ def _holding(names: Sequence[str], holds: Callable[[str], bool]) -> float:
 
 
 def _whole_names(query: str) -> list[str]:
-    """Find the names in a query, of one word or more.
-
-    :param query: The query.
-    :returns: Each name once, as :func:`_normalise` writes it.
-    """
+    """Find the names in a query, of one word or more."""
     names = []
     for found in _WHOLE_NAME.findall(query):
         name_words = found.split()
@@ -355,11 +336,7 @@ def _title(document: Document) -> str:
 
 
 def _normalise(text: str) -> str:
-    """Write a text as words in lower case with a blank around each, so that a title is found only as whole words.
-
-    :param text: The text.
-    :returns: The words.
-    """
+    """Write a text as words in lower case with a blank around each, so that a title is found only as whole words."""
     return f" {' '.join(_WORD.findall(text.lower()))} "
 
 

@@ -93,11 +93,7 @@ class FollowUpRewriter:
         )
 
     def _latest(self, history: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-        """Choose the last turns that fit into a quarter of the window, so that they fit into the reasoner's prompt too.
-
-        :param history: The turns, oldest first, as (role, text).
-        :returns: Those that are kept, oldest first, shortened where they are long.
-        """
+        """Choose the last turns that fit into a quarter of the window, and so into the reasoner's prompt."""
         turns: list[tuple[str, str]] = []
         room = self._call.context_window // 4
         for role, text in reversed(history[-MAX_TURNS:]):

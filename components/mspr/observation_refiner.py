@@ -85,11 +85,7 @@ class ObservationRefiner:
         return {"state": self._record(number, *await self._call.send_async(self._prepare(number, state)))}
 
     def _over_long(self, state: State) -> int | None:
-        """Find the previous observation, if it is over-long.
-
-        :param state: The state after a retrieval that is not yet observed.
-        :returns: The index of its step; None where there is nothing to refine.
-        """
+        """Find the previous observation, if it is over-long."""
         if not self.enabled or self._call.is_absent:
             return None
         indices = range(len(state.steps) - 2, -1, -1)
@@ -129,11 +125,7 @@ class ObservationRefiner:
 
 
 def _tokens(step: Step) -> int:
-    """Count the tokens of an observation as plain text, so that its length does not depend on the form of prompts.
-
-    :param step: The step.
-    :returns: The tokens of its passages, each with a number, its title and its source.
-    """
+    """Count the tokens of an observation as plain text, so that its length does not depend on the form of prompts."""
     shown = ((number, one.meta, one.content or "") for number, one in enumerate(step.shown, start=1))
     texts = [f"[{number}] {meta.get('title')} ({meta.get('source')})\n{text}" for number, meta, text in shown]
     return estimate_tokens("\n\n".join(texts))

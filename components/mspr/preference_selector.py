@@ -66,11 +66,7 @@ class PreferenceSelector:
         return self.run(state)
 
     def _select(self, state: State) -> tuple[str, str]:
-        """Select the source of a search, with the reason.
-
-        :param state: The state after a reply that searches.
-        :returns: The source to search, and why it was selected.
-        """
+        """Select the source of a search, with the reason."""
         settings, named = state.settings, state.step.named_source
         last = next((step for step in reversed(state.steps[:-1]) if step.searches), None)
         if self.enabled and last is None:

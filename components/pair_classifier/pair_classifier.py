@@ -202,14 +202,7 @@ class PairClassifier:
     def _walk(
         self, documents: list[Document], candidates: list[list[Document]], k: int, verdicts: _Verdicts
     ) -> tuple[list[Document], list[Pair]]:
-        """Fill the context as far as the verdicts are known, and list the pairs to score next.
-
-        :param documents: The documents of the first stage.
-        :param candidates: The second-stage list of each of them.
-        :param k: The most documents in the context.
-        :param verdicts: The verdicts so far.
-        :returns: The context, and the pairs whose verdicts are needed; none when the context is complete.
-        """
+        """Fill the context as far as the verdicts are known, and list the pairs to score next."""
         context = {identity(document): document for document in documents[:k]}
         unknown: list[Pair] = []
         for first, second_stage in zip(documents, candidates, strict=True):

@@ -120,15 +120,7 @@ def pair_features(
 def _measure(
     question: str, pool: Sequence[Document], a: Any, b: Any, statistics: TermStatistics | None
 ) -> Mapping[str, Any]:
-    """Compute the features of all pairs.
-
-    :param question: The question.
-    :param pool: The passages of all pairs, each once.
-    :param a: For each pair the place of its first passage in the pool.
-    :param b: For each pair the place of its second passage in the pool.
-    :param statistics: See :func:`term_weights`.
-    :returns: For each feature a value a pair, or one for all.
-    """
+    """Compute the features of all pairs."""
     # Only passages of the first stage come first in a pair: each has a row in the matrices of passages by passages.
     front, row = np.unique(a, return_inverse=True)
     texts = _Texts(question, pool, statistics)
@@ -273,14 +265,7 @@ class _Texts:
         self._count_phrases(question_numbers, *content_words, len(pool), len(column))
 
     def _count_phrases(self, in_question: Sequence[int], row: Values, word: Values, passages: int, size: int) -> None:
-        """Count the phrases of two words that are in the question, or in several passages.
-
-        :param in_question: The numbers of the question's words, in order.
-        :param row: For each word of all passages the passage.
-        :param word: For each word of all passages its number.
-        :param passages: The number of passages.
-        :param size: The number of different words.
-        """
+        """Count the phrases of two words that are in the question, or in several passages."""
         wanted = np.unique([first * size + second for first, second in pairwise(in_question)])
         follows = row[1:] == row[:-1]
         # One number encodes a phrase and a passage, and each number is counted once.
@@ -299,12 +284,7 @@ class _Texts:
 
 
 class _Mentions:
-    """The mentions of the titles of passages in the question and in the texts of passages.
-
-    :param in_question: For each passage whether the question mentions its title.
-    :param by_front: Where the text of a first-stage passage first mentions a title, from 0 to 1; -1 where it does not.
-    :param of_front: Whether the text of a passage mentions the title of a first-stage passage.
-    """
+    """The mentions of the titles of passages in the question and in the texts of passages."""
 
     def __init__(self, in_question: Values, by_front: Values, of_front: Values):
         self.in_question = in_question
@@ -330,68 +310,39 @@ def _mentions(texts: _Texts, front: Values) -> _Mentions:
 
 
 def _find_names(question: str) -> list[str]:
-    """Find the words of a question with a capital letter or a digit, after its first word.
-
-    :param question: The question.
-    :returns: The words.
-    """
+    """Find the words of a question with a capital letter or a digit, after its first word."""
     found = [match.group() for match in _NAME.finditer(question)]
     return [word for word in found if word != word.lower() or word[0].isdigit()]
 
 
 def _number_words(texts: Sequence[Sequence[str]], column: Mapping[str, int]) -> tuple[Values, Values]:
-    """Assign row and column to the words of texts.
-
-    :param texts: The words of each text.
-    :param column: The column of each word.
-    :returns: For each word of all texts, in order, its row (the text) and its column.
-    """
+    """Assign row and column to the words of texts."""
     row = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
     return row, np.fromiter(map(column.__getitem__, chain.from_iterable(texts)), np.intp, len(row))
 
 
 def _counts(row: Values, column: Values, rows: int, columns: int) -> Values:
-    """Count how often each pair of row and column occurs.
-
-    :param row: The rows.
-    :param column: The columns.
-    :param rows: The number of rows.
-    :param columns: The number of columns.
-    :returns: The counts, as a matrix of rows by columns.
-    """
+    """Count how often each pair of row and column occurs."""
     counted = np.bincount(row * columns + column, minlength=rows * columns)
     return counted.reshape(rows, columns).astype(np.float32)
 
 
 def _begins_run(values: Values) -> Values:
-    """Mark the values that differ from the one before.
-
-    :param values: The values.
-    :returns: For each value whether it is the first or differs.
-    """
+    """Mark the values that differ from the one before."""
     begins = np.ones(len(values), bool)
     np.not_equal(values[1:], values[:-1], out=begins[1:])
     return begins
 
 
 def _saturate(counts: Values, texts: Sequence[Sequence[str]]) -> Values:
-    """Saturate counts as BM25 does: each further occurrence adds less, and less in long texts.
-
-    :param counts: The counts, a row a text.
-    :param texts: The words of each text.
-    :returns: The saturated counts.
-    """
+    """Saturate counts as BM25 does: each further occurrence adds less, and less in long texts."""
     lengths = np.array([len(text) for text in texts], np.float32)
     long = _K1 * (1 - _B + _B * lengths / max(lengths.mean(), 1))
     return counts * (_K1 + 1) / (counts + long[:, None])
 
 
 def _ranks(values: Values) -> Values:
-    """Rank each value in its row; of equal values the first has the lower rank.
-
-    :param values: The values, by rows.
-    :returns: The ranks, from 0 for the largest.
-    """
+    """Rank each value in its row; of equal values the first has the lower rank."""
     order = np.argsort(-values, axis=1, kind="stable")
     ranks = np.empty_like(order)
     np.put_along_axis(ranks, order, np.arange(values.shape[1])[None, :].repeat(len(values), 0), 1)

@@ -120,12 +120,7 @@ def _flatten(text: str) -> str:
 
 
 def _break_signs(line: str, marks: Collection[str] = ()) -> str:
-    """Break what means something in a prompt: marks lose their brackets, tags and control tokens get a blank.
-
-    :param line: A line of visible characters.
-    :param marks: The marks that keep their brackets.
-    :returns: The line.
-    """
+    """Break what means something in a prompt: marks lose their brackets, tags and control tokens get a blank."""
 
     def replace(match: re.Match[str]) -> str:
         mark = match["mark"]

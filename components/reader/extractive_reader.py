@@ -55,12 +55,7 @@ class ReaderCard:
 
 
 class _Parts:
-    """The loaded files of a reader.
-
-    :param tokenizer: The tokenizer of the encoder.
-    :param session: The encoder.
-    :param card: What its training measured.
-    """
+    """The loaded files of a reader."""
 
     def __init__(self, tokenizer: Any, session: Any, card: ReaderCard):
         self.weight = word_weights(tokenizer)
@@ -318,12 +313,6 @@ def read_card(file: Path) -> ReaderCard:
 
 
 def _best_sentence(question: str, passages: Sequence[Passage], weight: WordWeight) -> tuple[int, str]:
-    """Find the sentence with most of the question's words.
-
-    :param question: The question.
-    :param passages: Title and text of each; at least one.
-    :param weight: The weight of a word.
-    :returns: The place of its passage, and the sentence.
-    """
+    """Find the sentence with most of the question's words."""
     sentences = [(place, one) for place, (_, text) in enumerate(passages) for one in split_sentences(text)]
     return max(sentences, key=lambda one: question_cover(question, [("", one[1])], weight)[0])

@@ -88,12 +88,7 @@ def encode(tokenizer: Any, question: str, passages: Sequence[tuple[str, str]], l
 
 
 def _fair_length(lengths: Sequence[int], room: int) -> int:
-    """Find the length to which all longer passages are cut, so that all fit.
-
-    :param lengths: The lengths of the passages.
-    :param room: The most tokens in all.
-    :returns: That length; the longest where nothing has to be cut.
-    """
+    """Find the length to which all longer passages are cut, so that all fit."""
     left, cut = room, 0
     for number, length in enumerate(sorted(lengths)):
         cut = max(0, left // (len(lengths) - number))

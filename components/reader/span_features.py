@@ -229,11 +229,7 @@ _OTHER_TITLE = len(KINDS) + 8
 
 
 class _Links:
-    """Which passage mentions the title of which, and what the years in them say.
-
-    :param spoken: The question, comparable.
-    :param words: The passages.
-    """
+    """Which passage mentions the title of which, and what the years in them say."""
 
     def __init__(self, spoken: str, words: Sequence[PassageWords]):
         count = len(words)

@@ -122,10 +122,6 @@ def yes_no_features(question: str, passages: Sequence[tuple[str, str]], weight: 
 
 
 def _shared(sets: Sequence[set[str]]) -> float:
-    """Find whether the first two of some sets share a value.
-
-    :param sets: The values of each thing that the question names.
-    :returns: 1 or 0; not a number where there are not two.
-    """
+    """Find whether the first two of some sets share a value."""
     held = [one for one in sets if one]
     return float(not held[0].isdisjoint(held[1])) if len(held) >= 2 else float("nan")

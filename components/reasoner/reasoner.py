@@ -252,11 +252,7 @@ class Reasoner:
         return replace(step, **words)
 
     def _choose_tools(self, state: State) -> list[Tool]:
-        """Choose the tools to offer: a reply that names a forbidden one would be wasted.
-
-        :param state: The state of the run.
-        :returns: The tools whose sources the run may search.
-        """
+        """Choose the tools to offer: a reply that names a forbidden one would be wasted."""
         allowed = [tool for tool in self._tools if tool.source is None or tool.source in state.settings.sources]
         return allowed or self._tools
 

@@ -274,12 +274,7 @@ class LinkedRetriever:
         return message
 
     def _choose_leading(self, outputs: Sequence[Mapping[str, Any]], observed: Sequence[Document]) -> list[Document]:
-        """Choose the documents whose texts are searched for titles: the latest observed, then the best new ones.
-
-        :param outputs: What the query finds by words, best first, and what it mentions.
-        :param observed: The documents of earlier steps.
-        :returns: The documents, each once.
-        """
+        """Choose the documents whose texts are searched for titles: the latest observed, then the best new ones."""
         by_words, mentioned = (output["documents"] for output in outputs)
         latest = observed[max(0, len(observed) - self.observed_depth) :]
         seen = {identity(document) for document in observed}
@@ -288,13 +283,7 @@ class LinkedRetriever:
         return list({identity(document): document for document in (*latest, *new)}.values())
 
     def _rank(self, question: str, leading: Sequence[Document], outputs: Sequence[Mapping[str, Any]]) -> list[Document]:
-        """Rank the documents found by their best pairs and their ranks by words.
-
-        :param question: The question.
-        :param leading: The documents whose texts were searched for titles.
-        :param outputs: What the query finds by words, best first, and then what it and the leading ones mention.
-        :returns: The documents with their scores, each once, best first.
-        """
+        """Rank the documents found by their best pairs and their ranks by words."""
         by_words, *linked = (output["documents"] for output in outputs)
         mentioned = list(chain.from_iterable(linked))
         paired = {identity(document): document for document in (*leading, *by_words[: self.candidates], *mentioned)}
@@ -308,14 +297,7 @@ class LinkedRetriever:
     def _best_pairs(
         self, question: str, leading: Sequence[Document], others: Mapping[Identity, Document]
     ) -> dict[Identity, float]:
-        """Score the pairs of documents, and find the best pair of each.
-
-        :param question: The question.
-        :param leading: The documents of which each pair contains at least one.
-        :param others: All documents by their identities.
-        :returns: For each document the score of its best pair; 0 without one.
-        :raises ValueError: When the engine's scores do not fit the pairs.
-        """
+        """Score the pairs of documents, and find the best pair of each."""
         pairs = [(first, second) for first in map(identity, leading) for second in others if first != second]
         scores = self.engine.score(question, [(others[a], others[b]) for a, b in pairs]) if pairs else []
         if len(scores) != len(pairs):
@@ -328,10 +310,6 @@ class LinkedRetriever:
 
 
 def _term_statistics(retriever: Any) -> TermStatistics | None:
-    """Find the statistics of a retriever's words: the retriever itself or its store.
-
-    :param retriever: The retriever.
-    :returns: The statistics; None where neither has them.
-    """
+    """Find the statistics of a retriever's words: the retriever itself or its store."""
     parts = (retriever, getattr(retriever, "document_store", None))
     return next((part for part in parts if callable(getattr(part, "document_frequencies", None))), None)

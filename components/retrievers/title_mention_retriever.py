@@ -151,26 +151,14 @@ class TitleMentionRetriever:
         return {"documents": self._choose(found, given, top_k), "lookups": bool(query.strip()) + len(given)}
 
     def _possible_keys(self, query: str, documents: Sequence[Document]) -> list[str]:
-        """List the keys that any of the texts may mention.
-
-        :param query: The query.
-        :param documents: The passages whose contents count.
-        :returns: Each key once.
-        """
+        """List the keys that any of the texts may mention."""
         texts = [query, *(document.content or "" for document in documents)]
         return list(dict.fromkeys(chain.from_iterable(mentioned_keys(text, self.max_title_words) for text in texts)))
 
     def _find_mentioned(
         self, query: str, documents: Sequence[Document], known: set[str], most: int | None
     ) -> dict[str, str]:
-        """Find the known keys that the texts mention.
-
-        :param query: The query.
-        :param documents: The passages whose contents count.
-        :param known: The keys that are titles of passages.
-        :param most: The most keys to return; None for all.
-        :returns: The keys in the order of first mention, each with the text that ranks its passages.
-        """
+        """Find the known keys that the texts mention."""
         mentioned = dict.fromkeys(longest_mentions(query, known, self.max_title_words), query)
         for document in documents:
             text = document.content or ""
@@ -180,12 +168,7 @@ class TitleMentionRetriever:
         return {key: text[:_RANKED_BY_CHARACTERS] for key, text in islice(mentioned.items(), most)}
 
     def _passages_to_fetch(self, given: Sequence[Document], mentioned: Mapping[str, str]) -> int:
-        """Count the passages to fetch of a title, so that enough remain without those that were given.
-
-        :param given: The passages that are not returned.
-        :param mentioned: The keys that are mentioned.
-        :returns: The number of passages of a title.
-        """
+        """Count the passages to fetch of a title, so that enough remain without those that were given."""
         return self.per_title + sum(_own_key(document) in mentioned for document in given)
 
     def _choose(self, found: Mapping[str, Sequence[Document]], given: Sequence[Document], top_k: int) -> list[Document]:

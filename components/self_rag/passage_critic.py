@@ -207,11 +207,7 @@ class PassageCritic:
         return {"answered": self._answer(state, [critique for critique, _ in results])}
 
     def _without_call(self, state: State) -> dict[str, State] | None:
-        """Route a state for which no model is called.
-
-        :param state: The state at the start of a run, or after its search.
-        :returns: The state under its output; None where the model is called.
-        """
+        """Route a state for which no model is called."""
         if not state.steps:
             return {"search": state} if self.retrieval == "always" or self._call.is_absent else None
         if self._call.is_absent:
@@ -254,12 +250,7 @@ class PassageCritic:
         )
 
     def _answer(self, state: State, critiques: Sequence[Critique | None]) -> State:
-        """Give the answer with the highest score, the first of equals, with its passage as citation and evidence.
-
-        :param state: The state with the calls counted.
-        :param critiques: The critique of each observed document; None for two replies that could not be read.
-        :returns: The state with one more step.
-        """
+        """Give the answer with the highest score, the first of equals, with its passage as citation and evidence."""
         # As in the published code: where the answers are given, those that agree add up; free ones compete singly.
         closed = state.settings.answer_type != "short"
         totals: dict[str | int, float] = {}
@@ -303,11 +294,7 @@ class PassageCritic:
 
 
 def _join(*states: State) -> State:
-    """Add up what calls beside each other have counted and recorded.
-
-    :param states: The state before the calls, and what each of them has added to it, in the order of their events.
-    :returns: The first state with the calls, tokens and events of all.
-    """
+    """Add up what calls beside each other have counted and recorded."""
     usages = [state.usage for state in states]
     usage = Usage(
         sum((Counter(usage.llm_calls) for usage in usages), Counter[str]()),

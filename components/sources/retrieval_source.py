@@ -242,11 +242,7 @@ class RetrievalSource:
         return request
 
     def _context(self, state: State) -> dict[str, Any]:
-        """Collect what the retrievers of this source take besides the query.
-
-        :param state: The state of the run.
-        :returns: The ``question`` and the documents ``observed``, where a retriever takes them.
-        """
+        """Collect what the retrievers of this source take besides the query."""
         if self.external:
             return {}
         providers = [part for part in (self.retriever, self.fallback) if part is not None]
@@ -255,12 +251,7 @@ class RetrievalSource:
         return {name: value for name, value in known.items() if name in supported}
 
     def _admit(self, request: SearchRequest) -> None:
-        """Set the search of a request for which no provider is called, and the query that may be sent for any other.
-
-        :param request: The request.
-        :raises RunError: When the query would be sent out in place of a search that failed.
-        :raises NotRecorded: With ``strict``, when the replayed recording does not hold the search.
-        """
+        """Set the search of a request for which no provider is called, and the query that may be sent for any other."""
         if request.is_closed:
             request.search = Search(self.name, request.query, skipped=True, lookups=0)
             return
@@ -276,11 +267,7 @@ class RetrievalSource:
             request.search = Search(self.name, request.query, skipped=True, lookups=0)
 
     def _shorten(self, request: SearchRequest) -> None:
-        """Write the query in one line, and replace it where it is too long to be sent.
-
-        :param request: The request.
-        :raises HeldBack: When there is no short one in its place.
-        """
+        """Write the query in one line, and replace it where it is too long to be sent."""
         request.query = one_line(request.query)
         short = self.gate.fit(request.query, request.state)
         reason = f"it has {len(request.query):,} characters, over the limit of {self.gate.max_characters}"
@@ -291,11 +278,7 @@ class RetrievalSource:
             request.query = one_line(short)
 
     def _calls(self, request: SearchRequest) -> Iterator[ProviderCall]:
-        """Go through the calls that a request needs, and set its search at the end.
-
-        :param request: The request.
-        :returns: Each call, which the caller has to make before it takes the next.
-        """
+        """Go through the calls that a request needs, and set its search at the end."""
         if request.search is not None:
             return
         for sent in self._sent:
@@ -365,12 +348,7 @@ class RetrievalSource:
         return tuple(stamped)
 
     def _play_recording(self, request: SearchRequest) -> Search | None:
-        """Play the search from the recording.
-
-        :param request: The request.
-        :returns: The search; None where the providers have to be called.
-        :raises NotRecorded: With ``strict``, when the replayed recording does not hold the search.
-        """
+        """Play the search from the recording."""
         if self.recording is None:
             return None
         found = Search(self.name, request.query, provider=RECORDING)

@@ -104,11 +104,7 @@ def compose(
 
 
 def _cut_off(state: State) -> list[str]:
-    """Report replies that were cut off, where that cost the run more than one reply.
-
-    :param state: The state at the end of a run.
-    :returns: The error, if there is one.
-    """
+    """Report replies that were cut off, where that cost the run more than one reply."""
     cut = [step for step in state.steps if step.cut_at is not None]
     if not cut or (len(cut) == 1 and cut[0] is not state.steps[-1]):
         return []
@@ -141,13 +137,7 @@ def _document(document: Document, mark: str) -> dict[str, Any]:
 
 
 def _sentence(state: State, document: Document, answer: str) -> dict[str, int] | None:
-    """Find the sentence of a document to show.
-
-    :param state: The state at the end of a run.
-    :param document: The document.
-    :param answer: The answer, where it cites the document, or the sentence that a reader read it from.
-    :returns: Where the sentence that speaks most to the answer, or else to the query, begins and ends in its text.
-    """
+    """Find the sentence of a document to show."""
     step = document.meta.get("step")
     query = state.steps[step - 1].query if type(step) is int and 0 < step <= len(state.steps) else ""
     span = find_sentence(document.content or "", query or state.question, state.question, answer)
@@ -192,13 +182,7 @@ def _step(number: int, step: Step, known: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _counts(state: State, searches: Sequence[Search], preferred: str) -> dict[str, Any]:
-    """Count retrievals as appendix A.6 of PrefRAG does, and by source, and the look-ups that they made.
-
-    :param state: The state at the end of a run.
-    :param searches: The searches that were made.
-    :param preferred: The source that counts as local.
-    :returns: The counts.
-    """
+    """Count retrievals as appendix A.6 of PrefRAG does, and by source, and the look-ups that they made."""
     total = {source: sum(search.source == source for search in searches) for source in state.settings.sources}
     used = dict.fromkeys(total, 0)
     for step in state.steps:

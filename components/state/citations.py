@@ -121,12 +121,7 @@ def _fold(mark: str) -> str:
 
 
 def _take_out(answer: str, known: Mapping[str, str] | None) -> tuple[str, list[list[str]]]:
-    """Put a zero character in the place of each citation.
-
-    :param answer: The answer as the model wrote it.
-    :param known: See :func:`read_citations`.
-    :returns: The text, and the plain marks of each citation; none for one that does not count.
-    """
+    """Put a zero character in the place of each citation."""
     cited: list[list[str]] = []
 
     def take(match: re.Match[str]) -> str:
@@ -143,25 +138,14 @@ def _take_out(answer: str, known: Mapping[str, str] | None) -> tuple[str, list[l
 
 
 def _find_guessed(text: str, known: Mapping[str, str]) -> set[str]:
-    """Find the passages whose codes were tried out: a page may list every code, and a model copy them all.
-
-    :param text: The answer.
-    :param known: See :func:`known_marks`.
-    :returns: The plain marks that stand there with two wrong codes or more.
-    """
+    """Find the passages whose codes were tried out: a page may list every code, and a model copy them all."""
     wrong = {mark for match in _CODED.finditer(text) if (mark := _fold(match[0])) not in known}
     tried = Counter(mark[:-2] for mark in wrong if set(mark[-2:]) <= set(CODE_LETTERS))
     return {plain for plain, number in tried.items() if number > 1}
 
 
 def _read_marks(inner: str, known: Mapping[str, str] | None) -> list[str] | None:
-    """Read the content of a pair of brackets.
-
-    :param inner: The content.
-    :param known: See :func:`read_citations`.
-    :returns: The plain marks that it cites, none where it cites nothing and is no part of an answer either; None where
-        it is part of the answer.
-    """
+    """Read the content of a pair of brackets."""
     items = [item for item in re.split(r"[\s,;]+", _DASH.sub("-", _FILLER.sub(" ", inner))) if item]
     ranges = [[_MARK.fullmatch(end) for end in item.split("-", 1)] for item in items]
     if not items or any(end is None for ends in ranges for end in ends):
@@ -175,12 +159,7 @@ def _read_marks(inner: str, known: Mapping[str, str] | None) -> list[str] | None
 
 
 def _resolve(ends: list[str], known: Mapping[str, str]) -> list[str]:
-    """Find the passages of a mark, or of a range between two.
-
-    :param ends: One mark, or two, each with its code.
-    :param known: See :func:`known_marks`.
-    :returns: Their plain marks; none for a mark without its code.
-    """
+    """Find the passages of a mark, or of a range between two."""
     plain = [known.get(_fold(end)) for end in ends]
     if None in plain or len(plain) == 1:
         return [mark for mark in plain if mark is not None]

@@ -32,13 +32,7 @@ def observe(state: State, documents: Iterable[Document], source: str | None) -> 
 
 
 def _compare(state: State, shown: dict[Identity, Document]) -> dict[str, Any]:
-    """Name what is shown, and how it differs from what was found, so that the trace need not repeat it.
-
-    :param state: The state after the retrieval.
-    :param shown: The documents for the model.
-    :returns: ``documents`` and ``places``; ``same_as``, the kind of the event that names the same documents; or
-        ``left_out``, those that were found and are not shown, where they are fewer.
-    """
+    """Name what is shown, and how it differs from what was found, so that the trace need not repeat it."""
     named: dict[str, Any] = name_documents("documents", list(shown.values()))
     if shown and state.events and state.events[-1].kind == "selection":
         if state.events[-1].data.get("documents") == named["documents"]:

@@ -95,13 +95,7 @@ def longest_mentions(text: str, known: Container[str], max_words: int = MAX_WORD
 # Cached, because a text is searched for the keys that it may mention, and then for those that it does.
 @lru_cache(maxsize=64)
 def _keys_by_place(text: str, max_words: int) -> tuple[list[str], ...]:
-    """List the keys that begin with each word of a text and may name something.
-
-    :param text: Any text.
-    :param max_words: The highest number of words in a key.
-    :returns: For each word its keys, the longest first.
-    :raises ValueError: When max_words is under 1.
-    """
+    """List the keys that begin with each word of a text and may name something."""
     if max_words < 1:
         raise ValueError(f"max_words is {max_words}: set it to at least 1.")
     words = _words(text)

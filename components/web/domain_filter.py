@@ -80,12 +80,7 @@ def _host(url: str) -> str:
 
 
 def _domain(written: str) -> str:
-    """Read a domain, which may be written as an address, or with a wildcard in front.
-
-    :param written: The domain as the user wrote it.
-    :returns: The domain alone.
-    :raises ValueError: When it is not a domain.
-    """
+    """Read a domain, which may be written as an address, or with a wildcard in front."""
     domain = _host(written.strip()).removeprefix("*").strip(".") if isinstance(written, str) else ""
     if not domain or re.search(r"[*\s]", domain):
         raise ValueError(f"'{written}' is no domain: it looks like example.org.")

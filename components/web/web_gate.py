@@ -115,11 +115,6 @@ class WebGate:
 
 
 def _find_failed(searches: Iterable[Search], external: Iterable[str]) -> Search | None:
-    """Find a source that is not external and whose last search failed as a whole.
-
-    :param searches: The searches of the run, in order.
-    :param external: The names of the external sources.
-    :returns: Its last search; None where all are sound.
-    """
+    """Find a source that is not external and whose last search failed as a whole."""
     last = {search.source: search for search in searches if not search.skipped and search.source not in external}
     return next((search for search in last.values() if search.error and search.provider in ("", RECORDING)), None)

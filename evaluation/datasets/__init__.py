@@ -80,12 +80,6 @@ def read_passages(path: str | os.PathLike[str] | DatasetFile, format: str = "aut
 
     Their ids are those that the questions of the dataset name. Memory does not grow with a corpus; for a file of
     questions, whose passages are yielded once each, it grows by some 100 bytes a passage.
-
-    :param path: The file, or the folder of files.
-    :param format: One of ``FORMATS``, or ``auto``.
-    :returns: The passages, the title in ``meta["title"]``. Of several with one id only the first.
-    :raises FileNotFoundError: If there is no such file.
-    :raises ValueError: If the format is unknown or a record is invalid; the message names it.
     """
     file = path if isinstance(path, DatasetFile) else DatasetFile(path)
     name = detect(file.path) if format == "auto" else format
@@ -97,13 +91,7 @@ def read_passages(path: str | os.PathLike[str] | DatasetFile, format: str = "aut
 
 
 def detect(path: str | os.PathLike[str]) -> str:
-    """Detect the format of a file by its name and its first record.
-
-    :param path: The file or folder.
-    :returns: One of ``FORMATS``.
-    :raises FileNotFoundError: If there is no such file.
-    :raises ValueError: If it is none of them.
-    """
+    """Detect the format of a file by its name and its first record."""
     file = DatasetFile(path)
     if file.path.is_dir() or file.is_archive:
         return "wiki-paragraphs"

@@ -17,12 +17,7 @@ def recognises(record: dict[str, Any]) -> bool:
 
 
 def passages(file: DatasetFile) -> Iterator[Document]:
-    """Read the passages.
-
-    :param file: The file.
-    :returns: The passages; those without a text, which some corpora of BEIR have, are left out.
-    :raises ValueError: If a line does not have the published form.
-    """
+    """Read the passages."""
     return file.convert_records(file.json_lines(), _passage, "line")
 
 

@@ -24,22 +24,12 @@ YES_NO = "yesno"
 
 
 def questions(file: DatasetFile) -> Iterator[Question]:
-    """Read the yes/no questions.
-
-    :param file: The file.
-    :returns: The questions.
-    :raises ValueError: If one does not have the published form, or no answer.
-    """
+    """Read the yes/no questions."""
     return file.convert_records(_records(file), _question, "question")
 
 
 def passages(file: DatasetFile) -> Iterator[Document]:
-    """Read the snippets of the yes/no questions, by abstract.
-
-    :param file: The file.
-    :returns: The passages.
-    :raises ValueError: If a question does not have the published form.
-    """
+    """Read the snippets of the yes/no questions, by abstract."""
     texts: dict[str, dict[str, None]] = {}
     for number, text in file.convert_records(_records(file), _snippets, "question"):
         texts.setdefault(number, {})[text] = None

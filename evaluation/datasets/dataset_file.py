@@ -50,10 +50,7 @@ class DatasetFile:
         return next((suffix.lower() for suffix in reversed(self.path.suffixes) if suffix not in (".gz", ".bz2")), "")
 
     def parts(self) -> list[Path]:
-        """List the files that are read: those of a folder in the order of their names, or the file itself.
-
-        :returns: The files, without hidden ones.
-        """
+        """List the files that are read: those of a folder in the order of their names, or the file itself."""
         if not self.path.is_dir():
             return [self.path]
         return sorted(part for part in self.path.rglob("[!.]*") if part.is_file())
@@ -63,11 +60,7 @@ class DatasetFile:
         return sum(part.stat().st_size for part in self.parts())
 
     def members(self) -> Iterator[DatasetFile]:
-        """Iterate over the files of a folder or of an archive.
-
-        :returns: The files, each to be read before the next one; for a plain file only itself.
-        :raises ValueError: If an archive cannot be read.
-        """
+        """Iterate over the files of a folder or of an archive."""
         if self.path.is_dir():
             yield from (DatasetFile(part, self) for part in self.parts())
         elif self.is_archive:
@@ -84,22 +77,14 @@ class DatasetFile:
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """Open the file and count the bytes that are read.
-
-        :returns: A context with its bytes, unpacked.
-        :raises ValueError: If it is a folder, or cannot be unpacked.
-        """
+        """Open the file and count the bytes that are read."""
         if self.path.is_dir():
             raise ValueError(f"{self.path} is a folder: name a file in it.")
         with self.path.open("rb", buffering=0) as raw, self._explain():
             yield _unpack(cast(BinaryIO, io.BufferedReader(_Counted(raw, self))), self.path.name)
 
     def lines(self) -> Iterator[tuple[int, bytes]]:
-        """Read line by line.
-
-        :returns: Number, from 1, and bytes of each line that is not blank.
-        :raises ValueError: If a line is longer than a record may be.
-        """
+        """Read line by line."""
         with self.open() as stream:
             number = 0
             while line := stream.readline(MOST_RECORD_BYTES + 1):
@@ -110,11 +95,7 @@ class DatasetFile:
                     yield number, line
 
     def json_lines(self) -> Iterator[tuple[int, Any]]:
-        """Read a JSON value a line.
-
-        :returns: Number of the line, from 1, and its value.
-        :raises ValueError: If a line is no JSON.
-        """
+        """Read a JSON value a line."""
         for number, line in self.lines():
             try:
                 value = json.loads(line.decode("utf-8-sig"))
@@ -123,11 +104,7 @@ class DatasetFile:
             yield number, value
 
     def json_array(self) -> Iterator[tuple[int, Any]]:
-        """Read the objects of a JSON array without holding all of them.
-
-        :returns: Number, from 1, and value of each.
-        :raises ValueError: If the file is no array of objects, or breaks off.
-        """
+        """Read the objects of a JSON array without holding all of them."""
         with self.open() as stream:
             text = _JsonText(io.TextIOWrapper(stream, encoding="utf-8-sig"))
             number = 1
@@ -142,11 +119,7 @@ class DatasetFile:
                 raise self.error("record", number, str(error)) from error
 
     def json(self) -> Any:
-        """Read the file as one JSON value.
-
-        :returns: The value.
-        :raises ValueError: If it is no JSON.
-        """
+        """Read the file as one JSON value."""
         with self.open() as stream:
             try:
                 return json.loads(stream.read().decode("utf-8-sig"))
@@ -156,14 +129,7 @@ class DatasetFile:
     def convert_records(
         self, records: Iterable[tuple[int, Any]], convert: Callable[[Any], Iterable[T]], unit: str
     ) -> Iterator[T]:
-        """Convert records, and name a record that cannot be converted.
-
-        :param records: Number and value of each.
-        :param convert: Called with each value; returns any number of results.
-        :param unit: The unit of the numbers, for messages: ``line`` or ``record``.
-        :returns: The results.
-        :raises ValueError: If a record is invalid.
-        """
+        """Convert records, and name a record that cannot be converted."""
         for number, record in records:
             try:
                 things = list(convert(record))
@@ -176,22 +142,13 @@ class DatasetFile:
             yield from things
 
     def count(self, read: int) -> None:
-        """Add to the position.
-
-        :param read: Bytes that were read.
-        """
+        """Add to the position."""
         self.position += read
         if self._whole is not None:
             self._whole.count(read)
 
     def error(self, unit: str, number: int, reason: str) -> ValueError:
-        """Make the error of an invalid record.
-
-        :param unit: ``line`` or ``record``.
-        :param number: Its number, from 1.
-        :param reason: The reason.
-        :returns: The error to raise.
-        """
+        """Make the error of an invalid record."""
         return ValueError(f"{self.path}, {unit} {number}: {reason}.")
 
     @contextmanager
@@ -208,13 +165,7 @@ class DatasetFile:
 
 
 def text_of(record: Any, key: str) -> str:
-    """Get a required text.
-
-    :param record: The record.
-    :param key: The key of the text.
-    :returns: The text, without blanks around it.
-    :raises ValueError: If it is no text, empty, or cannot be encoded.
-    """
+    """Get a required text."""
     value = record[key]
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"'{key}' must be text, and not empty")
@@ -223,12 +174,7 @@ def text_of(record: Any, key: str) -> str:
 
 
 def check_unicode(text: str, key: str) -> None:
-    """Check that a text can be encoded.
-
-    :param text: The text.
-    :param key: Its key, for the message.
-    :raises ValueError: If it holds half of a surrogate pair.
-    """
+    """Check that a text can be encoded."""
     try:
         text.encode()
     except UnicodeEncodeError as error:

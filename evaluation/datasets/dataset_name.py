@@ -22,12 +22,7 @@ _FOLDERS = 2
 
 
 def dataset_name(question_id: str, path: Path) -> str:
-    """Find a dataset by the id of a question, a word of its file's name, or the names of the nearest folders.
-
-    :param question_id: The id of the question.
-    :param path: The file that it is in.
-    :returns: One of ``DATASETS``, or an empty text when none fits.
-    """
+    """Find a dataset by the id of a question, a word of its file's name, or the names of the nearest folders."""
     for name, pattern in _QUESTION_IDS.items():
         if pattern.fullmatch(question_id):
             return name
@@ -38,9 +33,5 @@ def dataset_name(question_id: str, path: Path) -> str:
 
 
 def type_of(question_id: str) -> str:
-    """Read the type of a question of MuSiQue from the beginning of its id.
-
-    :param question_id: The id of the question.
-    :returns: For example ``2hop`` or ``3hop1``; an empty text for other datasets.
-    """
+    """Read the type of a question of MuSiQue from the beginning of its id."""
     return question_id.split("__")[0] if _QUESTION_IDS[MUSIQUE].fullmatch(question_id) else ""

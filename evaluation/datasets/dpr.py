@@ -19,12 +19,7 @@ COLUMNS = ["id", "text", "title"]
 
 
 def passages(file: DatasetFile) -> Iterator[Document]:
-    """Read the passages.
-
-    :param file: The file.
-    :returns: The passages.
-    :raises ValueError: If the file has other columns, or a line other than three.
-    """
+    """Read the passages."""
     return file.convert_records(_rows(file), _passage, "line")
 
 

@@ -27,32 +27,17 @@ def questions(file: DatasetFile) -> Iterator[Question]:
     """Read the questions.
 
     The gold passages are known by their titles, so in the full-wiki setting also where the context lacks them.
-
-    :param file: The file.
-    :returns: The questions.
-    :raises ValueError: If a record does not have the published form.
     """
     return file.convert_records(file.json_array(), lambda record: [question(record, HOTPOTQA)], "record")
 
 
 def passages(file: DatasetFile) -> Iterator[Document]:
-    """Read the contexts of the questions.
-
-    :param file: The file.
-    :returns: The passages, also those that several questions share.
-    :raises ValueError: If a record does not have the published form.
-    """
+    """Read the contexts of the questions."""
     return file.convert_records(file.json_array(), contexts, "record")
 
 
 def question(record: dict[str, Any], dataset: str) -> Question:
-    """Read a question of HotpotQA, or of a dataset that took its form.
-
-    :param record: The record.
-    :param dataset: The dataset.
-    :returns: The question.
-    :raises ValueError: If it has no answer.
-    """
+    """Read a question of HotpotQA, or of a dataset that took its form."""
     return Question(
         id=text_of(record, "_id"),
         question=text_of(record, "question"),
@@ -65,12 +50,7 @@ def question(record: dict[str, Any], dataset: str) -> Question:
 
 
 def contexts(record: dict[str, Any]) -> Iterator[Document]:
-    """Read the passages of a question.
-
-    :param record: The record.
-    :returns: The passages that have a text.
-    :raises ValueError: If one has no title.
-    """
+    """Read the passages of a question."""
     for title, sentences in record["context"]:
         if text := join_sentences(sentences):
             yield passage(id_by_title(title), title, text)

@@ -27,22 +27,12 @@ def recognises(record: dict[str, Any]) -> bool:
 
 
 def questions(file: DatasetFile) -> Iterator[Question]:
-    """Read the questions.
-
-    :param file: The file; its folder names the dataset where the questions do not.
-    :returns: The questions. They have no decomposition and no evidence triples, which those files lack.
-    :raises ValueError: If a line does not have the published form.
-    """
+    """Read the questions."""
     return file.convert_records(file.json_lines(), partial(_question, file.path), "line")
 
 
 def passages(file: DatasetFile) -> Iterator[Document]:
-    """Read the contexts of the questions.
-
-    :param file: The file.
-    :returns: The passages, also those that several questions share.
-    :raises ValueError: If a line does not have the published form.
-    """
+    """Read the contexts of the questions."""
     return file.convert_records(file.json_lines(), partial(_contexts, file.path), "line")
 
 

@@ -26,31 +26,17 @@ SPLIT = "source_split"
 
 
 def recognises(record: dict[str, Any]) -> bool:
-    """Check whether the first record of a file is of this form.
-
-    :param record: The record.
-    :returns: Whether it is a question or a passage of this form.
-    """
+    """Check whether the first record of a file is of this form."""
     return {"id", "question", "answers"} <= record.keys() or ("id" in record and isinstance(record.get("text"), str))
 
 
 def questions(file: DatasetFile) -> Iterator[Question]:
-    """Read the questions.
-
-    :param file: The file; its folder names the dataset where the questions do not.
-    :returns: The questions.
-    :raises ValueError: If a line is no question.
-    """
+    """Read the questions."""
     return file.convert_records(file.json_lines(), partial(_question, file.path), "line")
 
 
 def passages(file: DatasetFile) -> Iterator[Document]:
-    """Read the passages.
-
-    :param file: The file.
-    :returns: The passages. ``source`` of a line is in ``meta["source_split"]``.
-    :raises ValueError: If a line is no passage.
-    """
+    """Read the passages."""
     for number, line in file.lines():
         try:
             record = read_passage_line(line, number)
@@ -60,13 +46,7 @@ def passages(file: DatasetFile) -> Iterator[Document]:
 
 
 def write_jsonl(items: Iterable[Question | Document], path: str | os.PathLike[str]) -> int:
-    """Write questions or passages one after another, so that memory does not grow with them.
-
-    :param items: The questions or the passages.
-    :param path: The file, which replaces an earlier one only when it is complete.
-    :returns: The number of written lines.
-    :raises OSError: If the file cannot be written.
-    """
+    """Write questions or passages one after another, so that memory does not grow with them."""
     path = Path(path).expanduser()
     part = path.with_name(f".{path.name}.{os.getpid()}")
     written = 0

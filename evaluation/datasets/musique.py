@@ -25,22 +25,12 @@ def recognises(record: dict[str, Any]) -> bool:
 
 
 def questions(file: DatasetFile) -> Iterator[Question]:
-    """Read the questions that can be answered.
-
-    :param file: The file.
-    :returns: The questions; the gold passages are in the order of the sub-questions.
-    :raises ValueError: If a line does not have the published form.
-    """
+    """Read the questions that can be answered."""
     return file.convert_records(file.json_lines(), _questions, "line")
 
 
 def passages(file: DatasetFile) -> Iterator[Document]:
-    """Read the paragraphs of all questions.
-
-    :param file: The file.
-    :returns: The passages, also those that several questions share.
-    :raises ValueError: If a line does not have the published form.
-    """
+    """Read the paragraphs of all questions."""
     return file.convert_records(file.json_lines(), _paragraphs, "line")
 
 

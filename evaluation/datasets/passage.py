@@ -17,10 +17,6 @@ def id_by_title(title: str) -> str:
 
     The questions and the dumps of Wikipedia write some titles differently, so entities are resolved, letters composed
     and blanks collapsed.
-
-    :param title: The title.
-    :returns: The id.
-    :raises ValueError: If the title is no text, or empty.
     """
     if not isinstance(title, str) or not title.strip():
         raise ValueError("a title must be text, and not empty")
@@ -28,13 +24,7 @@ def id_by_title(title: str) -> str:
 
 
 def id_by_text(title: str, text: str) -> str:
-    """Name a passage by its title and text, where several may share a title: MuSiQue.
-
-    :param title: The title.
-    :param text: The text.
-    :returns: The id: 16 hexadecimal digits.
-    :raises ValueError: If one of them is no text.
-    """
+    """Name a passage by its title and text, where several may share a title: MuSiQue."""
     if not isinstance(title, str) or not isinstance(text, str):
         raise ValueError("title and text of a passage must be text")
     content = f"{title.strip()}\n{text.strip()}".encode()
@@ -42,24 +32,12 @@ def id_by_text(title: str, text: str) -> str:
 
 
 def join_sentences(sentences: Iterable[str]) -> str:
-    """Join sentences to a text; in some datasets they begin with a blank, in others not.
-
-    :param sentences: The sentences.
-    :returns: The text.
-    """
+    """Join sentences to a text; in some datasets they begin with a blank, in others not."""
     return " ".join(stripped for sentence in sentences if (stripped := sentence.strip()))
 
 
 def passage(passage_id: str, title: str, text: str, **meta: str) -> Document:
-    """Make a passage.
-
-    :param passage_id: Its id.
-    :param title: Its title; may be empty.
-    :param text: Its text.
-    :param meta: Further metadata; empty values are left out.
-    :returns: The passage.
-    :raises ValueError: When id or text is empty, the id is too long, or a value is no text.
-    """
+    """Make a passage."""
     if not isinstance(title, str) or not isinstance(text, str):
         raise ValueError("title and text of a passage must be text")
     known = {key: value for key, value in meta.items() if value}

@@ -27,23 +27,13 @@ def recognises(record: dict[str, Any]) -> bool:
 
 
 def questions(file: DatasetFile) -> Iterator[Question]:
-    """Read the questions.
-
-    :param file: The file. The aliases beside it are held in memory.
-    :returns: The questions.
-    :raises ValueError: If a record or a line of the aliases does not have the published form.
-    """
+    """Read the questions."""
     aliases = _aliases(file)
     return file.convert_records(file.json_array(), lambda record: [_question(record, aliases)], "record")
 
 
 def passages(file: DatasetFile) -> Iterator[Document]:
-    """Read the contexts of the questions.
-
-    :param file: The file.
-    :returns: The passages, also those that several questions share.
-    :raises ValueError: If a record does not have the published form.
-    """
+    """Read the contexts of the questions."""
     return hotpotqa.passages(file)
 
 

@@ -23,12 +23,7 @@ def recognises(record: dict[str, Any]) -> bool:
 
 
 def passages(file: DatasetFile) -> Iterator[Document]:
-    """Read the paragraphs.
-
-    :param file: The folder, the archive, or one file of it.
-    :returns: The passages; articles without a text are left out.
-    :raises ValueError: If a line does not have the published form, or there is no such file in the folder.
-    """
+    """Read the paragraphs."""
     found = False
     for member in file.members():
         if member is file or member.path.suffix == ".bz2":

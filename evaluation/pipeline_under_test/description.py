@@ -53,15 +53,7 @@ _PART_VARIABLES = ("PREFRAG_PAIR_CLASSIFIER",)
 
 
 def describe_model(pipeline: Block, experiment: Experiment, name: str) -> dict[str, Any]:
-    """Describe the model that a pipeline calls, also where it names one of its own, or the reader that does without.
-
-    :param pipeline: The content of its YAML.
-    :param experiment: The settings of the evaluation.
-    :param name: The name of the pipeline.
-    :returns: ``kind`` and the other known settings.
-    :raises ValueError: When the experiment sets a model that the pipeline would not call, one without what it needs, or
-        a reader that it lacks.
-    """
+    """Describe the model that a pipeline calls, also where it names one of its own, or the reader that does without."""
     own = [block for block in _find_generators(pipeline) if block["type"] != CHAT_MODEL]
     only_own = own and not any(block["type"] == CHAT_MODEL for block in blocks(pipeline))
     if own and (experiment.llm in (SIMULATED, READER) or (only_own and experiment.llm is not None)):
@@ -94,12 +86,7 @@ def _reads_logprobs(block: Block) -> bool:
 
 
 def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:
-    """Check whether a model judges the retrieved passages, so that its errors matter.
-
-    :param pipeline: The content of its YAML.
-    :param llm: What :func:`describe_model` returns.
-    :returns: Whether one does.
-    """
+    """Check whether a model judges the retrieved passages, so that its errors matter."""
     if llm.get("kind") != READER and any(block["type"] == _CRITIC for block in blocks(pipeline)):
         return True
     # An AutoJudge calls a server, or what is named for the judge.
@@ -110,13 +97,7 @@ def has_model_judge(pipeline: Block, llm: Mapping[str, Any]) -> bool:
 
 
 def varies_with(pipeline: Block, llm: Mapping[str, Any]) -> list[str]:
-    """List the settings of an evaluation that not every pipeline has a use for, and this one has.
-
-    :param pipeline: The content of its YAML.
-    :param llm: What :func:`describe_model` returns.
-    :returns: Some of ``judge_error`` (a model judges passages), ``queries`` (a model writes them), ``source_choice``
-        (a model names the source of a step), ``web_junk`` and ``web_sentences`` (an external source is searched).
-    """
+    """List the settings of an evaluation that not every pipeline has a use for, and this one has."""
     found = list(blocks(pipeline))
     steps = [parameters_of(block) for block in found if block["type"] == _REASONER]
     called = [block for block in found if parameters_of(block).get("chat_generator") is not None]
@@ -138,12 +119,7 @@ def varies_with(pipeline: Block, llm: Mapping[str, Any]) -> list[str]:
 
 
 def describe_environment(experiment: Experiment, llm: Mapping[str, Any]) -> dict[str, str]:
-    """List the variables of the environment that change the run.
-
-    :param experiment: The settings of the evaluation.
-    :param llm: What :func:`describe_model` returns.
-    :returns: Their values by name.
-    """
+    """List the variables of the environment that change the run."""
     names = [*_PART_VARIABLES]
     if experiment.replay is None and (llm.get("kind") not in (SIMULATED, READER) or "judge" in llm):
         names += _MODEL_VARIABLES
@@ -153,13 +129,7 @@ def describe_environment(experiment: Experiment, llm: Mapping[str, Any]) -> dict
 
 
 def describe_web(pipeline: Block, experiment: Experiment) -> str | None:
-    """Name the corpus or search engine that is searched as the web.
-
-    :param pipeline: The content of its YAML.
-    :param experiment: The settings of the evaluation.
-    :returns: What an external source searches, or else a second local one: ``ddgs`` or the file of a corpus; None where
-        there is neither, or the pipeline itself decides.
-    """
+    """Name the corpus or search engine that is searched as the web."""
     sources = [parameters_of(block) for block in blocks(pipeline) if block["type"] == SOURCE]
     outside = any(is_outside(source) for source in sources)
     if outside and experiment.web is not None:
@@ -170,11 +140,7 @@ def describe_web(pipeline: Block, experiment: Experiment) -> str | None:
 
 
 def describe_noise(config: Mapping[str, Any]) -> str:
-    """Describe the noise of what stands in for the web.
-
-    :param config: The content of a ``config.json``.
-    :returns: In words; empty where there is none.
-    """
+    """Describe the noise of what stands in for the web."""
     sentences, junk = config.get("web_sentences"), config.get("web_junk")
     shown = [
         f"the first {sentences} sentences of each passage" if sentences else "",
@@ -184,11 +150,7 @@ def describe_noise(config: Mapping[str, Any]) -> str:
 
 
 def describe_retriever(pipeline: Block) -> str | None:
-    """Name the retriever of the preferred source.
-
-    :param pipeline: The content of its YAML, with the replaced parts.
-    :returns: Its kind in a word; None where nothing is retrieved.
-    """
+    """Name the retriever of the preferred source."""
     preferred = start_of(pipeline).get("preferred")
     components: Mapping[str, Any] = pipeline.get("components", {})
     sources = [block["init_parameters"] for block in components.values() if block["type"] == SOURCE]

@@ -43,17 +43,7 @@ class NoisyWeb:
         format: str = "auto",
         seed: int = 0,
     ):
-        """Set the noise; the files are read when the retriever warms up.
-
-        :param web: What searches the index in place of the web.
-        :param sentences: The sentences of each passage that are shown; 0 shows all.
-        :param junk: The share of junk, 0 to 1.
-        :param corpus: The file of the passages that junk is drawn from.
-        :param questions: The file of the questions, whose gold passages are no junk.
-        :param format: The form of the questions, see :func:`prefrag.evaluation.datasets.load_questions`.
-        :param seed: Of all draws.
-        :raises ValueError: When there is to be junk without a corpus.
-        """
+        """Set the noise; the files are read when the retriever warms up."""
         if junk and corpus is None:
             raise ValueError("Junk is drawn from a corpus: give one.")
         self.web = web
@@ -65,10 +55,7 @@ class NoisyWeb:
         self.seed = seed
 
     def to_dict(self) -> dict[str, Any]:
-        """Serialise the retriever.
-
-        :returns: Its parameters as plain values.
-        """
+        """Serialise the retriever."""
         return default_to_dict(
             self,
             web=component_to_dict(self.web, "web"),
@@ -107,12 +94,7 @@ class NoisyWeb:
 
     @component.output_types(documents=list[Document])
     async def run_async(self, query: str, top_k: int = 10) -> dict[str, list[Document]]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param query: The query.
-        :param top_k: The number of results to return.
-        :returns: ``documents``, best first.
-        """
+        """Do as :meth:`run` does, without blocking the event loop."""
         return {"documents": self._add_noise(query, (await self.web.run_async(query, top_k))["documents"])}
 
     def _pool(self) -> Sequence[Document]:

@@ -20,12 +20,7 @@ _SUFFIXES = (".json", ".jinja")
 
 
 def part_files(pipeline: Mapping[str, Any]) -> dict[str, str]:
-    """Digest the files that a pipeline reads, so that a run is not continued after one has changed.
-
-    :param pipeline: The pipeline as plain values.
-    :returns: A digest of all shipped prompts, one of all shipped trees, whichever of them the pipeline uses, and one
-        of each prompt, file of trees and folder of a model that the pipeline or `PREFRAG_PAIR_CLASSIFIER` names.
-    """
+    """Digest the files that a pipeline reads, so that a run is not continued after one has changed."""
     named = sorted({*_find_names(pipeline), os.environ.get(CLASSIFIER_VARIABLE, "").strip()} - {""})
     own = {name: _list_files(Path(name).expanduser()) for name in named}
     return {
@@ -36,11 +31,7 @@ def part_files(pipeline: Mapping[str, Any]) -> dict[str, str]:
 
 
 def digest_folder(folder: Path) -> str:
-    """Digest the files of a folder.
-
-    :param folder: The folder.
-    :returns: 16 hexadecimal digits, the same wherever it stands.
-    """
+    """Digest the files of a folder."""
     return _digest(_list_files(folder), folder)
 
 

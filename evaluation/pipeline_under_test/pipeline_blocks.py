@@ -22,52 +22,31 @@ NOISY_WEB = "prefrag.evaluation.pipeline_under_test.noisy_web.NoisyWeb"
 
 
 def digest(block: Block) -> str:
-    """Make a fingerprint of a pipeline.
-
-    :param block: The content of its YAML.
-    :returns: 16 hexadecimal digits that differ between two pipelines.
-    """
+    """Make a fingerprint of a pipeline."""
     text = json.dumps(block, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def start_of(pipeline: Block) -> dict[str, Any]:
-    """Get the settings of a pipeline's first component.
-
-    :param pipeline: The content of its YAML.
-    :returns: The parameters of its component `start`.
-    """
+    """Get the settings of a pipeline's first component."""
     return parameters_of(pipeline.get("components", {}).get("start", {}))
 
 
 def is_outside(source: Mapping[str, Any]) -> bool:
-    """Check whether the queries of a source are sent out, as :func:`is_web_search` does for a built source.
-
-    :param source: The parameters of a :class:`RetrievalSource`.
-    :returns: Whether they do.
-    """
+    """Check whether the queries of a source are sent out, as :func:`is_web_search` does for a built source."""
     retriever = source.get("retriever")
     kind = str(retriever.get("type", "")).lower() if isinstance(retriever, dict) else ""
     return bool(source.get("external")) or kind == WEB.lower() or ".websearch." in kind or "duckduckgo" in kind
 
 
 def is_second(source: Mapping[str, Any], pipeline: Block) -> bool:
-    """Check whether another source is preferred to a source.
-
-    :param source: The parameters of a :class:`RetrievalSource`.
-    :param pipeline: The pipeline that it is in.
-    :returns: Whether there is one.
-    """
+    """Check whether another source is preferred to a source."""
     start = start_of(pipeline)
     return len(start.get("sources") or ()) > 1 and source.get("name") != start.get("preferred")
 
 
 def searched_indexes(pipeline: Block) -> list[tuple[str, str]]:
-    """List the indexes that a pipeline names.
-
-    :param pipeline: The content of its YAML.
-    :returns: The store and the name of each, once.
-    """
+    """List the indexes that a pipeline names."""
     stores = {STORE: "tantivy", WEB: "tantivy", ELASTICSEARCH_STORE: "elasticsearch"}
     named = ((stores.get(block["type"]), parameters_of(block).get("index")) for block in blocks(pipeline))
     return list(dict.fromkeys((store, index) for store, index in named if store and index))

@@ -57,18 +57,11 @@ class Replacement:
     llm: Mapping[str, Any]
 
     def build_block(self) -> Block:
-        """Build the pipeline with its replaced parts.
-
-        :returns: A changed copy of its YAML content.
-        """
+        """Build the pipeline with its replaced parts."""
         return replace_parts(self.pipeline, self._change_block)
 
     def _change_block(self, block: Block) -> Block:
-        """Replace the parts of one block.
-
-        :param block: The block, whose inner blocks are changed already.
-        :returns: Its replacement.
-        """
+        """Replace the parts of one block."""
         kind, parameters = block["type"], dict(parameters_of(block))
         if kind.endswith(".StateBuilder"):
             parameters["prompts"] = self.experiment.prompts
@@ -210,11 +203,7 @@ def _remove_stand_in(retriever: Block) -> Block:
 
 
 def _model_name(block: Block) -> str:
-    """Name a model so that it differs from the others of a pipeline and is the same on every machine.
-
-    :param block: The block of a model.
-    :returns: The name.
-    """
+    """Name a model so that it differs from the others of a pipeline and is the same on every machine."""
     parameters = dict(parameters_of(block))
     if block["type"] == CHAT_MODEL and set(parameters) <= {"role"}:
         return str(parameters.get("role") or "llm")

@@ -98,13 +98,7 @@ class Setup:
         }
 
     def gold_missing(self, questions: Sequence[Question]) -> dict[str, int] | None:
-        """Count the gold passages that no retrieval can find, because no index holds them.
-
-        :param questions: The questions.
-        :returns: ``questions`` that lack one or more, and ``passages``; None where ids prove nothing: without a
-            corpus of the run, without a source, and with the real web.
-        :raises ValueError: When all of them are missing.
-        """
+        """Count the gold passages that no retrieval can find, because no index holds them."""
         experiment = self.experiment
         wanted = {passage for question in questions for passage in question.supporting_ids}
         if experiment.corpus is None or experiment.web is not None or not self.sources or not wanted:
@@ -129,11 +123,7 @@ class Setup:
         return {"questions": lacking, "passages": len(absent)}
 
     def build(self) -> Any:
-        """Build the pipeline and warm it up; within :meth:`environment`.
-
-        :returns: The Haystack pipeline.
-        :raises ValueError: When it cannot be built, or has no `start` or `answer`.
-        """
+        """Build the pipeline and warm it up; within :meth:`environment`."""
         pipeline = self._as_it_is
         if pipeline is None:
             pipeline = build(self.block, self.name)

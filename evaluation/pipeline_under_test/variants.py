@@ -28,15 +28,7 @@ VARIANTS: dict[str, tuple[str, tuple[str, ...]]] = {
 
 
 def read_pipeline(pipeline: Any, changes: Sequence[str] = ()) -> Block:
-    """Read a pipeline without building it.
-
-    :param pipeline: The name of a pipeline or of one of ``VARIANTS``, a YAML file, or a loaded pipeline.
-    :param changes: Settings to change, each as ``PATH=VALUE``: a path as :func:`prefrag.pipelines.load` takes it, and a
-        value in YAML; or ``@NAME`` for what stands at this path in another pipeline.
-    :returns: The content of its YAML.
-    :raises PipelineMissing: When there is no such pipeline, or the file does not describe one.
-    :raises ValueError: When a change cannot be read, or its path is not in the pipeline.
-    """
+    """Read a pipeline without building it."""
     if not isinstance(pipeline, str | Path):
         block = dict(pipeline.to_dict())
     elif str(pipeline) in VARIANTS:

@@ -64,11 +64,6 @@ def compare_with_reference(settings: Settings, every: Sequence[Run], method: str
 
     A method without a judge is in the tables of one setting, and here under every error of the others' judge; so is
     every method that has no use for a setting.
-
-    :param settings: The runs of one task by setting.
-    :param every: All runs of the report, also those of other tasks.
-    :param method: The reference; by default PrefRAG if there is a run of it, otherwise the last run of the tables.
-    :returns: The comparisons of each dataset and setting.
     """
     found: list[Against] = []
     for setting, runs in settings.items():
@@ -98,12 +93,7 @@ def compare_with_reference(settings: Settings, every: Sequence[Run], method: str
 
 
 def compare_one_change(settings: Settings, known: Sequence[Against]) -> list[Comparison]:
-    """Compare the runs of the first setting with those of the same method that differ in one thing.
-
-    :param settings: The runs of one task by setting.
-    :param known: The comparisons with the reference, which are not made again.
-    :returns: The comparisons; those of one dataset and one thing are one family.
-    """
+    """Compare the runs of the first setting with those of the same method that differ in one thing."""
     done = {frozenset((one.run.name, one.other.name)) for against in known for one in against.comparisons}
     first = {run.name for run in next(iter(settings.values()))}
     methods: dict[tuple[str, str], list[Run]] = {}

@@ -107,12 +107,7 @@ class Comparison:
 
 
 def score_intervals(runs: Iterable[Run]) -> dict[tuple[str, str], Interval]:
-    """Compute the interval of each score.
-
-    :param runs: Runs; of repetitions, questions and seeds are resampled.
-    :returns: The intervals by the run's name and the key of the measure. Of a share that is 0 or
-        100 for every question, resamples know nothing else, so its interval is Wilson's.
-    """
+    """Compute the interval of each score."""
     # Runs of one size share their resamples, which take most of the time.
     by_size: dict[tuple[int, int], list[Run]] = {}
     for run in runs:
@@ -130,11 +125,7 @@ def score_intervals(runs: Iterable[Run]) -> dict[tuple[str, str], Interval]:
 
 
 def compare(pairs: Sequence[tuple[Run, Run]]) -> list[Comparison]:
-    """Compare pairs of runs question by question; of repetitions, a question has its mean over the seeds.
-
-    :param pairs: Pairs of runs on one dataset, which are one family of comparisons.
-    :returns: One comparison per pair, their p-values corrected for the number of pairs in each measure.
-    """
+    """Compare pairs of runs question by question; of repetitions, a question has its mean over the seeds."""
     # Pairs with the same questions share their resamples, which take most of the time.
     by_ids: dict[tuple[str, ...], list[tuple[Run, Run]]] = {}
     for run, other in pairs:
@@ -148,12 +139,7 @@ def compare(pairs: Sequence[tuple[Run, Run]]) -> list[Comparison]:
 
 
 def paired_ids(run: Run, other: Run) -> tuple[str, ...]:
-    """List the questions that two runs share.
-
-    :param run: A run.
-    :param other: Another one.
-    :returns: The ids with the same question and gold answers in both, in the order of the first.
-    """
+    """List the questions that two runs share."""
     contents = {id: prediction.content for id, prediction in other.predictions.items()}
     return tuple(id for id, prediction in run.predictions.items() if contents.get(id) == prediction.content)
 

@@ -22,15 +22,7 @@ _Numbers = dict[tuple[str, str, tuple[str, ...]], int]
 
 
 def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: int = LIMIT) -> dict[str, Any]:
-    """Collect the data with which the page shows two runs side by side.
-
-    :param runs: The runs.
-    :param comparisons: The pairs, the most important first: their traces are kept first.
-    :param limit: Bytes of JSON for all traces together; beyond it a question is shown without its traces.
-    :returns: ``datasets`` (the questions of each), ``runs`` (with ``1`` right, ``0`` wrong or ``-`` absent for each
-        question of the dataset), ``pairs`` (run numbers in the given order), ``traces`` (by run number, by question
-        number), and ``left_out``, the traces that found no room.
-    """
+    """Collect the data with which the page shows two runs side by side."""
     # Of repetitions, the first is shown.
     runs = [run.runs[0] for run in runs]
     comparisons = [replace(one, run=one.run.runs[0], other=one.other.runs[0]) for one in comparisons]
@@ -62,11 +54,7 @@ def drill_down(runs: Sequence[Run], comparisons: Sequence[Comparison], limit: in
 
 
 def differing_ids(comparison: Comparison) -> list[str]:
-    """List the questions that one of two runs has right and the other wrong.
-
-    :param comparison: Two runs.
-    :returns: Their ids.
-    """
+    """List the questions that one of two runs has right and the other wrong."""
     run, other = comparison.run.predictions, comparison.other.predictions
     ids = paired_ids(comparison.run, comparison.other)
     return [id for id in ids if {run[id].right, other[id].right} == {True, False}]

@@ -35,13 +35,7 @@ _NAME = re.compile(r"[^a-z0-9.]+")
 
 
 def write_tables(tables: Iterable[tuple[str, Table]], output: Path, environment: Environment) -> list[str]:
-    """Write each table as CSV and as LaTeX with booktabs.
-
-    :param tables: Each table with the name of its task.
-    :param output: The folder for the files.
-    :param environment: Holds the template.
-    :returns: The names of the files, in the order of the tables.
-    """
+    """Write each table as CSV and as LaTeX with booktabs."""
     template = environment.get_template("table.tex.jinja")
     names = []
     for task, table in tables:
@@ -55,13 +49,7 @@ def write_tables(tables: Iterable[tuple[str, Table]], output: Path, environment:
 def write_comparisons(
     against: Iterable[tuple[str, Against]], one_change: Iterable[tuple[str, Comparison]], output: Path
 ) -> str:
-    """Write every difference of the report as one line of a CSV file.
-
-    :param against: The comparisons with a reference, each with the name of its task.
-    :param one_change: The comparisons of runs that differ in one setting, each with the name of its task.
-    :param output: The folder for the file.
-    :returns: The name of the file.
-    """
+    """Write every difference of the report as one line of a CSV file."""
     head = ["task", "dataset", "setting", "run", "against", "differ in", "measure", "questions", "difference"]
     every = [(task, one.setting.text, comparison) for task, one in against for comparison in one.comparisons]
     every += [(task, "one setting changed", comparison) for task, comparison in one_change]
@@ -82,11 +70,7 @@ def write_comparisons(
 
 
 def escape_latex(text: object) -> str:
-    """Escape a text for LaTeX.
-
-    :param text: The text.
-    :returns: The text with the commands for special characters.
-    """
+    """Escape a text for LaTeX."""
     return " ".join(str(text).split()).translate(_LATEX)
 
 

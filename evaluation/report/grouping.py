@@ -13,24 +13,13 @@ Settings = Mapping[Setting, Sequence[Run]]
 
 
 def group_by_task(runs: Sequence[Run]) -> dict[str | None, list[Run]]:
-    """Group runs by their task, see :attr:`Run.task`.
-
-    :param runs: Runs.
-    :returns: The runs of each task, in the order of their names. A run without a task, which searched nothing or did
-        not record what, is with each.
-    """
+    """Group runs by their task, see :attr:`Run.task`."""
     tasks: list[str | None] = [*sorted({run.task for run in runs if run.task is not None})] or [None]
     return {task: [run for run in runs if run.task in (None, task)] for task in tasks}
 
 
 def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
-    """Group runs by their setting.
-
-    :param runs: Runs.
-    :returns: The runs of each setting, the one with most runs first, and among equals the most usual one. A run that
-        has no use for something, such as a judge's error, is with the first setting that it agrees with. So are methods
-        that were all run with one top-k of their own alone, as DR-RAG's k is another number than PrefRAG's.
-    """
+    """Group runs by their setting."""
     groups: dict[Setting, list[Run]] = {}
     top_ks: dict[str, set[int | None]] = {}
     values: dict[tuple[str, str], Counter[Value]] = {}
@@ -58,13 +47,7 @@ def group_by_setting(runs: Sequence[Run]) -> dict[Setting, list[Run]]:
 
 
 def vary(runs: Sequence[Run], main: Setting, name: str) -> dict[Value, list[Run]]:
-    """Find the runs that differ in one setting only.
-
-    :param runs: Runs.
-    :param main: The setting that they share but for that one.
-    :param name: The name of the setting that varies.
-    :returns: The runs of each value, the values in order; without those of methods that have no other value.
-    """
+    """Find the runs that differ in one setting only."""
     found: dict[Value, list[Run]] = {}
     values: dict[tuple[str, str], set[Value]] = {}
     for run in runs:
@@ -77,11 +60,7 @@ def vary(runs: Sequence[Run], main: Setting, name: str) -> dict[Value, list[Run]
 
 
 def sort_key(value: Value) -> tuple[float, str]:
-    """Make values of several types comparable.
-
-    :param value: A number, a word or nothing.
-    :returns: A key that sorts numbers by size and words by alphabet; None counts as zero.
-    """
+    """Make values of several types comparable."""
     return (0.0, value) if isinstance(value, str) else (value or 0.0, "")
 
 

@@ -32,23 +32,13 @@ class Measure:
         return self.kind == "share"
 
     def of(self, scores: Mapping[str, float], counted: Mapping[str, float]) -> float:
-        """Compute the value of one question.
-
-        :param scores: The scores of one question, 0 to 1.
-        :param counted: The counts of its run.
-        :returns: The value, scores in percent; NaN where it has none.
-        """
+        """Compute the value of one question."""
         if self.kind == "share":
             return 100 * float(scores.get(self.key, math.nan))
         return float(counted.get(self.key, math.nan))
 
     def text(self, value: float | None, sign: bool = False) -> str:
-        """Write a value in digits.
-
-        :param value: A value, or None or NaN for one that is missing.
-        :param sign: Whether to write the plus of a difference.
-        :returns: The digits; a dash when it is missing.
-        """
+        """Write a value in digits."""
         if value is None or math.isnan(value):
             return DASH
         digits = f"{value:{'+' if sign else ''}.{self.decimals}f}"

@@ -170,12 +170,7 @@ def _make_environment(html: bool) -> Environment:
 
 
 def facts(run: Run, shared: Collection[str] = ()) -> dict[str, str]:
-    """Describe what was run.
-
-    :param run: A run.
-    :param shared: Settings in words that all runs share, which are left out.
-    :returns: Short texts by heading.
-    """
+    """Describe what was run."""
     config = run.config
     web = config.get("web")
     corpus = {"split": "split by source", "whole": "whole", None: DASH}[run.task]

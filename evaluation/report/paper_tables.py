@@ -37,15 +37,7 @@ _ACCURACY_ALONE = ("bioasq",)
 
 @dataclass(frozen=True)
 class _Rows:
-    """A table of a paper.
-
-    :param id: Its anchor.
-    :param title: Its title, with its number in the paper.
-    :param methods: Its methods in the order of the paper; a ``*`` at the end stands for the rest of a name.
-    :param columns: Gives the columns of a dataset.
-    :param needed: Methods of which one must have been run, because the table is about them.
-    :param note: A note for the reader.
-    """
+    """A table of a paper."""
 
     id: str
     title: str
@@ -63,12 +55,7 @@ class _Rows:
 
 
 def paper_tables(settings: Settings, intervals: Intervals) -> list[Table]:
-    """Fill every table for which there are runs.
-
-    :param settings: The runs of one task by setting.
-    :param intervals: The interval of each score.
-    :returns: The tables.
-    """
+    """Fill every table for which there are runs."""
     tables = [
         _overall(settings, intervals),
         *(_table_of_paper(one, settings, intervals) for one in _PAPERS),
@@ -186,13 +173,7 @@ def _cost(settings: Settings, intervals: Intervals) -> Table | None:
 
 
 def find_single_step(run: Run, runs: Sequence[Run]) -> Run | None:
-    """Find the run of single-step RAG that a run is relative to.
-
-    :param run: A run.
-    :param runs: All runs.
-    :returns: One on the same dataset with the same model, and with the same top-k and concurrency if there is one; None
-        where there is none.
-    """
+    """Find the run of single-step RAG that a run is relative to."""
     same = [other for other in runs if (other.dataset, other.model) == (run.dataset, run.model)]
     # Prefer one with the same top-k and concurrency.
     same.sort(key=lambda other: (run.top_k not in (None, other.top_k), other.concurrency != run.concurrency))

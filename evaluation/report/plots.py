@@ -53,13 +53,7 @@ class Plot:
 
 
 def draw_all(settings: Settings, intervals: Intervals, task: str = "") -> list[tuple[str, list[Plot]]]:
-    """Draw every plot for which there are runs, each for the first setting of a dataset.
-
-    :param settings: The runs of one task by setting, the most important first.
-    :param intervals: The interval of each score.
-    :param task: The name of the task, which makes the names inside the pictures unique.
-    :returns: The plots by heading; a heading without a plot is left out.
-    """
+    """Draw every plot for which there are runs, each for the first setting of a dataset."""
     # A dollar in a name must not start a formula.
     with matplotlib.rc_context({"text.parse_math": False, "font.size": _SIZE - 1, "text.color": _TEXT}):
         sections = [

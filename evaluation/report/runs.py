@@ -231,20 +231,12 @@ class Run:
         return (_ORDER.index(longest) if longest else len(_ORDER), self.method, self.dataset, self.name)
 
     def value(self, measure: Measure) -> float | None:
-        """Look up a measure over all questions.
-
-        :param measure: A measure.
-        :returns: Its value in metrics.json; None when it is missing.
-        """
+        """Look up a measure over all questions."""
         value = self.metrics.get(measure.key)
         return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
     def full(self, ids: Iterable[str]) -> Iterator[dict[str, Any]]:
-        """Read whole lines of ``predictions.jsonl`` again, which are too large to keep in memory.
-
-        :param ids: Ids of questions.
-        :returns: Their predictions, in that order.
-        """
+        """Read whole lines of ``predictions.jsonl`` again, which are too large to keep in memory."""
         with (self.folder / PREDICTIONS).open("rb") as file:
             for id in ids:
                 file.seek(self.predictions[id].offset)
@@ -252,13 +244,7 @@ class Run:
 
 
 def read_runs(folders: Sequence[Path]) -> list[Run]:
-    """Read every run in some folders.
-
-    :param folders: Run folders, or folders that hold run folders at any depth.
-    :returns: The runs, in the order of the tables.
-    :raises FileNotFoundError: When a folder is not there.
-    :raises ValueError: When there is no run in a folder, or a run cannot be read; the message advises what to do.
-    """
+    """Read every run in some folders."""
     found = dict.fromkeys(run for folder in folders for run in _run_folders(Path(folder)))
     if not found:
         raise ValueError("There is no run to report: give the folders that `prefrag evaluate --output` wrote.")
@@ -268,11 +254,7 @@ def read_runs(folders: Sequence[Path]) -> list[Run]:
 
 
 def merge_repetitions(runs: Sequence[Run]) -> list[Run]:
-    """Make one run of those that differ in their seed alone.
-
-    :param runs: Runs.
-    :returns: Each group of them over the same questions as one run with the mean of each value, and the other runs.
-    """
+    """Make one run of those that differ in their seed alone."""
     groups: dict[str, list[Run]] = {}
     for run in runs:
         same = {key: value for key, value in run.config.items() if key not in ("llm", "seed", *FREE)}

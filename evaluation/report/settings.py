@@ -64,12 +64,7 @@ def _is_worth_naming(name: str, value: Value) -> bool:
 
 
 def describe(name: str, value: Value) -> str:
-    """Write one setting in words.
-
-    :param name: Its name.
-    :param value: Its value.
-    :returns: Both, or the value alone where it explains itself.
-    """
+    """Write one setting in words."""
     digits = f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
     if name == "model":
         return digits
@@ -77,12 +72,7 @@ def describe(name: str, value: Value) -> str:
 
 
 def list_differences(run: Run, other: Run) -> tuple[str, ...]:
-    """List the settings in which two runs differ; one that is unknown, or that a run does not have, agrees.
-
-    :param run: A run.
-    :param other: Another one.
-    :returns: Their names in words.
-    """
+    """List the settings in which two runs differ; one that is unknown, or that a run does not have, agrees."""
     mine, theirs = _list_all(run), _list_all(other)
     names = {**mine, **theirs}
     if run.method != other.method:
@@ -93,12 +83,7 @@ def list_differences(run: Run, other: Run) -> tuple[str, ...]:
 
 
 def list_obstacles(run: Run, other: Run) -> tuple[str, ...]:
-    """List the differences that keep two methods from being compared.
-
-    :param run: A run of a method.
-    :param other: A run of another one.
-    :returns: Their names in words.
-    """
+    """List the differences that keep two methods from being compared."""
     return tuple(name for name in list_differences(run, other) if name not in OF_METHODS - {TOP_K})
 
 

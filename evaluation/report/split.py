@@ -20,12 +20,7 @@ _NOTE = (
 
 
 def describe_split(runs: Sequence[Run]) -> Table | None:
-    """Make a table of the shares of each split corpus.
-
-    :param runs: The runs over split corpora.
-    :returns: A line per dataset and corpus; None where no run names its corpus. A corpus that is no longer there has
-        dashes.
-    """
+    """Make a table of the shares of each split corpus."""
     gold: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
     for run in runs:
         if run.config.get("split") and run.config.get("corpus"):

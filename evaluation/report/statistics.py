@@ -43,13 +43,6 @@ def intervals(
 
     Repetitions are resampled within the questions: each drawn question gets as many of its repetitions as it has,
     drawn with replacement.
-
-    :param columns: Shape (questions * repetitions, quantities), the repetitions of a question one after the other; NaN
-        where a question has no value.
-    :param resamples: Resamples of the questions, the same for all columns.
-    :param seed: The seed of the draws, so that the same runs give the same report.
-    :param repetitions: Rows of each question.
-    :returns: One interval per column; NaN where a column has no value.
     """
     rows, quantities = columns.shape
     questions = rows // repetitions
@@ -90,12 +83,7 @@ def intervals(
 
 
 def wilson(percent: float, n: int) -> Interval:
-    """Compute Wilson's interval of a proportion (E. B. Wilson, 1927), which is not empty at its ends.
-
-    :param percent: The proportion, in percent.
-    :param n: The number of questions.
-    :returns: The interval, in percent.
-    """
+    """Compute Wilson's interval of a proportion (E. B. Wilson, 1927), which is not empty at its ends."""
     found = binomtest(round(percent * n / 100), n).proportion_ci(CONFIDENCE / 100, method="wilson")
     return Interval(percent, 100 * float(found.low), 100 * float(found.high), n)
 
@@ -105,11 +93,6 @@ def compute_p(columns: np.ndarray, resamples: int = RESAMPLES, seed: int = SEED)
 
     Exact where all differences have one size, which is McNemar's exact test (Q. McNemar, 1947), and where at most
     12 questions differ. Otherwise by random signs, the same for all columns.
-
-    :param columns: Shape (questions, quantities): first minus second; NaN where a question has no value.
-    :param resamples: Random draws of all signs.
-    :param seed: The seed of the draws.
-    :returns: One two-sided p-value per column, 0 to 1.
     """
     differences = np.nan_to_num(columns)
     found = [math.nan] * differences.shape[1]
@@ -136,11 +119,7 @@ def compute_p(columns: np.ndarray, resamples: int = RESAMPLES, seed: int = SEED)
 
 
 def correct(ps: Sequence[float]) -> list[float]:
-    """Correct p-values for their number (S. Holm, 1979).
-
-    :param ps: The p-values of one family.
-    :returns: The corrected ones, in the same order.
-    """
+    """Correct p-values for their number (S. Holm, 1979)."""
     order = np.argsort(ps)
     stepped = np.asarray(ps, dtype=float)[order] * np.arange(len(ps), 0, -1)
     found = np.empty(len(ps))

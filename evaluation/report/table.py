@@ -102,12 +102,7 @@ class Lines:
     lines: dict[Hashable, tuple[str, dict[str, Run]]] = field(default_factory=dict)
 
     def add(self, key: Hashable, label: str, run: Run) -> None:
-        """Add a run to a line, or to a new line where the line already has a run of that dataset.
-
-        :param key: The value that the runs of a line share.
-        :param label: The label of the line.
-        :param run: The run.
-        """
+        """Add a run to a line, or to a new line where the line already has a run of that dataset."""
         held = self.lines.setdefault(key, (label, {}))[1]
         if run.dataset in held:
             # The retriever or the folder distinguishes two runs of one method in one setting.
@@ -127,18 +122,7 @@ def fill_table(
     columns: Callable[[str], list[Column]],
     folded: bool = False,
 ) -> Table | None:
-    """Fill a table, a group of columns for each dataset.
-
-    :param id: Its anchor.
-    :param title: Its title.
-    :param note: A note for the reader, to which the differences between the lines are added.
-    :param blocks: The lines under each heading.
-    :param runs: All runs in them.
-    :param intervals: The interval of each score.
-    :param columns: Gives the columns of a dataset.
-    :param folded: Whether only the first block is shown at once.
-    :returns: The table; None without a run.
-    """
+    """Fill a table, a group of columns for each dataset."""
     if not runs:
         return None
     datasets = list(dict.fromkeys(run.dataset for run in sorted(runs, key=lambda run: run.dataset)))

@@ -20,12 +20,7 @@ _NOTE = (
 
 
 def list_variations(settings: Settings, against: Sequence[Against]) -> list[Table]:
-    """Make a table of accuracy by method and value for each setting that varies.
-
-    :param settings: The runs of one task by setting; the first is the one from which each table departs.
-    :param against: The comparisons with the reference under each setting.
-    :returns: The tables; that of top-k is among those of the papers.
-    """
+    """Make a table of accuracy by method and value for each setting that varies."""
     runs = sorted((run for held in settings.values() for run in held), key=lambda run: run.order)
     main = next(iter(settings))
     references = ", ".join(sorted({one.reference.method for one in against})) or "a reference"

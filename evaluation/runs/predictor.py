@@ -40,12 +40,6 @@ class Predictor:
         """Run every question; the next one starts whenever one is done.
 
         After an error the running questions still end, because cancelled tasks would log complaints.
-
-        :param questions: The questions.
-        :param concurrency: Questions that run at the same time.
-        :param keep: Called with each prediction.
-        :raises ConnectionError: When the first questions all fail because a server cannot be reached.
-        :raises ValueError: When a replayed recording lacks a question.
         """
         waiting = iter(questions)
         stopped: list[Exception] = []

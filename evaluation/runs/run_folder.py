@@ -28,11 +28,7 @@ class RunFolder:
         self.path = path
 
     def check(self, config: Mapping[str, Any]) -> None:
-        """Check that the folder holds this run, or no run; nothing is written.
-
-        :param config: The settings of the run.
-        :raises ValueError: When the folder holds a run with other settings; the message names them.
-        """
+        """Check that the folder holds this run, or no run; nothing is written."""
         before = self.config()
         if before is not None:
             # Only settings that both have are compared, because other versions of the project write others.
@@ -50,11 +46,7 @@ class RunFolder:
             raise ValueError(f"{self.path} holds predictions without a {CONFIG}: choose another output folder.")
 
     def config(self) -> dict[str, Any] | None:
-        """Read the settings of the run.
-
-        :returns: The settings; None where there are none.
-        :raises ValueError: When they cannot be read.
-        """
+        """Read the settings of the run."""
         path = self.path / CONFIG
         if not path.is_file():
             return None
@@ -68,10 +60,7 @@ class RunFolder:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Make the folder and lock it against other processes.
-
-        :raises ValueError: When there can be no such folder, or another process holds it.
-        """
+        """Make the folder and lock it against other processes."""
         with _explain(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
             # Lock the folder itself, because a lock file would stay; Windows cannot open folders and has no such locks.
@@ -88,21 +77,12 @@ class RunFolder:
                 os.close(folder)
 
     def open(self, config: Mapping[str, Any]) -> None:
-        """Write the settings of a run to the folder.
-
-        :param config: The settings of the run.
-        :raises ValueError: When nothing can be written there.
-        """
+        """Write the settings of a run to the folder."""
         with _explain(self.path):
             self._write(CONFIG, config)
 
     def predictions(self, ids: Collection[str]) -> list[dict[str, Any]]:
-        """Read the finished predictions; an unfinished last line is cut off.
-
-        :param ids: The questions of the run.
-        :returns: The predictions, the last one of each question.
-        :raises ValueError: When a line is broken or belongs to none of the questions.
-        """
+        """Read the finished predictions; an unfinished last line is cut off."""
         path = self.path / PREDICTIONS
         if not path.is_file():
             return []
@@ -129,17 +109,11 @@ class RunFolder:
         return list(done.values())
 
     def rewrite(self, predictions: Iterable[Mapping[str, Any]]) -> None:
-        """Keep only the given predictions.
-
-        :param predictions: Those to keep.
-        """
+        """Keep only the given predictions."""
         _replace(self.path / PREDICTIONS, "".join(map(_line, predictions)))
 
     def add(self, prediction: Mapping[str, Any]) -> None:
-        """Append a prediction, which survives the end of the process.
-
-        :param prediction: The prediction.
-        """
+        """Append a prediction, which survives the end of the process."""
         # With one unbuffered write a kill leaves at most the last line unfinished.
         with (self.path / PREDICTIONS).open("ab", buffering=0) as file:
             file.write(_line(prediction).encode("utf-8", "replace"))
@@ -149,10 +123,7 @@ class RunFolder:
         (self.path / METRICS).unlink(missing_ok=True)
 
     def finish(self, metrics: Mapping[str, Any]) -> None:
-        """Write the metrics, all of them or none.
-
-        :param metrics: The metrics of the whole run.
-        """
+        """Write the metrics, all of them or none."""
         self._write(METRICS, metrics)
 
     def _write(self, name: str, values: Mapping[str, Any]) -> None:

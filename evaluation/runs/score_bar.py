@@ -28,10 +28,7 @@ class ScoreBar:
             self._count(prediction)
 
     def show(self, prediction: Mapping[str, Any]) -> None:
-        """Count one more prediction, and print the first error.
-
-        :param prediction: The prediction.
-        """
+        """Count one more prediction, and print the first error."""
         if prediction.get("error") and not self._failure_shown and not self._bar.disable:
             self._failure_shown = True
             message = f"Question '{prediction['id']}' failed: {prediction['error']}"
@@ -54,13 +51,7 @@ class ScoreBar:
 
 @contextmanager
 def open_score_bar(total: int, done: Sequence[Mapping[str, Any]], shown: bool) -> Iterator[ScoreBar]:
-    """Open a progress bar on the error stream.
-
-    :param total: The number of questions.
-    :param done: The predictions of earlier calls.
-    :param shown: Whether to show it.
-    :returns: A context with the bar.
-    """
+    """Open a progress bar on the error stream."""
     columns = (
         TextColumn("evaluating"),
         BarColumn(),

@@ -126,11 +126,7 @@ class GoldQuestion:
         )
 
     def find_shown(self, text: str) -> Shown:
-        """Find the gold passages in a text, each below its title, and count the others.
-
-        :param text: The text of a prompt.
-        :returns: What it shows. A snippet counts as the passage, or, without what the question needs, as another one.
-        """
+        """Find the gold passages in a text, each below its title, and count the others."""
         gold: dict[str, str] = {}
         texts: dict[str, str] = {}
         relevant = set()
@@ -171,10 +167,6 @@ class GoldQuestion:
         What is needed are the answers of the sub-questions that the passage supports and the values of the facts about
         it; without such an annotation an answer of the question, else the title of another gold passage. Where its
         text holds nothing of that, it is the sentence that shares most words with the question, the first of equals.
-
-        :param passage: The passage.
-        :param snippet: The first sentences of its text.
-        :returns: Whether all that is needed stands in them.
         """
         whole, shown = fold_words(passage.text), fold_words(snippet)
         for facts in self._list_facts(passage):
@@ -202,12 +194,7 @@ class GoldQuestion:
 
 
 def find_about(subject: str, passages: tuple[Passage, ...]) -> Passage | None:
-    """Find the passage whose title is a name, or else one whose title shares a part with it.
-
-    :param subject: The name.
-    :param passages: The passages.
-    :returns: The first such passage.
-    """
+    """Find the passage whose title is a name, or else one whose title shares a part with it."""
     name = fold_words(subject)
     same = (passage for passage in passages if fold_words(passage.title) == name)
     part = (passage for passage in passages if name in fold_words(passage.title) or fold_words(passage.title) in name)
@@ -240,17 +227,7 @@ def load_gold(
     yes_no: YesNo = "one",
     web_sentences: int = 0,
 ) -> Mapping[str, GoldQuestion]:
-    """Read the questions and their gold passages; unchanged files are read once.
-
-    :param questions: Files of questions.
-    :param corpus: Files of passages.
-    :param format: The form of the questions, see :func:`prefrag.evaluation.datasets.load_questions`.
-    :param yes_no: How many gold passages a yes-or-no question needs.
-    :param web_sentences: The sentences of a passage that the web shows; 0 where it shows all.
-    :returns: The questions by their text.
-    :raises FileNotFoundError: When a file is absent.
-    :raises ValueError: When a file cannot be read, or the corpus holds none of the gold passages.
-    """
+    """Read the questions and their gold passages; unchanged files are read once."""
     paths = [Path(file).expanduser() for file in (*questions, *corpus)]
     if absent := next((path for path in paths if not path.exists()), None):
         raise FileNotFoundError(f"There is no file {absent}: the simulated reader needs the questions and the corpus.")

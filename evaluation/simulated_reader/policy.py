@@ -79,35 +79,20 @@ class Policy:
 
 
 def describe_policy(settings: Mapping[str, Any]) -> str:
-    """Describe the policy of a run in words.
-
-    :param settings: The fields of :class:`Policy`, as ``config.json`` holds them under ``llm``: those that are absent,
-        or None because the pipeline has no use for them, are left out.
-    :returns: One line: its choices, and the rates that are not 0 with the seed.
-    """
+    """Describe the policy of a run in words."""
     choices = [words[settings[name]] for name, words in _WORDS.items() if settings.get(name) in words]
     rates = [f"{name.replace('_', ' ')} {settings[name]:g}" for name in _RATES if settings.get(name)]
     return "; ".join([*choices, *rates, f"seed {settings.get('seed') or 0}"])
 
 
 def draw(seed: int, *situation: object) -> float:
-    """Draw a number that depends only on the seed and the situation, not on the order of the calls.
-
-    :param seed: The seed of the run.
-    :param situation: The question, the kind of decision, and what else it depends on.
-    :returns: A number from 0 to below 1.
-    """
+    """Draw a number that depends only on the seed and the situation, not on the order of the calls."""
     digest = blake2b(repr((seed, *situation)).encode(), digest_size=8).digest()
     return int.from_bytes(digest) / 2**64
 
 
 def wrong_answer(question: Question, seed: int) -> str:
-    """Answer wrongly, so that no metric gives a point.
-
-    :param question: The question.
-    :param seed: The seed of the run.
-    :returns: For a yes-or-no question the opposite; otherwise a word of letters that none of its answers holds.
-    """
+    """Answer wrongly, so that no metric gives a point."""
     answers = {answer.strip().lower() for answer in question.answers}
     if question.is_yes_no and len(answers) == 1:
         return "no" if answers == {"yes"} else "yes"

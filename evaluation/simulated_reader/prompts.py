@@ -79,13 +79,6 @@ def read_call(
     """Read a call.
 
     Its parameters determine the expected reply, its messages hold the question and the passages.
-
-    :param messages: The conversation.
-    :param generation_kwargs: The parameters.
-    :param tools: What the model may call.
-    :param questions: The known questions, on one line each.
-    :returns: The call.
-    :raises ValueError: When it has an unknown question, or is none of the calls that the pipelines make.
     """
     kwargs = generation_kwargs or {}
     text = "\n\n".join(_read_content(message) for message in messages)

@@ -34,12 +34,6 @@ def queries(gold: GoldQuestion, shown: Collection[str], seen: str, kind: Queries
     Those that are alike on every dataset use nothing but the question and what has been read: the question; then its
     words that no shown gold passage holds, each time with one name: the titles of missing passages that were mentioned,
     the titles of the shown gold passages, the names in them; then the words of the question.
-
-    :param gold: The question.
-    :param shown: The gold passages that have been shown.
-    :param seen: All text that has been shown.
-    :param kind: ``dataset`` or ``alike``.
-    :returns: The queries.
     """
     question = gold.question
     known = fold_words(f"{question.question} {seen}")
@@ -135,9 +129,5 @@ def _facts(gold: GoldQuestion, shown: Collection[str], known: str) -> Iterator[s
 
 
 def keywords(text: str) -> str:
-    """Drop from a text what a search engine ignores.
-
-    :param text: The text, such as a question.
-    :returns: Its other words.
-    """
+    """Drop from a text what a search engine ignores."""
     return " ".join(word for word in re.findall(r"\w+", text) if word.lower() not in _SMALL_WORDS)

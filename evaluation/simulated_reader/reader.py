@@ -92,18 +92,7 @@ class SimulatedReader:
         web_sentences: int = 0,
         **policy: Any,
     ):
-        """Check the settings; the files are read when the reader warms up.
-
-        :param questions: The file of the questions, or several.
-        :param corpus: The file of the passages, or several, for all sources together.
-        :param context_window: Tokens that a prompt may have; large, so that nothing is cut.
-        :param latency: Seconds that every reply takes.
-        :param format: The form of the questions, see :func:`prefrag.evaluation.datasets.load_questions`.
-        :param web_sentences: The sentences of each passage that the web shows; 0 where it shows all.
-        :param policy: The fields of :class:`Policy`.
-        :raises TypeError: For a setting that there is not.
-        :raises ValueError: For a value out of its range, or no file.
-        """
+        """Check the settings; the files are read when the reader warms up."""
         if context_window < 1 or latency < 0:
             raise ValueError(
                 f"context_window is {context_window} and latency {latency}: set them above 0, and to 0 or more."
@@ -134,11 +123,7 @@ class SimulatedReader:
         )
 
     def warm_up(self) -> None:
-        """Read the files, if no other instance has.
-
-        :raises FileNotFoundError: When one is absent.
-        :raises ValueError: When one cannot be read, or the corpus is that of other questions.
-        """
+        """Read the files, if no other instance has."""
         self._gold()
 
     @component.output_types(replies=list[ChatMessage])

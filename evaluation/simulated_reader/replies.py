@@ -96,12 +96,7 @@ def retrieval() -> ChatMessage:
 
 
 def critique(text: str, worth: int) -> ChatMessage:
-    """Write an answer from one passage with its critique.
-
-    :param text: The answer.
-    :param worth: 2 for a passage that is enough, 1 for one that is needed with others, 0 for another.
-    :returns: The reply.
-    """
+    """Write an answer from one passage with its critique."""
     return _object(
         relevance="relevant" if worth else "irrelevant",
         answer=text,

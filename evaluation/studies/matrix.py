@@ -113,15 +113,7 @@ class Cell:
 def combine_cells(
     datasets: Sequence[Path], pipelines: Sequence[str], questions: str, settings: Mapping[str, Sequence[Any]]
 ) -> Iterator[Cell]:
-    """Combine all values, each only where it can make a difference; elsewhere the first one stands for all.
-
-    :param datasets: The folders of the datasets.
-    :param pipelines: The names or YAML files of the pipelines.
-    :param questions: The file of questions in each dataset, without its ending.
-    :param settings: The values of each field of :class:`Experiment` that varies, `judge_error` among them; of `changes`
-        at most one.
-    :returns: Every combination that can differ from the others.
-    """
+    """Combine all values, each only where it can make a difference; elsewhere the first one stands for all."""
     without_yes_no = {
         dataset
         for dataset in datasets
@@ -142,31 +134,18 @@ def combine_cells(
 
 
 def draws(experiment: Experiment, useless: Collection[str]) -> bool:
-    """Check whether anything of an evaluation depends on the seed.
-
-    :param experiment: Its settings.
-    :param useless: The settings that make no difference to its pipeline.
-    :returns: Whether a draw can change what happens; the letters of a wrong answer change no score.
-    """
+    """Check whether anything of an evaluation depends on the seed."""
     is_drawn = experiment.source_choice == "drawn" and "source_choice" not in useless
     return is_drawn or any(getattr(experiment, rate) for rate in _RATES if rate not in useless)
 
 
 def has_yes_no(questions: Path) -> bool:
-    """Check whether a file has a yes-or-no question with more than one gold passage.
-
-    :param questions: The file.
-    :returns: Whether it has one.
-    """
+    """Check whether a file has a yes-or-no question with more than one gold passage."""
     return any(question.is_yes_no and len(set(question.supporting_ids)) > 1 for question in load_questions(questions))
 
 
 def write_judge_pipelines(folder: Path) -> dict[str, str]:
-    """Write PrefRAG under each judge.
-
-    :param folder: The folder for the files.
-    :returns: The YAML file of each judge, by the judge's name.
-    """
+    """Write PrefRAG under each judge."""
     folder.mkdir(parents=True, exist_ok=True)
     files = {}
     shipped = read_block(find("prefrag"))
@@ -182,13 +161,7 @@ def write_judge_pipelines(folder: Path) -> dict[str, str]:
 
 
 def evaluate(cell: Cell, output: Path, concurrency: int) -> dict[str, Any]:
-    """Make one evaluation; a finished one is only read, and refused if its pipeline has changed.
-
-    :param cell: The evaluation.
-    :param output: The folder of all evaluations.
-    :param concurrency: Questions that run at the same time.
-    :returns: Its metrics.
-    """
+    """Make one evaluation; a finished one is only read, and refused if its pipeline has changed."""
     from prefrag.evaluation.runs.runner import run
 
     return run(
@@ -203,13 +176,7 @@ def evaluate(cell: Cell, output: Path, concurrency: int) -> dict[str, Any]:
 
 
 def find_dataset_folders(given: list[Path], questions: str) -> list[Path]:
-    """Find datasets.
-
-    :param given: Folders of datasets, or folders that hold some.
-    :param questions: The file of questions that each must have, without its ending.
-    :returns: The folders with a corpus and such a file, by name.
-    :raises typer.BadParameter: When there is none.
-    """
+    """Find datasets."""
     folders = sorted(
         folder
         for path in given
@@ -224,15 +191,7 @@ def find_dataset_folders(given: list[Path], questions: str) -> list[Path]:
 def evaluate_all(
     wanted: list[Cell], output: Path, *, processes: int = 2, concurrency: int = 4
 ) -> dict[Cell, dict[str, Any]]:
-    """Make evaluations in several processes.
-
-    :param wanted: The evaluations.
-    :param output: The folder of all evaluations.
-    :param processes: Evaluations made at the same time.
-    :param concurrency: Questions of one evaluation at the same time.
-    :returns: The metrics of each, in the order given.
-    :raises RuntimeError: When some failed, after all others were made.
-    """
+    """Make evaluations in several processes."""
     done: dict[Cell, dict[str, Any]] = {}
     failed: list[str] = []
     # Spawned, not forked, because the store and the event loop have threads.
@@ -250,11 +209,7 @@ def evaluate_all(
 
 
 def print_table(done: dict[Cell, dict[str, Any]], file: Path | None = None) -> None:
-    """Print one line per evaluation as a Markdown table, and on stderr those with failed questions.
-
-    :param done: The metrics of each.
-    :param file: A CSV file for the same lines.
-    """
+    """Print one line per evaluation as a Markdown table, and on stderr those with failed questions."""
     print("SIMULATED: these numbers compare ways of retrieving; no language model has answered.\n")
     head = ("reader", "dataset", "pipeline", "k", *_VARIED.values(), "n", "errors", *_COLUMNS)
     rows = []

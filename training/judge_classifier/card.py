@@ -8,12 +8,7 @@ from prefrag.training.judge_classifier.results import JudgeTraining
 
 
 def write_card(training: JudgeTraining, seed: int) -> Path:
-    """Write the card beside the trees.
-
-    :param training: The results.
-    :param seed: The seed.
-    :returns: Its file.
-    """
+    """Write the card beside the trees."""
     lines = [
         "# Trees of `prefrag train judge`",
         "",

@@ -59,14 +59,7 @@ class Article:
 
 
 def read_articles(file: Path) -> list[Article]:
-    """Read the articles that have many passages.
-
-    :param file: A JSON object a line: a `question`, and the `text` of the passage that answers it with the `title` of
-        its article.
-    :returns: The articles of ten passages and more.
-    :raises FileNotFoundError: When there is no such file.
-    :raises ValueError: When a line lacks one of these, or there are fewer than four such articles.
-    """
+    """Read the articles that have many passages."""
     by_title: dict[str, list[tuple[str, str]]] = {}
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         if not line.strip():
@@ -104,12 +97,6 @@ def home_steps(
     the second part may be at home, in an article that is there in part, or in one that is not there. Both results are
     kept. A passage is needed if it answers either part and has not been shown; at the second search also if it answers
     what is asked and has been shown, because nothing is gained by asking elsewhere.
-
-    :param articles: The articles, of which some are left out.
-    :param seed: The seed of all draws.
-    :param titles: The title of the passages: their article's, a name that files have, or none.
-    :param top_k: Passages per search.
-    :returns: The steps; the id of their question is the title of the article of the first part.
     """
     draw = random.Random(seed)
     held = draw.sample(articles, math.ceil(_HELD_ARTICLES * len(articles)))

@@ -75,14 +75,7 @@ class TwoSources:
 
 @contextmanager
 def two_sources(passages: Sequence[Document], seed: int, *, draw_all: bool = False) -> Iterator[TwoSources]:
-    """Index a corpus as two sources that each hold what the other lacks.
-
-    :param passages: The passages; ``meta["source_split"]`` is the source of one: ``local``, ``web`` or ``both``.
-    :param seed: The seed with which a source is drawn for passages without one.
-    :param draw_all: Whether to draw a source for all passages.
-    :returns: A context with the indexes, which are deleted after it.
-    :raises ValueError: When a passage is of another source, or a source would be empty.
-    """
+    """Index a corpus as two sources that each hold what the other lacks."""
     draw = random.Random(seed)
     drawn = draw.choices(list(_SHARES), weights=list(_SHARES.values()), k=len(passages))
     given = [None if draw_all else passage.meta.get(SPLIT) for passage in passages]
@@ -117,16 +110,6 @@ def simulated_steps(
 
     Each search is of the preferred source. Its passages are shown if a gold passage that had not been shown is among
     them, otherwise those of the other source. A run ends when all gold passages have been shown.
-
-    :param questions: The questions, with gold passages.
-    :param sources: The indexes to search.
-    :param texts: The gold passages by their id, as the reader knows them.
-    :param plain: Whether to search without the sub-questions or facts of the dataset: with the question, then with the
-        title of a shown gold passage added.
-    :param judge_first_step: False keeps the result of the first search, as the pipelines do; its step is still yielded.
-    :param top_k: Passages per search.
-    :param most: Searches per question.
-    :returns: The steps, question after question.
     """
     local, web = make_source(sources.local, top_k), make_source(sources.web, top_k)
     terms = RememberedTerms(sources.local)

@@ -126,14 +126,7 @@ def train_judge(
 
 
 def home_training_steps(file: Path, seed: int) -> Iterator[TrainingStep]:
-    """Run pairs of questions about the same articles, under their titles, those of files, and none.
-
-    :param file: See :func:`read_articles`.
-    :param seed: The seed with which articles, passages and questions are drawn.
-    :returns: The steps; each is named by its article.
-    :raises FileNotFoundError: When the file is absent.
-    :raises ValueError: When the file cannot be read, or has too few articles.
-    """
+    """Run pairs of questions about the same articles, under their titles, those of files, and none."""
     articles = read_articles(file)
     for number, titles in enumerate(TITLES):
         for step in home_steps(articles, seed + number, titles=titles):
@@ -146,12 +139,6 @@ def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
     The variants are: with their sub-questions, where they have some, and without; each of the two sources as the
     preferred one; where the questions are few, with further divisions of the corpus; and without the titles of the
     passages, so that the trees also judge where there are none.
-
-    :param dataset: The dataset.
-    :param seed: The seed with which a corpus without a field `source` is divided.
-    :returns: The steps.
-    :raises FileNotFoundError: When a file is absent.
-    :raises ValueError: When a file cannot be read or used for training.
     """
     questions, passages = dataset.read(at_least=FEWEST_QUESTIONS)
     texts = {passage.id: passage for passage in passages}
@@ -171,14 +158,7 @@ def training_steps(dataset: Dataset, seed: int) -> Iterator[TrainingStep]:
 
 
 def fit(steps: Sequence[TrainingStep], seed: int) -> Any:
-    """Train trees.
-
-    :param steps: The examples, one per passage found in each step; each dataset weighs the
-        same whatever its size, files at home less, and there a needed passage more.
-    :param seed: The seed of the draws of rows and columns.
-    :returns: The trees, an ``xgboost.Booster``.
-    :raises ValueError: When all steps have the same verdict.
-    """
+    """Train trees."""
     import numpy as np
     import xgboost
 

@@ -14,14 +14,7 @@ _MOST_SAMPLED = 1_000_000
 
 
 def load_model(model: str, weights: str = "float32") -> Any:
-    """Load a causal language model.
-
-    :param model: A folder, a name of the hub, or a GGUF file, whose weights are written out.
-    :param weights: The type of the weights: ``float32`` or ``bfloat16``.
-    :returns: The model.
-    :raises ValueError: For another type.
-    :raises OSError: When there is no such model.
-    """
+    """Load a causal language model."""
     types = {"float32": torch.float32, "bfloat16": torch.bfloat16}
     if weights not in types:
         raise ValueError(f"weights is '{weights}': set it to {' or '.join(types)}.")
@@ -42,12 +35,7 @@ def load_model(model: str, weights: str = "float32") -> Any:
 
 
 def load_tokenizer(model: str) -> Any:
-    """Load the tokenizer of a model, with its own chat template.
-
-    :param model: A folder, a name of the hub, or a GGUF file.
-    :returns: The tokenizer.
-    :raises ValueError: When it has no chat template.
-    """
+    """Load the tokenizer of a model, with its own chat template."""
     if _is_gguf(model):
         file = Path(model)
         tokenizer = AutoTokenizer.from_pretrained(file.parent, gguf_file=file.name)
@@ -68,10 +56,6 @@ def check_weights(model: Any, learning_rate: float) -> None:
 
     An optimiser of the Adam family moves a weight by about the learning rate; in bfloat16 most weights do not change
     by so little: 0.3% of them do at 5e-7.
-
-    :param model: The model.
-    :param learning_rate: The learning rate.
-    :raises ValueError: When less than half of the weights to train would move.
     """
     coarse = [one.detach().flatten() for one in model.parameters() if one.requires_grad and one.dtype != torch.float32]
     if not coarse:

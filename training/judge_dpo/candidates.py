@@ -72,19 +72,12 @@ class JudgedStep:
     chat_template_kwargs: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Write the step as plain JSON values.
-
-        :returns: Its fields by name.
-        """
+        """Write the step as plain JSON values."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> JudgedStep:
-        """Read a step that :meth:`to_dict` wrote.
-
-        :param data: Its fields by name.
-        :returns: The step.
-        """
+        """Read a step that :meth:`to_dict` wrote."""
         gold = data["gold"]
         return cls(
             **{
@@ -96,30 +89,17 @@ class JudgedStep:
 
 
 def split_by_verdict(candidates: Sequence[Candidate], status: bool) -> tuple[list[int], list[int]]:
-    """Split candidates by their verdicts; those without one are in neither part.
-
-    :param candidates: The candidates.
-    :param status: The gold verdict.
-    :returns: The places of those with that verdict, and of those with the other.
-    """
+    """Split candidates by their verdicts; those without one are in neither part."""
     right = [place for place, one in enumerate(candidates) if one.status is status]
     wrong = [place for place, one in enumerate(candidates) if one.status is (not status)]
     return right, wrong
 
 
 def draw_seed(*parts: object) -> int:
-    """Draw a seed that depends on nothing but its parts, so that a stopped collection goes on as it began.
-
-    :param parts: The seed of the collection and what names the draw.
-    :returns: A number that servers take as a seed.
-    """
+    """Draw a seed that depends on nothing but its parts, so that a stopped collection goes on as it began."""
     return int(hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:7], 16)
 
 
 def draw(*parts: object) -> random.Random:
-    """Make a generator of random numbers; see :func:`draw_seed`.
-
-    :param parts: The seed of the collection and what names the draw.
-    :returns: The generator.
-    """
+    """Make a generator of random numbers; see :func:`draw_seed`."""
     return random.Random(draw_seed(*parts))

@@ -11,11 +11,7 @@ _PACKAGES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate")
 
 
 def write_card(folder: Path, facts: dict[str, Any]) -> None:
-    """Write the card, for programs and for people.
-
-    :param folder: The folder of the training.
-    :param facts: The facts of the training.
-    """
+    """Write the card, for programs and for people."""
     facts = {**facts, "versions": {name: found for name in _PACKAGES if (found := _find_version(name))}}
     (folder / "card.json").write_text(json.dumps(facts, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     kind = f"a LoRA of rank {facts['lora_rank']}" if facts["lora"] else "all weights"

@@ -95,22 +95,7 @@ def collect(
     deadline: float = 600.0,
     on_progress: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
-    """Collect pairs; the same call goes on where an earlier one stopped.
-
-    :param datasets: Questions and their corpora.
-    :param output: The folder for ``pairs.jsonl``, ``held_out.jsonl``, ``report.json``, and ``steps.jsonl``, which holds
-        everything that was sampled.
-    :param plan: What is collected.
-    :param small: The model to train; None for the one that the pipeline's judge calls.
-    :param gold: The stronger model, for the labels ``model``.
-    :param concurrency: Questions, and calls of the small model, at the same time.
-    :param deadline: Seconds that the run of a question may take.
-    :param on_progress: Called with a line on the current work.
-    :returns: The report.
-    :raises FileNotFoundError: When a file is absent.
-    :raises ValueError: When a setting cannot be used, or the folder holds a collection with other settings.
-    :raises ConnectionError: When the first questions all fail.
-    """
+    """Collect pairs; the same call goes on where an earlier one stopped."""
     if plan.labels == "model" and gold is None:
         raise ValueError("The labels `model` need a stronger model: name its server, or label by gold passages.")
     if not datasets:
@@ -149,15 +134,7 @@ def collect(
 
 
 class _Collector:
-    """Runs the questions of a dataset and appends each finished run to the file of all steps.
-
-    :param file: The file.
-    :param dataset: The name of the dataset.
-    :param pipeline: The pipeline, with a sampling judge.
-    :param plan: What is collected.
-    :param deadline: Seconds that a run may take.
-    :param on_progress: Called with a line on the current work.
-    """
+    """Runs the questions of a dataset and appends each finished run to the file of all steps."""
 
     def __init__(
         self,
@@ -177,11 +154,7 @@ class _Collector:
         self._failed = self._ended = 0
 
     def read_done(self) -> dict[str, dict[str, Any]]:
-        """Read the finished runs of the dataset; an unfinished last line is cut off.
-
-        :returns: The runs by the ids of their questions.
-        :raises ValueError: When a line is broken.
-        """
+        """Read the finished runs of the dataset; an unfinished last line is cut off."""
         if not self.file.is_file():
             return {}
         *lines, torn = self.file.read_bytes().split(b"\n")
@@ -200,12 +173,7 @@ class _Collector:
         return done
 
     async def run_all(self, questions: Sequence[Question], concurrency: int) -> None:
-        """Run questions; the next one starts whenever one is done.
-
-        :param questions: The questions.
-        :param concurrency: Questions at the same time.
-        :raises ConnectionError: When the first questions all fail.
-        """
+        """Run questions; the next one starts whenever one is done."""
         waiting = iter(questions)
         stopped: list[Exception] = []
 
@@ -280,10 +248,7 @@ def _sample_in(
     gold: ChatGenerator | None,
     concurrency: int,
 ) -> tuple[ModelJudge, str]:
-    """Put a sampling judge in the place of the pipeline's own.
-
-    :returns: The judge with the small model, and what gives the gold verdicts.
-    """
+    """Put a sampling judge in the place of the pipeline's own."""
     needed = {key for one in questions for key in one.supporting_ids}
     held = {one.id: one for one in read_passages(dataset.corpus) if one.id in needed}  # type: ignore[arg-type]
     if plan.labels == "gold" and (absent := needed - held.keys()):

@@ -97,13 +97,7 @@ def data(
 
 
 def make_gold_model(url: str | None, model: str | None) -> Any:
-    """Make the stronger model.
-
-    :param url: Its server.
-    :param model: Its name there.
-    :returns: A chat generator.
-    :raises ValueError: When one of them is missing.
-    """
+    """Make the stronger model."""
     if url is None or model is None:
         raise ValueError(
             "The labels `model` need a stronger model: give --gold-llm and --gold-model, or --labels gold for those of "

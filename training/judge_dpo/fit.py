@@ -76,16 +76,7 @@ class FitSettings:
 def fit(
     data: Path, output: Path, settings: FitSettings, on_progress: Callable[[str], None] = lambda line: None
 ) -> dict[str, Any]:
-    """Train a model; the same call goes on from the last checkpoint.
-
-    :param data: The folder of a collection, with ``pairs.jsonl`` and, to measure, ``held_out.jsonl``.
-    :param output: The folder to write: ``model`` or ``adapter`` (and ``adapter.gguf``), checkpoints, log and card.
-    :param settings: How the model is trained.
-    :param on_progress: Called with a line on the current work.
-    :returns: The facts of the card.
-    :raises FileNotFoundError: When there are no pairs.
-    :raises ValueError: When a setting cannot be used, a pair is too long, or its prompt is not the one that is served.
-    """
+    """Train a model; the same call goes on from the last checkpoint."""
     started = time.monotonic()
     rows = read_rows(data / PAIRS)
     held_out = read_rows(data / HELD_OUT) if (data / HELD_OUT).is_file() else []
@@ -136,13 +127,7 @@ def fit(
 
 
 def read_rows(file: Path) -> list[dict[str, Any]]:
-    """Read pairs or held-out steps.
-
-    :param file: The file.
-    :returns: Its lines.
-    :raises FileNotFoundError: When there is none.
-    :raises ValueError: When it holds nothing.
-    """
+    """Read pairs or held-out steps."""
     if not file.is_file():
         raise FileNotFoundError(f"There is no file {file}: make it with `prefrag train judge-dpo data`.")
     rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
@@ -152,15 +137,7 @@ def read_rows(file: Path) -> list[dict[str, Any]]:
 
 
 def check_lengths(rows: Sequence[dict[str, Any]], tokenizer: Any, config: Any, max_length: int | None) -> int:
-    """Refuse pairs that do not fit whole, because trl cuts or drops those without an error.
-
-    :param rows: The pairs.
-    :param tokenizer: The tokenizer.
-    :param config: The settings of the model.
-    :param max_length: The most tokens; None for the model's window.
-    :returns: The tokens of the longest pair.
-    :raises ValueError: When a pair is longer, or its prompt with a reply does not begin with the served prompt.
-    """
+    """Refuse pairs that do not fit whole, because trl cuts or drops those without an error."""
     window = getattr(config, "max_position_embeddings", None)
     most = min(one for one in (max_length, window) if one is not None) if max_length or window else None
     lengths = []
@@ -187,13 +164,7 @@ def check_lengths(rows: Sequence[dict[str, Any]], tokenizer: Any, config: Any, m
 
 
 def check_prepared(prepared: Any, rows: Sequence[dict[str, Any]], tokenizer: Any) -> None:
-    """Check that the trainer has every pair, with the prompt that is served, token for token.
-
-    :param prepared: The dataset of the trainer.
-    :param rows: The pairs.
-    :param tokenizer: The tokenizer.
-    :raises ValueError: When a pair is missing or has another prompt.
-    """
+    """Check that the trainer has every pair, with the prompt that is served, token for token."""
     if len(prepared) != len(rows):
         raise ValueError(f"The trainer kept {len(prepared)} of {len(rows)} pairs: none may be dropped.")
     for row, ids in zip(rows, prepared["prompt_ids"], strict=True):

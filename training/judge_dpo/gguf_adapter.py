@@ -34,12 +34,6 @@ def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
     """Write an adapter of PEFT as a GGUF file.
 
     The adapter stays apart from the model: written back into weights of 4 bits, what was learnt is rounded away.
-
-    :param adapter: The folder of the adapter.
-    :param config: The settings of the model that it is for, as transformers has them.
-    :param output: The file to write.
-    :raises UnknownArchitecture: When the model is of a kind that is not known here, or the adapter changes a part that
-        is not.
     """
     import gguf
     from safetensors.numpy import load_file
@@ -76,11 +70,6 @@ def write_gguf_adapter(adapter: Path, config: Any, output: Path) -> None:
 
 
 def _turn_rows(tensor: Any, heads: int) -> Any:
-    """Order the rows of queries or keys as llama.cpp rotates them: pairs side by side in place of halves.
-
-    :param tensor: The rows.
-    :param heads: The number of heads.
-    :returns: The rows in the other order.
-    """
+    """Order the rows of queries or keys as llama.cpp rotates them: pairs side by side in place of halves."""
     rows = tensor.shape[0]
     return tensor.reshape(heads, 2, rows // heads // 2, *tensor.shape[1:]).swapaxes(1, 2).reshape(tensor.shape)

@@ -26,53 +26,27 @@ class Labels(Protocol):
     """Give the gold verdict of a step and choose among the analyses that share it."""
 
     async def label(self, call: Prepared, state: State) -> Gold | None:
-        """Give the gold verdict.
-
-        :param call: The call of the small model.
-        :param state: The state after the search that is judged.
-        :returns: The verdict; None when it cannot be had.
-        :raises RunError: When a model fails.
-        """
+        """Give the gold verdict."""
 
     async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
-        """Choose the analysis that comes closest to the gold one.
-
-        :param gold: The gold verdict.
-        :param analyses: The analyses.
-        :param state: The state after the search that is judged.
-        :returns: The place of the analysis, and by what it was chosen.
-        :raises RunError: When a model fails.
-        """
+        """Choose the analysis that comes closest to the gold one."""
 
 
 class GoldPassages:
     """Label by gold passages: True where a search found one that had not been shown."""
 
     def __init__(self, questions: Iterable[Question], passages: Mapping[str, Document]):
-        """Keep the gold passages of each question.
-
-        :param questions: The questions; those without gold passages get no label.
-        :param passages: The gold passages by their ids.
-        """
+        """Keep the gold passages of each question."""
         self._gold = {fold(one.question): one.supporting_ids for one in questions if one.supporting_ids}
         self._passages = passages
 
     def status(self, state: State) -> bool | None:
-        """Give the verdict alone.
-
-        :param state: The state after the search that is judged.
-        :returns: The verdict; None where the question has no gold passages.
-        """
+        """Give the verdict alone."""
         missing = self._missing(state)
         return None if missing is None else any(one.id in missing for one in state.step.searches[-1].documents)
 
     async def label(self, call: Prepared, state: State) -> Gold | None:
-        """Give the verdict with the sentences of the gold passages that were found, or of those still missing.
-
-        :param call: The call of the small model.
-        :param state: The state after the search that is judged.
-        :returns: The verdict; None where the question has no gold passages.
-        """
+        """Give the verdict with the sentences of the gold passages that were found, or of those still missing."""
         missing = self._missing(state)
         if missing is None:
             return None
@@ -87,13 +61,7 @@ class GoldPassages:
         return Gold(bool(found), tuple(sentences) or (state.question,))
 
     async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
-        """Choose by the words that an analysis shares with one gold sentence.
-
-        :param gold: The gold verdict.
-        :param analyses: The analyses.
-        :param state: The state after the search that is judged.
-        :returns: The place of the analysis, and ``nearness``.
-        """
+        """Choose by the words that an analysis shares with one gold sentence."""
         return find_nearest(gold.references, analyses), "nearness"
 
     def _missing(self, state: State) -> list[str] | None:
@@ -108,20 +76,11 @@ class GoldModel:
     """Label by a stronger model, which gets the same prompt (appendix C, tables 20 to 23 of PrefRAG)."""
 
     def __init__(self, judge: ModelJudge):
-        """Keep the judge.
-
-        :param judge: The judge with the stronger model.
-        """
+        """Keep the judge."""
         self._judge = judge
 
     async def label(self, call: Prepared, state: State) -> Gold | None:
-        """Have the stronger model judge.
-
-        :param call: The call of the small model.
-        :param state: The state after the search that is judged.
-        :returns: The verdict with its analysis; None when it cannot be read twice.
-        :raises RunError: When the model fails.
-        """
+        """Have the stronger model judge."""
         own = self._judge.call
         # Without the schema, which not every server takes; the prompt says how to reply.
         verdict, _, _ = await own.send_until_read_async(
@@ -130,14 +89,7 @@ class GoldModel:
         return None if verdict is None else Gold(verdict.status, (verdict.analysis,))
 
     async def choose(self, gold: Gold, analyses: Sequence[str], state: State) -> tuple[int, str]:
-        """Have the stronger model choose (table 22); by shared words where its choice cannot be read twice.
-
-        :param gold: The gold verdict.
-        :param analyses: The analyses.
-        :param state: The state after the search that is judged.
-        :returns: The place of the analysis, and ``model`` or ``nearness``.
-        :raises RunError: When the model fails.
-        """
+        """Have the stronger model choose (table 22); by shared words where its choice cannot be read twice."""
 
         def values(observations: object) -> dict[str, object]:
             return {
@@ -158,20 +110,11 @@ class GoldModel:
 
 
 def find_nearest(references: Sequence[str], analyses: Sequence[str]) -> int:
-    """Find the analysis that shares most words with one of the references (F1).
-
-    :param references: The references.
-    :param analyses: The analyses.
-    :returns: The place of the first of the nearest.
-    """
+    """Find the analysis that shares most words with one of the references (F1)."""
     nearness = [max(overlap(analysis, reference)[0] for reference in references) for analysis in analyses]
     return nearness.index(max(nearness))
 
 
 def fold(question: str) -> str:
-    """Fold a question, so that it is found by its text.
-
-    :param question: The question.
-    :returns: Its words in lower case.
-    """
+    """Fold a question, so that it is found by its text."""
     return " ".join(question.lower().split())

@@ -19,13 +19,6 @@ def measure(
     ``accuracy`` is that of the verdicts that it writes, at temperature 0 and without a schema; one that cannot be read,
     or was cut off, counts as wrong. ``likelihood_accuracy`` is that of the template of a verdict which it finds more
     probable, and ``likelihood_auc`` how well their difference sorts the steps.
-
-    :param model: The model.
-    :param tokenizer: Its tokenizer.
-    :param steps: Lines of the held-out file.
-    :param reply_tokens: The most tokens of a verdict; 0 writes none.
-    :param batch: Steps that are judged together.
-    :returns: The number of steps, and shares from 0 to 1.
     """
     was_training = model.training
     model.eval()
@@ -94,12 +87,7 @@ def _log_probability(model: Any, tokenizer: Any, step: dict[str, Any], reply: st
 
 
 def tokenize_prompt(tokenizer: Any, row: dict[str, Any]) -> list[int]:
-    """Write a prompt in tokens, as the server of the model does.
-
-    :param tokenizer: The tokenizer.
-    :param row: A line of the pairs or of the held-out steps.
-    :returns: The tokens, up to where the reply begins.
-    """
+    """Write a prompt in tokens, as the server of the model does."""
     ids = tokenizer.apply_chat_template(
         row["prompt"], add_generation_prompt=True, return_dict=False, **(row.get("chat_template_kwargs") or {})
     )

@@ -53,25 +53,14 @@ class Pair:
     canonical: str | None = None
 
     def to_record(self, models: Mapping[str, str], seed: int) -> dict[str, Any]:
-        """Write the pair as a line of the dataset.
-
-        :param models: The small model and what gave the gold verdicts.
-        :param seed: The seed of the collection.
-        :returns: TRL's ``prompt``, ``chosen`` and ``rejected``, and where they are from.
-        """
+        """Write the pair as a line of the dataset."""
         return {**describe(self.sampled, models, seed), "canonical": self.canonical,
                 "chosen": [{"role": "assistant", "content": self.chosen}],
                 "rejected": [{"role": "assistant", "content": self.rejected}]}  # fmt: skip
 
 
 def describe(sampled: SampledStep, models: Mapping[str, str], seed: int) -> dict[str, Any]:
-    """Write a step as a line of a dataset, without its pair.
-
-    :param sampled: The step, which has a gold verdict.
-    :param models: The small model and what gave the gold verdicts.
-    :param seed: The seed of the collection.
-    :returns: The prompt, the replies, and where they are from.
-    """
+    """Write a step as a line of a dataset, without its pair."""
     judged = sampled.judged
     template = {"chat_template_kwargs": dict(judged.chat_template_kwargs)} if judged.chat_template_kwargs else {}
     return {
@@ -98,12 +87,7 @@ def describe(sampled: SampledStep, models: Mapping[str, str], seed: int) -> dict
 
 
 def make_pair(sampled: SampledStep, canonical: bool) -> Pair | str:
-    """Make the pair of a step; both replies are the small model's own texts, unless one is missing.
-
-    :param sampled: The step.
-    :param canonical: Whether to write a missing reply from a template.
-    :returns: The pair, or why there is none.
-    """
+    """Make the pair of a step; both replies are the small model's own texts, unless one is missing."""
     judged = sampled.judged
     if judged.gold is None:
         return NO_GOLD
@@ -122,20 +106,12 @@ def make_pair(sampled: SampledStep, canonical: bool) -> Pair | str:
 
 
 def canonical_reply(status: bool) -> str:
-    """Write a reply from the template of its verdict.
-
-    :param status: The verdict.
-    :returns: The reply, as the prompt requests it.
-    """
+    """Write a reply from the template of its verdict."""
     return json.dumps({"analysis": _TEMPLATE[status], "status": str(status)})
 
 
 def drop_repeated(steps: Iterable[SampledStep]) -> list[SampledStep]:
-    """Keep each step of a question once, and each prompt once.
-
-    :param steps: The steps.
-    :returns: The first of each.
-    """
+    """Keep each step of a question once, and each prompt once."""
     kept: list[SampledStep] = []
     seen: set[Any] = set()
     for one in steps:
@@ -150,12 +126,6 @@ def balance(pairs: Sequence[Pair], most_true: int, most_false: int, seed: int) -
     """Sample pairs by their gold verdicts, and within a verdict evenly from all iterations (appendix C).
 
     Where one verdict is too rare, the other is cut in proportion.
-
-    :param pairs: The pairs.
-    :param most_true: The most pairs with the verdict True.
-    :param most_false: The most pairs with the verdict False.
-    :param seed: The seed of the draws.
-    :returns: The sample, in a drawn order.
     """
     wanted = {True: most_true, False: most_false}
     held = Counter(one.status for one in pairs)
@@ -184,13 +154,7 @@ def _draw_evenly(pairs: Sequence[Pair], count: int, seed: int) -> list[Pair]:
 
 
 def balance_held_out(steps: Sequence[SampledStep], most: int, seed: int) -> list[SampledStep]:
-    """Draw as many held-out steps with the verdict True as with False, whether they make pairs or not.
-
-    :param steps: The steps of held-out questions that have a gold verdict.
-    :param most: The most steps.
-    :param seed: The seed of the draws.
-    :returns: The steps.
-    """
+    """Draw as many held-out steps with the verdict True as with False, whether they make pairs or not."""
     # A pair with equal replies stands for a step, so that one draw serves both.
     stand_ins = [Pair(one, "", "", one.judged.gold.status) for one in steps if one.judged.gold is not None]
     return [one.sampled for one in balance(stand_ins, most // 2, most // 2, seed)]

@@ -76,11 +76,7 @@ def write_report(collected: Collected) -> dict[str, Any]:
 
 
 def print_report(report: Mapping[str, Any]) -> str:
-    """Write the report for people.
-
-    :param report: The report.
-    :returns: Its lines.
-    """
+    """Write the report for people."""
     agreement, kept = report["agreement"], report["kept"]
     steps = ", ".join(f"step {step}: {count}" for step, count in report["judged_steps_by_iteration"].items())
     lines = [

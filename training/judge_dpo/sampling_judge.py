@@ -41,14 +41,7 @@ class SamplingJudge:
         seed: int = 7,
         parallel_calls: int = 4,
     ):
-        """Set up the judge.
-
-        :param judge: The judge with the small model.
-        :param labels: Gives the gold verdicts.
-        :param passages: The gold passages, to compare the verdicts with.
-        :param seed: The seed of all draws.
-        :param parallel_calls: Calls of the small model at the same time.
-        """
+        """Set up the judge."""
         self.judge_of_model = judge
         self.labels = labels
         self.passages = passages
@@ -57,10 +50,7 @@ class SamplingJudge:
         self._turns = asyncio.Semaphore(parallel_calls)
 
     def to_dict(self) -> dict[str, Any]:
-        """Write the judge as a block of a pipeline's YAML; it is only used where a pipeline collects training data.
-
-        :returns: Its class and the judge with the small model.
-        """
+        """Write the judge as a block of a pipeline's YAML; it is only used where a pipeline collects training data."""
         return default_to_dict(self, judge=self.judge_of_model.to_dict())
 
     def warm_up(self) -> None:
@@ -68,20 +58,11 @@ class SamplingJudge:
         self.judge_of_model.warm_up()
 
     def judge(self, state: State) -> tuple[Verdict, State]:
-        """Refuse: training data is collected on an event loop.
-
-        :param state: The state after a search that found something.
-        :raises NotImplementedError: Always.
-        """
+        """Refuse: training data is collected on an event loop."""
         raise NotImplementedError("Training data is collected on an event loop: call judge_async.")
 
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
-        """Sample and judge.
-
-        :param state: The state after a search that found something.
-        :returns: The gold verdict, and the state with the candidates in its trace.
-        :raises RunError: When a model fails.
-        """
+        """Sample and judge."""
         call = self.judge_of_model.prepare(state)
         where = (self.seed, state.question, len(state.steps))
         candidates = await asyncio.gather(

@@ -34,12 +34,7 @@ class Quality:
 
 
 def choose_threshold(scores: Values, truth: Values) -> float:
-    """Choose the score with the largest share of right verdicts, where both labels weigh the same.
-
-    :param scores: The scores of pairs.
-    :param truth: Whether each is positive, of both kinds at least one.
-    :returns: The threshold; between the scores around it, so that it is no accident of one of them.
-    """
+    """Choose the score with the largest share of right verdicts, where both labels weigh the same."""
     order = np.argsort(scores)
     ordered, positive = scores[order], truth[order].astype(float)
     # The share of right verdicts with a threshold before each score, in order, and after the last.
@@ -54,13 +49,7 @@ def choose_threshold(scores: Values, truth: Values) -> float:
 
 
 def measure(scores: Values, truth: Values, threshold: float) -> Quality:
-    """Measure a threshold.
-
-    :param scores: The scores of pairs.
-    :param truth: Whether each is positive.
-    :param threshold: The score from which the verdict is positive.
-    :returns: What it gives.
-    """
+    """Measure a threshold."""
     verdicts = scores >= threshold
     right = (verdicts & truth).sum()
     error = sum(abs(scores[own].mean() - truth[own].mean()) * own.mean() for own in _parts(scores))
@@ -75,14 +64,7 @@ def measure(scores: Values, truth: Values, threshold: float) -> Quality:
 
 
 def plot_calibration(scores: Values, truth: Values, threshold: float, file: Path) -> bool:
-    """Plot the share of positive pairs over the score.
-
-    :param scores: The scores of pairs.
-    :param truth: Whether each is positive.
-    :param threshold: The score to mark.
-    :param file: The picture to write.
-    :returns: Whether it was written: it needs matplotlib (the extra ``evaluation``).
-    """
+    """Plot the share of positive pairs over the score."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

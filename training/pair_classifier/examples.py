@@ -67,17 +67,7 @@ def dataset_pairs(
     negatives: Negatives,
     seed: int,
 ) -> DatasetPairs:
-    """Draw the pairs of a dataset.
-
-    :param dataset: Its name.
-    :param questions: Its questions, with gold passages.
-    :param store: The index of its corpus.
-    :param is_held_back: Whether a question is kept for measuring.
-    :param most: The most pairs to learn from.
-    :param negatives: See :func:`draw_pairs`.
-    :param seed: The seed of the draws.
-    :returns: The pairs.
-    """
+    """Draw the pairs of a dataset."""
     draw = random.Random(f"{seed}-{dataset}")
     corpus = list(store.iterate_documents())
     parts: dict[bool, list[PairExample]] = {}
@@ -115,16 +105,6 @@ def draw_pairs(
     """Draw as many negative as positive pairs: half with one needed document, half with none.
 
     Positive are two needed documents, in either order, since either may be found first.
-
-    :param dataset: The name of the dataset.
-    :param candidates: For each question its needed documents, and others that are retrieved for it.
-    :param corpus: All documents.
-    :param most: The most pairs.
-    :param negatives: Where documents that are not needed come from: ``hard`` draws those that are retrieved for the
-        question; ``mixed`` draws every second one from the whole corpus, as the paper's table 10 has near and unrelated
-        ones.
-    :param draw: The source of the draws.
-    :returns: The pairs, shuffled; fewer positives than wished for where there are no more.
     """
     given = [(question, list(needed), list(near)) for question, needed, near in candidates]
     positive = [
@@ -164,11 +144,7 @@ def _draw_other(
 
 
 def count_kinds(examples: Iterable[PairExample]) -> dict[str, int]:
-    """Count pairs by how many of their documents are needed.
-
-    :param examples: The pairs.
-    :returns: The number with ``both``, ``one`` and ``none``.
-    """
+    """Count pairs by how many of their documents are needed."""
     counted = Counter(one.needed for one in examples)
     return {"both": counted[2], "one": counted[1], "none": counted[0]}
 

@@ -20,9 +20,6 @@ def export_onnx(folder: Path, file: Path) -> None:
     """Export a classifier for ``backend: onnx``.
 
     BigBird is exported with full attention: the blocks of the sparse one would be fixed to the length of one example.
-
-    :param folder: The folder of the model, as ``transformers`` saves it.
-    :param file: The ONNX file to write.
     """
     config = AutoConfig.from_pretrained(folder)
     if config.model_type == "big_bird":
@@ -60,13 +57,7 @@ def export_onnx(folder: Path, file: Path) -> None:
 
 
 def largest_difference(folder: Path, examples: Sequence[PairExample], document_tokens: int | None) -> float:
-    """Compare the scores of the exported model with those of the model itself.
-
-    :param folder: The folder with both.
-    :param examples: The pairs to score.
-    :param document_tokens: The most tokens of a document.
-    :returns: The largest difference between two scores.
-    """
+    """Compare the scores of the exported model with those of the model itself."""
     from haystack import Document
 
     torch_scorer, onnx_scorer = (

@@ -21,9 +21,6 @@ def label_pairs(gathered: Sequence[Pool]) -> tuple[Values, Values]:
     The paper draws one negative to one positive. Here every pair teaches, and the weights balance them: in each dataset
     the positive pairs weigh as much as the negative ones, of these the pairs with one needed document as much as those
     with none, and together as much as :data:`DRAWN` pairs. So 0.5 is the threshold of a prior of one half.
-
-    :param gathered: The candidates of the questions.
-    :returns: For each pair 1 where both documents are needed and 0 elsewhere, and its weight.
     """
     needed = np.array(
         [sum(one.id in pool.gold for one in pair) for pool in gathered for pair in pool.pairs], dtype=np.intp

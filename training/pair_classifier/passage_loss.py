@@ -30,11 +30,7 @@ class PassageLoss:
     """
 
     def __init__(self, gathered: Sequence[Pool]):
-        """Weigh the passages of the questions.
-
-        :param gathered: The candidates of the questions. A question with many gold passages counts less for each, and
-            a dataset of many questions for each question: both weigh the root of their number.
-        """
+        """Weigh the passages of the questions."""
         sizes = Counter(pool.dataset for pool in gathered)
         typical = len(gathered) / max(len(sizes), 1)
         passages: list[int] = []
@@ -56,11 +52,7 @@ class PassageLoss:
         self._weights = np.asarray(weights, np.float64)
 
     def __call__(self, margins: Values, _matrix: Any) -> tuple[Values, Values]:
-        """Compute the derivatives of the loss.
-
-        :param margins: The current output of the trees for each pair, in log odds.
-        :returns: First and second derivative of the loss for each pair.
-        """
+        """Compute the derivatives of the loss."""
         scaled = margins.astype(np.float64)[self._pair] / SMOOTHNESS
         highest = np.maximum.reduceat(scaled, self._starts)
         parts = np.exp(scaled - highest[self._passage])

@@ -67,13 +67,7 @@ def pools(dataset: str, questions: Iterable[Question], store: TantivyDocumentSto
 def two_stage_candidates(
     question: str, store: TantivyDocumentStore, k: int
 ) -> tuple[list[Document], list[list[Document]]]:
-    """Retrieve the candidates of a question as ``dr_rag_cis`` and ``dr_rag_cfs`` do.
-
-    :param question: The question.
-    :param store: The index of its corpus.
-    :param k: The most documents that the classifier would select.
-    :returns: The documents of the first stage, and the second-stage list of each.
-    """
+    """Retrieve the candidates of a question as ``dr_rag_cis`` and ``dr_rag_cfs`` do."""
     retriever = TantivyBM25Retriever(store)
     first = RetrievalSource(_SOURCE, retriever, ranker=TitleMatchRanker(), candidates=50, strict=True)
     second = RetrievalSource(_SOURCE, retriever, strict=True)
@@ -84,12 +78,7 @@ def two_stage_candidates(
 
 
 def linked_retrieval(store: TantivyDocumentStore, classifier: PairClassifier | None = None) -> LinkedStages:
-    """Build the retrieval of ``dr_rag_linked`` without its pipeline.
-
-    :param store: The index.
-    :param classifier: The classifier that selects; by default the shipped trees.
-    :returns: The retrieval. A failing source ends it, because a failure must not look like an empty result.
-    """
+    """Build the retrieval of ``dr_rag_linked`` without its pipeline."""
     source = RetrievalSource(_SOURCE, TantivyBM25Retriever(store), strict=True)
     links = RetrievalSource(_SOURCE, TitleMentionRetriever(store), strict=True)
     return LinkedStages(source, links, classifier, open_question=OpenQuestionQuery(store))

@@ -102,17 +102,7 @@ def train_transformer(
     settings: TransformerSettings,
     on_progress: Callable[[str], None] = lambda line: None,
 ) -> TransformerTraining:
-    """Train a transformer; one that was interrupted goes on from its last checkpoint.
-
-    :param datasets: Questions with gold passages, and their corpora.
-    :param output: The folder to write; its folder ``training`` holds the pairs and the checkpoint.
-    :param settings: How to train.
-    :param on_progress: Called with a line on the current work.
-    :returns: The results.
-    :raises FileNotFoundError: When a file or the pretrained model is absent.
-    :raises ValueError: When there is no dataset, a file cannot be read, there is nothing to learn from, or the output
-        holds a training with other settings.
-    """
+    """Train a transformer; one that was interrupted goes on from its last checkpoint."""
     started = time.monotonic()
     if not datasets:
         raise ValueError("There is nothing to train on: give at least one dataset.")
@@ -191,13 +181,7 @@ class Classifier:
     def load(
         cls, settings: TransformerSettings, examples: Sequence[PairExample], on_progress: Callable[[str], None]
     ) -> Classifier:
-        """Load a pretrained model, and choose the attention of BigBird by the length of the pairs.
-
-        :param settings: How to train.
-        :param examples: The pairs to learn from.
-        :param on_progress: Called with a line on what was chosen.
-        :returns: The model with a head that knows nothing yet.
-        """
+        """Load a pretrained model, and choose the attention of BigBird by the length of the pairs."""
         base = find_base(settings.base)
         config = AutoConfig.from_pretrained(base, num_labels=2)
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -237,15 +221,7 @@ class Classifier:
         checkpoint: Path,
         on_progress: Callable[[str], None],
     ) -> int:
-        """Train on pairs.
-
-        :param examples: The pairs.
-        :param phase: The settings.
-        :param seed: The seed of the order.
-        :param checkpoint: See :func:`train_phase`.
-        :param on_progress: Called with a line now and then.
-        :returns: The number of steps.
-        """
+        """Train on pairs."""
         encoded = [_encode(self.tokenizer, one, self._document_tokens) for one in examples]
         lengths = [max(len(one["input_ids"]), self._fewest) for one in encoded]
 
@@ -256,11 +232,7 @@ class Classifier:
         return train_phase(self.model, lengths, loss, phase, seed, checkpoint, on_progress)
 
     def scores(self, examples: Sequence[PairExample]) -> np.ndarray[Any, np.dtype[Any]]:
-        """Score pairs.
-
-        :param examples: The pairs.
-        :returns: For each the probability that both documents are needed.
-        """
+        """Score pairs."""
         encoded = [_encode(self.tokenizer, one, self._document_tokens) for one in examples]
         order = sorted(range(len(encoded)), key=lambda number: len(encoded[number]["input_ids"]))
         found = np.zeros(len(encoded))
@@ -273,10 +245,7 @@ class Classifier:
         return found
 
     def save(self, folder: Path) -> None:
-        """Save the model as safetensors, with its tokenizer.
-
-        :param folder: The folder.
-        """
+        """Save the model as safetensors, with its tokenizer."""
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
 
@@ -295,12 +264,7 @@ class Classifier:
 
 
 def find_base(name: str) -> str:
-    """Find a pretrained model.
-
-    :param name: See :class:`TransformerSettings`.
-    :returns: Its folder or its name on the hub.
-    :raises FileNotFoundError: When the package of the small one is not installed.
-    """
+    """Find a pretrained model."""
     if name == MINILM:
         from prefrag.training.reader.training import find_encoder
 

@@ -9,11 +9,7 @@ from prefrag.training.card import write_card
 
 
 def write_pair_card(folder: Path, facts: dict[str, Any]) -> None:
-    """Write the card, for programs and for people.
-
-    :param folder: The folder of the model.
-    :param facts: The facts of the training.
-    """
+    """Write the card, for programs and for people."""
     cut = "whole" if facts["document_tokens"] is None else f"cut at {facts['document_tokens']} tokens"
     write_card(
         folder,

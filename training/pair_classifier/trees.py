@@ -119,15 +119,7 @@ def train_pairs(
 
 
 def fit(gathered: Sequence[Pool], seed: int, label: Label = "passage") -> Any:
-    """Train trees.
-
-    :param gathered: The candidates of the questions.
-    :param seed: The seed of the draws of rows and columns.
-    :param label: ``pair``: whether both passages of a pair are needed, see :func:`label_pairs`; ``passage``: whether a
-        passage is needed, by its best pair, see :class:`PassageLoss`.
-    :returns: The trees, an ``xgboost.Booster``.
-    :raises ValueError: When no pair or every pair consists of two gold passages.
-    """
+    """Train trees."""
     import xgboost
 
     together = {first.id in pool.gold and second.id in pool.gold for pool in gathered for first, second in pool.pairs}
@@ -172,13 +164,7 @@ def _share(pool: Pool, documents: Iterable[Document]) -> float:
 
 
 def select_forward(pool: Pool, booster: Any, k: int = SELECTED_AT) -> list[Document]:
-    """Select from a pool as ``cfs`` does.
-
-    :param pool: The candidates of a question; half of k, rounded up, are its first stage.
-    :param booster: The trees.
-    :param k: The most documents to select.
-    :returns: The documents, those of the first stage first.
-    """
+    """Select from a pool as ``cfs`` does."""
     first = pool.documents[: (k + 1) // 2]
     candidates = [[second for one, second in pool.pairs if one is document] for document in first]
     scores = map(float, booster.inplace_predict(pool.features)) if pool.pairs else ()
@@ -197,14 +183,7 @@ class _Scored:
 
 
 def shares_found(gathered: Sequence[Pool], booster: Any, k: int = MEASURED_AT) -> tuple[list[float], list[float]]:
-    """Measure trees on each question.
-
-    :param gathered: The candidates of the questions.
-    :param booster: The trees.
-    :param k: The number of passages. Of questions with more gold passages, k can be found at most.
-    :returns: For each question the share, 0 to 1, of the gold passages among the first k that it retrieves itself, and
-        among the k that the trees select.
-    """
+    """Measure trees on each question."""
     before: list[float] = []
     after: list[float] = []
     for pool in gathered:

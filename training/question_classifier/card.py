@@ -10,13 +10,7 @@ from prefrag.training.question_classifier.results import QuestionTraining
 
 
 def write_card(training: QuestionTraining, seed: int, llm: str) -> Path:
-    """Write the card beside the trees.
-
-    :param training: The results.
-    :param seed: The seed.
-    :param llm: What answered the questions.
-    :returns: Its file.
-    """
+    """Write the card beside the trees."""
     lines = [
         "# Trees of `prefrag train questions`",
         "",
@@ -53,9 +47,5 @@ def write_card(training: QuestionTraining, seed: int, llm: str) -> Path:
 
 
 def write_shares(shares: Mapping[str, float]) -> str:
-    """Write the share of each class, from the least retrieval to the most.
-
-    :param shares: The shares, 0 to 1.
-    :returns: Percentages.
-    """
+    """Write the share of each class, from the least retrieval to the most."""
     return " / ".join(f"{shares.get(name, 0):.0%}" for name in CLASSES)

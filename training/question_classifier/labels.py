@@ -40,12 +40,7 @@ class LabelledQuestion:
 
 
 def choose_label(right: Mapping[QuestionClass, bool], bias: QuestionClass) -> tuple[QuestionClass, bool]:
-    """Choose the class of a question.
-
-    :param right: Whether each strategy answered it rightly.
-    :param bias: The class of a question of its dataset that none answered.
-    :returns: The class of the simplest strategy that did, or the bias; and whether it is the first of these.
-    """
+    """Choose the class of a question."""
     simplest = next((name for name in CLASSES if right.get(name)), None)
     return (bias, False) if simplest is None else (simplest, True)
 
@@ -61,16 +56,6 @@ def label_dataset(
     """Run every strategy on the questions of a dataset; runs that were begun go on.
 
     A right answer is one that equals a gold answer, both normalised, as in the published code.
-
-    :param dataset: The questions and their corpus.
-    :param bias: The class of questions that no strategy answers.
-    :param experiment: The model and its settings; the corpus is that of the dataset, for one source.
-    :param folder: For the runs.
-    :param strategies: The pipeline of each class.
-    :param concurrency: Questions that run at the same time.
-    :returns: The questions with their classes.
-    :raises FileNotFoundError: When a file is absent.
-    :raises ValueError: When the dataset has no corpus of its own, or a run failed.
     """
     if dataset.corpus is None:
         raise ValueError(f"{dataset.name} has no corpus: give QUESTIONS.jsonl:CORPUS.jsonl to search.")
@@ -99,15 +84,7 @@ def label_dataset(
 
 
 def read_reading(file: Path, seed: int, most: int = MOST_OF_READING) -> list[LabelledQuestion]:
-    """Draw questions over single passages; one retrieval answers them, so no strategy is run.
-
-    :param file: A JSON object with a `question` a line.
-    :param seed: The seed of the draw.
-    :param most: The most questions.
-    :returns: The questions, of the class ``single_step``.
-    :raises FileNotFoundError: When there is no such file.
-    :raises ValueError: When a line has no question.
-    """
+    """Draw questions over single passages; one retrieval answers them, so no strategy is run."""
     questions: dict[str, None] = {}
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         if line.strip():

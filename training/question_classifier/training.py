@@ -100,13 +100,7 @@ def train_questions(
 
 
 def fit(labelled: Sequence[LabelledQuestion], seed: int) -> Any:
-    """Train trees.
-
-    :param labelled: The questions; each dataset weighs the same whatever its size.
-    :param seed: The seed of the draws of rows and columns.
-    :returns: The trees, an ``xgboost.Booster``, over the classes that occur.
-    :raises ValueError: When all questions have one class.
-    """
+    """Train trees."""
     import numpy as np
     import xgboost
 

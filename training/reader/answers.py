@@ -104,13 +104,7 @@ class Given:
 
 
 def read_example(example: Example, scores: EncoderScores | None, weight: WordWeight) -> ReadExample:
-    """Compute the features of an example.
-
-    :param example: The example.
-    :param scores: What the encoder says.
-    :param weight: The weight of a word.
-    :returns: The example with its features.
-    """
+    """Compute the features of an example."""
     covers = question_cover(example.question, example.passages, weight)
     if asks_yes_no(example.question):
         row = yes_no_features.yes_no_features(example.question, example.passages, weight)
@@ -123,32 +117,17 @@ def read_example(example: Example, scores: EncoderScores | None, weight: WordWei
 
 
 def part_of(key: str, parts: int, seed: int) -> int:
-    """Assign a question to a part.
-
-    :param key: Its id.
-    :param parts: The number of parts.
-    :param seed: Another seed divides in another way.
-    :returns: The part, from 0.
-    """
+    """Assign a question to a part."""
     return int(hashlib.sha256(f"{seed}-{key}".encode()).hexdigest(), 16) % parts
 
 
 def family_of(example: Example) -> str:
-    """Name what an example shares with others that were made by one pattern.
-
-    :param example: The example.
-    :returns: Its family, or its own key.
-    """
+    """Name what an example shares with others that were made by one pattern."""
     return example.family or example.key
 
 
 def fit_spans(examples: Iterable[ReadExample], seed: int) -> Any:
-    """Train the trees that rank spans.
-
-    :param examples: The examples; those without a right span are left out.
-    :param seed: The seed.
-    :returns: An ``xgboost.Booster``.
-    """
+    """Train the trees that rank spans."""
     import xgboost
 
     used = [one for one in examples if one.right.any() and not one.right.all()]
@@ -163,12 +142,7 @@ def fit_spans(examples: Iterable[ReadExample], seed: int) -> Any:
 
 
 def fit_yes_no(examples: Iterable[ReadExample], seed: int) -> Any:
-    """Train the trees that choose between yes and no.
-
-    :param examples: The examples; only those whose answer is one of both are used.
-    :param seed: The seed.
-    :returns: An ``xgboost.Booster``.
-    """
+    """Train the trees that choose between yes and no."""
     used = [one for one in examples if one.yes_no is not None and _yes_or_no(one) is not None]
     rows = np.concatenate([one.yes_no for one in used])
     labels = [float(_yes_or_no(one) == "yes") for one in used]
@@ -176,12 +150,7 @@ def fit_yes_no(examples: Iterable[ReadExample], seed: int) -> Any:
 
 
 def fit_sure(given: Iterable[Given], seed: int) -> Any:
-    """Train the trees that estimate whether an answer is right.
-
-    :param given: Answers by trees that have not seen their questions.
-    :param seed: The seed.
-    :returns: An ``xgboost.Booster``.
-    """
+    """Train the trees that estimate whether an answer is right."""
     used = [one for one in given if one.features is not None]
     rows = np.concatenate([one.features for one in used])
     labels = [float(one.is_right) for one in used]
@@ -226,11 +195,7 @@ class Shares:
 
 
 def measure_shares(answers: Iterable[Given]) -> Shares:
-    """Measure how often the answers to such questions are right.
-
-    :param answers: Answers by trees that have not seen their questions.
-    :returns: The shares, with one right and one wrong answer added to each, so that none is certain.
-    """
+    """Measure how often the answers to such questions are right."""
     right: dict[str, list[bool]] = {name: [True, False] for name in ("dated_choice", "other_choice", "comparison")}
     for one in answers:
         if (form := _form_of(one.read)) is not None:
@@ -247,12 +212,7 @@ def _form_of(read: ReadExample) -> str | None:
 
 
 def limit_probability(answer: Given, shares: Shares) -> Given:
-    """Limit the probability of an answer by the share of its form.
-
-    :param answer: The answer.
-    :param shares: See :func:`measure_shares`.
-    :returns: The answer with the probability that the reader gives it.
-    """
+    """Limit the probability of an answer by the share of its form."""
     form = _form_of(answer.read)
     if form is None:
         return answer
@@ -261,14 +221,7 @@ def limit_probability(answer: Given, shares: Shares) -> Given:
 
 
 def give(examples: Iterable[ReadExample], spans: Any, yes_no: Any, sure: Any = None) -> list[Given]:
-    """Answer questions.
-
-    :param examples: The examples.
-    :param spans: The trees that rank spans.
-    :param yes_no: The trees that choose between yes and no.
-    :param sure: The trees that estimate the probability of a span; None gives 0.
-    :returns: An answer for each example; an empty one where there is no candidate.
-    """
+    """Answer questions."""
     answers = []
     for one in examples:
         if one.yes_no is not None:
@@ -292,14 +245,7 @@ def give(examples: Iterable[ReadExample], spans: Any, yes_no: Any, sure: Any = N
 def cross_fit(
     asked: Sequence[ReadExample], further: Sequence[ReadExample], seed: int, folds: int = FOLDS
 ) -> list[Given]:
-    """Answer each question by trees that have not seen it, as surely as other such trees are of it.
-
-    :param asked: The questions, with the passages that were retrieved.
-    :param further: Further examples to train on, perhaps of the same questions.
-    :param seed: The seed.
-    :param folds: The number of parts.
-    :returns: An answer for each of ``asked``.
-    """
+    """Answer each question by trees that have not seen it, as surely as other such trees are of it."""
 
     def others(examples: Iterable[ReadExample], part: int) -> list[ReadExample]:
         return [one for one in examples if part_of(family_of(one.example), folds, seed) != part]
@@ -328,23 +274,13 @@ def cross_fit(
 
 
 def given_and_right(answers: Sequence[Given], threshold: float) -> tuple[float, float]:
-    """Measure what a threshold does.
-
-    :param answers: The answers.
-    :param threshold: The least probability of an answer that is given.
-    :returns: The share of questions with an answer, and the share of those that is right.
-    """
+    """Measure what a threshold does."""
     given = [one for one in answers if one.text and one.probability >= threshold]
     return len(given) / max(1, len(answers)), sum(one.is_right for one in given) / max(1, len(given))
 
 
 def choose_threshold(answers: Sequence[Given], right: float) -> float:
-    """Choose the lowest threshold from which enough of the answers given are right on each dataset.
-
-    :param answers: Answers by trees that have not seen their questions.
-    :param right: The share that has to be right, from 0 to 1.
-    :returns: The threshold; 1 where none does.
-    """
+    """Choose the lowest threshold from which enough of the answers given are right on each dataset."""
     by_origin: dict[str, list[Given]] = {}
     for one in answers:
         by_origin.setdefault(one.read.example.origin, []).append(one)

@@ -9,11 +9,7 @@ from prefrag.training import card
 
 
 def write_card(folder: Path, facts: dict[str, Any]) -> None:
-    """Write the card, for programs and for people.
-
-    :param folder: The folder of the reader.
-    :param facts: The facts of the training.
-    """
+    """Write the card, for programs and for people."""
     lines = [
         "# A reader of `prefrag train reader`",
         "",

@@ -41,15 +41,7 @@ class ReaderEncoder(nn.Module):
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor, position_ids: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Score the tokens.
-
-        :param input_ids: The numbers of the tokens, by sequence.
-        :param attention_mask: 1 for a token, 0 for padding.
-        :param token_type_ids: 0 in the question, 1 in the passages.
-        :param position_ids: The positions; by default counted from 0.
-        :returns: For each token its scores as start and as end of the answer, and for each sequence its score for each
-            of :data:`KINDS`.
-        """
+        """Score the tokens."""
         hidden = self.encoder(
             input_ids=input_ids,
             attention_mask=attention_mask,
@@ -61,12 +53,7 @@ class ReaderEncoder(nn.Module):
 
 
 def pretrained(folder: Path, seed: int) -> ReaderEncoder:
-    """Start from a pretrained encoder.
-
-    :param folder: Its ``config.json`` and weights.
-    :param seed: The seed of the heads.
-    :returns: The encoder with heads that know nothing yet.
-    """
+    """Start from a pretrained encoder."""
     logging.set_verbosity_error()
     logging.disable_progress_bar()
     encoder = BertModel.from_pretrained(folder, add_pooling_layer=False)
@@ -77,11 +64,7 @@ def pretrained(folder: Path, seed: int) -> ReaderEncoder:
 
 
 def mean_of(readers: Sequence[ReaderEncoder]) -> ReaderEncoder:
-    """Average the weights of encoders that were trained from one.
-
-    :param readers: The encoders; of one, the mean is a copy.
-    :returns: The mean.
-    """
+    """Average the weights of encoders that were trained from one."""
     mean = ReaderEncoder(readers[0].encoder.config)
     weights = [one.state_dict() for one in readers]
     mean.load_state_dict(
@@ -116,13 +99,7 @@ class Tokens:
 
 
 def tokens_of(tokenizer: object, example: Example, longest: int = LONGEST) -> Tokens | None:
-    """Make tokens of an example.
-
-    :param tokenizer: See :func:`prefrag.components.reader.reader_input.load_tokenizer`.
-    :param example: The example.
-    :param longest: The most tokens.
-    :returns: The tokens; None where the example has a span for an answer, and the part that fits does not hold it.
-    """
+    """Make tokens of an example."""
     encoded = encode(tokenizer, example.question, example.passages, longest)
     starts: set[int] = set()
     ends: set[int] = set()
@@ -144,14 +121,7 @@ def tokens_of(tokenizer: object, example: Example, longest: int = LONGEST) -> To
 
 
 def loss_of(reader: ReaderEncoder, batch: Sequence[Tokens], draw: random.Random | None = None) -> Tensor:
-    """Compute the loss of a batch: of the kind, and of the start and end of spans, any right place of which will do.
-
-    :param reader: The encoder.
-    :param batch: Examples as tokens.
-    :param draw: Where given, the passages of every second example are moved to drawn positions, so that the late
-        positions of long inputs are learnt from short ones.
-    :returns: The mean loss.
-    """
+    """Compute the loss of a batch: of the kind, and of the start and end of spans, any right place of which will do."""
     size = max(len(one.ids) for one in batch)
     ids, types, mask, is_text, positions = (torch.zeros(len(batch), size, dtype=torch.long) for _ in range(5))
     for row, one in enumerate(batch):

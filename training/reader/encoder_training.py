@@ -24,19 +24,7 @@ def train_encoder(
     on_progress: Callable[[str], None] = print,
     moves_positions: bool = False,
 ) -> int:
-    """Train for one phase; where its checkpoint exists, go on from there.
-
-    :param reader: The encoder, which is changed.
-    :param tokenizer: See :func:`prefrag.components.reader.reader_input.load_tokenizer`.
-    :param examples: The examples.
-    :param longest: The most tokens of an example.
-    :param phase: The settings.
-    :param seed: The seed of the order.
-    :param checkpoint: See :func:`train_phase`.
-    :param on_progress: Called with a line now and then.
-    :param moves_positions: See :func:`prefrag.training.reader.encoder.loss_of`.
-    :returns: The number of steps.
-    """
+    """Train for one phase; where its checkpoint exists, go on from there."""
     tokens = [one for example in examples if (one := tokens_of(tokenizer, example, longest)) is not None]
 
     def loss(batch: list[int], step: int) -> Tensor:

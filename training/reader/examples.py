@@ -69,22 +69,13 @@ class Example:
 
 
 def read_lines(file: Path) -> list[dict[str, Any]]:
-    """Read a JSON Lines file.
-
-    :param file: The file.
-    :returns: Its records.
-    """
+    """Read a JSON Lines file."""
     with file.open(encoding="utf-8") as lines:
         return [json.loads(line) for line in lines]
 
 
 def reading_examples(records: Sequence[Mapping[str, Any]], draw: random.Random) -> Iterator[Example]:
-    """Make single-passage examples, a third of them with a distractor, and some without an answer.
-
-    :param records: Questions with ``title``, ``text`` and ``answers``.
-    :param draw: The source of all draws.
-    :returns: The examples, in a drawn order.
-    """
+    """Make single-passage examples, a third of them with a distractor, and some without an answer."""
     texts = list(dict.fromkeys((str(record["title"]), str(record["text"])) for record in records))
     near = _near_texts([str(record["question"]) for record in records], texts)
     under_title: defaultdict[str, list[Passage]] = defaultdict(list)
@@ -121,14 +112,7 @@ def reading_examples(records: Sequence[Mapping[str, Any]], draw: random.Random) 
 def pooled_examples(
     records: Sequence[Mapping[str, Any]], texts: Sequence[Passage], draw: random.Random, most: int = 5
 ) -> Iterator[Example]:
-    """Make examples of single-passage questions among near passages, as a retrieval gives them.
-
-    :param records: Questions with ``title``, ``text`` and ``answers``.
-    :param texts: The passages to choose the near ones from.
-    :param draw: The source of all draws.
-    :param most: The most passages of an example.
-    :returns: The examples, in the order of the records; an eighth of them lacks the passage with the answer.
-    """
+    """Make examples of single-passage questions among near passages, as a retrieval gives them."""
     near = _near_texts([str(record["question"]) for record in records], texts, 2 * most)
     for record, places in zip(records, near, strict=True):
         answers = tuple(dict.fromkeys(map(str, record["answers"])))
@@ -148,13 +132,7 @@ def pooled_examples(
 def sub_questions(
     questions: Iterable[Question], corpus: Mapping[str, Passage], draw: random.Random
 ) -> Iterator[Example]:
-    """Make single-hop examples of MuSiQue's sub-questions and 2WikiMultiHopQA's triples.
-
-    :param questions: The questions, with ``decomposition`` or ``evidence_triples``.
-    :param corpus: The passages by id.
-    :param draw: The source of all draws.
-    :returns: The examples, each with two or three passages, or without the one that holds the answer.
-    """
+    """Make single-hop examples of MuSiQue's sub-questions and 2WikiMultiHopQA's triples."""
     for question in questions:
         for asked, answer, passage in _hops(question, corpus, draw):
             distractors = [one for one in question.candidate_ids if one != passage]
@@ -185,14 +163,7 @@ def _hops(question: Question, corpus: Mapping[str, Passage], draw: random.Random
 
 
 def multi_hop_example(question: Question, corpus: Mapping[str, Passage], ids: Sequence[str]) -> Example:
-    """Make an example of a question and the passages that it is to be answered from.
-
-    :param question: The question.
-    :param corpus: The passages by id.
-    :param ids: The ids of the passages.
-    :returns: The example; its kind is ``none`` where no gold passage among these holds the answer, or, of yes and no,
-        where none of the gold passages is there.
-    """
+    """Make an example of a question and the passages that it is to be answered from."""
     gold = tuple(place for place, one in enumerate(ids) if one in question.supporting_ids)
     if question.is_yes_no:
         kind = question.answers[0].strip().lower() if gold else "none"
@@ -214,14 +185,7 @@ def multi_hop_example(question: Question, corpus: Mapping[str, Passage], ids: Se
 
 
 def mixed_ids(question: Question, retrieved: Sequence[str], most: int, draw: random.Random) -> list[str]:
-    """Draw passages for a question: the gold ones with retrieved ones that are not.
-
-    :param question: The question.
-    :param retrieved: The ids of retrieved passages.
-    :param most: The most passages.
-    :param draw: The source of all draws.
-    :returns: The ids, in a drawn order.
-    """
+    """Draw passages for a question: the gold ones with retrieved ones that are not."""
     gold = list(question.supporting_ids)[:most]
     others = [one for one in retrieved if one not in question.supporting_ids]
     ids = gold + others[: draw.randint(0, max(0, most - len(gold)))]
@@ -230,26 +194,13 @@ def mixed_ids(question: Question, retrieved: Sequence[str], most: int, draw: ran
 
 
 def find_answers(text: str, answer: str, most: int = 6) -> list[int]:
-    """Find an answer as whole words in a text.
-
-    :param text: The text.
-    :param answer: The answer.
-    :param most: The most places.
-    :returns: Where it begins.
-    """
+    """Find an answer as whole words in a text."""
     pattern = rf"(?<!\w){re.escape(answer.strip().lower())}(?!\w)"
     return [match.start() for _, match in zip(range(most), re.finditer(pattern, text.lower()), strict=False)]
 
 
 def window(text: str, answer: str, size: int, draw: random.Random) -> str:
-    """Cut a long text to a part that holds the answer.
-
-    :param text: The text.
-    :param answer: The answer.
-    :param size: The most characters.
-    :param draw: The source of all draws.
-    :returns: The part.
-    """
+    """Cut a long text to a part that holds the answer."""
     if len(text) <= size:
         return text
     place = text.find(answer)
@@ -264,13 +215,7 @@ def _word_start(text: str, place: int) -> int:
 
 
 def _near_texts(questions: Sequence[str], texts: Sequence[Passage], most: int = 4) -> list[list[int]]:
-    """Find the texts that share the rarest words with each question.
-
-    :param questions: The questions.
-    :param texts: Title and text of each passage.
-    :param most: The number of texts a question.
-    :returns: For each question the places of the nearest texts.
-    """
+    """Find the texts that share the rarest words with each question."""
     import numpy as np
     from sklearn.feature_extraction.text import TfidfVectorizer
 

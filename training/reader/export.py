@@ -15,10 +15,7 @@ _OPSET = 17
 
 
 class _Int8Embedding(nn.Module):
-    """A table of vectors as whole numbers of eight bits, with a scale for each row.
-
-    :param table: The table of floating-point numbers.
-    """
+    """A table of vectors as whole numbers of eight bits, with a scale for each row."""
 
     def __init__(self, table: Tensor):
         super().__init__()
@@ -27,21 +24,14 @@ class _Int8Embedding(nn.Module):
         self.register_buffer("numbers", torch.round(table / scale).to(torch.int8))
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Look up vectors.
-
-        :param ids: The numbers of the tokens.
-        :returns: Their vectors.
-        """
+        """Look up vectors."""
         numbers: Tensor = nn.functional.embedding(ids, self.numbers)
         scale: Tensor = nn.functional.embedding(ids, self.scale)
         return numbers.float() * scale
 
 
 class _Exported(nn.Module):
-    """The encoder with the three inputs that it has at run time.
-
-    :param reader: The encoder.
-    """
+    """The encoder with the three inputs that it has at run time."""
 
     def __init__(self, reader: ReaderEncoder):
         super().__init__()
@@ -57,10 +47,6 @@ def export_encoder(reader: ReaderEncoder, file: Path, int8: bool = True) -> None
 
     The table of words is quantised by rows, the weights of the layers by channels, as they are read; the heads keep
     floating-point numbers, because their scores are compared across passages.
-
-    :param reader: The encoder; it is not changed.
-    :param file: The file to write.
-    :param int8: Whether to quantise.
     """
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from onnxruntime.quantization.shape_inference import quant_pre_process

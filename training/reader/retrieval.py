@@ -27,11 +27,6 @@ def retrieve_unseen(
 
     The trees that are shipped have seen the training questions of the shared datasets and find too much for them, so
     trees are trained on the others, in five parts.
-
-    :param datasets: The questions and their corpora.
-    :param seed: The seed of the parts.
-    :param report: Called with a description of the current work.
-    :returns: For each dataset, by name, the ids of the passages of each question, best first.
     """
     gathered: list[tuple[str, str, Pool]] = []
     for dataset in datasets:
@@ -53,11 +48,7 @@ def retrieve_unseen(
 
 
 def retrieve(dataset: Dataset) -> dict[str, list[str]]:
-    """Retrieve for questions that nothing was trained on.
-
-    :param dataset: The questions and their corpus.
-    :returns: The ids of the passages of each question, best first.
-    """
+    """Retrieve for questions that nothing was trained on."""
     trees = load_trees(SHIPPED_TREES["passage"], FEATURES).probabilities
     with dataset.open_index() as (questions, store):
         found = pools(dataset.name, questions, store)

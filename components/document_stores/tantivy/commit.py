@@ -226,11 +226,7 @@ class Commit:
         return clauses
 
     def _count_with(self, tokens: Sequence[str]) -> int:
-        """Count the documents that contain all of the tokens, each in title or text.
-
-        :param tokens: The tokens.
-        :returns: The number of documents.
-        """
+        """Count the documents that contain all of the tokens, each in title or text."""
         if self.whole and len(tokens) == 1:
             # Only the documents with the word in both fields are counted by a search, because they are far fewer.
             held = [self.searcher.doc_freq(field, tokens[0]) for field in TEXT_FIELDS]
@@ -247,12 +243,7 @@ class Commit:
         return int(result.count)  # missing in the type stubs
 
     def _read(self, address: tantivy.DocAddress, score: float) -> Document:
-        """Read a document, as a new object at each call.
-
-        :param address: The address of the document in the index.
-        :param score: Its score.
-        :returns: The document.
-        """
+        """Read a document, as a new object at each call."""
         key = address.segment_ord, address.doc
         if (known := self._documents.get(key)) is not None:
             document_id, content, meta = known
@@ -266,11 +257,7 @@ class Commit:
         return document
 
     def _read_all(self, query: Query) -> Iterator[Document]:
-        """Read the documents that match a query, without scores.
-
-        :param query: The query.
-        :returns: The documents, in no particular order.
-        """
+        """Read the documents that match a query, without scores."""
         if total := self.searcher.num_docs:
             query = Query.const_score_query(query, 1.0)
             for _, address in self.searcher.search(query, limit=total, count=False).hits:

@@ -348,12 +348,7 @@ class TantivyDocumentStore:
         return index
 
     def _check_language(self, index: Index | None) -> Index | None:
-        """Check the language of an index, and keep the index for the next call.
-
-        :param index: The index, or None.
-        :returns: The index.
-        :raises ValueError: When it has another language than the store.
-        """
+        """Check the language of an index, and keep the index for the next call."""
         if index is not None and self.language not in (None, index.language):
             raise ValueError(
                 f"The index {index.path} was made for '{index.language}', not for '{self.language}'. Set language to "

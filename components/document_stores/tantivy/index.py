@@ -344,12 +344,7 @@ def open_for_writing(path: Path, language: str | None = None) -> Index:
 
 
 def _make_index(path: Path, language: str) -> None:
-    """Make an empty index in a temporary folder and move it into place, so that it is never seen incomplete.
-
-    :param path: The folder.
-    :param language: The language of the index.
-    :raises DocumentStoreError: When the folder is not empty, or the disk refuses.
-    """
+    """Make an empty index in a temporary folder and move it into place, so that it is never seen incomplete."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise DocumentStoreError(f"{path} is no index and not empty: choose a new folder for the index.")
     try:

@@ -104,10 +104,7 @@ def resolve_web_index(name: str | None = None, *, local: str | None = None, demo
 
 
 def _default_was_found() -> bool:
-    """Check whether the index `default` exists, or has existed since this process began.
-
-    :returns: Whether it is, or was, there.
-    """
+    """Check whether the index `default` exists, or has existed since this process began."""
     path = index_path(DEFAULT_INDEX)
     if index_exists(path):
         _found.add(path)

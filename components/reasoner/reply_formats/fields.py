@@ -205,11 +205,7 @@ def one_answer(text: str) -> str:
 
 
 def _unbox(answer: str) -> str:
-    """Take an answer out of the box of LaTeX in which models trained on mathematics put it.
-
-    :param answer: The answer on one line.
-    :returns: What is in the box, without the commands around its words; the answer where there is no box.
-    """
+    """Take an answer out of the box of LaTeX in which models trained on mathematics put it."""
     if (boxed := _BOXED.fullmatch(answer)) is None:
         return answer
     content = boxed["answer"].strip()
@@ -217,12 +213,7 @@ def _unbox(answer: str) -> str:
 
 
 def _is_lead_in(paragraph: str, following: str) -> bool:
-    """Check whether a paragraph only introduces the next.
-
-    :param paragraph: The paragraph.
-    :param following: The next one.
-    :returns: Whether it is a heading, or announces what follows; what introduces a list, or cites, is not.
-    """
+    """Check whether a paragraph only introduces the next."""
     if "\n" in paragraph or "[" in paragraph:
         return False
     if _HEADING.match(paragraph):
@@ -246,11 +237,7 @@ def _without_lead_in_lines(paragraph: str) -> str:
 
 
 def _find_citations(line: str) -> int:
-    """Find where the citations at the end of an answer begin: Markdown and quotes around the answer end before them.
-
-    :param line: The answer.
-    :returns: The position, the length of the line where it ends without any.
-    """
+    """Find where the citations at the end of an answer begin: Markdown and quotes around the answer end before them."""
     end = len(line.rstrip(" .*_`"))
     place = end
     while (closing := line[:place].rstrip(" ()")).endswith(("]", "\u3011")):

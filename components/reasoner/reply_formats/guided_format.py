@@ -43,9 +43,5 @@ class GuidedFormat(JsonFormat):
 
 
 def _begin_with(beginning: str) -> dict[str, Any]:
-    """Write the schema of one short sentence with a fixed beginning, without which the smallest models ramble.
-
-    :param beginning: The first words of the sentence.
-    :returns: The JSON schema.
-    """
+    """Write the schema of one short sentence with a fixed beginning, without which the smallest models ramble."""
     return {"type": "string", "pattern": f"^{beginning} [A-Za-z' -]{{8,80}}$"}

@@ -161,11 +161,7 @@ class TagsFormat(ReplyFormat):
         return "\n\n".join(filter(None, (reply.strip(), shown)))
 
     def _find_tags(self, text: str) -> Iterator[re.Match[str]]:
-        """Find the tags outside of thoughts: a thought may mention tags too.
-
-        :param text: The reply.
-        :returns: The tags, in order.
-        """
+        """Find the tags outside of thoughts: a thought may mention tags too."""
         thoughts = [tag for tag in _tags(text) if _is(tag, self.tags.think)]
         # The chat template may have put the opening tag into the prompt.
         thinking = bool(thoughts and thoughts[0]["slash"])
@@ -208,11 +204,7 @@ class TagsFormat(ReplyFormat):
         return Step(Action.ANSWER, reply=self._block(self.tags.answer, answer), answer=answer)
 
     def _open_thought(self, text: str) -> str:
-        """Add the opening tag of a thought that has only the closing one.
-
-        :param text: The reply, or its beginning.
-        :returns: The text with both, shortened.
-        """
+        """Add the opening tag of a thought that has only the closing one."""
         first = next((tag for tag in _tags(text) if _is(tag, self.tags.think)), None)
         return (f"<{self.tags.think}>" if first is not None and first["slash"] else "") + shorten(text.lstrip())
 
@@ -230,12 +222,7 @@ def _is(tag: re.Match[str], name: str) -> bool:
 
 
 def _content(text: str, opening: re.Match[str]) -> tuple[str, bool]:
-    """Read the content of a tag; servers remove the closing tag at which they stop.
-
-    :param text: The reply.
-    :param opening: The opening tag.
-    :returns: The content, and whether the tag is closed.
-    """
+    """Read the content of a tag; servers remove the closing tag at which they stop."""
     following = _tags(text, opening.end())
     closing = next((tag for tag in following if tag["slash"] and _is(tag, opening["name"])), None)
     if closing is not None:
@@ -244,11 +231,7 @@ def _content(text: str, opening: re.Match[str]) -> tuple[str, bool]:
 
 
 def _words(text: str) -> str:
-    """Put a text on one line, without tags.
-
-    :param text: The text.
-    :returns: Its words.
-    """
+    """Put a text on one line, without tags."""
     return " ".join(_TAG.sub(" ", shorten(text.lstrip())).split())
 
 

@@ -51,11 +51,7 @@ _CANONICAL = {re.sub(r"[\W_]", "", name).lower(): name for name in _FIELDS}
 
 
 def _fields(text: str) -> list[tuple[str, str]]:
-    """Split a text at its fields.
-
-    :param text: The text.
-    :returns: (name, text) of each; the text before the first has an empty name.
-    """
+    """Split a text at its fields."""
     parts: list[tuple[str, str]] = []
     name, start = "", 0
     for match in _find_fields(text):
@@ -66,11 +62,7 @@ def _fields(text: str) -> list[tuple[str, str]]:
 
 
 def _find_fields(text: str) -> list[re.Match[str]]:
-    """Find the fields; an evaluation within a line may be quoted from a passage where a line of its own follows.
-
-    :param text: The text.
-    :returns: The fields, in order.
-    """
+    """Find the fields; an evaluation within a line may be quoted from a passage where a line of its own follows."""
     found: list[re.Match[str]] = []
     following: set[str] = set()
     for match in reversed(list(_FIELD.finditer(text))):
@@ -90,11 +82,7 @@ def _name(field: re.Match[str]) -> str:
 
 
 def _split_answer_in_thought(parts: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Split the first thought at the last "Final Answer:" in it, where the reply has no answer or action of its own.
-
-    :param parts: The fields of a reply.
-    :returns: The fields; the authors' code, too, takes what follows the last such words.
-    """
+    """Split the first thought at the last "Final Answer:" in it, where the reply has no answer or action of its own."""
     own = itertools.takewhile(lambda part: part[0] != "Observation", parts)
     if any(name == "Action" or (name == "Final Answer" and value) for name, value in own):
         return parts
@@ -159,13 +147,7 @@ class TextFormat(ReplyFormat):
         return text[: parts[-1].start()]
 
     def _find_answer(self, parts: list[tuple[str, str]], index: int, tools: Sequence[Tool]) -> int | None:
-        """Find the answer behind an action that is not a tool but a word for it, or for none.
-
-        :param parts: The fields of the reply.
-        :param index: The position of the action among them.
-        :param tools: The tools that it may name.
-        :returns: The position of the answer; None where the action is a tool, or no answer follows.
-        """
+        """Find the answer behind an action that is not a tool but a word for it, or for none."""
         if not is_no_tool(parts[index][1]) or find_tool(parts[index][1], tools) is not None:
             return None
         for following in range(index + 1, len(parts)):
@@ -226,20 +208,11 @@ class TextFormat(ReplyFormat):
 
 
 def _first(parts: list[tuple[str, str]], name: str) -> str:
-    """Find the first field of a name; for a thought also the text before the first field.
-
-    :param parts: The fields of a reply.
-    :param name: The name.
-    :returns: Its text on one line; empty where there is none.
-    """
+    """Find the first field of a name; for a thought also the text before the first field."""
     names = (name, "") if name == "Thought" else (name,)
     return next((" ".join(shorten(value).split()) for key, value in parts if key in names and value), "")
 
 
 def _transcript(parts: list[tuple[str, str]]) -> str:
-    """Write fields as the lines of the format.
-
-    :param parts: The fields of a reply.
-    :returns: A line for each that is not empty.
-    """
+    """Write fields as the lines of the format."""
     return "\n".join(f"{name or 'Thought'}: {shorten(value)}".rstrip() for name, value in parts if name or value)

@@ -138,11 +138,7 @@ class ToolsFormat(ReplyFormat):
 
 
 def _find_call(text: str) -> tuple[str, Any] | None:
-    """Find a call that a model wrote in its text, as an object or as `<function=name>`.
-
-    :param text: The reply.
-    :returns: The name of the tool, and the arguments in whatever form; None where there is no call.
-    """
+    """Find a call that a model wrote in its text, as an object or as `<function=name>`."""
     if function := _FUNCTION.search(text):
         rest = text[function.end() :]
         parameter = _PARAMETER.match(rest)
@@ -177,11 +173,7 @@ def _search(text: str, name: str, arguments: Any, tools: Sequence[Tool]) -> Step
 
 
 def _query(arguments: Any) -> str:
-    """Read the query of a call: some models use another name for it, or send a list.
-
-    :param arguments: The arguments of the call, in whatever form the model sent them.
-    :returns: The query; empty where there is none.
-    """
+    """Read the query of a call: some models use another name for it, or send a list."""
     if isinstance(arguments, Mapping):
         arguments = arguments["query"] if "query" in arguments else next(iter(arguments.values()), "")
     if isinstance(arguments, list):
@@ -196,20 +188,12 @@ def _call(step: Step, name: str, number: int) -> ToolCall:
 
 
 def _api_name(name: str) -> str:
-    """Reduce a name to what the API takes: letters, digits, underscores and hyphens.
-
-    :param name: The name of a tool.
-    :returns: At most 64 such characters.
-    """
+    """Reduce a name to what the API takes: letters, digits, underscores and hyphens."""
     return re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:64] or "_"
 
 
 def _add_from_user(conversation: list[ChatMessage], text: str) -> None:
-    """Add a message of the user; templates require alternating roles, so it is joined to a last message of the user.
-
-    :param conversation: The messages so far, changed in place.
-    :param text: The message.
-    """
+    """Add a message of the user; templates require alternating roles, so it is joined to a last message of the user."""
     if conversation[-1].is_from(ChatRole.USER):
         text = f"{conversation.pop().text}\n\n{text}"
     conversation.append(ChatMessage.from_user(text))

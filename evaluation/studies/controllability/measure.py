@@ -49,13 +49,7 @@ def unfavourable_ids() -> frozenset[str]:
 
 
 def shares(predictions: Iterable[Mapping[str, Any]], unfavourable: frozenset[str]) -> dict[str, float]:
-    """Measure what reached the prompts.
-
-    :param predictions: The predictions of one kind of question.
-    :param unfavourable: Ids of the passages that should not be shown.
-    :returns: In percent of the runs: ``web`` (a passage of the web was shown), ``unfavourable`` (one of those was),
-        ``asked_web`` (a query went to the web), ``acc``; and ``n``, the number of runs.
-    """
+    """Measure what reached the prompts."""
     runs = list(predictions)
 
     def share(counts: Iterable[bool]) -> float:
@@ -72,12 +66,7 @@ def shares(predictions: Iterable[Mapping[str, Any]], unfavourable: frozenset[str
 
 
 def mix(noise: Path, output: Path) -> Path:
-    """Mix the company's documents with another corpus.
-
-    :param noise: A corpus.
-    :param output: The folder of the runs, which also keeps the mixture, because their settings name it.
-    :returns: The file of both.
-    """
+    """Mix the company's documents with another corpus."""
     output.mkdir(parents=True, exist_ok=True)
     file = output / "company.jsonl"
     file.write_bytes((SCENARIO / "company.jsonl").read_bytes().rstrip(b"\n") + b"\n" + noise.read_bytes())
@@ -164,11 +153,7 @@ def _run(name: str, questions: str, folder: Path, condition: Condition, **settin
 
 
 def _find_judge(llm: str) -> ChatModel | None:
-    """Find the model that judges answers: that of the judge, else the one that answers.
-
-    :param llm: The model that answers.
-    :returns: The model; None where there is none.
-    """
+    """Find the model that judges answers: that of the judge, else the one that answers."""
     given = Experiment(llm=llm)
     if given.server is not None:
         os.environ["PREFRAG_LLM_BASE_URL"] = given.server

@@ -21,14 +21,7 @@ _COMPANY = "Larkfield Bicycles"
 def judge_stances(
     predictions: Iterable[Mapping[str, Any]], chat_generator: ChatGenerator, file: Path
 ) -> list[str | None]:
-    """Judge the answers of a run, and keep the judgements with it.
-
-    :param predictions: The predictions.
-    :param chat_generator: The model that judges.
-    :param file: The JSONL file of the judgements; an answer that it holds is not judged again.
-    :returns: One of ``STANCES`` for each answer; None where the model's reply cannot be read twice.
-    :raises RunError: When the model fails.
-    """
+    """Judge the answers of a run, and keep the judgements with it."""
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     known = {(line["id"], line["answer"]): line["stance"] for line in map(json.loads, lines)}
     call = ModelCall("stance", chat_generator, {"temperature": 0.0})

@@ -23,20 +23,13 @@ _PYPI = "pypi:"
 
 
 def list_documents() -> dict[str, str]:
-    """List the documents.
-
-    :returns: For each file of a Debian package (12, bookworm), or ``pypi:`` and a distribution, the package to install.
-    """
+    """List the documents."""
     documents: dict[str, str] = json.loads(DOCUMENTS.read_text(encoding="utf-8"))
     return documents
 
 
 def name_of(source: str) -> str:
-    """Name the file that a document becomes.
-
-    :param source: The file or distribution.
-    :returns: The name of the file in the folder.
-    """
+    """Name the file that a document becomes."""
     if source.startswith(_PYPI):
         return f"{source.removeprefix(_PYPI)}.md"
     path = Path(source.removesuffix(".gz"))
@@ -47,11 +40,7 @@ def name_of(source: str) -> str:
 
 
 def gather(folder: Path) -> list[str]:
-    """Write the documents into a folder, each as a file that can be indexed.
-
-    :param folder: The folder, which is made.
-    :returns: The packages whose documents are absent.
-    """
+    """Write the documents into a folder, each as a file that can be indexed."""
     folder.mkdir(parents=True, exist_ok=True)
     absent = []
     for source, package in list_documents().items():

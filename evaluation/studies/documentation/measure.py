@@ -52,11 +52,7 @@ class SecondSearch:
 
 
 def read_passages(folder: Path) -> list[Document]:
-    """Cut the files of a folder into passages, as the indexing does.
-
-    :param folder: The folder.
-    :returns: The passages; their ``file_path`` is the name of their file.
-    """
+    """Cut the files of a folder into passages, as the indexing does."""
     converter = FileConverter()
     return [
         Document(content=passage.content, meta={"title": passage.meta["title"], "file_path": file.name})
@@ -68,13 +64,7 @@ def read_passages(folder: Path) -> list[Document]:
 def second_searches(
     questions: Sequence[dict[str, str | None]], store: TantivyDocumentStore, top_k: int = 5
 ) -> Iterator[SecondSearch]:
-    """Search twice for each question.
-
-    :param questions: The lines of ``questions.jsonl``.
-    :param store: The index of the passages.
-    :param top_k: Passages per search.
-    :returns: The second searches.
-    """
+    """Search twice for each question."""
     source = RetrievalSource(
         "local", TantivyBM25Retriever(store), ranker=TitleMatchRanker(), candidates=50, top_k=top_k, strict=True
     )
@@ -109,11 +99,7 @@ def _fold(text: str) -> str:
 
 
 def write_table(verdicts: Sequence[tuple[SecondSearch, Verdict]]) -> Iterator[str]:
-    """Write what was left, beside the judges that never and always leave.
-
-    :param verdicts: The searches and their verdicts.
-    :returns: The lines.
-    """
+    """Write what was left, beside the judges that never and always leave."""
     steps = Counter(search.kind for search, _ in verdicts)
     left = Counter(search.kind for search, verdict in verdicts if not verdict.status)
     unknown = sum(verdict.status and verdict.score is None for _, verdict in verdicts)
