@@ -16,6 +16,8 @@ if missing:
 folders = {"prefrag": "prefrag", **{f"prefrag.{name}": name for name in (*CODE, *DATA)}}
 # With the folders of files beside the code, such as the page.
 inner = [
-    f"{name}.{part}" for name in CODE for part in find_namespace_packages(str(CHECKOUT / name), exclude=["*__pycache__*"])
+    f"{name}.{part}"
+    for name in CODE
+    for part in find_namespace_packages(str(CHECKOUT / name), exclude=["*__pycache__*"])
 ]
 setup(package_dir=folders, packages=[*folders, *(f"prefrag.{name}" for name in inner)])
