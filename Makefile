@@ -11,7 +11,8 @@ export Q
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help ask serve install test test-slow test-all test-haystack3 test-train coverage lint format lock release clean
+.PHONY: help ask serve install test test-slow test-all test-haystack3 test-train coverage lint format variants lock \
+  release clean
 
 help:  ## show what there is
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -51,6 +52,9 @@ lint: $(VENV)/.dev  ## check style and types
 
 format: $(VENV)/.dev  ## lay the code out
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
+
+variants: $(VENV)/.core  ## write the pipelines that are another one with some blocks changed (pipelines/variants.yaml)
+	@$(BIN)/python -m prefrag.pipelines.variants
 
 lock: | $(BIN)/python  ## write the lock files anew
 	@$(BIN)/pip install --quiet uv
