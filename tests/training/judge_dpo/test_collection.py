@@ -286,7 +286,7 @@ def test_the_command_collects_and_reports(tmp_path: Path, monkeypatch: pytest.Mo
     ended = CliRunner().invoke(
         app,
         ["train", "judge-dpo", "data", "--dataset", f"{dataset.questions}:{dataset.corpus}", "--labels", "gold",
-         "--llm", "simulated", "--top-k", "2-3", "--output", str(tmp_path / "out"), "--held-out", "0"],
+         "--llm", "simulated", "--top-k", "2-3", "--output", str(tmp_path / "out"), "--set", "held_out=0"],
     )  # fmt: skip
 
     assert ended.exit_code == 0, ended.output
@@ -302,6 +302,8 @@ def test_the_command_collects_and_reports(tmp_path: Path, monkeypatch: pytest.Mo
         (["--labels", "model"], "give --gold-llm and --gold-model"),
         (["--labels", "gold", "--top-k", "many"], "such as 2-5"),
         (["--labels", "gold", "--top-k", "5-2"], "such as 2-5"),
+        (["--labels", "gold", "--set", "top_k=5-2"], "such as 2-5"),
+        (["--labels", "gold", "--set", "most_tru=5"], "no setting 'most_tru': the nearest is most_true"),
     ],
 )
 def test_the_command_refuses_what_it_cannot_use(tmp_path: Path, options: list[str], message: str):
