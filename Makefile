@@ -11,7 +11,7 @@ export Q
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help ask serve install test test-slow test-all test-haystack3 test-train coverage lint format lock release clean
+.PHONY: help ask serve install test test-slow test-all test-haystack3 test-train coverage lint format docs lock release clean
 
 help:  ## show what there is
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -51,6 +51,9 @@ lint: $(VENV)/.dev  ## check style and types
 
 format: $(VENV)/.dev  ## lay the code out
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
+
+docs: $(VENV)/.dev  ## write the tables of docs/configuration.md from the settings
+	@$(BIN)/python -m tests.docs.settings_tables
 
 lock: | $(BIN)/python  ## write the lock files anew
 	@$(BIN)/pip install --quiet uv

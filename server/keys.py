@@ -17,13 +17,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from prefrag.components.document_stores.tantivy.index_location import data_directory
 from prefrag.components.errors import BadInput, Missing
+from prefrag.components.settings import settings
 from prefrag.pipelines.file_lock import hold_lock
 from prefrag.server.access import Access
 
 logger = logging.getLogger(__name__)
 
-KEYS_VARIABLE = "PREFRAG_API_KEYS"
-KEYS_FILE_VARIABLE = "PREFRAG_KEYS_FILE"
 # Scanners for secrets in repositories and logs find a key by it.
 _PREFIX = "prefrag_"
 _KEY_BYTES = 32
@@ -71,19 +70,7 @@ class _KeysFile(BaseModel):
 
 def keys_file() -> Path:
     """Find the file of the keys, whether it exists or not."""
-    chosen = os.environ.get(KEYS_FILE_VARIABLE)
-    return Path(chosen).expanduser().absolute() if chosen else data_directory() / "keys.json"
-
-
-def api_keys() -> tuple[str, ...]:
-    """Read the keys of ``PREFRAG_API_KEYS``."""
-    value = os.environ.get(KEYS_VARIABLE, "")
-    keys = tuple(key.strip() for key in value.split(",") if key.strip())
-    if value and not keys:
-        raise ValueError(f"{KEYS_VARIABLE} is set but holds no key: give keys separated by commas, or unset it.")
-    if any(not key.isascii() or not key.isprintable() for key in keys):
-        raise ValueError(f"{KEYS_VARIABLE}: a key may hold only printable ASCII characters.")
-    return keys
+    return settings.keys_file.absolute() if settings.keys_file else data_directory() / "keys.json"
 
 
 def read_keys() -> tuple[Key, ...]:
@@ -156,11 +143,11 @@ class Keyring:
         # The administrator's keys have no names; no name in the file holds a colon.
         self._of_environment = [
             (_hash(key), Access(f"environment:{number}", deploys=True))
-            for number, key in enumerate(api_keys(), start=1)
+            for number, key in enumerate(settings.api_keys, start=1)
         ]
         self._of_file: tuple[Key, ...] = ()
         self._seen: object = None
-        self._file_is_required = bool(os.environ.get(KEYS_FILE_VARIABLE))
+        self._file_is_required = settings.keys_file is not None
         self._read_again()
 
     @property

@@ -15,16 +15,14 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect
 
-from prefrag.components.environment import read_count
-
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
 
-UPLOAD_VARIABLE = "PREFRAG_MAX_UPLOAD_BYTES"
+from prefrag.components.settings import settings
+
 FIELD = "files"
 MOST_FILES = 100
 RECEIVE_SECONDS = 300.0
-_UPLOAD_BYTES = 50_000_000
 # A file system allows 255, and some of them count otherwise.
 _NAME_BYTES = 200
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
@@ -32,7 +30,7 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 
 def most_upload_bytes() -> int:
     """Read how large the body of one upload may be."""
-    return read_count(UPLOAD_VARIABLE, _UPLOAD_BYTES, least=1)
+    return settings.max_upload_bytes
 
 
 def read_name(sent: bytes) -> str:

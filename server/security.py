@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import ipaddress
-import os
 import re
 from urllib.parse import urlsplit
 
@@ -16,9 +15,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from prefrag.components.audit_log import label_audit
 from prefrag.components.state.web_switch import CLOSED_BY_KEY, web_closed_by
 from prefrag.server.access import ANYONE, current_access
-from prefrag.server.keys import KEYS_VARIABLE, Keyring
+from prefrag.server.keys import Keyring
 
-OPEN_DEPLOY_VARIABLE = "PREFRAG_OPEN_DEPLOY"
 MAX_BODY_BYTES = 1_000_000
 BODY_SECONDS = 30.0
 
@@ -33,11 +31,6 @@ _UPLOAD_PATH = re.compile(r"/collections/[\w.-]+/documents")
 _DEPLOY_PATHS = re.compile(r"/(deploy_files|deploy-yaml|undeploy/[\w.-]+)")
 # A probe has no key, nor has a browser that opens the page. They reveal whether the service works, and no data.
 _PUBLIC_PATHS = re.compile(r"/(|page/[\w-]+\.\w+|ready|live)")
-
-
-def deploy_is_open() -> bool:
-    """Check whether the administrator has opened the routes that deploy."""
-    return os.environ.get(OPEN_DEPLOY_VARIABLE, "").strip().lower() in ("on", "true", "yes", "1")
 
 
 def is_open(path: str, open_deploy: bool = False) -> bool:
@@ -98,12 +91,12 @@ class ApiKeys:
             await refuse(scope, receive, send, 401, message, {"WWW-Authenticate": "Bearer"})
         elif access is None and not _stays_on_this_machine(scope):
             message = (
-                f"Without keys (`prefrag keys add NAME`, {KEYS_VARIABLE}) this service answers only on and under the "
+                "Without keys (`prefrag keys add NAME`, PREFRAG_API_KEYS) this service answers only on and under the "
                 "names of its own machine."
             )
             await refuse(scope, receive, send, 403, message)
         elif access is not None and not access.deploys and _DEPLOY_PATHS.fullmatch(path_of(scope)):
-            await refuse(scope, receive, send, 403, f"Only the keys of {KEYS_VARIABLE} may deploy pipelines.")
+            await refuse(scope, receive, send, 403, "Only the keys of PREFRAG_API_KEYS may deploy pipelines.")
         else:
             access = access or ANYONE
             current_access.set(access)

@@ -39,7 +39,7 @@ ROOMS = (
     "trees",
     "audit_log",
     "append_line",
-    "environment",
+    "settings",
     "errors",
 )
 

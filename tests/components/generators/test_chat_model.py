@@ -111,7 +111,7 @@ class TestChoice:
             ("PREFRAG_LLM_STRUCTURED", "yaml"),
             ("PREFRAG_LLM_MAX_TOKENS", "many"),
             ("PREFRAG_LLM_MAX_TOKENS", "0"),
-            ("PREFRAG_LLM_THINKING", "true"),
+            ("PREFRAG_LLM_THINKING", "maybe"),
         ],
     )
     def test_unusable_variables_are_named(
@@ -121,7 +121,7 @@ class TestChoice:
         with pytest.raises(ValueError, match=variable):
             ChatModel().run(QUESTION, {"response_format": FORMAT})
 
-    @pytest.mark.parametrize("value", ["8k", "0", "-1", "4096.0"])
+    @pytest.mark.parametrize("value", ["8k", "0", "-1", "4096.5"])
     def test_a_window_that_is_no_number_of_tokens_is_named(self, monkeypatch: pytest.MonkeyPatch, value: str):
         monkeypatch.setenv("PREFRAG_LLM_CONTEXT", value)
         with pytest.raises(ValueError, match=f"PREFRAG_LLM_CONTEXT is '{value}'"):
