@@ -11,7 +11,8 @@ export Q
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help ask serve install test test-slow test-all test-haystack3 test-train coverage lint format docs lock release clean
+.PHONY: help ask serve install test test-slow test-all test-haystack3 test-train coverage lint format variants docs lock \
+  release clean
 
 help:  ## show what there is
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -54,6 +55,9 @@ format: $(VENV)/.dev  ## lay the code out
 
 docs: $(VENV)/.dev  ## write the tables of docs/configuration.md from the settings
 	@$(BIN)/python -m tests.docs.settings_tables
+
+variants: $(VENV)/.core  ## write the pipelines that are another one with some blocks changed (pipelines/variants.yaml)
+	@$(BIN)/python -m prefrag.pipelines.variants
 
 lock: | $(BIN)/python  ## write the lock files anew
 	@$(BIN)/pip install --quiet uv

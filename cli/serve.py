@@ -50,8 +50,7 @@ def serve(
     from prefrag.components.audit_log import check_audit_log
     from prefrag.components.settings import settings
     from prefrag.server.collections import listed_collections
-    from prefrag.server.keys import Keyring
-    from prefrag.server.security import is_loopback
+    from prefrag.server.keys import Keyring, is_loopback
 
     # The application reads the same file, so the decision below must use it too.
     load_env_file()

@@ -23,7 +23,7 @@ from prefrag.components.errors import BadInput, Missing
 from prefrag.components.settings import settings
 from prefrag.pipelines.blocks import blocks, class_of, parameters_of
 from prefrag.pipelines.loading import find, folders, names, read_block
-from prefrag.server.access import current_access
+from prefrag.server.keys import current_access
 from prefrag.server.wrapper import ServedPipeline
 
 _STORE = "TantivyDocumentStore"

@@ -1,37 +1,184 @@
-"""Keep and index the documents of a collection that are uploaded, and delete what it holds."""
+"""Uploaded documents: received straight to disk, kept and indexed with a collection, listed and deleted."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-import shutil
-import tempfile
+import re
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence, Set
-from contextlib import contextmanager, suppress
+import unicodedata
+from collections.abc import Callable, Sequence, Set
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import lru_cache
+from http import HTTPStatus
 from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from fastapi import HTTPException, Request
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.requests import ClientDisconnect
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index import index_exists
-from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path, resolve_index
+from prefrag.components.document_stores.tantivy.index_location import index_path, resolve_index
 from prefrag.components.errors import BadInput, Missing
+from prefrag.components.settings import settings
 from prefrag.indexing import IndexedFile, list_documents
-from prefrag.indexing.discovery import real_path
 from prefrag.indexing.file_conversion import fingerprint
-from prefrag.indexing.lock import index_lock
+from prefrag.indexing.index_list import change_collection, make_incoming, remove_index, uploads_folder
 from prefrag.indexing.report import IndexReport
 from prefrag.indexing.stores import open_passages
 
-# Changes of one collection wait so long for each other.
-WAIT_SECONDS = 60.0
+if TYPE_CHECKING:
+    from python_multipart.multipart import MultipartCallbacks
+
+FIELD = "files"
+MOST_FILES = 100
+RECEIVE_SECONDS = 300.0
+# A file system allows 255, and some of them count otherwise.
+_NAME_BYTES = 200
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 # The file in the folder of an index that an upload has made. It goes when the index goes.
 _MARK = "prefrag-uploaded"
-# No upload takes so long.
-_LEFT_SECONDS = 24 * 3600.0
 _ORIGINS = {"file": "file_path", "corpus": "corpus"}
 _one_listing = threading.Lock()
+
+
+def most_upload_bytes() -> int:
+    """Read how large the body of one upload may be."""
+    return settings.max_upload_bytes
+
+
+def read_name(sent: bytes) -> str:
+    """Make the name of an uploaded file one that can be kept."""
+    try:
+        name = unicodedata.normalize("NFC", sent.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise ValueError("its name is not UTF-8: rename it") from None
+    name = name.replace("\\", "/").rpartition("/")[2]
+    # Controls, format characters that turn the writing direction, surrogates and characters that nobody has assigned.
+    if any(unicodedata.category(character).startswith("C") for character in name):
+        raise ValueError("its name holds a control character: rename it")
+    # Other spaces and line separators look like a space, and are not printed as one.
+    name = " ".join(name.split()).rstrip(". ")
+    if not name or name.startswith("."):
+        raise ValueError("it has no name, or a hidden one: rename it")
+    if len(name.encode()) > _NAME_BYTES or _RESERVED.fullmatch(name):
+        raise ValueError(f"its name is reserved, or longer than {_NAME_BYTES} bytes: rename it")
+    return name
+
+
+async def receive_files(request: Request, folder: Path) -> list[tuple[str, str]]:
+    """Write the files of a form to disk as they arrive."""
+    limit = most_upload_bytes()
+    too_large = HTTPException(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The upload is larger than {limit:,} bytes: send fewer files at once."
+    )
+    kind, options = parse_options_header(request.headers.get("content-type", ""))
+    if kind != b"multipart/form-data" or not options.get(b"boundary"):
+        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Send the files as multipart/form-data, field {FIELD}.")
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > limit:
+        raise too_large
+    received = 0
+    with _Form(folder) as form:
+        try:
+            parser = MultipartParser(options[b"boundary"], form.callbacks)
+            async with asyncio.timeout(RECEIVE_SECONDS):
+                async for part in request.stream():
+                    received += len(part)
+                    if received > limit:
+                        raise too_large
+                    parser.write(part)
+        except TimeoutError as error:
+            message = f"The upload did not arrive within {RECEIVE_SECONDS:g} seconds."
+            raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, message) from error
+        except (FormParserError, ClientDisconnect) as error:
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"The body is no form: {error}") from error
+        except OSError as error:
+            message = f"The upload cannot be kept ({error.strerror})."
+            raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message) from error
+        if not form.has_ended:
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, "The body breaks off before the end of the form.")
+        if not form.files:
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"There is no file in the form: field {FIELD}.")
+        return form.refused
+
+
+class _Form:
+    """The files of a form while it is read; nothing of it is held in memory."""
+
+    def __init__(self, folder: Path) -> None:
+        self.files = 0
+        self.refused: list[tuple[str, str]] = []
+        self.has_ended = False
+        self._folder = folder
+        self._open = ExitStack()
+        self._file: BinaryIO | None = None
+        self._header_name, self._header = bytearray(), bytearray()
+        self._disposition = b""
+
+    @property
+    def callbacks(self) -> MultipartCallbacks:
+        return {
+            "on_part_begin": self._begin_part,
+            "on_header_field": lambda data, start, end: self._header_name.extend(data[start:end]),
+            "on_header_value": lambda data, start, end: self._header.extend(data[start:end]),
+            "on_header_end": self._end_header,
+            "on_headers_finished": self._begin_file,
+            "on_part_data": self._write,
+            "on_part_end": self._end_file,
+            "on_end": self._end,
+        }
+
+    def __enter__(self) -> _Form:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._open.close()
+
+    def _begin_part(self) -> None:
+        self._disposition = b""
+
+    def _end_header(self) -> None:
+        if self._header_name.strip().lower() == b"content-disposition":
+            self._disposition = bytes(self._header)
+        self._header_name.clear()
+        self._header.clear()
+
+    def _begin_file(self) -> None:
+        _, options = parse_options_header(self._disposition.decode("latin-1"))
+        sent = options.get(b"filename")
+        if sent is None or options.get(b"name") != FIELD.encode():
+            raise HTTPException(
+                HTTPStatus.UNPROCESSABLE_ENTITY, f"The form holds more than files in the field {FIELD}."
+            )
+        self.files += 1
+        if self.files > MOST_FILES:
+            message = f"The form holds more than {MOST_FILES} files: send fewer at once."
+            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
+        shown = sent.decode("utf-8", "replace")
+        try:
+            name = read_name(sent)
+            # Exclusive: the first one of a name is taken.
+            self._file = self._open.enter_context((self._folder / name).open("xb"))
+        except FileExistsError:
+            self.refused.append((shown, "another file of the form has this name: rename one of them"))
+        except ValueError as error:
+            self.refused.append((shown, str(error)))
+
+    def _write(self, data: bytes, start: int, end: int) -> None:
+        if self._file is not None:
+            self._file.write(data[start:end])
+
+    def _end_file(self) -> None:
+        self._open.close()
+        self._file = None
+
+    def _end(self) -> None:
+        self.has_ended = True
 
 
 class NotOurs(BadInput):
@@ -52,28 +199,6 @@ class UploadedFile:
     id: str
     entry: IndexedFile
     uploaded: bool
-
-
-def uploads_folder(collection: str) -> Path:
-    """Find the folder in which the uploaded documents of a collection are kept."""
-    return real_path(data_directory() / "uploads" / collection)
-
-
-@contextmanager
-def make_incoming() -> Iterator[Path]:
-    """Make a folder beside the collections' for files on their way; what is left in it is deleted."""
-    uploads = real_path(data_directory() / "uploads")
-    uploads.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for left in uploads.glob(".incoming-*"):
-        # A server that was killed could not tidy up.
-        with suppress(OSError):
-            if time.time() - left.stat().st_mtime > _LEFT_SECONDS:
-                shutil.rmtree(left, ignore_errors=True)
-    incoming = Path(tempfile.mkdtemp(prefix=".incoming-", dir=uploads))
-    try:
-        yield incoming
-    finally:
-        shutil.rmtree(incoming, ignore_errors=True)
 
 
 def add_uploads(collection: str, incoming: Path, index: Callable[[Sequence[str]], IndexReport]) -> IndexReport:
@@ -153,30 +278,6 @@ def delete_collection(collection: str) -> int:
             )
         remove_index(collection)
     return deleted
-
-
-def remove_index(collection: str) -> None:
-    """Remove an index from the disk with its vectors and what was uploaded to it, while nothing else changes it."""
-    folder = uploads_folder(collection)
-    with make_incoming() as rubbish:
-        # First, because without its index nobody could have the rest deleted, should this end in between.
-        if folder.exists():
-            folder.replace(rubbish / "uploads")
-        try:
-            # At once, so that a question finds all of it or nothing.
-            index_path(collection).replace(rubbish / "index")
-        except OSError:
-            if (rubbish / "uploads").exists():
-                (rubbish / "uploads").replace(folder)
-            raise
-
-
-@contextmanager
-def change_collection(collection: str) -> Iterator[None]:
-    """Keep other processes from uploading to a collection and deleting from it."""
-    index_path(collection)
-    with index_lock(f"uploads-{collection}", WAIT_SECONDS, f"changing the documents of {collection}"):
-        yield
 
 
 def _keep_what_is_indexed(collection: str, files: Sequence[Path], earlier: Path, refused: Set[str]) -> None:
