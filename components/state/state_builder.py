@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +10,7 @@ from typing import Any, get_args
 
 from haystack import component
 
+from prefrag.components.both_ways import in_thread
 from prefrag.components.state.attached import attach
 from prefrag.components.state.request_limits import (
     MAX_INSTRUCTIONS_CHARACTERS,
@@ -139,53 +139,8 @@ class StateBuilder:
             state = state.with_event("closed", sources=shut, reason=reason)
         return {"state": replace(state, attached=attach(documents or ()))}
 
-    @component.output_types(state=State)
-    async def run_async(
-        self,
-        question: str,
-        history: list[dict[str, str]] | None = None,
-        sources: list[str] | None = None,
-        preferred: str | None = None,
-        top_k: int | None = None,
-        max_steps: int | None = None,
-        filters: dict[str, Any] | None = None,
-        documents: list[dict[str, str]] | None = None,
-        answer_type: AnswerType | None = None,
-        instructions: str | None = None,
-    ) -> dict[str, State]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param question: The question, at most 4,000 characters and 4,500 bytes.
-        :param history: Earlier turns of the conversation, oldest first, as ``{"role", "content"}``; the newest stay.
-        :param sources: The sources that this run may search; by default all.
-        :param preferred: The source that this run searches first.
-        :param top_k: The number of documents a retrieval in this run.
-        :param max_steps: The number of steps of this run, at most that of the pipeline.
-        :param filters: Haystack metadata filter on the documents of the sources that can filter.
-        :param documents: Texts that belong to the question, such as attached files, as ``{"title", "content"}``. The
-            model is shown them; no query is made of them.
-        :param answer_type: The kind of answer that this question has.
-        :param instructions: What an operator asks of the answers: their language, tone and form, of which 4,000
-            characters are kept. Only the models that write an answer are shown them.
-        :returns: ``state``, the start of the run.
-        :raises ValueError: When the question is empty, too long or no text, or an option cannot be granted.
-        """
-        arguments = (
-            question,
-            history,
-            sources,
-            preferred,
-            top_k,
-            max_steps,
-            filters,
-            documents,
-            answer_type,
-            instructions,
-        )
-        if self.find_closed is None or web_setting() is not None:
-            return self.run(*arguments)
-        # In a thread, because the answer may be kept on a server.
-        return await asyncio.to_thread(self.run, *arguments)
+    # In a thread where the web is allowed by the indexes, because that may be kept on a server.
+    run_async = in_thread(run, when=lambda self, *_, **__: self.find_closed is not None and web_setting() is None)
 
     def closed_sources(self) -> tuple[set[str], str]:
         """Find the external sources that no run may search.
