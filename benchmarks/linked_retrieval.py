@@ -39,7 +39,7 @@ from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer  
 from prefrag.components.state.state_builder import StateBuilder  # noqa: E402
 from prefrag.evaluation.datasets import load_questions, read_passages  # noqa: E402
 from prefrag.evaluation.question import Question  # noqa: E402
-from prefrag.evaluation.report.statistics import intervals  # noqa: E402
+from prefrag.evaluation.report.intervals import intervals  # noqa: E402
 from prefrag.training.pair_classifier import Pool, fit, pools, shares_found  # noqa: E402
 from prefrag.training.pair_classifier.pool import linked_retrieval  # noqa: E402
 from prefrag.training.pair_classifier.trees import MEASURED_AT  # noqa: E402

@@ -39,7 +39,7 @@ from prefrag.components.pair_classifier.transformer_pair_scorer import Transform
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer  # noqa: E402
 from prefrag.evaluation.datasets import load_questions, read_passages  # noqa: E402
 from prefrag.evaluation.question import Question  # noqa: E402
-from prefrag.evaluation.report.statistics import intervals  # noqa: E402
+from prefrag.evaluation.report.intervals import intervals  # noqa: E402
 from prefrag.training.pair_classifier import fit, pools  # noqa: E402
 from prefrag.training.pair_classifier.pool import two_stage_candidates  # noqa: E402
 

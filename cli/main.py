@@ -1,4 +1,4 @@
-"""The `prefrag` command line: the tree of its commands."""
+"""The `prefrag` command line: the tree of its commands, and `prefrag pipelines`."""
 
 from __future__ import annotations
 
@@ -10,18 +10,36 @@ import typer
 from prefrag.cli.ask import ask
 from prefrag.cli.chat import chat
 from prefrag.cli.doctor import examine_installation
-from prefrag.cli.documents import delete_documents, index_documents, list_documents, prune_documents
+from prefrag.cli.documents import (
+    delete_documents,
+    drop_index,
+    index_documents,
+    list_documents,
+    list_indexes,
+    prune_documents,
+)
 from prefrag.cli.errors import EXIT_CODES, report_errors
 from prefrag.cli.feedback import export_feedback, list_feedback
-from prefrag.cli.indexes import drop_index, list_indexes
 from prefrag.cli.keys import add, list_keys, revoke
 from prefrag.cli.mcp import serve_tools
-from prefrag.cli.pipelines import list_pipelines
 from prefrag.cli.serve import serve
 from prefrag.evaluation.commands import evaluate, report
 from prefrag.training.commands import judge, pairs, questions, reader
 from prefrag.training.judge_dpo.commands import data, fit, measure
 from prefrag.version import find_version
+
+
+def list_pipelines(
+    draw: Annotated[
+        str | None, typer.Option(help="Draw this pipeline, a name or a YAML file, as a Mermaid flowchart.")
+    ] = None,
+) -> None:
+    """List the names of the pipelines, or draw one."""
+    # Everything heavy is imported where it is used, so that help comes at once.
+    from prefrag.pipelines.drawing import mermaid
+    from prefrag.pipelines.loading import load, names
+
+    typer.echo("\n".join(names()) if draw is None else mermaid(load(draw)))
 
 
 def _make_group(name: str, description: str, commands: dict[str, Callable[..., None]]) -> typer.Typer:

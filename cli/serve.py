@@ -50,9 +50,8 @@ def serve(
     from prefrag.components.audit_log import check_audit_log
     from prefrag.pipelines.asking import DEADLINE_VARIABLE
     from prefrag.server.collections import COLLECTIONS_VARIABLE, listed_collections
-    from prefrag.server.keys import KEYS_FILE_VARIABLE, KEYS_VARIABLE, Keyring
+    from prefrag.server.keys import KEYS_FILE_VARIABLE, KEYS_VARIABLE, Keyring, is_loopback
     from prefrag.server.lifetime import drain_seconds
-    from prefrag.server.security import is_loopback
 
     # The application reads the same file, so the decision below must use it too.
     load_env_file()

@@ -31,20 +31,18 @@ from prefrag.components.audit_log import check_audit_log
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
 from prefrag.indexing.report import IndexReport
-from prefrag.server import feedback_route
-from prefrag.server.access import current_access
+from prefrag.server import feedback
 from prefrag.server.collection_routes import make_routes
 from prefrag.server.collections import hide_stand_ins, listed_collections
 from prefrag.server.indexing_process import IndexingProcess
 from prefrag.server.json_bodies import JsonBodies, refuse_wrong_shape
-from prefrag.server.keys import Keyring
+from prefrag.server.keys import ApiKeys, Keyring, current_access
 from prefrag.server.lifetime import CancelWhenGone, RunLimit
 from prefrag.server.open_webui import OpenWebUIRoutes
 from prefrag.server.openai_protocol import ErrorForm, StreamEnd
 from prefrag.server.page import page_routes
 from prefrag.server.readiness import STORES, find_outages
 from prefrag.server.security import (
-    ApiKeys,
     BodyLimit,
     OpenRoutes,
     deploy_is_open,
@@ -149,7 +147,7 @@ def create_app() -> FastAPI:
     app.router.lifespan_context = lifespan
 
     app.include_router(make_routes(indexing, at_work))
-    app.include_router(feedback_route.router)
+    app.include_router(feedback.router)
 
     @app.get("/ready", tags=["status"], summary="Whether every pipeline has loaded, and its index and servers answer")
     async def ready() -> JSONResponse:

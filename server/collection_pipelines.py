@@ -13,7 +13,6 @@ from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.errors import BadInput
 from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, walk_parts
 from prefrag.pipelines.blocks import Block, class_of, parameters_of
-from prefrag.server.access import current_access
 from prefrag.server.collections import (
     WEB_RETRIEVER,
     NoSuchCollection,
@@ -22,6 +21,7 @@ from prefrag.server.collections import (
     is_listed,
     served_collection,
 )
+from prefrag.server.keys import current_access
 
 # Each takes a megabyte at most: readers, trees and indexes are shared by all pipelines of a process.
 MOST_LOADED = 16

@@ -20,9 +20,9 @@ from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX
 from prefrag.components.document_stores.web_consent import all_consent
 from prefrag.components.errors import Missing, error_kind
 from prefrag.components.state.web_switch import web_setting
-from prefrag.indexing import uploads
+from prefrag.indexing import index_list
 from prefrag.indexing.report import IndexReport
-from prefrag.server.access import current_access
+from prefrag.server import uploads
 from prefrag.server.collections import (
     NoSuchCollection,
     check_collection,
@@ -30,8 +30,8 @@ from prefrag.server.collections import (
     served_collection,
 )
 from prefrag.server.indexing_process import IndexingProcess
+from prefrag.server.keys import current_access
 from prefrag.server.public_result import hide_folders
-from prefrag.server.receiving import FIELD, receive_files
 
 logger = logging.getLogger(__name__)
 
@@ -51,8 +51,8 @@ _FORM = {
             "multipart/form-data": {
                 "schema": {
                     "type": "object",
-                    "required": [FIELD],
-                    "properties": {FIELD: {"type": "array", "items": {"type": "string", "format": "binary"}}},
+                    "required": [uploads.FIELD],
+                    "properties": {uploads.FIELD: {"type": "array", "items": {"type": "string", "format": "binary"}}},
                 }
             }
         },
@@ -68,11 +68,11 @@ def make_routes(indexing: IndexingProcess, at_work: set[asyncio.Task[IndexReport
     reading, changing = CapacityLimiter(_READERS), CapacityLimiter(_CHANGES_AT_ONCE)
 
     async def read(work: Callable[[], T]) -> T:
-        async with asyncio.timeout(uploads.WAIT_SECONDS):
+        async with asyncio.timeout(index_list.WAIT_SECONDS):
             return await to_thread.run_sync(work, limiter=reading, abandon_on_cancel=True)
 
     async def change(work: Callable[[], T]) -> T:
-        async with asyncio.timeout(uploads.WAIT_SECONDS):
+        async with asyncio.timeout(index_list.WAIT_SECONDS):
             await places.acquire()
         try:
             return await to_thread.run_sync(work, limiter=changing)
@@ -109,8 +109,8 @@ def make_routes(indexing: IndexingProcess, at_work: set[asyncio.Task[IndexReport
     async def upload_documents(name: str, request: Request) -> dict[str, Any]:
         with _refuse_errors(), ExitStack() as until_done:
             _check_writing(name)
-            incoming = until_done.enter_context(uploads.make_incoming())
-            refused = await receive_files(request, incoming)
+            incoming = until_done.enter_context(index_list.make_incoming())
+            refused = await uploads.receive_files(request, incoming)
             # Files that are all there are indexed, also when the client leaves now.
             work = asyncio.create_task(add(name, incoming, until_done.pop_all()))
             at_work.add(work)

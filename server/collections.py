@@ -19,7 +19,7 @@ from prefrag.components.errors import BadInput, Missing
 from prefrag.indexing import WEB_INDEX_SUFFIX
 from prefrag.pipelines.blocks import blocks, class_of, parameters_of
 from prefrag.pipelines.loading import PipelineMissing, read_block
-from prefrag.server.access import current_access
+from prefrag.server.keys import current_access
 
 COLLECTIONS_VARIABLE = "PREFRAG_COLLECTIONS"
 WEB_RETRIEVER = "WebRetriever"

@@ -1,22 +1,32 @@
-"""What users think of answers: kept as lines of JSON, and nothing else of a run."""
+"""What users think of answers: the route by which they say it, kept as lines of JSON, and nothing else of a run."""
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import json
+import logging
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from fastapi import APIRouter, HTTPException, Request
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from prefrag.components.append_line import append_line
 from prefrag.components.document_stores.tantivy.index_location import data_directory
 from prefrag.components.errors import PrefragError
+from prefrag.server.collections import NoSuchCollection, check_collection, served_collection
+from prefrag.server.keys import current_access
+from prefrag.server.public_result import hide_folders
+
+logger = logging.getLogger(__name__)
 
 MOST_BYTES = 100_000_000
+router = APIRouter(tags=["feedback"])
 
 Word = Annotated[str, Field(max_length=200)]
 Text = Annotated[str, Field(max_length=4_000)]
@@ -162,3 +172,24 @@ def read_feedback() -> Iterator[KeptFeedback | None]:
                 yield KeptFeedback.model_validate_json(line)
             except ValidationError:
                 yield None
+
+
+@router.post("/feedback", summary="Say whether an answer was right, and which one would have been")
+async def give_feedback(given: Feedback, request: Request) -> dict[str, str]:
+    """Keep what a user thinks of an answer."""
+    if not request.headers.get("content-type", "").lower().startswith("application/json"):
+        # A web page elsewhere can have a browser send anything else to this machine without asking first.
+        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "Send the feedback as application/json.")
+    access = current_access.get()
+    try:
+        if given.index is not None:
+            check_collection(given.index)
+            collection = given.index
+        else:
+            allowed = access.collections or ()
+            collection = next(iter(allowed)) if len(allowed) == 1 else served_collection()
+        return {"id": await asyncio.to_thread(keep_feedback, given, access.key or None, collection)}
+    except (FeedbackNotKept, NoSuchCollection) as error:
+        if isinstance(error, FeedbackNotKept):
+            logger.error("%s", error)
+        raise HTTPException(error.http_status, hide_folders(str(error))) from error

@@ -1,24 +1,34 @@
-"""The keys of the service: those of the environment, and those of a file that is read again when it changes."""
+"""The keys of the service, in the environment and in a file: how they are kept, found, and required of a request."""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import hmac
+import ipaddress
 import logging
 import os
+import re
 import secrets
 import tempfile
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
 
+from prefrag.components.audit_log import label_audit
 from prefrag.components.document_stores.tantivy.index_location import data_directory
 from prefrag.components.errors import BadInput, Missing
+from prefrag.components.state.web_switch import CLOSED_BY_KEY, web_closed_by
 from prefrag.pipelines.file_lock import hold_lock
-from prefrag.server.access import Access
+from prefrag.server.security import DEPLOY_PATHS, path_of, refuse
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +41,31 @@ _NAME = r"^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$"
 _COLLECTION = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 _MOST_BYTES = 1_000_000
 _LOCK_SECONDS = 10.0
+# A probe has no key, nor has a browser that opens the page. They reveal whether the service works, and no data.
+_PUBLIC_PATHS = re.compile(r"/(|page/[\w-]+\.\w+|ready|live)")
+
+
+@dataclass(frozen=True)
+class Access:
+    """What a key allows; without keys, what a caller on this machine may do.
+
+    :param key: The name of the key, which is no secret; empty where the service has no keys.
+    :param collections: The collections that may be searched; None for all that the administrator serves.
+    :param writes: Whether documents may be added to them and deleted.
+    :param web: Whether questions may go to the web, where the server and the collection allow it, too.
+    :param deploys: Whether pipelines may be deployed, where the administrator opens those routes: they run any code.
+    """
+
+    key: str = ""
+    collections: frozenset[str] | None = None
+    writes: bool = False
+    web: bool = True
+    deploys: bool = False
+
+
+ANYONE = Access(deploys=True)
+# Set for each request before anything else reads it. Whatever a request starts inherits it.
+current_access: ContextVar[Access] = ContextVar("current_access", default=ANYONE)
 
 
 class Key(BaseModel):
@@ -204,6 +239,76 @@ class Keyring:
                 # It may be readable again without having changed, such as when too many files were open.
                 self._seen = None
             logger.error("%s Until then all of its keys are refused.", error)
+
+
+class ApiKeys:
+    """Require a key, as a bearer token; without any key, serve this machine alone.
+
+    What the key allows is :data:`current_access` of the request.
+
+    :param app: The application behind.
+    :param keyring: The keys.
+    """
+
+    def __init__(self, app: ASGIApp, keyring: Keyring):
+        self.app = app
+        self.keyring = keyring
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or answer 401 or 403."""
+        if scope["type"] == "lifespan" or _PUBLIC_PATHS.fullmatch(path_of(scope)):
+            await self.app(scope, receive, send)
+            return
+        access = self.keyring.find(_read_token(scope))
+        if access is None and self.keyring.is_required:
+            message = "Send a valid API key in the header: Authorization: Bearer KEY"
+            await refuse(scope, receive, send, 401, message, {"WWW-Authenticate": "Bearer"})
+        elif access is None and not _stays_on_this_machine(scope):
+            message = (
+                f"Without keys (`prefrag keys add NAME`, {KEYS_VARIABLE}) this service answers only on and under the "
+                "names of its own machine."
+            )
+            await refuse(scope, receive, send, 403, message)
+        elif access is not None and not access.deploys and DEPLOY_PATHS.fullmatch(path_of(scope)):
+            await refuse(scope, receive, send, 403, f"Only the keys of {KEYS_VARIABLE} may deploy pipelines.")
+        else:
+            access = access or ANYONE
+            current_access.set(access)
+            # At the gate itself, so that it holds for whatever is served.
+            web_closed_by.set("" if access.web else CLOSED_BY_KEY)
+            label_audit(key=access.key or None)
+            await self.app(scope, receive, send)
+
+
+def _read_token(scope: Scope) -> str:
+    scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
+    return token.strip() if scheme.lower() == "bearer" else ""
+
+
+def is_loopback(host: str) -> bool:
+    """Check whether only this machine can reach a host."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _stays_on_this_machine(scope: Scope) -> bool:
+    """Check whether a request came in over the loopback interface and under one of its names.
+
+    The name counts because a web page can be made to resolve to this machine and would then be let in by the browser.
+    """
+    address = (scope.get("server") or ("localhost",))[0]
+    with contextlib.suppress(ValueError):
+        if not ipaddress.ip_address(address).is_loopback:
+            return False
+    try:
+        name = urlsplit(f"//{Headers(scope=scope).get('host', '')}").hostname or ""
+    except ValueError:
+        return False
+    return name == address or is_loopback(name)
 
 
 def _hash(secret: str) -> str:

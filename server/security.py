@@ -1,22 +1,14 @@
-"""Keys, limits and closed routes in front of Hayhooks, which has none of its own."""
+"""Closed routes and the limit of a body in front of Hayhooks, which has none of its own."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import ipaddress
 import os
 import re
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
-from prefrag.components.audit_log import label_audit
-from prefrag.components.state.web_switch import CLOSED_BY_KEY, web_closed_by
-from prefrag.server.access import ANYONE, current_access
-from prefrag.server.keys import KEYS_VARIABLE, Keyring
 
 OPEN_DEPLOY_VARIABLE = "PREFRAG_OPEN_DEPLOY"
 MAX_BODY_BYTES = 1_000_000
@@ -30,9 +22,7 @@ _OPEN_PATHS = re.compile(
 )
 # Its body is read as it arrives, by the route itself, which has limits of its own.
 _UPLOAD_PATH = re.compile(r"/collections/[\w.-]+/documents")
-_DEPLOY_PATHS = re.compile(r"/(deploy_files|deploy-yaml|undeploy/[\w.-]+)")
-# A probe has no key, nor has a browser that opens the page. They reveal whether the service works, and no data.
-_PUBLIC_PATHS = re.compile(r"/(|page/[\w-]+\.\w+|ready|live)")
+DEPLOY_PATHS = re.compile(r"/(deploy_files|deploy-yaml|undeploy/[\w.-]+)")
 
 
 def deploy_is_open() -> bool:
@@ -42,17 +32,7 @@ def deploy_is_open() -> bool:
 
 def is_open(path: str, open_deploy: bool = False) -> bool:
     """Check whether a path is served at all."""
-    return bool(_OPEN_PATHS.fullmatch(path)) or (open_deploy and bool(_DEPLOY_PATHS.fullmatch(path)))
-
-
-def is_loopback(host: str) -> bool:
-    """Check whether only this machine can reach a host."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return bool(_OPEN_PATHS.fullmatch(path)) or (open_deploy and bool(DEPLOY_PATHS.fullmatch(path)))
 
 
 class OpenRoutes:
@@ -72,50 +52,6 @@ class OpenRoutes:
             await refuse(scope, receive, send, 404, "Not Found")
             return
         await self.app(scope, receive, send)
-
-
-class ApiKeys:
-    """Require a key, as a bearer token; without any key, serve this machine alone.
-
-    What the key allows is :data:`current_access` of the request.
-
-    :param app: The application behind.
-    :param keyring: The keys.
-    """
-
-    def __init__(self, app: ASGIApp, keyring: Keyring):
-        self.app = app
-        self.keyring = keyring
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, or answer 401 or 403."""
-        if scope["type"] == "lifespan" or _PUBLIC_PATHS.fullmatch(path_of(scope)):
-            await self.app(scope, receive, send)
-            return
-        access = self.keyring.find(_read_token(scope))
-        if access is None and self.keyring.is_required:
-            message = "Send a valid API key in the header: Authorization: Bearer KEY"
-            await refuse(scope, receive, send, 401, message, {"WWW-Authenticate": "Bearer"})
-        elif access is None and not _stays_on_this_machine(scope):
-            message = (
-                f"Without keys (`prefrag keys add NAME`, {KEYS_VARIABLE}) this service answers only on and under the "
-                "names of its own machine."
-            )
-            await refuse(scope, receive, send, 403, message)
-        elif access is not None and not access.deploys and _DEPLOY_PATHS.fullmatch(path_of(scope)):
-            await refuse(scope, receive, send, 403, f"Only the keys of {KEYS_VARIABLE} may deploy pipelines.")
-        else:
-            access = access or ANYONE
-            current_access.set(access)
-            # At the gate itself, so that it holds for whatever is served.
-            web_closed_by.set("" if access.web else CLOSED_BY_KEY)
-            label_audit(key=access.key or None)
-            await self.app(scope, receive, send)
-
-
-def _read_token(scope: Scope) -> str:
-    scheme, _, token = Headers(scope=scope).get("authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else ""
 
 
 class BodyLimit:
@@ -173,22 +109,6 @@ def _is_upload(scope: Scope) -> bool:
 def path_of(scope: Scope) -> str:
     """Get the path of a request, without the prefix under which a proxy serves the application."""
     return str(scope["path"]).removeprefix(scope.get("root_path", ""))
-
-
-def _stays_on_this_machine(scope: Scope) -> bool:
-    """Check whether a request came in over the loopback interface and under one of its names.
-
-    The name counts because a web page can be made to resolve to this machine and would then be let in by the browser.
-    """
-    address = (scope.get("server") or ("localhost",))[0]
-    with contextlib.suppress(ValueError):
-        if not ipaddress.ip_address(address).is_loopback:
-            return False
-    try:
-        name = urlsplit(f"//{Headers(scope=scope).get('host', '')}").hostname or ""
-    except ValueError:
-        return False
-    return name == address or is_loopback(name)
 
 
 async def refuse(

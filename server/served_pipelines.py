@@ -23,7 +23,7 @@ from prefrag.components.document_stores.tantivy.index_location import refuse_dem
 from prefrag.components.errors import BadInput, Missing
 from prefrag.pipelines.blocks import blocks, class_of, parameters_of
 from prefrag.pipelines.loading import find, folders, names, read_block
-from prefrag.server.access import current_access
+from prefrag.server.keys import current_access
 from prefrag.server.wrapper import ServedPipeline
 
 _STORE = "TantivyDocumentStore"

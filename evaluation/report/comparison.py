@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from prefrag.evaluation.report.intervals import CONFIDENCE, Interval, intervals, wilson
 from prefrag.evaluation.report.measures import (
     ACC,
     CALLS,
@@ -23,7 +24,7 @@ from prefrag.evaluation.report.measures import (
 )
 from prefrag.evaluation.report.runs import Run
 from prefrag.evaluation.report.settings import list_differences
-from prefrag.evaluation.report.statistics import CONFIDENCE, Interval, compute_p, correct, intervals, wilson
+from prefrag.evaluation.report.significance import compute_p, correct
 
 # With fewer pairs a difference says little about other questions, whatever the test says.
 FEWEST = 30

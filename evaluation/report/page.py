@@ -16,12 +16,12 @@ from prefrag.evaluation.report.comparison import COMPARED, Comparison, Intervals
 from prefrag.evaluation.report.drill_down import drill_down
 from prefrag.evaluation.report.exports import escape_latex, write_comparisons, write_tables
 from prefrag.evaluation.report.grouping import Settings, group_by_setting, group_by_task
+from prefrag.evaluation.report.intervals import CONFIDENCE, RESAMPLES
 from prefrag.evaluation.report.measures import DASH, SECONDS, Measure
 from prefrag.evaluation.report.paper_tables import paper_tables
 from prefrag.evaluation.report.runs import CONFIG, Run, read_runs
 from prefrag.evaluation.report.settings import Setting
 from prefrag.evaluation.report.split import describe_split
-from prefrag.evaluation.report.statistics import CONFIDENCE, RESAMPLES
 from prefrag.evaluation.report.table import Table
 from prefrag.evaluation.report.variations import list_variations
 

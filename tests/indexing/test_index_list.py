@@ -10,8 +10,7 @@ from prefrag.components.document_stores.tantivy.index import open_index
 from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.components.errors import Missing
 from prefrag.indexing import index
-from prefrag.indexing.index_list import drop_index, list_indexes, summarise_index
-from prefrag.indexing.uploads import uploads_folder
+from prefrag.indexing.index_list import drop_index, list_indexes, summarise_index, uploads_folder
 from prefrag.indexing.web_answer import keep_web_answer
 from tests.indexing.samples import Make, line
 
@@ -90,7 +89,7 @@ def test_what_was_uploaded_goes_with_the_index(make: Make) -> None:
 
 
 def test_an_index_that_is_being_written_is_not_dropped(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("prefrag.indexing.index_list._WAIT_SECONDS", 0)
+    monkeypatch.setattr("prefrag.indexing.index_list._WRITER_SECONDS", 0)
     index([make("a.txt")])
     opened = open_index(index_path("default"))
     assert opened is not None

@@ -1,7 +1,8 @@
-"""What a user gets who installs the wheel: no checkout, no editable installation, an environment of its own."""
+"""What is built from a checkout without symbolic links, and what a user gets who installs it elsewhere."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -66,18 +67,38 @@ def pip(python: Path, *arguments: str, cwd: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def copy_checkout(to: Path) -> Path:
+    """What an earlier build has left in the checkout would find its way into the wheel."""
+    ignored = shutil.ignore_patterns(".*", "build", "dist", "*.egg-info", "__pycache__")
+    return Path(shutil.copytree(ROOT, to, symlinks=True, ignore=ignored))
+
+
+def make_environment(folder: Path) -> Path:
+    venv.create(folder, with_pip=True)
+    return folder / ("Scripts" if sys.platform == "win32" else "bin")
+
+
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    # A copy: what an earlier build has left in the checkout would find its way into the wheel.
-    ignored = shutil.ignore_patterns(".*", "build", "*.egg-info", "__pycache__", "tests")
-    sources = tmp_path_factory.mktemp("sources") / "project"
-    shutil.copytree(ROOT, sources, symlinks=True, ignore=ignored)
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what `make release` writes: the sources, and the wheel that was built from those."""
+    if shutil.which("make") is None:
+        pytest.skip("there is no make")
+    folder = tmp_path_factory.mktemp("release")
+    sources = copy_checkout(folder / "project")
+    assert not [path for path in sources.rglob("*") if path.is_symlink()]
+    command = ["make", "release", f"DIST={folder / 'dist'}", f"PYTHON={sys.executable}"]
+    done = subprocess.run(command, cwd=sources, capture_output=True, text=True, timeout=2 * SECONDS, check=False)
+    if done.returncode and any(sign in done.stderr for sign in OFFLINE) and not os.environ.get("CI"):
+        pytest.skip(f"needs a package index: {done.stderr.strip()[-200:]}")
+    assert done.returncode == 0, done.stderr
+    return folder / "dist"
+
+
+@pytest.fixture(scope="module")
+def installed(release: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
     folder = tmp_path_factory.mktemp("elsewhere")
-    venv.create(folder / "environment", with_pip=True)
-    home = folder / "environment" / ("Scripts" if sys.platform == "win32" else "bin")
-    pip(home / "python", "wheel", "--no-deps", "--wheel-dir", str(folder), str(sources), cwd=folder)
-    (wheel,) = folder.glob("prefrag-*.whl")
-    shutil.rmtree(sources)
+    home = make_environment(folder / "environment")
+    (wheel,) = release.glob("prefrag-*.whl")
     constraints = str(ROOT / "requirements-dev.lock")
     pip(home / "python", "install", "--constraint", constraints, f"{wheel}[evaluation]", cwd=folder)
     return Installed(home, folder)
@@ -92,8 +113,62 @@ def demo(installed: Installed) -> Path:
     return folder
 
 
+def test_a_release_states_the_hashes_of_its_files(release: Path) -> None:
+    stated = dict(reversed(line.split()) for line in (release / "SHA256SUMS").read_text().splitlines())
+
+    built = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in release.glob("prefrag-*")}
+    assert stated == built
+    assert {Path(name).suffix for name in built} == {".whl", ".gz"}
+
+
+def test_a_build_that_would_leave_a_package_out_says_so_and_fails(tmp_path: Path) -> None:
+    sources = copy_checkout(tmp_path / "project")
+    shutil.rmtree(sources / "components")
+    # What a link becomes where there are none.
+    (sources / "components").write_text("../components")
+
+    command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", str(tmp_path), str(sources)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=SECONDS, check=False)
+
+    assert done.returncode != 0
+    if any(sign in done.stderr for sign in OFFLINE) and not os.environ.get("CI"):
+        pytest.skip("needs a package index")
+    assert "Nothing is built, because components would be missing: build in a whole checkout." in done.stderr
+    assert not list(tmp_path.glob("*.whl"))
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists() or shutil.which("git") is None, reason="this is no checkout")
+def test_a_clone_without_links_is_imported_tested_and_installed_for_editing(tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    subprocess.run(
+        ["git", "-c", "core.symlinks=false", "clone", "--quiet", "--depth", "1", f"file://{ROOT}", str(clone)],
+        check=True,
+    )
+    tests = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "tests/test_rooms.py",
+        "tests/components/text",
+    ]
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    tested = subprocess.run(
+        tests, cwd=clone, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    home = make_environment(tmp_path / "environment")
+    pip(home / "python", "install", "--no-deps", "--editable", str(clone), cwd=tmp_path)
+    code = "import prefrag.components, prefrag.cli; print(prefrag.components.__file__, prefrag.ROOT)"
+    found = subprocess.run([home / "python", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
+
+    assert tested.returncode == 0, tested.stdout
+    assert found.stdout.split() == [str(clone / "components" / "__init__.py"), str(clone)]
+
+
 def test_only_one_import_name_is_taken(installed: Installed) -> None:
-    ours = "components evaluation pipelines service training demo yaml_pipelines"
+    ours = "cli components evaluation indexing pipelines server training demo yaml_pipelines"
     code = f"import importlib.util as i; print([n for n in '{ours}'.split() if i.find_spec(n)])"
 
     assert installed.run("python", "-c", code).strip() == "[]"

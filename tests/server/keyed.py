@@ -17,9 +17,9 @@ from prefrag.components.document_stores.tantivy.index_location import index_path
 from prefrag.indexing.report import IndexReport
 from prefrag.pipelines.loading import YAML_PIPELINES, read_block
 from prefrag.server import collection_pipelines, collection_routes, collections
-from prefrag.server.access import ANYONE, Access
 from prefrag.server.app import create_app
 from prefrag.server.indexing_process import index_files
+from prefrag.server.keys import ANYONE, Access
 from tests.fakes import CALLS
 from tests.indexes import index_of
 from tests.pipelines.scripted import answer, scripted_block, search, write_yaml

@@ -20,12 +20,11 @@ from haystack import Document
 from prefrag import indexing, pipelines
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
-from prefrag.indexing import uploads
+from prefrag.indexing import index_list
 from prefrag.indexing.lock import index_lock
-from prefrag.server import collection_routes, receiving
-from prefrag.server.access import ANYONE, Access
+from prefrag.server import uploads
 from prefrag.server.indexing_process import IndexingFailed, IndexingProcess, index_files
-from prefrag.server.keys import add_key
+from prefrag.server.keys import ANYONE, Access, add_key
 from tests.components.document_stores.tantivy.passages import damage
 from tests.indexes import index_of
 from tests.server.keyed import (
@@ -310,7 +309,7 @@ class TestLeaveToWrite:
 
     def test_is_checked_before_the_body_is_read(self, client: Client, monkeypatch: pytest.MonkeyPatch):
         client.access = ANYONE
-        monkeypatch.setattr(collection_routes, "receive_files", lambda *args: pytest.fail("The body was read."))
+        monkeypatch.setattr(uploads, "receive_files", lambda *args: pytest.fail("The body was read."))
 
         assert client.upload("default", tower_md=TOWER).status_code == 403
 
@@ -423,7 +422,7 @@ class TestAtTheSameTime:
         assert {question.result().status_code for question in questions} <= {200, 404, 502}
 
     def test_changes_wait_only_so_long(self, client: Client, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr(uploads, "WAIT_SECONDS", 0.2)
+        monkeypatch.setattr(index_list, "WAIT_SECONDS", 0.2)
         document = client.document("default", "board.md")
 
         with index_lock("uploads-default"):
@@ -521,7 +520,7 @@ class TestLimits:
         assert client.post("/collections/fresh/documents", content=body(), headers=form).status_code == 413
 
     def test_of_the_number_of_files(self, client: Client, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr(receiving, "MOST_FILES", 2)
+        monkeypatch.setattr(uploads, "MOST_FILES", 2)
 
         response = client.upload("fresh", a_txt="A.", b_txt="B.", c_txt="C.")
 

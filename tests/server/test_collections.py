@@ -17,9 +17,9 @@ from prefrag.components.errors import BadInput
 from prefrag.components.parts import find_stores
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.server import collection_pipelines
-from prefrag.server.access import ANYONE, Access, current_access
 from prefrag.server.collection_pipelines import CollectionPipelines
 from prefrag.server.collections import NoSuchCollection, check_collection, existing_collections, is_listed
+from prefrag.server.keys import ANYONE, Access, current_access
 from tests.pipelines.scripted import answer, retriever, search, verdict
 from tests.server.keyed import Client, make_index, serving, write_pipeline
 

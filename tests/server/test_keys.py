@@ -19,8 +19,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from prefrag.components.errors import BadInput, Missing
-from prefrag.server.access import Access
-from prefrag.server.keys import Keyring, add_key, api_keys, keys_file, read_keys, revoke_key
+from prefrag.server.keys import Access, Keyring, add_key, api_keys, keys_file, read_keys, revoke_key
 from tests.pipelines.scripted import answer, search
 
 Serve = Callable[..., TestClient]

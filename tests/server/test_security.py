@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from prefrag.server.security import _stays_on_this_machine, deploy_is_open, is_loopback, is_open
+from prefrag.server.keys import _stays_on_this_machine, is_loopback
+from prefrag.server.security import deploy_is_open, is_open
 
 
 class TestOpenPaths:

@@ -1,13 +1,12 @@
-"""Compute intervals by the bootstrap, paired tests that assume no distribution, and their correction."""
+"""Compute the intervals of the report: by the bootstrap, and Wilson's where all answers are alike."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
-from scipy.stats import binomtest
 
 RESAMPLES = 10_000
 SEED = 20_250_101
@@ -16,8 +15,6 @@ CONFIDENCE = 95
 _BLOCK = 250
 # Decimals of a resampled mean: more than are shown, fewer than rounding errors reach.
 _DECIMALS = 9
-# Up to so many differing questions, every way to flip their signs is counted: 4,096 at most.
-_ENUMERATED = 12
 
 
 @dataclass(frozen=True)
@@ -84,49 +81,7 @@ def intervals(
 
 def wilson(percent: float, n: int) -> Interval:
     """Compute Wilson's interval of a proportion (E. B. Wilson, 1927), which is not empty at its ends."""
-    found = binomtest(round(percent * n / 100), n).proportion_ci(CONFIDENCE / 100, method="wilson")
-    return Interval(percent, 100 * float(found.low), 100 * float(found.high), n)
-
-
-def compute_p(columns: np.ndarray, resamples: int = RESAMPLES, seed: int = SEED) -> list[float]:
-    """Test whether the paired differences of each column could have had either sign (R. A. Fisher, 1935).
-
-    Exact where all differences have one size, which is McNemar's exact test (Q. McNemar, 1947), and where at most
-    12 questions differ. Otherwise by random signs, the same for all columns.
-    """
-    differences = np.nan_to_num(columns)
-    found = [math.nan] * differences.shape[1]
-    drawn = []
-    for column, values in enumerate(differences.T):
-        sizes = np.abs(values[values != 0])
-        if np.allclose(sizes, sizes[:1]):
-            found[column] = float(binomtest(int((values > 0).sum()), len(sizes)).pvalue) if len(sizes) else 1.0
-        elif len(sizes) <= _ENUMERATED:
-            signs = 1.0 - 2 * (np.arange(2 ** len(sizes))[:, None] >> np.arange(len(sizes)) & 1)
-            found[column] = float(_is_as_far(signs @ sizes, values.sum()).mean())
-        else:
-            drawn.append(column)
-    held = differences[:, drawn]
-    observed, further = held.sum(axis=0), np.zeros(len(drawn))
-    random = np.random.default_rng(seed)
-    for start in range(0, resamples if drawn else 0, _BLOCK):
-        signs = random.choice((-1.0, 1.0), size=(min(_BLOCK, resamples - start), len(held)))
-        further += _is_as_far(signs @ held, observed).sum(axis=0)
-    for column, number in zip(drawn, further, strict=True):
-        # The observed signs are one of the possible draws, so p is never 0.
-        found[column] = float((number + 1) / (resamples + 1))
-    return found
-
-
-def correct(ps: Sequence[float]) -> list[float]:
-    """Correct p-values for their number (S. Holm, 1979)."""
-    order = np.argsort(ps)
-    stepped = np.asarray(ps, dtype=float)[order] * np.arange(len(ps), 0, -1)
-    found = np.empty(len(ps))
-    found[order] = np.minimum(1.0, np.maximum.accumulate(stepped))
-    return [float(p) for p in found]
-
-
-def _is_as_far(sums: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """Check which sums are as far from zero as the observed one, but for rounding errors."""
-    return np.asarray(np.abs(sums) >= np.abs(observed) - 1e-7)
+    z, share = NormalDist().inv_cdf(0.5 + CONFIDENCE / 200), round(percent * n / 100) / n
+    centre, width = share + z * z / (2 * n), z * math.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
+    low, high = (100 * (centre + side * width) / (1 + z * z / n) for side in (-1, 1))
+    return Interval(percent, max(0.0, low), min(100.0, high), n)

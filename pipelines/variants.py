@@ -1,0 +1,123 @@
+"""Write the pipelines that are another one with some blocks changed: `python -m prefrag.pipelines.variants`.
+
+`variants.yaml` beside this file gives each its base, the comment at its head, and what is replaced. A path is that of
+:func:`prefrag.pipelines.load`, `connections`, or `NEW after OLD` for where a new part stands. A value is the text of
+the new block, with its comments; null leaves the part out. In a text, `@local.retriever` stands for that block of the
+base, and `@prefrag_dense:local.retriever` for that of another pipeline.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from functools import cache
+from pathlib import Path
+
+import yaml
+
+from prefrag.pipelines.loading import YAML_PIPELINES
+
+TABLE = Path(__file__).with_name("variants.yaml")
+_OTHER = re.compile(r"^(?P<key>[ -]*\w+): @(?:(?P<pipeline>\w+):)?(?P<path>[\w.]+)$")
+
+
+@cache
+def table() -> dict[str, dict]:
+    """Read what the variants are.
+
+    :returns: By name the `base`, the `head`, and by path what to `replace`.
+    """
+    read: dict[str, dict] = yaml.safe_load(TABLE.read_text(encoding="utf-8"))
+    return read
+
+
+@cache
+def text_of(name: str) -> str:
+    """Make the text of a pipeline.
+
+    :param name: Its name; what is no variant is read from its file.
+    :returns: The YAML, for a variant with the comments and the layout of its base.
+    """
+    if name not in table():
+        return (YAML_PIPELINES / f"{name}.yaml").read_text(encoding="utf-8")
+    variant = table()[name]
+    base, replace = variant["base"], variant["replace"]
+    lines = text_of(base).splitlines()
+    lines = lines[lines.index("") :]
+    for path, value in replace.items():
+        lines = _replace(lines, path, value, base)
+    note = (
+        f"Written by `make variants` from {base}.yaml and pipelines/variants.yaml, which replaces "
+        f"{', '.join(path.partition(' ')[0] for path in replace)}. Edit those two, not this file."
+    )
+    head = [*variant["head"].splitlines(), "", *textwrap.wrap(note, 118)]
+    return "\n".join([*(f"# {line}".rstrip() for line in head), *lines, ""])
+
+
+def _fill(block: list[str], base: str) -> list[str]:
+    """Put in the blocks of the base or of another pipeline, with what stands behind their keys."""
+    filled: list[str] = []
+    for line in block:
+        if match := _OTHER.match(line):
+            other = text_of(match["pipeline"] or base).splitlines()
+            first, last, indent = _find(other, match["path"])
+            key = match["key"]
+            margin = " " * (len(key) - len(key.lstrip(" -")))
+            filled.append(f"{key}:{other[first].partition(':')[2]}")
+            filled.extend(margin + inner[indent:] for inner in other[first + 1 : last])
+        else:
+            filled.append(line)
+    return filled
+
+
+def _replace(lines: list[str], path: str, value: str | None, base: str) -> list[str]:
+    """Put a block in the place of a part, or behind another part, or leave the part out."""
+    path, _, neighbour = path.partition(" after ")
+    *parents, name = path.split(".")
+    first, last, indent = _find(lines, ".".join([*parents, neighbour or name]))
+    if neighbour:
+        first = last
+    # The comment above a part goes with it.
+    while lines[first - 1].startswith(" " * indent + "#"):
+        first -= 1
+    if value is None:
+        return lines[:first] + lines[last + (lines[first - 1] == lines[last] == "") :]
+    block = value.splitlines()
+    behind = block.pop(0) if len(block) == 1 or block[0].startswith(("&", "#")) else ""
+    space = "  " if behind.startswith("#") else " "
+    written = _fill([f"{name}:{space}{behind}".rstrip(), *(f"  {line}".rstrip() for line in block)], base)
+    apart = [""] if neighbour and not parents and block else []
+    return [*lines[:first], *apart, *(f"{' ' * indent}{line}".rstrip() for line in written), *lines[last:]]
+
+
+def _find(lines: list[str], path: str) -> tuple[int, int, int]:
+    """Find the lines of a part, from that of its key to behind its last, and how far the key stands in."""
+    words = path.split(".")
+    first, last, indent = -1, len(lines), -2
+    for word in words if words[0] == "connections" else ["components", *words]:
+        parts = _parts(lines, first + 1, last, indent + 2)
+        if word not in parts:
+            first, last = parts["init_parameters"]
+            indent += 2
+            parts = _parts(lines, first + 1, last, indent + 2)
+        first, last = parts[word]
+        indent += 2
+    return first, last, indent
+
+
+def _parts(lines: list[str], first: int, last: int, indent: int) -> dict[str, tuple[int, int]]:
+    """Find the keys that stand this far in, each with the lines of its part."""
+    parts, key = {}, ""
+    for number in range(first, last):
+        line = lines[number].lstrip(" ")
+        if line and len(lines[number]) - len(line) <= indent:
+            key = "" if line.startswith("#") else line.partition(":")[0]
+            start = number
+        if line and key:
+            parts[key] = (start, number + 1)
+    return parts
+
+
+if __name__ == "__main__":
+    for each in table():
+        (YAML_PIPELINES / f"{each}.yaml").write_text(text_of(each), encoding="utf-8", newline="\n")

@@ -1,0 +1,334 @@
+"""Uploaded documents: received straight to disk, kept and indexed with a collection, listed and deleted."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+import threading
+import unicodedata
+from collections.abc import Callable, Sequence, Set
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import lru_cache
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from fastapi import HTTPException, Request
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+from starlette.requests import ClientDisconnect
+
+from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
+from prefrag.components.document_stores.tantivy.index import index_exists
+from prefrag.components.document_stores.tantivy.index_location import index_path, resolve_index
+from prefrag.components.environment import read_count
+from prefrag.components.errors import BadInput, Missing
+from prefrag.indexing import IndexedFile, list_documents
+from prefrag.indexing.file_conversion import fingerprint
+from prefrag.indexing.index_list import change_collection, make_incoming, remove_index, uploads_folder
+from prefrag.indexing.report import IndexReport
+from prefrag.indexing.stores import open_passages
+
+if TYPE_CHECKING:
+    from python_multipart.multipart import MultipartCallbacks
+
+UPLOAD_VARIABLE = "PREFRAG_MAX_UPLOAD_BYTES"
+FIELD = "files"
+MOST_FILES = 100
+RECEIVE_SECONDS = 300.0
+_UPLOAD_BYTES = 50_000_000
+# A file system allows 255, and some of them count otherwise.
+_NAME_BYTES = 200
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
+# The file in the folder of an index that an upload has made. It goes when the index goes.
+_MARK = "prefrag-uploaded"
+_ORIGINS = {"file": "file_path", "corpus": "corpus"}
+_one_listing = threading.Lock()
+
+
+def most_upload_bytes() -> int:
+    """Read how large the body of one upload may be."""
+    return read_count(UPLOAD_VARIABLE, _UPLOAD_BYTES, least=1)
+
+
+def read_name(sent: bytes) -> str:
+    """Make the name of an uploaded file one that can be kept."""
+    try:
+        name = unicodedata.normalize("NFC", sent.decode("utf-8"))
+    except UnicodeDecodeError:
+        raise ValueError("its name is not UTF-8: rename it") from None
+    name = name.replace("\\", "/").rpartition("/")[2]
+    # Controls, format characters that turn the writing direction, surrogates and characters that nobody has assigned.
+    if any(unicodedata.category(character).startswith("C") for character in name):
+        raise ValueError("its name holds a control character: rename it")
+    # Other spaces and line separators look like a space, and are not printed as one.
+    name = " ".join(name.split()).rstrip(". ")
+    if not name or name.startswith("."):
+        raise ValueError("it has no name, or a hidden one: rename it")
+    if len(name.encode()) > _NAME_BYTES or _RESERVED.fullmatch(name):
+        raise ValueError(f"its name is reserved, or longer than {_NAME_BYTES} bytes: rename it")
+    return name
+
+
+async def receive_files(request: Request, folder: Path) -> list[tuple[str, str]]:
+    """Write the files of a form to disk as they arrive."""
+    limit = most_upload_bytes()
+    too_large = HTTPException(
+        HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The upload is larger than {limit:,} bytes: send fewer files at once."
+    )
+    kind, options = parse_options_header(request.headers.get("content-type", ""))
+    if kind != b"multipart/form-data" or not options.get(b"boundary"):
+        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Send the files as multipart/form-data, field {FIELD}.")
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > limit:
+        raise too_large
+    received = 0
+    with _Form(folder) as form:
+        try:
+            parser = MultipartParser(options[b"boundary"], form.callbacks)
+            async with asyncio.timeout(RECEIVE_SECONDS):
+                async for part in request.stream():
+                    received += len(part)
+                    if received > limit:
+                        raise too_large
+                    parser.write(part)
+        except TimeoutError as error:
+            message = f"The upload did not arrive within {RECEIVE_SECONDS:g} seconds."
+            raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, message) from error
+        except (FormParserError, ClientDisconnect) as error:
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"The body is no form: {error}") from error
+        except OSError as error:
+            message = f"The upload cannot be kept ({error.strerror})."
+            raise HTTPException(HTTPStatus.INSUFFICIENT_STORAGE, message) from error
+        if not form.has_ended:
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, "The body breaks off before the end of the form.")
+        if not form.files:
+            raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, f"There is no file in the form: field {FIELD}.")
+        return form.refused
+
+
+class _Form:
+    """The files of a form while it is read; nothing of it is held in memory."""
+
+    def __init__(self, folder: Path) -> None:
+        self.files = 0
+        self.refused: list[tuple[str, str]] = []
+        self.has_ended = False
+        self._folder = folder
+        self._open = ExitStack()
+        self._file: BinaryIO | None = None
+        self._header_name, self._header = bytearray(), bytearray()
+        self._disposition = b""
+
+    @property
+    def callbacks(self) -> MultipartCallbacks:
+        return {
+            "on_part_begin": self._begin_part,
+            "on_header_field": lambda data, start, end: self._header_name.extend(data[start:end]),
+            "on_header_value": lambda data, start, end: self._header.extend(data[start:end]),
+            "on_header_end": self._end_header,
+            "on_headers_finished": self._begin_file,
+            "on_part_data": self._write,
+            "on_part_end": self._end_file,
+            "on_end": self._end,
+        }
+
+    def __enter__(self) -> _Form:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._open.close()
+
+    def _begin_part(self) -> None:
+        self._disposition = b""
+
+    def _end_header(self) -> None:
+        if self._header_name.strip().lower() == b"content-disposition":
+            self._disposition = bytes(self._header)
+        self._header_name.clear()
+        self._header.clear()
+
+    def _begin_file(self) -> None:
+        _, options = parse_options_header(self._disposition.decode("latin-1"))
+        sent = options.get(b"filename")
+        if sent is None or options.get(b"name") != FIELD.encode():
+            raise HTTPException(
+                HTTPStatus.UNPROCESSABLE_ENTITY, f"The form holds more than files in the field {FIELD}."
+            )
+        self.files += 1
+        if self.files > MOST_FILES:
+            message = f"The form holds more than {MOST_FILES} files: send fewer at once."
+            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
+        shown = sent.decode("utf-8", "replace")
+        try:
+            name = read_name(sent)
+            # Exclusive: the first one of a name is taken.
+            self._file = self._open.enter_context((self._folder / name).open("xb"))
+        except FileExistsError:
+            self.refused.append((shown, "another file of the form has this name: rename one of them"))
+        except ValueError as error:
+            self.refused.append((shown, str(error)))
+
+    def _write(self, data: bytes, start: int, end: int) -> None:
+        if self._file is not None:
+            self._file.write(data[start:end])
+
+    def _end_file(self) -> None:
+        self._open.close()
+        self._file = None
+
+    def _end(self) -> None:
+        self.has_ended = True
+
+
+class NotOurs(BadInput):
+    """Refuse to delete an index that no upload has made."""
+
+    http_status = 403
+
+
+@dataclass(frozen=True)
+class UploadedFile:
+    """A document of a collection as a client sees it.
+
+    :param id: A name without the path.
+    :param entry: What the index knows of it.
+    :param uploaded: Whether it was uploaded.
+    """
+
+    id: str
+    entry: IndexedFile
+    uploaded: bool
+
+
+def add_uploads(collection: str, incoming: Path, index: Callable[[Sequence[str]], IndexReport]) -> IndexReport:
+    """Move uploaded files to their place and index them; those that cannot be read are not kept.
+
+    However the indexing ends, each file that is kept is the one whose passages the index holds.
+    """
+    folder = uploads_folder(collection)
+    files = sorted(path for path in incoming.iterdir() if path.is_file())
+    if not files:
+        return IndexReport()
+    with change_collection(collection), make_incoming() as earlier:
+        is_new = not index_exists(index_path(collection))
+        folder.mkdir(exist_ok=True, mode=0o700)
+        for file in files:
+            if (folder / file.name).exists():
+                (folder / file.name).replace(earlier / file.name)
+            file.replace(folder / file.name)
+        placed = [folder / file.name for file in files]
+        refused: set[str] = set()
+        try:
+            report = index([str(path) for path in placed])
+            refused = {each.path for each in report.skipped if each.line is None}
+        finally:
+            _keep_what_is_indexed(collection, placed, earlier, refused)
+            if is_new and index_exists(index_path(collection)):
+                (index_path(collection) / _MARK).touch()
+                store = TantivyDocumentStore(index=collection)
+                if store.read_web_consent() is None:
+                    store.keep_web_consent(False)
+    return report
+
+
+def list_uploads(collection: str) -> list[UploadedFile]:
+    """List the documents of a collection."""
+    folder = uploads_folder(collection)
+    return [
+        UploadedFile(
+            hashlib.blake2b(f"{entry.kind}\0{entry.path}".encode(), digest_size=12).hexdigest(),
+            entry,
+            Path(entry.path).parent == folder,
+        )
+        for entry in _list(collection)
+        if entry.path is not None
+    ]
+
+
+def count_passages(collection: str) -> int:
+    """Count the passages of a collection."""
+    return TantivyDocumentStore(path=str(resolve_index(collection))).count_documents()
+
+
+def delete_upload(collection: str, document_id: str) -> tuple[int, bool]:
+    """Delete a document from a collection; its file only if it was uploaded."""
+    with change_collection(collection):
+        document = next((each for each in list_uploads(collection) if each.id == document_id), None)
+        if document is None or document.entry.path is None:
+            raise Missing("The collection has no such document.")
+        passages = open_passages("tantivy", collection, change=True)
+        found = [each.id for each in passages.where(_ORIGINS[document.entry.kind], [document.entry.path])]
+        if document.uploaded:
+            # First, because a document without passages is not listed, and could not be deleted once more.
+            Path(document.entry.path).unlink(missing_ok=True)
+        passages.delete_in_batches(found)
+        passages.finish()
+    return len(found), document.uploaded
+
+
+def delete_collection(collection: str) -> int:
+    """Delete an index that an upload has made, and all documents that were uploaded to it."""
+    with change_collection(collection):
+        deleted = count_passages(collection)
+        if not (index_path(collection) / _MARK).exists():
+            raise NotOurs(
+                "This collection was made on the command line, and is only deleted there. Its documents can be deleted "
+                "one by one."
+            )
+        remove_index(collection)
+    return deleted
+
+
+def _keep_what_is_indexed(collection: str, files: Sequence[Path], earlier: Path, refused: Set[str]) -> None:
+    """Take back each file that was not indexed, and put the earlier one of its name in its place."""
+    versions: dict[str, set[str]] = {}
+    try:
+        versions = _read_versions(collection, files)
+    finally:
+        # Where the index cannot be read, the upload has failed, and nothing of it is kept.
+        for file in files:
+            known = versions.get(str(file), set())
+            # The passages of a corpus do not tell its version.
+            if ("" in known and str(file) not in refused) or (known and fingerprint(file.read_bytes()) in known):
+                continue
+            if (earlier / file.name).exists():
+                (earlier / file.name).replace(file)
+            else:
+                file.unlink()
+        if not any(files[0].parent.iterdir()):
+            files[0].parent.rmdir()
+
+
+def _read_versions(collection: str, files: Sequence[Path]) -> dict[str, set[str]]:
+    """Read from the index which versions of files it holds; those of a corpus are one without a name."""
+    versions: dict[str, set[str]] = {}
+    if index_exists(index_path(collection)):
+        passages = open_passages("tantivy", collection)
+        for kind in _ORIGINS.values():
+            for passage in passages.where(kind, [str(file) for file in files]):
+                version = str(passage.meta.get("file_hash") or "")
+                versions.setdefault(str(passage.meta[kind]), set()).add(version)
+    return versions
+
+
+def _list(collection: str) -> list[IndexedFile]:
+    path = resolve_index(collection)
+    store = TantivyDocumentStore(path=str(path))
+    listed = [
+        IndexedFile(origin, kind, Path(origin).name, passages)
+        for kind, name in _ORIGINS.items()
+        for origin, passages in store.count_values(name).items()
+    ]
+    if sum(entry.passages for entry in listed) == store.count_documents():
+        return sorted(listed, key=lambda entry: entry.path or "")
+    # Some passages have another origin, or a path too long to be a term. Reading them all takes seconds.
+    with _one_listing:
+        return _read_list(collection, path, (path / "meta.json").stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=64)
+def _read_list(collection: str, path: Path, version: int) -> list[IndexedFile]:
+    return list_documents(collection)
