@@ -19,27 +19,30 @@ from prefrag.cli.errors import INTERRUPTED
 from prefrag.cli.kept_model import offer_model, use_kept_model
 from prefrag.cli.web_consent import ask_before_sending, set_web
 from prefrag.components.errors import BadInput, PrefragError
+from prefrag.components.state.run_options import RunOptions
 
 # Everything heavy is imported where it is used, so that help comes at once.
 if TYPE_CHECKING:
     from prefrag.cli.run_printer import RunPrinter
     from prefrag.indexing import Skipped
-    from prefrag.pipelines import RunFailed, RunOptions
+    from prefrag.pipelines import RunFailed
 
 T = TypeVar("T")
 DEMO_QUESTIONS = prefrag.ROOT / "demo" / "questions.jsonl"
+
+
+def _describe(option: str) -> str | None:
+    return RunOptions.model_fields[option].description
 
 
 PipelineOption = Annotated[str, typer.Option(metavar="NAME|FILE.yaml", help="A pipeline by its name, or a YAML file.")]
 SourceOption = Annotated[
     list[str] | None, typer.Option(help="A source that may be searched; repeat it for several. By default all.")
 ]
-PreferOption = Annotated[str | None, typer.Option(metavar="SOURCE", help="The source that is searched first.")]
-TopKOption = Annotated[int | None, typer.Option(help="Documents a retrieval.")]
-MaxStepsOption = Annotated[int | None, typer.Option(help="Steps, at most those of the pipeline.")]
-FiltersOption = Annotated[
-    str | None, typer.Option(metavar="JSON", help="Haystack metadata filter on the local documents.")
-]
+PreferOption = Annotated[str | None, typer.Option(metavar="SOURCE", help=_describe("preferred"))]
+TopKOption = Annotated[int | None, typer.Option(help=_describe("top_k"))]
+MaxStepsOption = Annotated[int | None, typer.Option(help=_describe("max_steps"))]
+FiltersOption = Annotated[str | None, typer.Option(metavar="JSON", help=_describe("filters"))]
 DeadlineOption = Annotated[
     float | None, typer.Option(min=1, help="Seconds after which the run is given up; by default 600.")
 ]
@@ -103,7 +106,7 @@ def ask(
 
 def read_options(
     source: list[str] | None, prefer: str | None, top_k: int | None, max_steps: int | None, filters: str | None
-) -> RunOptions:
+) -> dict[str, Any]:
     """Read how the options of a command narrow a run."""
     return {
         "sources": source or None,
@@ -143,7 +146,7 @@ def check_result(result: dict[str, Any], failure: RunFailed | None) -> None:
 
 
 async def run(
-    pipeline: Any, question: str, options: RunOptions, printer: RunPrinter
+    pipeline: Any, question: str, options: dict[str, Any], printer: RunPrinter
 ) -> tuple[dict[str, Any], RunFailed | None]:
     """Run a pipeline and print each step.
 

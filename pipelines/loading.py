@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -137,7 +139,7 @@ def read_block(path: Path) -> Block:
     """
     text = read(path)
     try:
-        block = yaml.load(text, Loader=_Loader)
+        block = copy.deepcopy(_parse(text))
     except yaml.YAMLError as error:
         raise PipelineMissing(f"The pipeline {path} cannot be loaded: {error}") from error
     if not isinstance(block, dict) or not isinstance(block.get("components"), dict):
@@ -145,6 +147,11 @@ def read_block(path: Path) -> Block:
     if own := os.environ.get(PIPELINES_VARIABLE):
         make_importable(Path(own).expanduser(), (part["type"] for part in blocks(block)))
     return block
+
+
+@lru_cache(maxsize=64)
+def _parse(text: str) -> Any:
+    return yaml.load(text, Loader=_Loader)
 
 
 def build(block: Block, name: str) -> Any:

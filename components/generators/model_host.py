@@ -121,8 +121,11 @@ def refuse_remote_models(part: Any) -> None:
     :raises RemoteModelRefused: When there is such a model.
     :raises ValueError: When ``PREFRAG_LOCAL_HOSTS`` cannot be used.
     """
+    _read_local_hosts(os.environ.get(_LOCAL_HOSTS, ""))
+    if os.environ.get(_SWITCH, "").strip().lower() in ("", "on", "true", "yes", "1"):
+        return
     remote = [model for model in find_models(part) if not is_local(model.host)]
-    if not remote or os.environ.get(_SWITCH, "").strip().lower() in ("", "on", "true", "yes", "1"):
+    if not remote:
         return
     places = dict.fromkeys(
         f"{model.role} at {'an unknown host' if model.host == UNKNOWN else model.host}" for model in remote
@@ -139,7 +142,27 @@ def _is_local(host: str, local_hosts: str) -> bool:
     address = _read_address(name)
     if name == THIS_MACHINE or (address is not None and address.is_loopback):
         return True
-    return any(_matches(name, address, _normalise(entry)) for entry in local_hosts.split(",") if entry.strip())
+    for entry in _read_local_hosts(local_hosts):
+        if not isinstance(entry, str):
+            found = address is not None and address in entry
+        else:
+            found = name.endswith(entry[1:]) if entry.startswith("*.") else name == entry
+        if found:
+            return True
+    return False
+
+
+@lru_cache(maxsize=16)
+def _read_local_hosts(text: str) -> list[str | IPv4Network | IPv6Network]:
+    entries = [_normalise(entry) for entry in text.split(",") if entry.strip()]
+    read = [_read_network(entry) or entry for entry in entries]
+    for entry in read:
+        if isinstance(entry, str) and not _HOST_NAME.fullmatch(entry):
+            raise ValueError(
+                f"{_LOCAL_HOSTS} holds '{entry}': give names, *.domains, addresses or networks such as 10.0.0.0/8, "
+                "separated by commas."
+            )
+    return read
 
 
 def _normalise(host: str) -> str:
@@ -152,17 +175,6 @@ def _read_address(host: str) -> IPv4Address | IPv6Address | None:
     except ValueError:
         return None
     return getattr(address, "ipv4_mapped", None) or address
-
-
-def _matches(name: str, address: IPv4Address | IPv6Address | None, entry: str) -> bool:
-    if network := _read_network(entry):
-        return address is not None and address in network
-    if not _HOST_NAME.fullmatch(entry):
-        raise ValueError(
-            f"{_LOCAL_HOSTS} holds '{entry}': give names, *.domains, addresses or networks such as 10.0.0.0/8, "
-            "separated by commas."
-        )
-    return name.endswith(entry[1:]) if entry.startswith("*.") else name == entry
 
 
 def _read_network(entry: str) -> IPv4Network | IPv6Network | None:

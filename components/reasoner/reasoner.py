@@ -20,7 +20,8 @@ from prefrag.components.reasoner.reader_step import take_reader_step
 from prefrag.components.reasoner.reply_formats import FORMATS, JsonFormat, ReplyFormat, Tags, TagsFormat, Tool, Turn
 from prefrag.components.reasoner.reply_formats.fields import shorten
 from prefrag.components.state.citations import cite_plainly, known_marks, prompt_marks, read_citations, without_codes
-from prefrag.components.state.state import Action, AnswerType, State, Step
+from prefrag.components.state.run_options import AnswerType
+from prefrag.components.state.state import Action, State, Step
 
 SEARCH_ENGINE = Tool(
     "Search_Engine",
