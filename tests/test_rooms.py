@@ -34,6 +34,7 @@ ROOMS = (
     "prompts",
     "state",
     "text",
+    "both_ways",
     "parts",
     "recording",
     "trees",

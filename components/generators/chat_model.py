@@ -10,6 +10,7 @@ from haystack import component, default_to_dict
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
+from prefrag.components.both_ways import blocking, call_component, either
 from prefrag.components.errors import Missing
 from prefrag.components.generators import embedded_chat_generator
 from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
@@ -184,7 +185,7 @@ class ChatModel:
             chosen.connect()
 
     @component.output_types(replies=list[ChatMessage])
-    def run(
+    async def run_async(
         self,
         messages: list[ChatMessage],
         generation_kwargs: dict[str, Any] | None = None,
@@ -204,46 +205,17 @@ class ChatModel:
         if isinstance(chosen, EmbeddedChatGenerator):
             _refuse_tools(tools)
             try:
-                return chosen.run(messages, kwargs)
+                return await call_component(chosen, {"messages": messages, "generation_kwargs": kwargs})
             except Exception as error:
                 raise ModelServerError(str(error)) from error
         call = _ServerCall(chosen, messages, self._request(kwargs))
         while True:
             try:
-                return call.finish(chosen.call(call.messages, call.request, tools))
+                return call.finish(await either(chosen.call, chosen.call_async, call.messages, call.request, tools))
             except ModelServerError as error:
                 call.simplify(error)
 
-    @component.output_types(replies=list[ChatMessage])
-    async def run_async(
-        self,
-        messages: list[ChatMessage],
-        generation_kwargs: dict[str, Any] | None = None,
-        tools: list[Tool] | None = None,
-    ) -> dict[str, list[ChatMessage]]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param messages: The conversation.
-        :param generation_kwargs: Parameters of this call, which override those of the component.
-        :param tools: The tools that the model of a server may call.
-        :returns: ``replies``, their text as the model wrote it and the calls of tools, without a separate reasoning.
-        :raises ModelServerError: When the model cannot be reached or gives no usable reply.
-        :raises ValueError: For settings in the environment, or parameters, that cannot be used.
-        """
-        kwargs = limit_reply(with_parameters(self.generation_kwargs, generation_kwargs or {}), self.reply_limit)
-        chosen = self._choose()
-        if isinstance(chosen, EmbeddedChatGenerator):
-            _refuse_tools(tools)
-            try:
-                return await chosen.run_async(messages, kwargs)
-            except Exception as error:
-                raise ModelServerError(str(error)) from error
-        call = _ServerCall(chosen, messages, self._request(kwargs))
-        while True:
-            try:
-                return call.finish(await chosen.call_async(call.messages, call.request, tools))
-            except ModelServerError as error:
-                call.simplify(error)
+    run = blocking(run_async)
 
     @property
     def _named(self) -> Role:

@@ -162,10 +162,10 @@ class TestChoice:
 
     @both_ways
     def test_a_failing_embedded_model_raises_the_same_error(self, monkeypatch: pytest.MonkeyPatch, how: str):
-        def fail(*args: Any) -> Any:
+        def fail(*args: Any, **kwargs: Any) -> Any:
             raise FileNotFoundError("There is no model")
 
-        async def fail_async(*args: Any) -> Any:
+        async def fail_async(*args: Any, **kwargs: Any) -> Any:
             fail()
 
         monkeypatch.setenv("PREFRAG_LLM_GGUF", "m.gguf")
