@@ -61,8 +61,17 @@ def find_stores(whole: Any) -> list[Any]:
     :param whole: The pipeline or component.
     :returns: Each :class:`TantivyDocumentStore` and :class:`ElasticsearchDocumentStore` in it.
     """
+    return [part for _, part in walk_parts(whole) if is_store(part)]
+
+
+def is_store(part: Any) -> bool:
+    """Check whether an object is a document store that this project knows.
+
+    :param part: The object.
+    :returns: Whether it is a :class:`TantivyDocumentStore` or an :class:`ElasticsearchDocumentStore`.
+    """
     # By name, because the import of the client of Elasticsearch takes long and most pipelines have no such store.
-    return [part for _, part in walk_parts(whole) if type(part).__name__ in _STORES]
+    return type(part).__name__ in _STORES
 
 
 def read_attribute(part: Any, name: str) -> Any:
@@ -81,7 +90,7 @@ def read_attribute(part: Any, name: str) -> Any:
 
 
 def _contents(part: Any) -> list[tuple[Any, Any]]:
-    if type(part).__name__ in _STORES:
+    if is_store(part):
         # A store holds no component, but a client with hundreds of objects.
         return []
     if isinstance(part, Mapping):
@@ -91,4 +100,6 @@ def _contents(part: Any) -> list[tuple[Any, Any]]:
     if read_attribute(part, "graph") is not None and callable(read_attribute(part, "walk")):
         # A Haystack pipeline, whose graph holds far more than its components.
         return list(part.walk())
-    return list((read_attribute(part, "__dict__") or {}).items())
+    # Not what Haystack notes on a component: its sockets, and the pipeline that it is in.
+    held = (read_attribute(part, "__dict__") or {}).items()
+    return [(name, value) for name, value in held if not str(name).startswith("__haystack_")]

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
-from prefrag.components.parts import find_stores, walk_parts
+from prefrag.components.parts import is_store, walk_parts
 from prefrag.components.retrievers.provider import searches_web
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.web.web_retriever import WebRetriever
@@ -23,19 +23,18 @@ def guard_web(pipeline: Any) -> None:
     :param pipeline: A built pipeline; its ``start`` learns which sources are external, and finds the closed ones.
     :raises ValueError: When a component searches the web outside an external source.
     """
-    sources = []
-    for path, part in walk_parts(pipeline, descend=lambda part: not _is_external_source(part)):
-        if _is_external_source(part):
-            sources.append(part)
-        elif searches_web(part):
+    outside = list(walk_parts(pipeline, descend=lambda part: not _is_external_source(part)))
+    sources = [part for _, part in outside if _is_external_source(part)]
+    for path, part in outside:
+        if searches_web(part) and not _is_external_source(part):
             raise ValueError(
                 f"component '{path}' is a {type(part).__name__}, which would send text to the web past the gate: make "
                 "it the retriever of a RetrievalSource with `external: true`, or take it out."
             )
-    stores = find_stores(pipeline) or [
+    inside = [part for source in sources for _, part in walk_parts(source)]
+    stores = [part for part in [*(part for _, part in outside), *inside] if is_store(part)] or [
         TantivyDocumentStore(index=part.local_index)
-        for source in sources
-        for _, part in walk_parts(source.retriever)
+        for part in inside
         if isinstance(part, WebRetriever) and part.demo_stand_in
     ]
     # A pipeline names the same index in several places.
