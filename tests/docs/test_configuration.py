@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 
 from tests.docs.markdown import CHECKOUT, GUIDES
 
@@ -13,6 +14,7 @@ _VARIABLE = re.compile(r"PREFRAG_[A-Z]+(?:_[A-Z]+)*")
 _SUFFIX = re.compile(r'_variable\("([A-Z_]+)"\)|_prefix \+ "([A-Z_]+)"')
 
 
+@cache
 def variables_of_the_code() -> set[str]:
     found: set[str] = set()
     for file in (file for folder in CODE for file in (CHECKOUT / folder).rglob("*.py")):
