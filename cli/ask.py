@@ -15,31 +15,35 @@ import typer
 import prefrag
 from prefrag.cli.console import console
 from prefrag.cli.documents import IndexOption
+from prefrag.cli.env_file import report_unknown_settings
 from prefrag.cli.errors import INTERRUPTED
 from prefrag.cli.kept_model import offer_model, use_kept_model
 from prefrag.cli.web_consent import ask_before_sending, set_web
 from prefrag.components.errors import BadInput, PrefragError
+from prefrag.components.state.run_options import RunOptions
 
 # Everything heavy is imported where it is used, so that help comes at once.
 if TYPE_CHECKING:
     from prefrag.cli.run_printer import RunPrinter
     from prefrag.indexing import Skipped
-    from prefrag.pipelines import RunFailed, RunOptions
+    from prefrag.pipelines import RunFailed
 
 T = TypeVar("T")
 DEMO_QUESTIONS = prefrag.ROOT / "demo" / "questions.jsonl"
+
+
+def _describe(option: str) -> str | None:
+    return RunOptions.model_fields[option].description
 
 
 PipelineOption = Annotated[str, typer.Option(metavar="NAME|FILE.yaml", help="A pipeline by its name, or a YAML file.")]
 SourceOption = Annotated[
     list[str] | None, typer.Option(help="A source that may be searched; repeat it for several. By default all.")
 ]
-PreferOption = Annotated[str | None, typer.Option(metavar="SOURCE", help="The source that is searched first.")]
-TopKOption = Annotated[int | None, typer.Option(help="Documents a retrieval.")]
-MaxStepsOption = Annotated[int | None, typer.Option(help="Steps, at most those of the pipeline.")]
-FiltersOption = Annotated[
-    str | None, typer.Option(metavar="JSON", help="Haystack metadata filter on the local documents.")
-]
+PreferOption = Annotated[str | None, typer.Option(metavar="SOURCE", help=_describe("preferred"))]
+TopKOption = Annotated[int | None, typer.Option(help=_describe("top_k"))]
+MaxStepsOption = Annotated[int | None, typer.Option(help=_describe("max_steps"))]
+FiltersOption = Annotated[str | None, typer.Option(metavar="JSON", help=_describe("filters"))]
 DeadlineOption = Annotated[
     float | None, typer.Option(min=1, help="Seconds after which the run is given up; by default 600.")
 ]
@@ -81,7 +85,7 @@ def ask(
     options = read_options(source, prefer, top_k, max_steps, filters)
     if corpus is not None and index is not None:
         raise BadInput("Give --corpus or --index, not both.")
-    set_up(index, deadline, web)
+    set_up(pipeline, index, deadline, web)
     if corpus is not None:
         os.environ["PREFRAG_INDEX"] = _index_corpus(corpus)
     if web_corpus is not None:
@@ -103,7 +107,7 @@ def ask(
 
 def read_options(
     source: list[str] | None, prefer: str | None, top_k: int | None, max_steps: int | None, filters: str | None
-) -> RunOptions:
+) -> dict[str, Any]:
     """Read how the options of a command narrow a run."""
     return {
         "sources": source or None,
@@ -114,8 +118,9 @@ def read_options(
     }
 
 
-def set_up(index: str | None, deadline: float | None, web: bool | None) -> None:
+def set_up(pipeline: str, index: str | None, deadline: float | None, web: bool | None) -> None:
     """Set what holds for this process."""
+    report_unknown_settings(pipeline)
     if deadline is not None:
         os.environ["PREFRAG_RUN_SECONDS"] = str(deadline)
     set_web(web)
@@ -143,7 +148,7 @@ def check_result(result: dict[str, Any], failure: RunFailed | None) -> None:
 
 
 async def run(
-    pipeline: Any, question: str, options: RunOptions, printer: RunPrinter
+    pipeline: Any, question: str, options: dict[str, Any], printer: RunPrinter
 ) -> tuple[dict[str, Any], RunFailed | None]:
     """Run a pipeline and print each step.
 
@@ -221,9 +226,10 @@ def _read_filters(text: str | None) -> dict[str, Any] | None:
 
 def _read_demo_question() -> str:
     from prefrag.components.document_stores.tantivy.index import index_exists
-    from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, INDEX_VARIABLE, index_path
+    from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path
+    from prefrag.components.settings import settings
 
-    chosen = os.environ.get(INDEX_VARIABLE) or None
+    chosen = settings.index or None
     if chosen not in (None, "demo") or (chosen is None and index_exists(index_path(DEFAULT_INDEX))):
         raise BadInput('Give a question: prefrag ask "QUESTION". The default one needs the demo: --index demo.')
     with DEMO_QUESTIONS.open(encoding="utf-8") as lines:

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
@@ -36,9 +36,6 @@ from prefrag.cli.web_consent import is_terminal, set_web
 from prefrag.components.errors import BadInput
 
 # Everything heavy is imported where it is used, so that help comes at once.
-if TYPE_CHECKING:
-    from prefrag.pipelines import RunOptions
-
 _HELP = """\
 /sources         which sources are searched; /sources NAME ... chooses, /sources all takes all again
 /web on|off      whether the next questions may go to the web
@@ -65,7 +62,7 @@ def chat(
     """
     options = read_options(source, prefer, top_k, max_steps, filters)
     switch = os.environ.get("PREFRAG_WEB")
-    set_up(index, deadline, web)
+    set_up(pipeline, index, deadline, web)
     if not quiet:
         offer_model()
     conversation = Conversation(load(pipeline), options, switch, quiet)
@@ -86,7 +83,7 @@ class Conversation:
     :param quiet: Whether only answers are printed.
     """
 
-    def __init__(self, pipeline: Any, options: RunOptions, switch: str | None, quiet: bool):
+    def __init__(self, pipeline: Any, options: dict[str, Any], switch: str | None, quiet: bool):
         self.pipeline = pipeline
         self._options = options
         self._switch = switch
@@ -131,7 +128,7 @@ class Conversation:
         if not is_terminal():
             # Nobody has seen the question at a prompt.
             printer.print_question(question, without_model=False)
-        options: RunOptions = {**self._options, "history": self._history or None}
+        options = {**self._options, "history": self._history or None}
         result, failure = self._runner.run(run(self.pipeline, question, options, printer))
         printer.print_result(result, trace=False, failure=None if failure is None else str(failure))
         check_result(result, failure)

@@ -1,12 +1,11 @@
 """The pipelines of the application, each its YAML: load one, put other parts into it, and ask it questions."""
 
-from prefrag.pipelines.asking import RunFailed, RunOptions, ask, ask_async, begin, search_failures, stream
+from prefrag.pipelines.asking import RunFailed, ask, ask_async, begin, search_failures, stream
 from prefrag.pipelines.loading import Pipeline, load, names
 
 __all__ = [
     "Pipeline",
     "RunFailed",
-    "RunOptions",
     "ask",
     "ask_async",
     "begin",

@@ -10,7 +10,7 @@ from contextlib import aclosing
 from contextvars import Context, ContextVar, copy_context
 from functools import cache
 from pathlib import Path
-from typing import Any, TypedDict, TypeVar
+from typing import Any, TypeVar
 
 from anyio.from_thread import start_blocking_portal
 from haystack.components.joiners import BranchJoiner
@@ -18,21 +18,18 @@ from haystack.core.errors import PipelineError, PipelineRuntimeError
 from haystack.errors import FilterError
 
 from prefrag.components.audit_log import label_audit
-from prefrag.components.environment import read_number
 from prefrag.components.errors import BadInput, PrefragError
 from prefrag.components.generators.model_server import ModelServerError
 from prefrag.components.recording import RECORDING
+from prefrag.components.settings import settings
 from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.request_limits import check_filters, keep_newest_turns
-from prefrag.components.state.state import AnswerType, Event, RunError, State
+from prefrag.components.state.state import Event, RunError, State
 from prefrag.components.state.web_switch import CLOSED_BY_REQUEST, web_closed_by
 from prefrag.pipelines.engine_tasks import end_with_tasks
 from prefrag.pipelines.loading import load
 from prefrag.pipelines.run_labels import label_run
 
-DEADLINE_VARIABLE = "PREFRAG_RUN_SECONDS"
-# Four reasoner calls, a supplement and a forced answer take minutes on one slow core.
-_DEADLINE_SECONDS = 600.0
 # How often a wait looks for Ctrl-C.
 _SIGNAL_SECONDS = 0.5
 
@@ -40,24 +37,6 @@ T = TypeVar("T")
 
 # When the request behind a run arrived, on the clock of its event loop, because it may have waited for its turn.
 arrived: ContextVar[float | None] = ContextVar("arrived", default=None)
-
-
-class RunOptions(TypedDict, total=False):
-    """How a request narrows a run: the parameters of :class:`StateBuilder`'s ``run``, and ``web``.
-
-    ``web`` closes the web for this run where it is false; nothing else opens it.
-    """
-
-    history: list[dict[str, str]] | None
-    sources: list[str] | None
-    preferred: str | None
-    top_k: int | None
-    max_steps: int | None
-    filters: dict[str, Any] | None
-    documents: list[dict[str, str]] | None
-    answer_type: AnswerType | None
-    instructions: str | None
-    web: bool | None
 
 
 class RunFailed(PrefragError, RuntimeError):
@@ -90,7 +69,7 @@ def limit_deadline(deadline: float | None) -> float:
     :returns: The seconds.
     :raises BadInput: When one of them is not a number above zero.
     """
-    longest = read_number(DEADLINE_VARIABLE, _DEADLINE_SECONDS)
+    longest = settings.run_seconds
     if deadline is not None and not deadline > 0:
         raise BadInput(f"deadline is {deadline}: give the seconds that the run may take.")
     return longest if deadline is None else min(deadline, longest)
@@ -106,7 +85,7 @@ async def stream(
     :param pipeline: A loaded pipeline with a ``start`` and an ``answer``.
     :param question: The question.
     :param deadline: Seconds after which the run is given up; by default those of ``PREFRAG_RUN_SECONDS``, or 600.
-    :param options: See :class:`RunOptions`.
+    :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
     :returns: The events, then the result.
     :raises ValueError: When the question or an option cannot be used.
     :raises RunFailed: When the run breaks off.
@@ -137,7 +116,7 @@ async def stream(
     except TimeoutError as error:
         raise _make_failure(
             f"The run was given up after {deadline:g} s. Ask again, lower max_steps, or allow more with "
-            f"{DEADLINE_VARIABLE}.",
+            "PREFRAG_RUN_SECONDS.",
             state,
             local,
             http_status=504,
@@ -160,7 +139,7 @@ async def begin(pipeline: Any, question: str, **options: Any) -> State:
 
     :param pipeline: A loaded pipeline.
     :param question: The question.
-    :param options: See :class:`RunOptions`.
+    :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
     :returns: The state with which the run would begin.
     :raises ValueError: When the question or an option cannot be used.
     """
@@ -176,7 +155,7 @@ async def ask_async(pipeline: Any, question: str, **options: Any) -> dict[str, A
 
     :param pipeline: A loaded pipeline.
     :param question: The question.
-    :param options: See :class:`RunOptions`.
+    :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
     :returns: The result.
     :raises ValueError: When the question or an option cannot be used.
     :raises RunFailed: When the run breaks off.
@@ -199,7 +178,7 @@ def ask(question: str, pipeline: Any = "prefrag", **options: Any) -> dict[str, A
 
     :param question: The question.
     :param pipeline: The name of a pipeline, a YAML file, or a loaded pipeline.
-    :param options: See :class:`RunOptions`.
+    :param options: See :class:`~prefrag.components.state.run_options.RunOptions`.
     :returns: The result.
     :raises ValueError: When the pipeline does not exist, or the question or an option cannot be used.
     :raises RunFailed: When the run breaks off.
@@ -274,6 +253,7 @@ def _prepare(pipeline: Any, question: str, options: dict[str, Any]) -> tuple[dic
     given = {**options, "history": keep_newest_turns(options.get("history")) or None}
     context = copy_context()
     context.run(label_audit, **label_run(pipeline))
+    given.pop("deadline", None)
     # A key that closes the web remains the reason.
     if given.pop("web", None) is False and not web_closed_by.get():
         context.run(web_closed_by.set, CLOSED_BY_REQUEST)

@@ -7,10 +7,11 @@ import logging
 import math
 import time
 import uuid
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
 from http import HTTPStatus
+from inspect import Parameter, Signature, getdoc, signature
 from typing import Any, Literal, cast
 
 from fastapi import HTTPException
@@ -18,7 +19,6 @@ from fastapi_openai_compat import ChatCompletion, Choice, Message
 from hayhooks.server.pipelines.sse import SSEStream
 from hayhooks.server.utils.base_pipeline_wrapper import BasePipelineWrapper
 from haystack.dataclasses import ChatMessage
-from pydantic import BaseModel, ConfigDict, StrictBool, StrictInt, ValidationError
 
 from prefrag import pipelines
 from prefrag.components.audit_log import label_audit
@@ -28,6 +28,7 @@ from prefrag.components.generators.model_call import ModelCall, Prepared
 from prefrag.components.reasoner.reasoner import Reasoner
 from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.citations import citation_marks
+from prefrag.components.state.run_options import CHAT, REST, RunOptions, read_options
 from prefrag.components.state.state import Event, RunError, RunSettings, State, identity
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.pipelines import RunFailed
@@ -45,33 +46,23 @@ from prefrag.server.public_result import Installation
 logger = logging.getLogger(__name__)
 
 
-class Turn(BaseModel):
-    """An earlier turn of a conversation."""
-
-    role: Literal["user", "assistant"]
-    content: str
-
-
-class AttachedDocument(BaseModel):
-    """A text that belongs to the question."""
-
-    title: str = ""
-    content: str
-
-
-class ChatOptions(BaseModel):
-    """Options by which a chat request narrows its run; see :meth:`ServedPipeline.run_api_async`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    sources: list[str] | None = None
-    preferred: str | None = None
-    top_k: StrictInt | None = None
-    max_steps: StrictInt | None = None
-    filters: dict[str, Any] | None = None
-    web: StrictBool | None = None
-    deadline: float | None = None
-    index: str | None = None
+def take_options(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a method the options of a run as its parameters, from which Hayhooks makes the model of a request."""
+    fields = {name: field for name, field in RunOptions.model_fields.items() if name in REST}
+    parameters = [
+        Parameter(
+            name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if field.is_required() else field.default,
+            annotation=field.annotation,
+        )
+        for name, field in fields.items()
+    ]
+    this, *_ = signature(run).parameters.values()
+    run.__signature__ = Signature([this, *parameters], return_annotation=dict[str, Any])  # type: ignore[attr-defined]
+    described = (f":param {name}: {field.description}" for name, field in fields.items())
+    run.__doc__ = "\n".join((getdoc(run) or "", *described))
+    return run
 
 
 class Refusal(HTTPException):
@@ -125,43 +116,22 @@ class ServedPipeline(BasePipelineWrapper):
             retry_after = getattr(error, "retry_after", None)
             raise Refusal(status, self._installation.withhold(str(error)), public, retry_after) from error
 
-    async def run_api_async(
-        self,
-        question: str,
-        history: list[Turn] | None = None,
-        sources: list[str] | None = None,
-        preferred: str | None = None,
-        top_k: StrictInt | None = None,
-        max_steps: StrictInt | None = None,
-        filters: dict[str, Any] | None = None,
-        documents: list[AttachedDocument] | None = None,
-        web: StrictBool | None = None,
-        deadline: float | None = None,
-        index: str | None = None,
-        stream: bool = False,
-    ) -> dict[str, Any]:
-        """Answer a question from documents, the preferred source first."""
-        options = {
-            "history": _dump(history),
-            "sources": sources,
-            "preferred": preferred,
-            "top_k": top_k,
-            "max_steps": max_steps,
-            "filters": filters,
-            "documents": _dump(documents),
-            "web": web,
-        }
+    @take_options
+    async def run_api_async(self, question: str, stream: bool = False, **options: Any) -> dict[str, Any]:
+        """Answer a question from documents, the preferred source first.
+
+        :returns: The answer, or what was found without one; its label, the documents used, every step, counts, usage,
+            errors and the trace.
+        """
         with self.refuse_errors():
-            seconds = limit_deadline(deadline)
-            pipeline = await self._collections.find(index)
+            options["deadline"] = limit_deadline(options.get("deadline"))
+            pipeline = await self._collections.find(options.pop("index", None))
             if stream:
                 # A bad request is refused before a stream begins, because a stream has sent its status code by then.
                 await pipelines.begin(pipeline, question, **options)
                 # Hayhooks recognises a stream by its class, and describes the result by the annotation.
-                stream_run = self._stream_run(pipeline, question, {**options, "deadline": seconds})
-                return cast(dict[str, Any], SSEStream(stream_run))
-            result = await pipelines.ask_async(pipeline, question, deadline=seconds, **options)
-            return self._publish(_check_searched(result))
+                return cast(dict[str, Any], SSEStream(self._stream_run(pipeline, question, options)))
+            return self._publish(_check_searched(await pipelines.ask_async(pipeline, question, **options)))
 
     async def _stream_run(
         self, pipeline: Any, question: str, options: Mapping[str, Any]
@@ -189,18 +159,17 @@ class ServedPipeline(BasePipelineWrapper):
             include_usage = _includes_usage(body)
             task = find_task([{**each, "content": read_text(each)} for each in messages], body.get("metadata"))
             if task is not None:
-                seconds = limit_deadline(_read_options(body).get("deadline"))
+                seconds = limit_deadline(_read_chat_options(body).get("deadline"))
                 return self._complete(model, body, include_usage, *await self._do_task(messages, task, seconds))
             question, history, attached, instructions = split_conversation(messages)
-            options = {"history": history, "instructions": instructions or None, **_read_options(body)}
-            deadline = limit_deadline(options.pop("deadline", None))
+            options = {"history": history, "instructions": instructions or None, **_read_chat_options(body)}
+            options["deadline"] = limit_deadline(options.get("deadline"))
             pipeline = await self._collections.find(options.pop("index", None))
             if attached:
                 options["documents"] = [{"title": each.title, "content": each.content} for each in attached]
             # A bad request is refused before a stream begins, because a stream has sent its status code by then.
             state = await pipelines.begin(pipeline, question, **options)
             marks = _front_end_marks(state, attached) if attached else {}
-            options["deadline"] = deadline
             if body.get("stream"):
                 listed = max((int(file.mark) for file in attached if file.mark.isdecimal()), default=0)
                 with_events = shows_events.get()
@@ -327,17 +296,12 @@ class _Chunks:
         return self._empty.model_copy(update={"usage": usage})
 
 
-def _read_options(body: Mapping[str, Any]) -> dict[str, Any]:
-    given = {name: body[name] for name in ChatOptions.model_fields if body.get(name) is not None}
+def _read_chat_options(body: Mapping[str, Any]) -> dict[str, Any]:
+    given = {name: body[name] for name in CHAT if body.get(name) is not None}
     own = body.get("prefrag") or {}
-    try:
-        options = ChatOptions.model_validate({**given, **own})
-    except ValidationError as error:
-        problems = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
-        raise BadInput(f"An option cannot be used: {problems}") from error
-    except TypeError as error:
-        raise BadInput("`prefrag` must be an object of options.") from error
-    return options.model_dump(exclude_none=True)
+    if not isinstance(own, Mapping):
+        raise BadInput("`prefrag` must be an object of options.")
+    return read_options({**given, **own}, CHAT)
 
 
 def _check_searched(result: dict[str, Any]) -> dict[str, Any]:
@@ -362,10 +326,6 @@ def _front_end_marks(state: State, attached: Sequence[Attachment]) -> dict[str, 
     files = {marks[identity(passage)]: attached[passage.meta["attachment"] - 1].mark for passage in state.attached}
     numbered = any(number.isdecimal() for number in files.values())
     return {mark: number if number.isdecimal() else mark for mark, number in files.items()} if numbered else {}
-
-
-def _dump(values: Sequence[Any] | None) -> list[dict[str, Any]] | None:
-    return [value.model_dump() if isinstance(value, BaseModel) else value for value in values or ()] or None
 
 
 def _log_failure(error: Exception) -> None:

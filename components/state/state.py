@@ -14,6 +14,7 @@ from typing import Any, Literal, Self
 from haystack import Document
 
 from prefrag.components.errors import PrefragError
+from prefrag.components.state.run_options import AnswerType
 
 Identity = tuple[str, str | None]
 # The source of the documents that came with the question.
@@ -26,7 +27,6 @@ SUMMARY = "_summary"
 RESERVED_META = frozenset((WHOLE_TEXT, SUMMARY))
 
 Prompts = Literal["product", "paper"]
-AnswerType = Literal["short", "yes_no", "multiple_choice"]
 
 
 def identity(document: Document) -> Identity:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -11,6 +9,7 @@ from typing import Any, get_args
 
 from haystack import component
 
+from prefrag.components.both_ways import in_thread
 from prefrag.components.state.attached import attach
 from prefrag.components.state.request_limits import (
     MAX_INSTRUCTIONS_CHARACTERS,
@@ -19,7 +18,8 @@ from prefrag.components.state.request_limits import (
     check_question,
     keep_newest_turns,
 )
-from prefrag.components.state.state import AnswerType, Prompts, RunSettings, State
+from prefrag.components.state.run_options import STATE, AnswerType, RunOptions, read_options
+from prefrag.components.state.state import Prompts, RunSettings, State
 from prefrag.components.state.web_switch import explain_closed, web_setting
 
 
@@ -75,7 +75,8 @@ class StateBuilder:
             ("max_steps", max_steps, 0),
             ("max_supplements", max_supplements, 0),
         ):
-            if not _is_from(value, least, math.inf):
+            # Python takes True for 1.
+            if not isinstance(value, int) or isinstance(value, bool) or value < least:
                 raise ValueError(f"{name} is {value!r}: set it to a whole number of at least {least}.")
         _choose("prompts", prompts, get_args(Prompts))
         _choose("answer_type", answer_type, get_args(AnswerType))
@@ -88,104 +89,45 @@ class StateBuilder:
         self.max_top_k = max(max_top_k, top_k)
         self.prompts: Prompts = prompts
         self.answer_type: AnswerType = answer_type
+        for name in STATE:
+            kind: Any = RunOptions.model_fields[name].annotation
+            # Plain texts by their names, as other components write them.
+            kind = list[dict[str, str]] | None if name in ("history", "documents") else kind
+            component.set_input_type(self, name, kind, None)
         # Set by `pipelines.load`: finds the external sources for which no index of the pipeline allows the web.
         self.find_closed: Callable[[], set[str]] | None = None
 
     @component.output_types(state=State)
-    def run(
-        self,
-        question: str,
-        history: list[dict[str, str]] | None = None,
-        sources: list[str] | None = None,
-        preferred: str | None = None,
-        top_k: int | None = None,
-        max_steps: int | None = None,
-        filters: dict[str, Any] | None = None,
-        documents: list[dict[str, str]] | None = None,
-        answer_type: AnswerType | None = None,
-        instructions: str | None = None,
-    ) -> dict[str, State]:
+    def run(self, question: str, **options: Any) -> dict[str, State]:
         """Build the state of a run, with the settings of the pipeline narrowed by the request.
 
         :param question: The question, at most 4,000 characters and 4,500 bytes.
-        :param history: Earlier turns of the conversation, oldest first, as ``{"role", "content"}``; the newest stay.
-        :param sources: The sources that this run may search; by default all.
-        :param preferred: The source that this run searches first.
-        :param top_k: The number of documents a retrieval in this run.
-        :param max_steps: The number of steps of this run, at most that of the pipeline.
-        :param filters: Haystack metadata filter on the documents of the sources that can filter.
-        :param documents: Texts that belong to the question, such as attached files, as ``{"title", "content"}``. The
-            model is shown them; no query is made of them.
-        :param answer_type: The kind of answer that this question has.
-        :param instructions: What an operator asks of the answers: their language, tone and form, of which 4,000
-            characters are kept. Only the models that write an answer are shown them.
+        :param options: Those of :data:`prefrag.components.state.run_options.STATE`, each an input of the component.
         :returns: ``state``, the start of the run.
         :raises ValueError: When the question is empty, too long or no text, or an option cannot be granted.
         """
         question = check_question(question)
-        turns = tuple((turn["role"], turn["content"]) for turn in keep_newest_turns(history))
-        check_filters(filters)
+        # These have limits of their own, which are looked at before anything else is done with them.
+        history = keep_newest_turns(options.pop("history", None))
+        attached = attach(options.pop("documents", None) or ())
+        check_filters(options.get("filters"))
+        instructions = check_instructions(options.pop("instructions", None))
+        wanted = read_options(options, STATE)
         closed, reason = self.closed_sources()
-        settings = self._narrow(sources, preferred, top_k, max_steps, filters, closed, reason)
-        if answer_type is not None:
-            settings = replace(settings, answer_type=_choose("answer_type", answer_type, get_args(AnswerType)))
-        instructions = check_instructions(instructions)
-        settings = replace(settings, instructions=instructions[:MAX_INSTRUCTIONS_CHARACTERS])
-        state = State(question, settings, history=turns, started=time.perf_counter())
+        settings = replace(
+            self._narrow(wanted, closed, reason), instructions=instructions[:MAX_INSTRUCTIONS_CHARACTERS]
+        )
+        turns = tuple((turn["role"], turn["content"]) for turn in history)
+        state = State(question, settings, history=turns, started=time.perf_counter(), attached=attached)
         if len(instructions) > MAX_INSTRUCTIONS_CHARACTERS:
             kept = MAX_INSTRUCTIONS_CHARACTERS
             state = state.with_event("instructions_cut", characters=len(instructions), kept=kept)
-        if shut := [name for name in (self.sources if sources is None else sources) if name in closed]:
+        if shut := [name for name in wanted.get("sources", self.sources) if name in closed]:
             state = state.with_event("closed", sources=shut, reason=reason)
-        return {"state": replace(state, attached=attach(documents or ()))}
+        return {"state": state}
 
-    @component.output_types(state=State)
-    async def run_async(
-        self,
-        question: str,
-        history: list[dict[str, str]] | None = None,
-        sources: list[str] | None = None,
-        preferred: str | None = None,
-        top_k: int | None = None,
-        max_steps: int | None = None,
-        filters: dict[str, Any] | None = None,
-        documents: list[dict[str, str]] | None = None,
-        answer_type: AnswerType | None = None,
-        instructions: str | None = None,
-    ) -> dict[str, State]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param question: The question, at most 4,000 characters and 4,500 bytes.
-        :param history: Earlier turns of the conversation, oldest first, as ``{"role", "content"}``; the newest stay.
-        :param sources: The sources that this run may search; by default all.
-        :param preferred: The source that this run searches first.
-        :param top_k: The number of documents a retrieval in this run.
-        :param max_steps: The number of steps of this run, at most that of the pipeline.
-        :param filters: Haystack metadata filter on the documents of the sources that can filter.
-        :param documents: Texts that belong to the question, such as attached files, as ``{"title", "content"}``. The
-            model is shown them; no query is made of them.
-        :param answer_type: The kind of answer that this question has.
-        :param instructions: What an operator asks of the answers: their language, tone and form, of which 4,000
-            characters are kept. Only the models that write an answer are shown them.
-        :returns: ``state``, the start of the run.
-        :raises ValueError: When the question is empty, too long or no text, or an option cannot be granted.
-        """
-        arguments = (
-            question,
-            history,
-            sources,
-            preferred,
-            top_k,
-            max_steps,
-            filters,
-            documents,
-            answer_type,
-            instructions,
-        )
-        if self.find_closed is None or web_setting() is not None:
-            return self.run(*arguments)
-        # In a thread, because the answer may be kept on a server.
-        return await asyncio.to_thread(self.run, *arguments)
+    # In a thread where the web is allowed by the indexes, because that may be kept on a server.
+    run_async = in_thread(run, when=lambda self, *_, **__: self.find_closed is not None and web_setting() is None)
 
     def closed_sources(self) -> tuple[set[str], str]:
         """Find the external sources that no run may search.
@@ -199,23 +141,15 @@ class StateBuilder:
             closed = set(self.external_sources) if setting == "off" else set()
         return closed, explain_closed()
 
-    def _narrow(
-        self,
-        sources: Sequence[str] | None,
-        preferred: str | None,
-        top_k: int | None,
-        max_steps: int | None,
-        filters: Mapping[str, Any] | None,
-        closed: set[str],
-        reason: str,
-    ) -> RunSettings:
-        wanted = self.sources if sources is None else list(sources)
+    def _narrow(self, wanted: Mapping[str, Any], closed: set[str], reason: str) -> RunSettings:
+        sources, preferred = wanted.get("sources", self.sources), wanted.get("preferred")
+        top_k, max_steps = wanted.get("top_k", self.top_k), wanted.get("max_steps", self.max_steps)
         choice = f"choose from {', '.join(self.sources)}" if self.sources else "this pipeline retrieves nothing"
-        if unknown := [name for name in wanted if name not in self.sources]:
+        if unknown := [name for name in sources if name not in self.sources]:
             raise ValueError(f"There is no source {unknown[0]!r}: {choice}.")
-        allowed = tuple(name for name in self.sources if name in wanted and name not in closed)
+        allowed = tuple(name for name in self.sources if name in sources and name not in closed)
         if self.sources and not allowed:
-            reason = reason if closed.intersection(wanted) else "the request allows none"
+            reason = reason if closed.intersection(sources) else "the request allows none"
             still_open = [name for name in self.sources if name not in closed]
             advice = (
                 f"Allow one of: {', '.join(still_open)}."
@@ -231,29 +165,23 @@ class StateBuilder:
                 why = f": {reason}" if first in closed else ""
                 raise ValueError(f"'{first}' cannot be preferred: this run may search {', '.join(allowed)} only{why}.")
             first = allowed[0]
-        if top_k is not None and not _is_from(top_k, 1, self.max_top_k):
+        if not 1 <= top_k <= self.max_top_k:
             raise ValueError(f"top_k is {top_k}: ask for 1 to {self.max_top_k} documents.")
-        if max_steps is not None and not _is_from(max_steps, 0, self.max_steps):
+        if not 0 <= max_steps <= self.max_steps:
             raise ValueError(f"max_steps is {max_steps}: ask for 0 to {self.max_steps} steps.")
         return RunSettings(
             sources=allowed,
             preferred=first,
-            top_k=self.top_k if top_k is None else top_k,
-            max_steps=self.max_steps if max_steps is None else max_steps,
+            top_k=top_k,
+            max_steps=max_steps,
             max_supplements=self.max_supplements,
-            filters=filters,
+            filters=wanted.get("filters"),
             external=tuple(self.external_sources),
             prompts=self.prompts,
-            answer_type=self.answer_type,
+            answer_type=wanted.get("answer_type", self.answer_type),
         )
 
 
-def _choose(name: str, value: Any, choices: Sequence[str]) -> Any:
+def _choose(name: str, value: Any, choices: Sequence[str]) -> None:
     if value not in choices:
         raise ValueError(f"{name} is {value!r}: set it to {' or '.join(choices)}.")
-    return value
-
-
-def _is_from(value: Any, least: int, most: float) -> bool:
-    """Check whether a value is a whole number in a range; Python takes True for 1."""
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most

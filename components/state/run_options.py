@@ -1,0 +1,97 @@
+"""The options of a run: their names, kinds and meaning, for Python, YAML, REST, chat, MCP and the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, ValidationError, create_model
+
+from prefrag.components.errors import BadInput
+
+AnswerType = Literal["short", "yes_no", "multiple_choice"]
+
+
+class Turn(BaseModel):
+    """An earlier turn of a conversation."""
+
+    role: Literal["user", "assistant"]
+    content: str
+
+
+class AttachedDocument(BaseModel):
+    """A text that belongs to the question."""
+
+    title: str = ""
+    content: str
+
+
+class RunOptions(BaseModel):
+    """A question, and how its run is narrowed; each way to ask takes some of the options, see :func:`options_of`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: str = Field(description="The question, at most 4,000 characters and 4,500 bytes.")
+    history: list[Turn] | None = Field(None, description="Earlier turns of the conversation, oldest first.")
+    sources: list[str] | None = Field(
+        None, description="The sources that may be searched; by default all of the pipeline."
+    )
+    preferred: str | None = Field(None, description="The source that is searched first.")
+    top_k: StrictInt | None = Field(None, description="Documents a retrieval.")
+    max_steps: StrictInt | None = Field(None, description="Steps, at most those of the pipeline.")
+    filters: dict[str, Any] | None = Field(
+        None, description="Haystack metadata filter on the documents of the sources that can filter."
+    )
+    documents: list[AttachedDocument] | None = Field(
+        None, description="Texts that belong to the question; the model is shown them, and no query is made of them."
+    )
+    answer_type: AnswerType | None = Field(None, description="The kind of answer that the question has.")
+    instructions: str | None = Field(
+        None,
+        description="What an operator asks of the answers: their language, tone and form, of which 4,000 characters "
+        "are kept. Only the models that write an answer are shown them.",
+    )
+    web: StrictBool | None = Field(None, description="False closes the web for this question; true never opens it.")
+    deadline: float | None = Field(
+        None, description="Seconds that the run may take, at most those that the server allows."
+    )
+    index: str | None = Field(None, description="The collection to search; by default the one that is served.")
+    stream: bool = Field(
+        False, description="Whether each step is sent as it happens, as an event of a ``text/event-stream``."
+    )
+
+
+CHAT = ("sources", "preferred", "top_k", "max_steps", "filters", "web", "deadline", "index")
+"""What a chat request and a tool of MCP may hold beside the question."""
+REST = ("question", "history", "documents", "stream", *CHAT)
+STATE = ("history", "sources", "preferred", "top_k", "max_steps", "filters", "documents", "answer_type", "instructions")
+"""The inputs of :class:`~prefrag.components.state.state_builder.StateBuilder` beside the question."""
+
+
+@cache
+def options_of(names: tuple[str, ...]) -> type[BaseModel]:
+    """Make the model of some of the options.
+
+    :param names: Their names.
+    :returns: The model, in the order of :class:`RunOptions`.
+    """
+    fields: dict[str, Any] = {
+        name: (field.annotation, field) for name, field in RunOptions.model_fields.items() if name in names
+    }
+    return create_model("Options", __config__=RunOptions.model_config, **fields)
+
+
+def read_options(given: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """Check the options of a request.
+
+    :param given: The options.
+    :param names: The names of those that may be given.
+    :returns: Those that are set.
+    :raises BadInput: When one is unknown or of the wrong kind.
+    """
+    try:
+        return options_of(tuple(names)).model_validate(given).model_dump(exclude_none=True)
+    except ValidationError as error:
+        problems = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+        raise BadInput(f"An option cannot be used: {problems}") from error
