@@ -11,7 +11,7 @@ export Q
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help ask serve install test test-slow test-all test-haystack3 test-train coverage lint format variants lock \
+.PHONY: help ask serve install test test-slow test-all test-haystack3 test-train coverage lint format variants docs lock \
   release clean
 
 help:  ## show what there is
@@ -52,6 +52,9 @@ lint: $(VENV)/.dev  ## check style and types
 
 format: $(VENV)/.dev  ## lay the code out
 	@$(BIN)/ruff check --fix --quiet . ; $(BIN)/ruff format .
+
+docs: $(VENV)/.dev  ## write the tables of docs/configuration.md from the settings
+	@$(BIN)/python -m tests.docs.settings_tables
 
 variants: $(VENV)/.core  ## write the pipelines that are another one with some blocks changed (pipelines/variants.yaml)
 	@$(BIN)/python -m prefrag.pipelines.variants

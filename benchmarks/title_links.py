@@ -35,7 +35,7 @@ from prefrag.components.retrievers.elasticsearch_multi_match_retriever import El
 from prefrag.components.retrievers.title_mention_retriever import TitleMentionRetriever  # noqa: E402
 from prefrag.components.text.passage_record import read_passages  # noqa: E402
 from prefrag.components.text.title_mentions import longest_mentions, title_key  # noqa: E402
-from prefrag.indexing.stores import URL_VARIABLE, open_passages  # noqa: E402
+from prefrag.indexing.stores import open_passages  # noqa: E402
 
 BATCH = 10_000
 
@@ -130,7 +130,7 @@ def time_questions(
 
 def with_server(url: str, name: str, corpus: list[Document], embedded: TantivyDocumentStore, texts: list[str]) -> None:
     """Time the same on an index of an Elasticsearch, which is deleted afterwards."""
-    os.environ[URL_VARIABLE] = url
+    os.environ["PREFRAG_ELASTICSEARCH_URL"] = url
     index = f"prefrag-benchmark-{uuid.uuid4().hex[:8]}"
     mapping = ElasticsearchMultiMatchRetriever.recommended_mapping()
     store = ElasticsearchDocumentStore(hosts=url, index=index, custom_mapping=mapping, request_timeout=60)

@@ -15,6 +15,7 @@ import typer
 import prefrag
 from prefrag.cli.console import console
 from prefrag.cli.documents import IndexOption
+from prefrag.cli.env_file import report_unknown_settings
 from prefrag.cli.errors import INTERRUPTED
 from prefrag.cli.kept_model import offer_model, use_kept_model
 from prefrag.cli.web_consent import ask_before_sending, set_web
@@ -84,7 +85,7 @@ def ask(
     options = read_options(source, prefer, top_k, max_steps, filters)
     if corpus is not None and index is not None:
         raise BadInput("Give --corpus or --index, not both.")
-    set_up(index, deadline, web)
+    set_up(pipeline, index, deadline, web)
     if corpus is not None:
         os.environ["PREFRAG_INDEX"] = _index_corpus(corpus)
     if web_corpus is not None:
@@ -117,8 +118,9 @@ def read_options(
     }
 
 
-def set_up(index: str | None, deadline: float | None, web: bool | None) -> None:
+def set_up(pipeline: str, index: str | None, deadline: float | None, web: bool | None) -> None:
     """Set what holds for this process."""
+    report_unknown_settings(pipeline)
     if deadline is not None:
         os.environ["PREFRAG_RUN_SECONDS"] = str(deadline)
     set_web(web)
@@ -224,9 +226,10 @@ def _read_filters(text: str | None) -> dict[str, Any] | None:
 
 def _read_demo_question() -> str:
     from prefrag.components.document_stores.tantivy.index import index_exists
-    from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, INDEX_VARIABLE, index_path
+    from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path
+    from prefrag.components.settings import settings
 
-    chosen = os.environ.get(INDEX_VARIABLE) or None
+    chosen = settings.index or None
     if chosen not in (None, "demo") or (chosen is None and index_exists(index_path(DEFAULT_INDEX))):
         raise BadInput('Give a question: prefrag ask "QUESTION". The default one needs the demo: --index demo.')
     with DEMO_QUESTIONS.open(encoding="utf-8") as lines:

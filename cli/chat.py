@@ -62,7 +62,7 @@ def chat(
     """
     options = read_options(source, prefer, top_k, max_steps, filters)
     switch = os.environ.get("PREFRAG_WEB")
-    set_up(index, deadline, web)
+    set_up(pipeline, index, deadline, web)
     if not quiet:
         offer_model()
     conversation = Conversation(load(pipeline), options, switch, quiet)

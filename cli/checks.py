@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Literal
 
 import httpx
@@ -18,6 +19,7 @@ from dotenv import dotenv_values, find_dotenv
 from haystack.dataclasses import ChatMessage
 
 from prefrag import pipelines
+from prefrag.cli.env_file import find_unknown_settings
 from prefrag.cli.errors import find_exit_code
 from prefrag.cli.kept_model import kept_file, read_choice
 from prefrag.cli.local_servers import find_local_servers, list_models
@@ -26,7 +28,6 @@ from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import (
     DEFAULT_INDEX,
     DEMO_INDEX,
-    INDEX_VARIABLE,
     data_directory,
     index_path,
 )
@@ -37,6 +38,7 @@ from prefrag.components.generators.model_host import is_local
 from prefrag.components.generators.model_server import ModelServer
 from prefrag.components.generators.reasoning_blocks import strip_reasoning
 from prefrag.components.parts import ELASTICSEARCH_STORE, TANTIVY_STORE, find_stores, walk_parts
+from prefrag.components.settings import models, settings
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.web_switch import WEB_CLOSED, web_setting
 from prefrag.version import find_version
@@ -90,7 +92,7 @@ class Finding:
 
 async def examine(name: str, port: int, online: bool) -> list[Finding]:
     """Look at all parts."""
-    findings = [_check_versions(), _check_data(), *_check_settings()]
+    findings = [_check_versions(), _check_data(), *_check_settings(name)]
     try:
         pipeline = pipelines.load(name)
         # Looked for before anything is opened, so that no stand-in for the web is among them.
@@ -125,7 +127,11 @@ def _check_data() -> Finding:
     return Finding("data", "note", f"{folder} cannot be written", advice)
 
 
-def _check_settings() -> Iterator[Finding]:
+def _check_settings(name: str) -> Iterator[Finding]:
+    try:
+        yield from (Finding("settings", "note", unknown) for unknown in find_unknown_settings(Path(name)))
+    except ValueError as error:
+        yield _explain("settings", str(error), error)
     if file := find_dotenv(usecwd=True):
         named = (variable for variable in dotenv_values(file) if variable.startswith("PREFRAG_"))
         if unread := [variable for variable in named if variable not in os.environ]:
@@ -167,7 +173,7 @@ def _check_index(store: Any) -> Finding:
 def _name_index(store: Any) -> str:
     if store.path is not None:
         return str(store.path)
-    chosen = store.index or os.environ.get(INDEX_VARIABLE)
+    chosen = store.index or settings.index
     return chosen or (DEFAULT_INDEX if index_exists(index_path(DEFAULT_INDEX)) else DEMO_INDEX)
 
 
@@ -180,14 +186,13 @@ def _warm_up(name: str, pipeline: Any) -> Finding:
 
 
 async def _check_models(pipeline: Any) -> list[Finding]:
-    models = _find_models(pipeline)
-    model = next((one for one in models if not one.is_named_for_judging), None)
+    model = next((one for one in _find_models(pipeline) if not one.is_named_for_judging), None)
     if model is None:
         return []
     if model.is_absent:
         return [await asyncio.to_thread(_report_absence, pipeline)]
     if model.is_embedded:
-        return [Finding("model", "ok", f"{os.environ.get('PREFRAG_LLM_GGUF')} runs in this process")]
+        return [Finding("model", "ok", f"{models['llm'].gguf} runs in this process")]
     return await _check_model("model", model)
 
 
@@ -287,7 +292,7 @@ async def _check_judge(pipeline: Any) -> list[Finding]:
     if named and not named[0].is_embedded:
         return await _check_model("judge", named[0])
     if named:
-        return [Finding("judge", "ok", f"{os.environ.get('PREFRAG_JUDGE_GGUF')} judges in this process")]
+        return [Finding("judge", "ok", f"{models['judge'].gguf} judges in this process")]
     if not judging:
         return []
     can_judge = any(getattr(part, "can_judge", False) for _, part in walk_parts(judging[0]))
@@ -344,11 +349,11 @@ def _check_extras() -> Finding:
 
 
 def _check_keys() -> Finding:
-    from prefrag.server.keys import api_keys, read_keys
+    from prefrag.server.keys import read_keys
 
     advice = "Beyond this machine serve needs one: prefrag keys add NAME"
     try:
-        named, kept = len(api_keys()), read_keys()
+        named, kept = len(settings.api_keys), read_keys()
     except ValueError as error:
         return Finding("keys", "note", str(error), "Until then serve does not start, or refuses its keys.")
     expired = sum(key.has_expired for key in kept)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prefrag.cli.console import console
+from prefrag.cli.env_file import report_unknown_settings
 from prefrag.cli.errors import ANSWERED, SKIPPED
 from prefrag.cli.web_consent import choose_web_answer, is_terminal
 from prefrag.components.errors import BadInput, Missing
@@ -75,6 +75,7 @@ def index_documents(
     from prefrag.indexing.progress_bar import indexing_bar
     from prefrag.indexing.web_answer import keep_web_answer
 
+    report_unknown_settings()
     name = _index_name(index)
     if not paths:
         if web is None:
@@ -278,4 +279,6 @@ def _embed(index: str, store: str, model: str | None) -> None:
 
 
 def _index_name(index: str | None) -> str:
-    return index or os.environ.get("PREFRAG_INDEX") or "default"
+    from prefrag.components.settings import settings
+
+    return index or settings.index or "default"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -16,7 +15,6 @@ EXIT_CODES = (
     "Exit codes: 0 answered or done, 1 the run failed, 2 wrong use, 3 something needed is missing (a file, an index, "
     "a pipeline, an extra), 4 indexed but some files were skipped, 130 interrupted."
 )
-DEBUG_VARIABLE = "PREFRAG_DEBUG"
 
 
 @contextmanager
@@ -31,7 +29,9 @@ def report_errors() -> Iterator[None]:
         print_error(PrefragError("Interrupted."))
         raise typer.Exit(INTERRUPTED) from None
     except Exception as error:
-        if os.environ.get(DEBUG_VARIABLE) == "1":
+        from prefrag.components.settings import settings
+
+        if settings.debug:
             raise
         print_error(error)
         raise typer.Exit(find_exit_code(error)) from error

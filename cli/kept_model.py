@@ -14,7 +14,6 @@ from prefrag.cli.web_consent import is_terminal
 from prefrag.components.text.one_line import one_line
 
 BASE_URL, MODEL = "PREFRAG_LLM_BASE_URL", "PREFRAG_LLM_MODEL"
-_VARIABLES = (BASE_URL, MODEL, "PREFRAG_LLM_GGUF")
 _SHOWN_MODELS = 20
 
 
@@ -72,4 +71,6 @@ def keep_model(server: LocalServer | None, model: str) -> None:
 
 def names_model() -> bool:
     """Check whether the environment names a model."""
-    return any(os.environ.get(variable, "").strip() for variable in _VARIABLES)
+    from prefrag.components.settings import models
+
+    return any((models["llm"].base_url, models["llm"].model, models["llm"].gguf))

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from prefrag.cli.env_file import load_env_file
+from prefrag.cli.env_file import find_unknown_settings, load_env_file
 from prefrag.cli.errors import ANSWERED
 from prefrag.cli.kept_model import use_kept_model
 from prefrag.components.errors import BadInput, PrefragError
@@ -48,10 +48,9 @@ def serve(
     import uvicorn
 
     from prefrag.components.audit_log import check_audit_log
-    from prefrag.pipelines.asking import DEADLINE_VARIABLE
-    from prefrag.server.collections import COLLECTIONS_VARIABLE, listed_collections
-    from prefrag.server.keys import KEYS_FILE_VARIABLE, KEYS_VARIABLE, Keyring, is_loopback
-    from prefrag.server.lifetime import drain_seconds
+    from prefrag.components.settings import settings
+    from prefrag.server.collections import listed_collections
+    from prefrag.server.keys import Keyring, is_loopback
 
     # The application reads the same file, so the decision below must use it too.
     load_env_file()
@@ -59,16 +58,16 @@ def serve(
     if not keyring.has_keys and not is_loopback(host):
         raise BadInput(
             f"{host} can be reached from other machines: make a key with `prefrag keys add NAME`, or set "
-            f"{KEYS_VARIABLE} to one or more keys, separated by commas, or serve on 127.0.0.1."
+            f"PREFRAG_API_KEYS to one or more keys, separated by commas, or serve on 127.0.0.1."
         )
     if keyring.path.exists():
         # So that a worker that begins later requires it, even if it is gone by then.
-        os.environ[KEYS_FILE_VARIABLE] = str(keyring.path)
+        os.environ["PREFRAG_KEYS_FILE"] = str(keyring.path)
     if deadline is not None:
-        os.environ[DEADLINE_VARIABLE] = str(deadline)
+        os.environ["PREFRAG_RUN_SECONDS"] = str(deadline)
     check_audit_log()
     if collections is not None:
-        os.environ[COLLECTIONS_VARIABLE] = collections
+        os.environ["PREFRAG_COLLECTIONS"] = collections
     listed_collections()
     choose_served(pipeline, pipelines_dir, demo)
     try:
@@ -80,7 +79,7 @@ def serve(
             workers=workers,
             # Hayhooks sends uvicorn's messages through its own log.
             log_config=None,
-            timeout_graceful_shutdown=drain_seconds(),
+            timeout_graceful_shutdown=settings.drain_seconds,
         )
     except SystemExit as error:
         # The port is taken, for example; uvicorn has reported why, with an exit code of its own.
@@ -92,18 +91,19 @@ def choose_served(
 ) -> dict[str, Path]:
     """Choose what is served by the options of a command, which count more than the environment."""
     from prefrag.components.document_stores.tantivy.index_location import DEMO_INDEX, INDEX_VARIABLE
-    from prefrag.pipelines.loading import PIPELINES_VARIABLE
-    from prefrag.server.served_pipelines import SERVE_VARIABLE, check_index, choose_pipelines, leaves_out
+    from prefrag.server.served_pipelines import check_index, choose_pipelines, leaves_out
 
     load_env_file()
     use_kept_model()
     if pipelines_dir is not None:
-        os.environ[PIPELINES_VARIABLE] = str(pipelines_dir.resolve())
+        os.environ["PREFRAG_PIPELINES_DIR"] = str(pipelines_dir.resolve())
     if pipeline:
-        os.environ[SERVE_VARIABLE] = ",".join(pipeline)
+        os.environ["PREFRAG_SERVE"] = ",".join(pipeline)
     if demo or index is not None:
         os.environ[INDEX_VARIABLE] = DEMO_INDEX if demo else str(index)
     files = choose_pipelines()
+    if unknown := find_unknown_settings(*files.values()):
+        raise BadInput(" ".join(unknown))
     if not leaves_out():
         check_index(files.values())
     return files

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 from collections.abc import Mapping
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -15,11 +14,9 @@ from typing import Any
 
 from prefrag.components.append_line import append_line
 from prefrag.components.errors import PrefragError
+from prefrag.components.settings import settings
 
 logger = logging.getLogger(__name__)
-
-AUDIT_VARIABLE = "PREFRAG_AUDIT_LOG"
-AUDIT_QUERIES_VARIABLE = "PREFRAG_AUDIT_QUERIES"
 
 # What the lines of this context have in common: the key, the run, the pipeline, the collection.
 _labels: ContextVar[Mapping[str, str | None]] = ContextVar("audit_labels", default=MappingProxyType({}))
@@ -34,8 +31,7 @@ def audit_log() -> Path | None:
 
     :returns: The file of ``PREFRAG_AUDIT_LOG``; None where none is kept.
     """
-    chosen = os.environ.get(AUDIT_VARIABLE)
-    return Path(chosen).expanduser().absolute() if chosen else None
+    return (chosen := settings.audit_log) and chosen.absolute()
 
 
 def label_audit(**labels: str | None) -> None:
@@ -63,7 +59,7 @@ def audit(event: str, **data: Any) -> None:
     """
     if audit_log() is None:
         return
-    if "query" in data and not _keeps_queries():
+    if "query" in data and not settings.audit_queries:
         data["query_sha256"] = hashlib.sha256(str(data.pop("query")).encode(errors="replace")).hexdigest()
     time = datetime.now(UTC).isoformat(timespec="milliseconds")
     _append(json.dumps({"time": time, **_labels.get(), "event": event, **data}))
@@ -82,10 +78,6 @@ def audit_held_back(source: str, query: str, reason: str) -> None:
         logger.error("%s", error)
 
 
-def _keeps_queries() -> bool:
-    return os.environ.get(AUDIT_QUERIES_VARIABLE, "").strip().lower() in ("", "on", "true", "yes", "1")
-
-
 def _append(line: str) -> None:
     path = audit_log()
     if path is None:
@@ -96,5 +88,5 @@ def _append(line: str) -> None:
     except OSError as error:
         raise AuditLogFailed(
             f"The audit log {path} cannot be written ({error.strerror}), so nothing is sent. Repair it and ask again, "
-            f"or unset {AUDIT_VARIABLE}."
+            f"or unset PREFRAG_AUDIT_LOG."
         ) from error

@@ -23,8 +23,9 @@ from prefrag.components.document_stores.tantivy.index_location import DEFAULT_IN
 from prefrag.components.document_stores.tantivy.passage_vectors import PassageVectors
 from prefrag.components.generators.model_host import refuse_remote_models
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
+from prefrag.components.settings import settings, share_secrets
 from prefrag.indexing.lock import index_lock
-from prefrag.indexing.stores import DEFAULT_URL, URL_VARIABLE, open_passages
+from prefrag.indexing.stores import open_passages
 
 DEFAULT_MODEL = "BAAI/bge-large-en-v1.5"
 # Each batch is one write, so at most this many passages are embedded again after a crash.
@@ -71,6 +72,7 @@ def document_embedder(model: str = DEFAULT_MODEL, **settings: Any) -> Any:
 
 def elasticsearch_store(url: str = "http://127.0.0.1:9200", index: str = "default") -> ElasticsearchDocumentStore:
     """Open the passages of an Elasticsearch index that `prefrag index` and `embed_index` have filled."""
+    share_secrets()
     return ElasticsearchDocumentStore(
         hosts=url,
         index=index,
@@ -153,7 +155,7 @@ def _open(store: str, index: str) -> TantivyDocumentStore | ElasticsearchDocumen
     open_passages(store, index)
     if store == "tantivy":
         return TantivyDocumentStore(path=str(resolve_index(index)))
-    return elasticsearch_store(os.environ.get(URL_VARIABLE) or DEFAULT_URL, index)
+    return elasticsearch_store(settings.elasticsearch_url, index)
 
 
 def _fingerprint(passage: Document) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -21,15 +20,11 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path, resolve_index
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
+from prefrag.components.settings import settings, share_secrets
 from prefrag.components.text.addresses import without_userinfo
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD, title_key
 from prefrag.indexing.origin import ORIGIN_FIELDS, origin_of
 
-URL_VARIABLE = "PREFRAG_ELASTICSEARCH_URL"
-API_KEY_VARIABLE = "PREFRAG_ELASTICSEARCH_API_KEY"
-# Only for keys that come in two parts.
-API_KEY_ID_VARIABLE = "PREFRAG_ELASTICSEARCH_API_KEY_ID"
-DEFAULT_URL = "http://127.0.0.1:9200"
 STORES = ("tantivy", "elasticsearch")
 # Passages are held in memory until they are written together.
 MOST_BATCH_BYTES = 30_000_000
@@ -245,9 +240,10 @@ def open_passages(
 def _open_elasticsearch(index: str, language: str | None, make: bool) -> ElasticsearchPassageStore:
     if index != index.lower():
         raise ValueError(f"Elasticsearch takes only lower-case names of indexes: use '{index.lower()}'.")
+    share_secrets()
     mapping = ElasticsearchMultiMatchRetriever.recommended_mapping(language or "english")
     with connect_elasticsearch() as client:
-        address = without_userinfo(_server_url())
+        address = without_userinfo(settings.elasticsearch_url)
         if client.indices.exists(index=index):
             # The reply names the index itself, also when `index` is an alias.
             [description] = client.indices.get_mapping(index=index).values()
@@ -259,11 +255,11 @@ def _open_elasticsearch(index: str, language: str | None, make: bool) -> Elastic
                 f"prefrag index YOUR_FILES --store elasticsearch --index {index}"
             )
     store = ElasticsearchDocumentStore(
-        hosts=_server_url(),
+        hosts=settings.elasticsearch_url,
         index=index,
         custom_mapping=mapping,
-        api_key=Secret.from_env_var(API_KEY_VARIABLE, strict=False),
-        api_key_id=Secret.from_env_var(API_KEY_ID_VARIABLE, strict=False),
+        api_key=Secret.from_env_var("PREFRAG_ELASTICSEARCH_API_KEY", strict=False),
+        api_key_id=Secret.from_env_var("PREFRAG_ELASTICSEARCH_API_KEY_ID", strict=False),
         request_timeout=_REQUEST_SECONDS,
     )
     return ElasticsearchPassageStore(store, index, address)
@@ -272,17 +268,17 @@ def _open_elasticsearch(index: str, language: str | None, make: bool) -> Elastic
 @contextmanager
 def connect_elasticsearch() -> Iterator[Elasticsearch]:
     """Connect to the server at `PREFRAG_ELASTICSEARCH_URL`."""
-    url = _server_url()
-    key: Any = os.environ.get(API_KEY_VARIABLE) or None
-    if key and (key_id := os.environ.get(API_KEY_ID_VARIABLE)):
+    url = settings.elasticsearch_url
+    key: Any = settings.elasticsearch_api_key or None
+    if key and (key_id := settings.elasticsearch_api_key_id):
         key = (key_id, key)
     try:
         server = Elasticsearch(url, api_key=key, request_timeout=_REQUEST_SECONDS)
     except ValueError:
         # The URL may hold a password, and so may the words of the library about it.
         raise ValueError(
-            f"{URL_VARIABLE} is no address of a server: it looks like {DEFAULT_URL}. A user name and a password before "
-            "the host are percent-encoded."
+            "PREFRAG_ELASTICSEARCH_URL is no address of a server: it looks like http://127.0.0.1:9200. A user name and "
+            "a password before the host are percent-encoded."
         ) from None
     with _explain_failures(without_userinfo(url)), server as client:
         yield client
@@ -291,10 +287,6 @@ def connect_elasticsearch() -> Iterator[Elasticsearch]:
 def is_own_mapping(properties: dict[str, Any]) -> bool:
     """Check whether prefrag made an index of a server."""
     return TITLE_KEY_FIELD in properties
-
-
-def _server_url() -> str:
-    return os.environ.get(URL_VARIABLE) or DEFAULT_URL
 
 
 def _check_mapping(index: str, properties: dict[str, Any], language: str | None) -> None:
@@ -327,8 +319,8 @@ def _explain_failures(url: str) -> Iterator[None]:
         raise DocumentStoreError(f"Elasticsearch at {url} did not answer in time ({error}). Run it again.") from error
     except ServerUnreachable as error:
         raise DocumentStoreError(
-            f"No Elasticsearch answers at {url} ({error}). Start it, or set {URL_VARIABLE} to where it runs."
+            f"No Elasticsearch answers at {url} ({error}). Start it, or set PREFRAG_ELASTICSEARCH_URL to where it runs."
         ) from error
     except (ApiError, helpers.ScanError) as error:
-        advice = f" Check {API_KEY_VARIABLE}." if getattr(error, "status_code", None) in (401, 403) else ""
+        advice = " Check PREFRAG_ELASTICSEARCH_API_KEY." if getattr(error, "status_code", None) in (401, 403) else ""
         raise DocumentStoreError(f"Elasticsearch at {url} refused a request: {error}.{advice}") from error

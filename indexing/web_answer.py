@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 from prefrag.components.document_stores import web_consent
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path
+from prefrag.components.settings import settings
 from prefrag.indexing.embedding import elasticsearch_store
-from prefrag.indexing.stores import DEFAULT_URL, URL_VARIABLE
 
 
 def read_web_answer(index: str = DEFAULT_INDEX, store: str = "tantivy") -> bool | None:
@@ -36,4 +35,4 @@ def keep_web_answer(answer: bool, index: str = DEFAULT_INDEX, store: str = "tant
 def _open(index: str, store: str) -> Any:
     if store == "tantivy":
         return TantivyDocumentStore(path=str(index_path(index)))
-    return elasticsearch_store(os.environ.get(URL_VARIABLE) or DEFAULT_URL, index)
+    return elasticsearch_store(settings.elasticsearch_url, index)

@@ -18,10 +18,10 @@ from haystack.core.errors import PipelineError, PipelineRuntimeError
 from haystack.errors import FilterError
 
 from prefrag.components.audit_log import label_audit
-from prefrag.components.environment import read_number
 from prefrag.components.errors import BadInput, PrefragError
 from prefrag.components.generators.model_server import ModelServerError
 from prefrag.components.recording import RECORDING
+from prefrag.components.settings import settings
 from prefrag.components.state.answer_composer import compose
 from prefrag.components.state.request_limits import check_filters, keep_newest_turns
 from prefrag.components.state.state import Event, RunError, State
@@ -30,9 +30,6 @@ from prefrag.pipelines.engine_tasks import end_with_tasks
 from prefrag.pipelines.loading import load
 from prefrag.pipelines.run_labels import label_run
 
-DEADLINE_VARIABLE = "PREFRAG_RUN_SECONDS"
-# Four reasoner calls, a supplement and a forced answer take minutes on one slow core.
-_DEADLINE_SECONDS = 600.0
 # How often a wait looks for Ctrl-C.
 _SIGNAL_SECONDS = 0.5
 
@@ -72,7 +69,7 @@ def limit_deadline(deadline: float | None) -> float:
     :returns: The seconds.
     :raises BadInput: When one of them is not a number above zero.
     """
-    longest = read_number(DEADLINE_VARIABLE, _DEADLINE_SECONDS)
+    longest = settings.run_seconds
     if deadline is not None and not deadline > 0:
         raise BadInput(f"deadline is {deadline}: give the seconds that the run may take.")
     return longest if deadline is None else min(deadline, longest)
@@ -119,7 +116,7 @@ async def stream(
     except TimeoutError as error:
         raise _make_failure(
             f"The run was given up after {deadline:g} s. Ask again, lower max_steps, or allow more with "
-            f"{DEADLINE_VARIABLE}.",
+            "PREFRAG_RUN_SECONDS.",
             state,
             local,
             http_status=504,

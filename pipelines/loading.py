@@ -16,13 +16,13 @@ import yaml
 import prefrag
 from prefrag.components.errors import Missing
 from prefrag.components.generators.model_host import refuse_remote_models
+from prefrag.components.settings import settings, share_secrets
 from prefrag.pipelines.blocks import Block, Change, blocks
 from prefrag.pipelines.own_modules import make_importable, trust_modules
 from prefrag.pipelines.replacing import replace_parts
 from prefrag.pipelines.web_access import guard_web
 
 YAML_PIPELINES = prefrag.ROOT / "yaml_pipelines"
-PIPELINES_VARIABLE = "PREFRAG_PIPELINES_DIR"
 
 # Haystack 3 has one class for both engines; 2.x has a separate class for the asynchronous one.
 Pipeline: Any = getattr(haystack, "AsyncPipeline", haystack.Pipeline)
@@ -50,8 +50,7 @@ def folders() -> list[Path]:
 
     :returns: ``PREFRAG_PIPELINES_DIR`` if set, then the shipped folder.
     """
-    own = os.environ.get(PIPELINES_VARIABLE)
-    return [*([Path(own).expanduser()] if own else []), YAML_PIPELINES]
+    return [*filter(None, [settings.pipelines_dir]), YAML_PIPELINES]
 
 
 def names() -> list[str]:
@@ -79,6 +78,17 @@ def find(pipeline: str | os.PathLike[str]) -> Path:
         if (folder / f"{name}.yaml").is_file():
             return folder / f"{name}.yaml"
     raise PipelineMissing(f"There is no pipeline '{name}': choose from {', '.join(names())}, or give a YAML file.")
+
+
+def own_variables(*files: Path) -> set[str]:
+    """Find the variables that a user's own pipelines read, so that they are not taken for misspelt settings.
+
+    :param files: Pipelines beside those in ``PREFRAG_PIPELINES_DIR``.
+    :returns: Their names.
+    """
+    own = [*files, *(file for folder in folders()[:-1] for file in folder.glob("*.yaml"))]
+    texts = (file.read_text(encoding="utf-8", errors="replace") for file in own if file.is_file())
+    return {name for text in texts for name in re.findall(r"PREFRAG_[A-Z0-9_]+", text)}
 
 
 def read(path: Path) -> str:
@@ -144,8 +154,8 @@ def read_block(path: Path) -> Block:
         raise PipelineMissing(f"The pipeline {path} cannot be loaded: {error}") from error
     if not isinstance(block, dict) or not isinstance(block.get("components"), dict):
         raise PipelineMissing(f"The pipeline {path} cannot be loaded: it has no `components`.")
-    if own := os.environ.get(PIPELINES_VARIABLE):
-        make_importable(Path(own).expanduser(), (part["type"] for part in blocks(block)))
+    if own := settings.pipelines_dir:
+        make_importable(own, (part["type"] for part in blocks(block)))
     return block
 
 
@@ -164,8 +174,9 @@ def build(block: Block, name: str) -> Any:
         an external source.
     :raises RemoteModelRefused: When it has a model on another machine and ``PREFRAG_REMOTE_MODEL`` is off.
     """
-    if own := os.environ.get(PIPELINES_VARIABLE):
-        make_importable(Path(own).expanduser(), {part["type"] for part in blocks(block)})
+    if own := settings.pipelines_dir:
+        make_importable(own, {part["type"] for part in blocks(block)})
+    share_secrets()
     try:
         pipeline = Pipeline.from_dict(block)
     except Exception as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import uuid
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,10 @@ from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import (
     DEFAULT_INDEX,
     DEMO_INDEX,
-    INDEX_VARIABLE,
     index_path,
 )
 from prefrag.components.parts import TANTIVY_STORE, find_stores
+from prefrag.components.settings import settings
 
 
 def label_run(pipeline: Any) -> dict[str, str]:
@@ -40,6 +39,6 @@ def _name_index(store: Any) -> str:
         return str(store._index)
     if store.path is not None:
         return Path(store.path).name
-    if name := store.index or os.environ.get(INDEX_VARIABLE):
+    if name := store.index or settings.index:
         return str(name)
     return DEFAULT_INDEX if index_exists(index_path(DEFAULT_INDEX)) else DEMO_INDEX

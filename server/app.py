@@ -23,11 +23,12 @@ from hayhooks.server.logger import formatter, log
 from hayhooks.server.pipelines.registry import registry
 from hayhooks.server.utils.deploy_utils import commit_prepared_pipeline
 from hayhooks.server.utils.models import PreparedPipeline
-from hayhooks.settings import settings
+from hayhooks.settings import settings as hayhooks_settings
 from pydantic import BaseModel, ConfigDict
 from starlette.middleware import Middleware
 
 from prefrag.components.audit_log import check_audit_log
+from prefrag.components.settings import settings
 from prefrag.components.state.web_switch import web_is_off
 from prefrag.components.text.one_line import one_line
 from prefrag.indexing.report import IndexReport
@@ -45,7 +46,6 @@ from prefrag.server.readiness import STORES, find_outages
 from prefrag.server.security import (
     BodyLimit,
     OpenRoutes,
-    deploy_is_open,
     is_open,
 )
 from prefrag.server.served_pipelines import (
@@ -56,13 +56,12 @@ from prefrag.server.served_pipelines import (
 )
 from prefrag.server.wrapper import Refusal
 
-CORS_VARIABLE = "PREFRAG_CORS_ORIGINS"
 _LAST_SECONDS = 5.0
 
 
 def create_app() -> FastAPI:
     """Build the application; uvicorn calls this in each of its worker processes."""
-    keyring, open_deploy = Keyring(), deploy_is_open()
+    keyring, open_deploy = Keyring(), settings.open_deploy
     files, lenient = choose_pipelines(), leaves_out()
     check_audit_log()
     listed_collections()
@@ -183,15 +182,13 @@ def create_app() -> FastAPI:
 
 
 def _configure_hayhooks(pipelines_dir: str) -> None:
-    settings.pipelines_dir = pipelines_dir
-    settings.cors_allow_origins = [
-        origin.strip() for origin in os.environ.get(CORS_VARIABLE, "").split(",") if origin.strip()
-    ]
+    hayhooks_settings.pipelines_dir = pipelines_dir
+    hayhooks_settings.cors_allow_origins = list(settings.cors_origins)
     # Each result holds its own trace, so nobody reads those of Hayhooks.
-    settings.tracing_enabled = False
-    settings.tracing_include_haystack_spans = False
-    settings.tracing_buffer_capacity = 1
-    settings.monitoring_enabled = False
+    hayhooks_settings.tracing_enabled = False
+    hayhooks_settings.tracing_include_haystack_spans = False
+    hayhooks_settings.tracing_buffer_capacity = 1
+    hayhooks_settings.monitoring_enabled = False
 
 
 class StrictRoute(APIRoute):
@@ -201,11 +198,11 @@ class StrictRoute(APIRoute):
     the web. Hayhooks makes those models and has no setting for it.
     """
 
-    def __init__(self, path: str, endpoint: Callable[..., Any], **settings: Any):
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any):
         took = signature(endpoint)
         parameters = [each.replace(annotation=_forbid_extra(each.annotation)) for each in took.parameters.values()]
         endpoint.__signature__ = took.replace(parameters=parameters)  # type: ignore[attr-defined]
-        super().__init__(path, endpoint, **settings)
+        super().__init__(path, endpoint, **options)
 
 
 def _forbid_extra(kind: Any) -> Any:

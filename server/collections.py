@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -10,18 +9,16 @@ from pathlib import Path
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import (
     DEFAULT_INDEX,
-    INDEX_VARIABLE,
-    WEB_INDEX_VARIABLE,
     data_directory,
     index_path,
 )
 from prefrag.components.errors import BadInput, Missing
+from prefrag.components.settings import settings
 from prefrag.indexing import WEB_INDEX_SUFFIX
 from prefrag.pipelines.blocks import blocks, class_of, parameters_of
 from prefrag.pipelines.loading import PipelineMissing, read_block
 from prefrag.server.keys import current_access
 
-COLLECTIONS_VARIABLE = "PREFRAG_COLLECTIONS"
 WEB_RETRIEVER = "WebRetriever"
 _ALL = frozenset({"*", "all"})
 _stand_ins: set[str] = set()
@@ -35,24 +32,24 @@ class NoSuchCollection(Missing):
     def __init__(self) -> None:
         super().__init__(
             "There is no such collection that you may use: GET /collections lists those that you may, and the "
-            f"administrator adds others with {COLLECTIONS_VARIABLE}."
+            "administrator adds others with PREFRAG_COLLECTIONS."
         )
 
 
 def served_collection() -> str:
     """Find the collection that is searched where a request names none."""
-    return os.environ.get(INDEX_VARIABLE) or DEFAULT_INDEX
+    return settings.index or DEFAULT_INDEX
 
 
 def listed_collections() -> frozenset[str]:
     """Read the collections that requests may name beside the one that is served."""
-    names = {name.strip() for name in os.environ.get(COLLECTIONS_VARIABLE, "").split(",") if name.strip()}
+    names = frozenset(settings.collections)
     for name in names - _ALL:
         try:
             index_path(name)
         except ValueError as error:
-            raise BadInput(f"{COLLECTIONS_VARIABLE}: {error}") from error
-    return frozenset(names)
+            raise BadInput(f"PREFRAG_COLLECTIONS: {error}") from error
+    return names
 
 
 def is_listed(name: str, by_name: bool = False) -> bool:
@@ -69,7 +66,7 @@ def is_listed(name: str, by_name: bool = False) -> bool:
         index_path(name)
     except ValueError:
         return False
-    stands_in = name in _stand_ins or name == os.environ.get(WEB_INDEX_VARIABLE) or name.endswith(WEB_INDEX_SUFFIX)
+    stands_in = name in _stand_ins or name == settings.web_index or name.endswith(WEB_INDEX_SUFFIX)
     return not stands_in
 
 

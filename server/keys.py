@@ -26,14 +26,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from prefrag.components.audit_log import label_audit
 from prefrag.components.document_stores.tantivy.index_location import data_directory
 from prefrag.components.errors import BadInput, Missing
+from prefrag.components.settings import settings
 from prefrag.components.state.web_switch import CLOSED_BY_KEY, web_closed_by
 from prefrag.pipelines.file_lock import hold_lock
 from prefrag.server.security import DEPLOY_PATHS, path_of, refuse
 
 logger = logging.getLogger(__name__)
 
-KEYS_VARIABLE = "PREFRAG_API_KEYS"
-KEYS_FILE_VARIABLE = "PREFRAG_KEYS_FILE"
 # Scanners for secrets in repositories and logs find a key by it.
 _PREFIX = "prefrag_"
 _KEY_BYTES = 32
@@ -106,19 +105,7 @@ class _KeysFile(BaseModel):
 
 def keys_file() -> Path:
     """Find the file of the keys, whether it exists or not."""
-    chosen = os.environ.get(KEYS_FILE_VARIABLE)
-    return Path(chosen).expanduser().absolute() if chosen else data_directory() / "keys.json"
-
-
-def api_keys() -> tuple[str, ...]:
-    """Read the keys of ``PREFRAG_API_KEYS``."""
-    value = os.environ.get(KEYS_VARIABLE, "")
-    keys = tuple(key.strip() for key in value.split(",") if key.strip())
-    if value and not keys:
-        raise ValueError(f"{KEYS_VARIABLE} is set but holds no key: give keys separated by commas, or unset it.")
-    if any(not key.isascii() or not key.isprintable() for key in keys):
-        raise ValueError(f"{KEYS_VARIABLE}: a key may hold only printable ASCII characters.")
-    return keys
+    return settings.keys_file.absolute() if settings.keys_file else data_directory() / "keys.json"
 
 
 def read_keys() -> tuple[Key, ...]:
@@ -191,11 +178,11 @@ class Keyring:
         # The administrator's keys have no names; no name in the file holds a colon.
         self._of_environment = [
             (_hash(key), Access(f"environment:{number}", deploys=True))
-            for number, key in enumerate(api_keys(), start=1)
+            for number, key in enumerate(settings.api_keys, start=1)
         ]
         self._of_file: tuple[Key, ...] = ()
         self._seen: object = None
-        self._file_is_required = bool(os.environ.get(KEYS_FILE_VARIABLE))
+        self._file_is_required = settings.keys_file is not None
         self._read_again()
 
     @property
@@ -265,12 +252,12 @@ class ApiKeys:
             await refuse(scope, receive, send, 401, message, {"WWW-Authenticate": "Bearer"})
         elif access is None and not _stays_on_this_machine(scope):
             message = (
-                f"Without keys (`prefrag keys add NAME`, {KEYS_VARIABLE}) this service answers only on and under the "
+                "Without keys (`prefrag keys add NAME`, PREFRAG_API_KEYS) this service answers only on and under the "
                 "names of its own machine."
             )
             await refuse(scope, receive, send, 403, message)
         elif access is not None and not access.deploys and DEPLOY_PATHS.fullmatch(path_of(scope)):
-            await refuse(scope, receive, send, 403, f"Only the keys of {KEYS_VARIABLE} may deploy pipelines.")
+            await refuse(scope, receive, send, 403, "Only the keys of PREFRAG_API_KEYS may deploy pipelines.")
         else:
             access = access or ANYONE
             current_access.set(access)

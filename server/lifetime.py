@@ -8,31 +8,19 @@ import re
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from prefrag.components.environment import read_count
+from prefrag.components.settings import settings
 from prefrag.pipelines.asking import arrived, limit_deadline
 from prefrag.server.security import path_of, refuse
 
-DRAIN_VARIABLE = "PREFRAG_DRAIN_SECONDS"
-RUNS_VARIABLE = "PREFRAG_MAX_RUNS"
-WAITING_VARIABLE = "PREFRAG_MAX_WAITING"
 STOPPING = "The server is stopping. Ask again."
 RUN_PATHS = re.compile(r"/([\w.-]+/run|(v1/)?chat/completions)")
 
-_DRAIN_SECONDS = 25
-# One process serves some 25 runs a second, however many it begins; more at once only take longer.
-_RUNS = 64
-_WAITING = 256
 # A call over MCP is a run as well, though its reply has no end of that kind.
 _LIMITED_PATHS = re.compile(rf"{RUN_PATHS.pattern}|/mcp")
 # What clients are asked to wait when the queue is full.
 _RETRY_SECONDS = 5
 # A client that takes nothing for so long is gone, though its connection is not.
 _SEND_SECONDS = 60.0
-
-
-def drain_seconds() -> int:
-    """Read how long runs may go on after the server got the signal to stop."""
-    return read_count(DRAIN_VARIABLE, _DRAIN_SECONDS, least=0)
 
 
 class CancelWhenGone:
@@ -108,8 +96,8 @@ class RunLimit:
 
     def __init__(self, app: ASGIApp):
         self.app = app
-        self.most_waiting = read_count(WAITING_VARIABLE, _WAITING, least=0)
-        self.most_runs = read_count(RUNS_VARIABLE, _RUNS, least=1)
+        self.most_waiting = settings.max_waiting
+        self.most_runs = settings.max_runs
         self.seconds = limit_deadline(None)
         self._places = asyncio.Semaphore(self.most_runs)
         self._waiting = 0

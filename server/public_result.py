@@ -10,13 +10,13 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import urlsplit
 
+from prefrag.components.settings import models, read_secrets
 from prefrag.pipelines.sent_to_models import hide_model_hosts
 
 WITHHELD = "(withheld)"
 _URL = re.compile(r"\b[a-z]{2,10}://[^\s'\"<>()\[\],;]+", re.IGNORECASE)
 _IP_ADDRESS = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?(?![\d.]*\d)")
 _PATH = re.compile(r"(?<![\w/.:~])~?/(?:[^\s/'\"]+/)+([^\s/'\"]*)")
-_WITHHELD_VARIABLES = ("_MODEL", "_API_KEY", "_API_KEY_ID", "_API_KEYS")
 _PARTS_OF_ERRORS = ("error", "message")
 
 
@@ -28,14 +28,13 @@ class Installation:
 
     def __init__(self, pipeline: Any):
         self.pipeline = pipeline
-        settings: dict[str, Any] = {}
+        parts: dict[str, Any] = {}
         # A component of one's own need not be serialisable to be served.
         with suppress(Exception):
-            settings = pipeline.to_dict()
+            parts = pipeline.to_dict()
         variables = {name: value for name, value in os.environ.items() if name.startswith("PREFRAG_")}
-        names = {name for value in _texts([settings, variables]) if (name := _host(value))}
-        withheld = (value for name, value in variables.items() if name.endswith(_WITHHELD_VARIABLES))
-        names |= {part for value in withheld for each in value.split(",") if (part := each.strip())}
+        names = {name for value in _texts([parts, variables]) if (name := _host(value))}
+        names |= {models["llm"].model, models["judge"].model, *read_secrets()} - {""}
         longest_first = sorted(names, key=len, reverse=True)
         found = "|".join(map(re.escape, longest_first))
         self._names = re.compile(rf"(?<![\w.-])(?:{found})(?::\d+)?(?![\w-])") if found else None

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-OPEN_DEPLOY_VARIABLE = "PREFRAG_OPEN_DEPLOY"
 MAX_BODY_BYTES = 1_000_000
 BODY_SECONDS = 30.0
 
@@ -23,11 +21,6 @@ _OPEN_PATHS = re.compile(
 # Its body is read as it arrives, by the route itself, which has limits of its own.
 _UPLOAD_PATH = re.compile(r"/collections/[\w.-]+/documents")
 DEPLOY_PATHS = re.compile(r"/(deploy_files|deploy-yaml|undeploy/[\w.-]+)")
-
-
-def deploy_is_open() -> bool:
-    """Check whether the administrator has opened the routes that deploy."""
-    return os.environ.get(OPEN_DEPLOY_VARIABLE, "").strip().lower() in ("on", "true", "yes", "1")
 
 
 def is_open(path: str, open_deploy: bool = False) -> bool:

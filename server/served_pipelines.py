@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
 from collections.abc import Callable, Iterable
 from http import HTTPStatus
 from pathlib import Path
@@ -21,17 +20,16 @@ from hayhooks.server.utils.yaml_pipeline_wrapper import YAMLPipelineWrapper
 
 from prefrag.components.document_stores.tantivy.index_location import refuse_demo, resolve_index
 from prefrag.components.errors import BadInput, Missing
+from prefrag.components.settings import settings
 from prefrag.pipelines.blocks import blocks, class_of, parameters_of
 from prefrag.pipelines.loading import find, folders, names, read_block
 from prefrag.server.keys import current_access
 from prefrag.server.wrapper import ServedPipeline
 
 _STORE = "TantivyDocumentStore"
-SERVE_VARIABLE = "PREFRAG_SERVE"
 ALL = "all"
 # The other methods serve comparisons, and some need more than the core.
 DEFAULT = "prefrag"
-WRAPPERS_VARIABLE = "HAYHOOKS_PIPELINES_DIR"
 
 
 def choose_pipelines() -> dict[str, Path]:
@@ -41,11 +39,11 @@ def choose_pipelines() -> dict[str, Path]:
     Without it these are the wrappers of Hayhooks in ``HAYHOOKS_PIPELINES_DIR``, if that is set, else ``prefrag``.
     """
     wrappers = _find_wrappers()
-    chosen = [name.strip() for name in os.environ.get(SERVE_VARIABLE, "").split(",") if name.strip()]
+    chosen = settings.serve
     for folder in folders():
         if not any(folder.glob("*.yaml")):
             raise Missing(f"There is no folder with YAML pipelines {folder}: set PREFRAG_PIPELINES_DIR to one.")
-    if chosen == [ALL]:
+    if chosen == (ALL,):
         return {name: find(name) for name in names()} | wrappers
     served: dict[str, Path] = {}
     for chosen_name in dict.fromkeys(chosen or wrappers or [DEFAULT]):
@@ -68,7 +66,7 @@ def check_index(files: Iterable[Path]) -> None:
 
 def leaves_out() -> bool:
     """Check whether a pipeline that cannot be served is left out, because ``all`` names none of them."""
-    return os.environ.get(SERVE_VARIABLE, "").strip() == ALL
+    return settings.serve == (ALL,)
 
 
 def prepare_pipeline(name: str, path: Path) -> PreparedPipeline:
@@ -136,12 +134,11 @@ def _keep_bound_keys_out(wrapper: Any) -> None:
 
 
 def _find_wrappers() -> dict[str, Path]:
-    folder = os.environ.get(WRAPPERS_VARIABLE)
-    if not folder:
+    path = settings.wrappers_dir
+    if path is None:
         return {}
-    path = Path(folder).expanduser()
     if not path.is_dir():
-        raise Missing(f"There is no folder of wrappers {path}: set {WRAPPERS_VARIABLE} to one, or unset it.")
+        raise Missing(f"There is no folder of wrappers {path}: set HAYHOOKS_PIPELINES_DIR to one, or unset it.")
     found = (wrapper.parent for wrapper in sorted(path.glob("*/pipeline_wrapper.py")))
     # Editors keep copies in hidden folders, which must not be run.
     return {wrapper.name: wrapper for wrapper in found if not wrapper.name.startswith((".", "__"))}

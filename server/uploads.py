@@ -23,8 +23,8 @@ from starlette.requests import ClientDisconnect
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index import index_exists
 from prefrag.components.document_stores.tantivy.index_location import index_path, resolve_index
-from prefrag.components.environment import read_count
 from prefrag.components.errors import BadInput, Missing
+from prefrag.components.settings import settings
 from prefrag.indexing import IndexedFile, list_documents
 from prefrag.indexing.file_conversion import fingerprint
 from prefrag.indexing.index_list import change_collection, make_incoming, remove_index, uploads_folder
@@ -34,11 +34,9 @@ from prefrag.indexing.stores import open_passages
 if TYPE_CHECKING:
     from python_multipart.multipart import MultipartCallbacks
 
-UPLOAD_VARIABLE = "PREFRAG_MAX_UPLOAD_BYTES"
 FIELD = "files"
 MOST_FILES = 100
 RECEIVE_SECONDS = 300.0
-_UPLOAD_BYTES = 50_000_000
 # A file system allows 255, and some of them count otherwise.
 _NAME_BYTES = 200
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
@@ -50,7 +48,7 @@ _one_listing = threading.Lock()
 
 def most_upload_bytes() -> int:
     """Read how large the body of one upload may be."""
-    return read_count(UPLOAD_VARIABLE, _UPLOAD_BYTES, least=1)
+    return settings.max_upload_bytes
 
 
 def read_name(sent: bytes) -> str:

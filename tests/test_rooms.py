@@ -34,12 +34,13 @@ ROOMS = (
     "prompts",
     "state",
     "text",
+    "both_ways",
     "parts",
     "recording",
     "trees",
     "audit_log",
     "append_line",
-    "environment",
+    "settings",
     "errors",
 )
 

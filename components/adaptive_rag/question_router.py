@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from haystack import component
 
 from prefrag.components.adaptive_rag.question_classifier import CLASSES, Estimate, QuestionClassifier
+from prefrag.components.both_ways import blocking, either
 from prefrag.components.state.state import State
 
 EVENT = "question_class"
@@ -59,22 +60,17 @@ class QuestionRouter:
         self.classifier.warm_up()
 
     @component.output_types(no_retrieval=State, single_step=State, multi_step=State)
-    def run(self, state: State) -> dict[str, State]:
+    async def run_async(self, state: State) -> dict[str, State]:
         """Classify the question.
 
         :param state: The state at the start of a run.
         :returns: The state under the output of its class, with the decision in its trace.
         """
-        return self._route(state, self.classifier.classify(state.question))
+        return self._route(
+            state, await either(self.classifier.classify, self.classifier.classify_async, state.question)
+        )
 
-    @component.output_types(no_retrieval=State, single_step=State, multi_step=State)
-    async def run_async(self, state: State) -> dict[str, State]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param state: The state at the start of a run.
-        :returns: The state under the output of its class, with the decision in its trace.
-        """
-        return self._route(state, await self.classifier.classify_async(state.question))
+    run = blocking(run_async)
 
     def _route(self, state: State, estimate: Estimate) -> dict[str, State]:
         open_classes = [name for name in CLASSES if name in self.classes]

@@ -9,6 +9,7 @@ from haystack import default_to_dict
 
 from prefrag.components.adaptive_rag.question_classifier import CLASSES, Estimate
 from prefrag.components.adaptive_rag.question_features import FEATURES, question_features
+from prefrag.components.both_ways import at_once
 from prefrag.components.reader.question_form import looks_english
 from prefrag.components.trees import BoostedTrees, load_trees
 
@@ -61,14 +62,7 @@ class TreeQuestionClassifier:
         (probabilities,) = self._load().distributions([question_features(question)])
         return Estimate(probabilities, "" if looks_english(question) else NOT_ENGLISH)
 
-    async def classify_async(self, question: str) -> Estimate:
-        """Classify as :meth:`classify` does; it takes too little time to block the event loop.
-
-        :param question: The question.
-        :returns: The probabilities of its classes.
-        :raises TreesMissing: When there are no trees.
-        """
-        return self.classify(question)
+    classify_async = at_once(classify)
 
     def _load(self) -> BoostedTrees:
         file = Path(self.trees) if self.trees else SHIPPED_TREES

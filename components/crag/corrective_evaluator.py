@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
 from haystack import Document, component
 
+from prefrag.components.both_ways import blocking, either
 from prefrag.components.generators.json_reply import object_schema, read_object, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall
 from prefrag.components.judge.judge import Relevance, ScoringJudge
@@ -26,24 +27,12 @@ _DROPPED = "..."
 
 
 @dataclass(frozen=True)
-class _Work:
-    """A call that a run makes in either of two ways."""
-
-    make: Callable[..., Any]
-    make_async: Callable[..., Any]
-    arguments: tuple[Any, ...]
-
-
-@dataclass(frozen=True)
 class _Strip:
     """A part of a passage."""
 
     place: int
     text: str
     score: float | None = None
-
-
-_Run = Generator[_Work, Any, dict[str, State]]
 
 
 @component
@@ -122,45 +111,25 @@ class CorrectiveEvaluator:
         if self._call is not None and not self._call.is_absent:
             self._call.warm_up()
 
-    def run(self, state: State) -> dict[str, State]:
+    async def run_async(self, state: State) -> dict[str, State]:
         """Evaluate what the last search found, and route its state.
 
         :param state: The state after a search.
         :returns: The state under ``kept``, ``ambiguous`` or ``incorrect``.
         :raises RunError: When a model fails, or in doubt where that ends a run; it holds the state.
         """
-        work, made = self._run(state), None
-        try:
-            while True:
-                call = work.send(made)
-                made = call.make(*call.arguments)
-        except StopIteration as end:
-            return dict(end.value)
+        if self.search_source is None:
+            return await self._refine_last(state)
+        return await self._evaluate(state, self.search_source)
 
-    async def run_async(self, state: State) -> dict[str, State]:
-        """Do as :meth:`run` does, without blocking the event loop.
+    run = blocking(run_async)
 
-        :param state: The state after a search.
-        :returns: The state under ``kept``, ``ambiguous`` or ``incorrect``.
-        :raises RunError: When a model fails, or in doubt where that ends a run; it holds the state.
-        """
-        work, made = self._run(state), None
-        try:
-            while True:
-                call = work.send(made)
-                made = await call.make_async(*call.arguments)
-        except StopIteration as end:
-            return dict(end.value)
-
-    def _run(self, state: State) -> _Run:
-        return self._refine_last(state) if self.search_source is None else self._evaluate(state, self.search_source)
-
-    def _evaluate(self, state: State, other: str) -> _Run:
+    async def _evaluate(self, state: State, other: str) -> dict[str, State]:
         """Evaluate the passages of the last search and choose the action (section 4.3)."""
         found = state.step.searches[-1]
         relevance = Relevance((), "nothing_found")
         if found.documents:
-            relevance, state = yield self._score(state, found.documents)
+            relevance, state = await self._score(state, found.documents)
         action, reason = self._choose_action(relevance, found.source)
         leaves = action in ("ambiguous", "incorrect")
         if leaves and other not in state.settings.sources:
@@ -170,20 +139,20 @@ class CorrectiveEvaluator:
         if not leaves or not whole:
             kept = found.documents
             if not whole:
-                kept, state = yield from self._refine(state, kept, relevance.scores)
+                kept, state = await self._refine(state, kept, relevance.scores)
             state = observe(state, kept, found.source if kept else None)
         if not leaves:
             return {"kept": state}
-        query, state = yield from self._write_query(state)
+        query, state = await self._write_query(state)
         state = state.with_step(Step(Action.SEARCH, query=query)).with_event("search", source=other, query=query)
         return {action: state}
 
-    def _refine_last(self, state: State) -> _Run:
+    async def _refine_last(self, state: State) -> dict[str, State]:
         """Refine what the last search found; where it found nothing, an earlier search is better than no passage."""
         found = state.step.searches[-1]
         kept = found.documents
         if kept:
-            kept, state = yield from self._refine(state, kept, (None,) * len(kept))
+            kept, state = await self._refine(state, kept, (None,) * len(kept))
         elif not state.retrieved:
             found = next((search for search in reversed(state.searches) if search.documents), found)
             kept = found.documents
@@ -204,9 +173,9 @@ class CorrectiveEvaluator:
             return "incorrect", f"The best passage scores {max(scores):.2f}, under {self.lower:g}."
         return "ambiguous", f"The best passage scores {max(scores):.2f}, from {self.lower:g} to {self.upper:g}."
 
-    def _refine(
+    async def _refine(
         self, state: State, found: Sequence[Document], scores: Sequence[float | None]
-    ) -> Generator[_Work, Any, tuple[tuple[Document, ...], State]]:
+    ) -> tuple[tuple[Document, ...], State]:
         """Cut passages into strips, score these, and keep the best (section 4.4, decompose-then-recompose).
 
         A strip without a score is kept, and so is the best of the others.
@@ -221,7 +190,7 @@ class CorrectiveEvaluator:
         ]
         judged_by, parsed = "", True
         if unscored := [number for number, strip in enumerate(strips) if strip.score is None]:
-            relevance, state = yield self._score(state, [_as_document(found, strips[number]) for number in unscored])
+            relevance, state = await self._score(state, [_as_document(found, strips[number]) for number in unscored])
             judged_by, parsed = relevance.judged_by, relevance.parsed
             # An unread reply drops nothing, whatever it means for the action.
             for number, score in zip(unscored, relevance.scores, strict=True):
@@ -248,7 +217,7 @@ class CorrectiveEvaluator:
         reaching = [number for score, number in best[: self.strips] if -score >= self.strip_threshold]
         return {*kept, *(reaching or [number for _, number in best[:1]])}
 
-    def _write_query(self, state: State) -> Generator[_Work, Any, tuple[str, State]]:
+    async def _write_query(self, state: State) -> tuple[str, State]:
         """Rewrite the question into keywords for a search engine (section 4.5)."""
         assert self._call is not None
         question = state.question
@@ -261,13 +230,13 @@ class CorrectiveEvaluator:
             lambda _: {"question": question},
             response_format=response_format("keywords", _SCHEMA),
         )
-        query, _, state = yield _Work(self._call.send_until_read, self._call.send_until_read_async, (call, _read_query))
+        query, _, state = await self._call.send_until_read_async(call, _read_query)
         if query is None:
             return question, state.with_event("unreadable", caller=self._call.caller)
         return query, state
 
-    def _score(self, state: State, passages: Sequence[Document]) -> _Work:
-        return _Work(self.judge.score, self.judge.score_async, (state, passages))
+    async def _score(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
+        return await either(self.judge.score, self.judge.score_async, state, passages)
 
 
 def _record_action(state: State, action: str, reason: str, relevance: Relevance) -> State:

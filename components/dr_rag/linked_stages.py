@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 from haystack import Document, component, default_to_dict
 from haystack.core.serialization import component_to_dict
 
+from prefrag.components.both_ways import blocking
 from prefrag.components.dr_rag.open_question_query import OpenQuestionQuery
 from prefrag.components.dr_rag.query_doc_concat import QueryDocConcat
-from prefrag.components.dr_rag.second_stage import classifier_error, keep_local, with_searches, with_selection
+from prefrag.components.dr_rag.second_stage import (
+    SourceCall,
+    classifier_error,
+    keep_local,
+    search_all,
+    with_searches,
+    with_selection,
+)
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier
 from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.state import Identity, State, identity
-
-# A source, and the state that holds the query.
-_Call = tuple[RetrievalSource, State]
 
 
 @component
@@ -95,7 +98,7 @@ class LinkedStages:
             part.warm_up()
 
     @component.output_types(state=State)
-    def run(self, state: State) -> dict[str, State]:
+    async def run_async(self, state: State) -> dict[str, State]:
         """Retrieve in both stages and select.
 
         :param state: The state whose query is the question.
@@ -103,27 +106,7 @@ class LinkedStages:
         :raises RunError: When the classifier is missing or fails, or documents would leave this machine; it holds the
             state.
         """
-        state, documents, candidates = self.gather(state)
-        started = time.perf_counter()
-        try:
-            output = self.classifier.run(state.question, documents, candidates, state.settings.top_k)
-        except Exception as error:
-            raise classifier_error(state, error) from error
-        return {"state": self._select(state, output, started)}
-
-    @component.output_types(state=State)
-    async def run_async(self, state: State) -> dict[str, State]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param state: The state whose query is the question.
-        :returns: ``state`` with the searches of both stages and the selected documents as its observation.
-        :raises RunError: When the classifier is missing or fails, or documents would leave this machine; it holds the
-            state.
-        """
-        found = await self._search_async(self._first_calls(state))
-        state, documents = self._first_stage(state, found)
-        found = await self._search_async(self._second_calls(state, documents))
-        state, candidates = self._second_stage(state, documents, found)
+        state, documents, candidates = await self.gather_async(state)
         started = time.perf_counter()
         try:
             output = await self.classifier.run_async(state.question, documents, candidates, state.settings.top_k)
@@ -131,27 +114,21 @@ class LinkedStages:
             raise classifier_error(state, error) from error
         return {"state": self._select(state, output, started)}
 
-    def gather(self, state: State) -> tuple[State, list[Document], list[list[Document]]]:
+    run = blocking(run_async)
+
+    async def gather_async(self, state: State) -> tuple[State, list[Document], list[list[Document]]]:
         """Retrieve the documents and candidates for the classifier, also for its training.
 
         :param state: The state whose query is the question.
         :returns: The state with the searches, the documents of the first stage, and the candidates of each.
         """
-        state, documents = self._first_stage(state, self._search(self._first_calls(state)))
-        state, candidates = self._second_stage(state, documents, self._search(self._second_calls(state, documents)))
+        state, documents = self._first_stage(state, await search_all(self._first_calls(state)))
+        state, candidates = self._second_stage(state, documents, await search_all(self._second_calls(state, documents)))
         return state, documents, candidates
 
-    def _search(self, calls: Sequence[_Call]) -> list[State]:
-        if all(source.embedded for source, _ in calls):
-            return [source.run(state)["state"] for source, state in calls]
-        with ThreadPoolExecutor(max_workers=max(1, len(calls))) as pool:
-            return list(pool.map(lambda call: call[0].run(call[1])["state"], calls))
+    gather = blocking(gather_async)
 
-    async def _search_async(self, calls: Sequence[_Call]) -> list[State]:
-        outputs = await asyncio.gather(*(source.run_async(state) for source, state in calls))
-        return [output["state"] for output in outputs]
-
-    def _first_calls(self, state: State) -> list[_Call]:
+    def _first_calls(self, state: State) -> list[SourceCall]:
         deep = _with_depth(state, self.first_stage_depth)
         return [(self.source, deep), (self.links, deep)]
 
@@ -165,7 +142,7 @@ class LinkedStages:
         # CIS and CFS keep the first stage, which must leave room for the second.
         return state, documents[: math.ceil(state.settings.top_k / 2)]
 
-    def _second_calls(self, state: State, documents: list[Document]) -> list[_Call]:
+    def _second_calls(self, state: State, documents: list[Document]) -> list[SourceCall]:
         """List the searches of the second stage: one kind for all documents, then the next."""
         for source in (self.source, self.links):
             keep_local(state, source, documents)

@@ -6,6 +6,7 @@ import re
 
 from haystack import Document, component
 
+from prefrag.components.both_ways import at_once
 from prefrag.components.text.term_statistics import TermStatistics, analyze_texts, passage_text
 
 _WORD = re.compile(r"\w+")
@@ -59,12 +60,4 @@ class OpenQuestionQuery:
             queries.append(" ".join([*still_open, *dict.fromkeys(names[: self.max_names])]) or query)
         return {"queries": queries}
 
-    @component.output_types(queries=list[str])
-    async def run_async(self, query: str, documents: list[Document]) -> dict[str, list[str]]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param query: The question.
-        :param documents: The documents that it found.
-        :returns: ``queries``, one a document, in their order; the question itself where nothing is left.
-        """
-        return self.run(query, documents)
+    run_async = at_once(run)

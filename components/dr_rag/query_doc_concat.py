@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from haystack import Document, component
 
+from prefrag.components.both_ways import at_once
+
 
 @component
 class QueryDocConcat:
@@ -47,15 +49,7 @@ class QueryDocConcat:
         """
         return {"queries": [" ".join([query.strip(), *self._words(document)]) for document in documents]}
 
-    @component.output_types(queries=list[str])
-    async def run_async(self, query: str, documents: list[Document]) -> dict[str, list[str]]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param query: The question.
-        :param documents: The documents that it found.
-        :returns: ``queries``, one a document, in their order; only the question for a document without text.
-        """
-        return self.run(query, documents)
+    run_async = at_once(run)
 
     def _words(self, document: Document) -> list[str]:
         values = (document.content if part == "content" else document.meta.get(part) for part in self.parts)

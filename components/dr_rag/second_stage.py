@@ -13,6 +13,7 @@ from typing import Any
 from haystack import Document, component, default_to_dict
 from haystack.core.serialization import component_to_dict
 
+from prefrag.components.both_ways import blocking, either
 from prefrag.components.dr_rag.query_doc_concat import QueryDocConcat
 from prefrag.components.pair_classifier.fill_by_rank import fill_by_rank
 from prefrag.components.pair_classifier.pair_classifier import PairClassifier
@@ -20,6 +21,9 @@ from prefrag.components.sources.retrieval_source import RetrievalSource
 from prefrag.components.state.observation import observe
 from prefrag.components.state.places import name_documents
 from prefrag.components.state.state import RunError, Search, State, identity
+
+# A source, and the state that holds the query.
+SourceCall = tuple[RetrievalSource, State]
 
 
 @component
@@ -80,7 +84,7 @@ class SecondStage:
             self.classifier.warm_up()
 
     @component.output_types(state=State)
-    def run(self, state: State) -> dict[str, State]:
+    async def run_async(self, state: State) -> dict[str, State]:
         """Retrieve again and select.
 
         :param state: The state after the first retrieval.
@@ -88,29 +92,7 @@ class SecondStage:
         :raises RunError: When the classifier is missing or fails, or documents would leave this machine; it holds the
             state.
         """
-        state, documents, candidates = self.gather(state)
-        started = time.perf_counter()
-        if self.classifier is None:
-            return {"state": self._select(state, fill_by_rank(documents, candidates, state.settings.top_k))}
-        try:
-            candidates = candidates or [[] for _ in documents]
-            output = self.classifier.run(state.question, documents, candidates, state.settings.top_k)
-        except Exception as error:
-            raise classifier_error(state, error) from error
-        return {"state": self._select(state, **output, seconds=time.perf_counter() - started)}
-
-    @component.output_types(state=State)
-    async def run_async(self, state: State) -> dict[str, State]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param state: The state after the first retrieval.
-        :returns: ``state`` with the second stage's searches and with the selected documents as its observation.
-        :raises RunError: When the classifier is missing or fails, or documents would leave this machine; it holds the
-            state.
-        """
-        documents = self._first_stage(state)
-        outputs = await asyncio.gather(*(self.source.run_async(one) for one in self._second_searches(state, documents)))
-        state, candidates = self._with_candidates(state, [output["state"] for output in outputs])
+        state, documents, candidates = await self.gather_async(state)
         started = time.perf_counter()
         if self.classifier is None:
             return {"state": self._select(state, fill_by_rank(documents, candidates, state.settings.top_k))}
@@ -121,7 +103,9 @@ class SecondStage:
             raise classifier_error(state, error) from error
         return {"state": self._select(state, **output, seconds=time.perf_counter() - started)}
 
-    def gather(self, state: State) -> tuple[State, list[Document], list[list[Document]]]:
+    run = blocking(run_async)
+
+    async def gather_async(self, state: State) -> tuple[State, list[Document], list[list[Document]]]:
         """Retrieve the candidates for the classifier, also for its training.
 
         :param state: The state after the first retrieval.
@@ -129,11 +113,11 @@ class SecondStage:
         :raises RunError: When documents would leave this machine; it holds the state.
         """
         documents = self._first_stage(state)
-        searching = self._second_searches(state, documents)
-        with ThreadPoolExecutor(max_workers=max(1, len(searching))) as pool:
-            found = list(pool.map(lambda one: self.source.run(one)["state"], searching))
+        found = await search_all([(self.source, one) for one in self._second_searches(state, documents)])
         state, candidates = self._with_candidates(state, found)
         return state, documents, candidates
+
+    gather = blocking(gather_async)
 
     def _first_stage(self, state: State) -> list[Document]:
         k = state.settings.top_k
@@ -177,6 +161,27 @@ def keep_local(state: State, source: RetrievalSource, documents: Sequence[Docume
             "a second source that is local.",
             state,
         )
+
+
+async def search_all(calls: Sequence[SourceCall]) -> list[State]:
+    """Make several searches at the same time.
+
+    :param calls: The sources and their states.
+    :returns: The states with their searches, in their order.
+    """
+    return await either(_search_in_threads, _search_async, calls)
+
+
+def _search_in_threads(calls: Sequence[SourceCall]) -> list[State]:
+    if all(source.embedded for source, _ in calls):
+        return [source.run(state)["state"] for source, state in calls]
+    with ThreadPoolExecutor(max_workers=len(calls)) as pool:
+        return list(pool.map(lambda call: call[0].run(call[1])["state"], calls))
+
+
+async def _search_async(calls: Sequence[SourceCall]) -> list[State]:
+    outputs = await asyncio.gather(*(source.run_async(state) for source, state in calls))
+    return [output["state"] for output in outputs]
 
 
 def with_searches(state: State, found: Sequence[State]) -> State:

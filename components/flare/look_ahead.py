@@ -6,6 +6,7 @@ import re
 
 from haystack import component
 
+from prefrag.components.both_ways import at_once
 from prefrag.components.reasoner.reply_formats.cot_format import ends_chain, read_chain
 from prefrag.components.reasoner.reply_formats.fields import plain_query
 from prefrag.components.state.state import Action, RunError, State
@@ -57,15 +58,7 @@ class LookAhead:
         """
         return self._check(state)
 
-    @component.output_types(kept=State, state=State)
-    async def run_async(self, state: State) -> dict[str, State]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param state: The state after a reply in the format ``cot``, requested with ``logprobs``.
-        :returns: ``kept`` where the chain goes on, else ``state``.
-        :raises RunError: When the model gave no log probabilities; it holds the state.
-        """
-        return self._check(state)
+    run_async = at_once(run)
 
     def _check(self, state: State) -> dict[str, State]:
         step = state.step

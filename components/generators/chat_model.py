@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import logging
-import os
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from haystack import component, default_to_dict
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
-from haystack.utils import Secret
 
-from prefrag.components.environment import read_number
+from prefrag.components.both_ways import blocking, call_component, either
 from prefrag.components.errors import Missing
 from prefrag.components.generators import embedded_chat_generator
 from prefrag.components.generators.embedded_chat_generator import EmbeddedChatGenerator
@@ -20,6 +18,7 @@ from prefrag.components.generators.model_call import limit_reply, with_parameter
 from prefrag.components.generators.model_host import THIS_MACHINE, read_host
 from prefrag.components.generators.model_server import ModelServer, ModelServerError
 from prefrag.components.generators.refused_parameters import advise, find_refused, leave_out, refused_by, remember
+from prefrag.components.settings import ModelSettings, StructuredOutput, models
 
 logger = logging.getLogger(__name__)
 
@@ -29,10 +28,7 @@ class ModelMissing(Missing):
 
 
 Role = Literal["llm", "judge"]
-StructuredOutput = Literal["json_schema", "json_object", "off"]
 
-_JUDGE_PREFIX = "PREFRAG_JUDGE_"
-_CALL_SECONDS = 120.0
 _SERVER_CONTEXT_WINDOW = 8_192
 
 
@@ -86,8 +82,9 @@ class ChatModel:
             raise ValueError("timeout must be above zero and max_retries at least zero.")
         if context_window is not None and context_window <= 0:
             raise ValueError(f"context_window is {context_window}: set it to the tokens that the model can hold.")
-        if structured_output is not None:
-            _check_structured_output(structured_output, "structured_output")
+        if structured_output is not None and structured_output not in get_args(StructuredOutput):
+            allowed = ", ".join(get_args(StructuredOutput))
+            raise ValueError(f"structured_output is '{structured_output}': set it to {allowed}.")
         self.role = role
         self.generation_kwargs = generation_kwargs or {}
         self._timeout = timeout
@@ -114,26 +111,26 @@ class ChatModel:
     @property
     def is_absent(self) -> bool:
         """Whether the environment names no model."""
-        return self._chosen is None and not (self._variable("BASE_URL") or self._variable("GGUF"))
+        return self._chosen is None and not (self._settings.base_url or self._settings.gguf)
 
     @property
     def is_embedded(self) -> bool:
         """Whether the model runs in this process."""
         if self._chosen is not None:
             return isinstance(self._chosen, EmbeddedChatGenerator)
-        return bool(self._variable("GGUF")) and not self._variable("BASE_URL")
+        return bool(self._settings.gguf) and not self._settings.base_url
 
     @property
     def is_named_for_judging(self) -> bool:
         """Whether it is named by the judge's own variables, so that it judges wherever it runs."""
-        return self._prefix == _JUDGE_PREFIX
+        return self._named == "judge"
 
     @property
     def model_host(self) -> str:
         """The host on which the model runs."""
         if isinstance(self._chosen, ModelServer):
             return read_host(self._chosen.base_url)
-        base_url = self._variable("BASE_URL")
+        base_url = self._settings.base_url
         return THIS_MACHINE if self._chosen is not None or not base_url else read_host(base_url)
 
     @property
@@ -142,12 +139,12 @@ class ChatModel:
         if self._context_window is not None:
             return self._context_window
         default = embedded_chat_generator.CONTEXT_WINDOW if self.is_embedded else _SERVER_CONTEXT_WINDOW
-        return self._read_tokens(self._variable("CONTEXT"), "CONTEXT", "that the model can hold") or default
+        return self._settings.context or default
 
     @property
     def reply_limit(self) -> int | None:
         """Tokens that a reply may have, its thinking included; None leaves it to the YAML."""
-        return self._read_tokens(self._variable("MAX_TOKENS"), "MAX_TOKENS", "that a reply may have")
+        return self._settings.max_tokens
 
     @property
     def limit_setting(self) -> str:
@@ -157,27 +154,17 @@ class ChatModel:
     @property
     def thinking(self) -> bool | None:
         """Whether the chat template has the model think; None sends nothing."""
-        value = self._variable("THINKING")
-        if value not in ("", "on", "off"):
-            raise ValueError(f"{self._prefix}THINKING is '{value}': set it to on or off, or leave it out.")
-        return None if not value else value == "on"
-
-    def _read_tokens(self, value: str, name: str, which: str) -> int | None:
-        if value and (not value.isdecimal() or int(value) == 0):
-            raise ValueError(f"{self._prefix}{name} is '{value}': set it to the tokens {which}.")
-        return int(value) if value else None
+        return self._settings.thinking
 
     @property
     def timeout(self) -> float:
         """Seconds that a call may take."""
-        return self._timeout or read_number(self._prefix + "SECONDS", _CALL_SECONDS)
+        return self._timeout or self._settings.seconds
 
     @property
     def structured_output(self) -> StructuredOutput:
         """How a server is made to reply in JSON."""
-        if self._structured_output is not None:
-            return self._structured_output
-        return _check_structured_output(self._variable("STRUCTURED") or "json_schema", f"{self._prefix}STRUCTURED")
+        return self._structured_output or self._settings.structured
 
     @property
     def server(self) -> ModelServer | None:
@@ -198,7 +185,7 @@ class ChatModel:
             chosen.connect()
 
     @component.output_types(replies=list[ChatMessage])
-    def run(
+    async def run_async(
         self,
         messages: list[ChatMessage],
         generation_kwargs: dict[str, Any] | None = None,
@@ -218,65 +205,41 @@ class ChatModel:
         if isinstance(chosen, EmbeddedChatGenerator):
             _refuse_tools(tools)
             try:
-                return chosen.run(messages, kwargs)
+                return await call_component(chosen, {"messages": messages, "generation_kwargs": kwargs})
             except Exception as error:
                 raise ModelServerError(str(error)) from error
         call = _ServerCall(chosen, messages, self._request(kwargs))
         while True:
             try:
-                return call.finish(chosen.call(call.messages, call.request, tools))
+                return call.finish(await either(chosen.call, chosen.call_async, call.messages, call.request, tools))
             except ModelServerError as error:
                 call.simplify(error)
 
-    @component.output_types(replies=list[ChatMessage])
-    async def run_async(
-        self,
-        messages: list[ChatMessage],
-        generation_kwargs: dict[str, Any] | None = None,
-        tools: list[Tool] | None = None,
-    ) -> dict[str, list[ChatMessage]]:
-        """Do as :meth:`run` does, without blocking the event loop.
+    run = blocking(run_async)
 
-        :param messages: The conversation.
-        :param generation_kwargs: Parameters of this call, which override those of the component.
-        :param tools: The tools that the model of a server may call.
-        :returns: ``replies``, their text as the model wrote it and the calls of tools, without a separate reasoning.
-        :raises ModelServerError: When the model cannot be reached or gives no usable reply.
-        :raises ValueError: For settings in the environment, or parameters, that cannot be used.
-        """
-        kwargs = limit_reply(with_parameters(self.generation_kwargs, generation_kwargs or {}), self.reply_limit)
-        chosen = self._choose()
-        if isinstance(chosen, EmbeddedChatGenerator):
-            _refuse_tools(tools)
-            try:
-                return await chosen.run_async(messages, kwargs)
-            except Exception as error:
-                raise ModelServerError(str(error)) from error
-        call = _ServerCall(chosen, messages, self._request(kwargs))
-        while True:
-            try:
-                return call.finish(await chosen.call_async(call.messages, call.request, tools))
-            except ModelServerError as error:
-                call.simplify(error)
+    @property
+    def _named(self) -> Role:
+        # The judge takes all its variables or none: a mixture of two models' settings fits neither.
+        own = models["judge"]
+        return "judge" if self.role == "judge" and (own.base_url or own.gguf) else "llm"
+
+    @property
+    def _settings(self) -> ModelSettings:
+        return models[self._named]
 
     @property
     def _prefix(self) -> str:
-        # The judge takes all its variables or none: a mixture of two models' settings fits neither.
-        has_own = self.role == "judge" and any(_read(_JUDGE_PREFIX + name) for name in ("BASE_URL", "GGUF"))
-        return _JUDGE_PREFIX if has_own else "PREFRAG_LLM_"
-
-    def _variable(self, name: str) -> str:
-        return _read(self._prefix + name)
+        return f"PREFRAG_{self._named.upper()}_"
 
     def _choose(self) -> ModelServer | EmbeddedChatGenerator:
         if self._chosen is None:
-            base_url = self._variable("BASE_URL")
+            base_url = self._settings.base_url
             if base_url:
                 self._chosen = self._server(base_url)
-            elif file := self._variable("GGUF"):
+            elif file := self._settings.gguf:
                 self._chosen = EmbeddedChatGenerator(
                     file,
-                    adapter_path=self._variable("ADAPTER") or None,
+                    adapter_path=self._settings.adapter or None,
                     context_window=self.context_window,
                     timeout=self.timeout,
                 )
@@ -292,10 +255,8 @@ class ChatModel:
             raise ValueError(
                 f"{self._prefix}BASE_URL is not the address of a server: it looks like http://localhost:8000/v1."
             )
-        key = Secret.from_env_var(self._prefix + "API_KEY", strict=False).resolve_value()
-        server = ModelServer(
-            base_url, self._variable("MODEL"), (key or "").strip(), self._prefix, self.timeout, self.max_retries
-        )
+        own = self._settings
+        server = ModelServer(base_url, own.model, own.api_key, self._prefix, self.timeout, self.max_retries)
         if not server.model:
             raise ValueError(
                 f"{self._prefix}MODEL is not set: give it the name of a model that {server.address}/models lists."
@@ -339,16 +300,6 @@ class _ServerCall:
         if self._named:
             remember(self.server, self._named)
         return {"replies": replies}
-
-
-def _read(variable: str) -> str:
-    return os.environ.get(variable, "").strip()
-
-
-def _check_structured_output(value: str, name: str) -> StructuredOutput:
-    if value not in get_args(StructuredOutput):
-        raise ValueError(f"{name} is '{value}': set it to {', '.join(get_args(StructuredOutput))}.")
-    return cast(StructuredOutput, value)
 
 
 def _refuse_tools(tools: list[Tool] | None) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 from haystack import component, default_to_dict
 from haystack.dataclasses import ChatMessage
 
+from prefrag.components.both_ways import blocking, either
 from prefrag.components.generators.model_host import THIS_MACHINE
 from prefrag.components.generators.token_probabilities import read_logprobs
 
@@ -110,26 +111,10 @@ class EmbeddedChatGenerator:
         self._wait(self._model.submit(None))
 
     @component.output_types(replies=list[ChatMessage])
-    def run(
-        self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None
-    ) -> dict[str, list[ChatMessage]]:
-        """Call the model.
-
-        :param messages: The conversation.
-        :param generation_kwargs: Parameters by their OpenAI names: ``temperature``, ``top_p``, ``max_tokens``,
-            ``stop``, ``seed``, ``logprobs``, ``response_format`` (a JSON schema constrains the reply), or llama.cpp's
-            own.
-        :returns: ``replies``, one message; its ``meta`` has ``finish_reason``, ``usage`` and, on request, ``logprobs``.
-        :raises ValueError: For a prompt that does not fit the window, or a parameter that llama.cpp refuses.
-        :raises TimeoutError: When the call takes longer than ``timeout``.
-        """
-        return {"replies": [self._wait(self._model.submit(self._body(messages, generation_kwargs)))]}
-
-    @component.output_types(replies=list[ChatMessage])
     async def run_async(
         self, messages: list[ChatMessage], generation_kwargs: dict[str, Any] | None = None
     ) -> dict[str, list[ChatMessage]]:
-        """Do as :meth:`run` does, without blocking the event loop; a cancelled call stops the model.
+        """Call the model; a cancelled call stops it.
 
         :param messages: The conversation.
         :param generation_kwargs: Parameters by their OpenAI names: ``temperature``, ``top_p``, ``max_tokens``,
@@ -140,10 +125,9 @@ class EmbeddedChatGenerator:
         :raises TimeoutError: When the call takes longer than ``timeout``.
         """
         future = self._model.submit(self._body(messages, generation_kwargs))
-        try:
-            return {"replies": [await asyncio.wait_for(asyncio.wrap_future(future), self.timeout)]}
-        except TimeoutError as error:
-            raise self._timeout_error() from error
+        return {"replies": [await either(self._wait, self._wait_async, future)]}
+
+    run = blocking(run_async)
 
     @property
     def _model(self) -> _Model:
@@ -157,6 +141,12 @@ class EmbeddedChatGenerator:
         finally:
             # Stops a call for which nobody waits any more; a finished one is not affected.
             future.cancel()
+
+    async def _wait_async(self, future: Future[ChatMessage]) -> ChatMessage:
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(future), self.timeout)
+        except TimeoutError as error:
+            raise self._timeout_error() from error
 
     def _timeout_error(self) -> TimeoutError:
         return TimeoutError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
 from prefrag.components.audit_log import AuditLogFailed, audit, audit_log
+from prefrag.components.both_ways import blocking, call_component
 from prefrag.components.generators.json_reply import MAX_REPLY_CHARACTERS, repair
 from prefrag.components.generators.model_host import find_host, is_local, refuse_remote_models
 from prefrag.components.generators.reasoning_blocks import has_open_reasoning, strip_reasoning
@@ -178,19 +178,8 @@ class ModelCall:
             )
         return Prepared(fitted.prompt, generation_kwargs, state, tools, keep_thinking)
 
-    def send(self, call: Prepared) -> tuple[str, State]:
-        """Make the call.
-
-        :param call: See :meth:`prepare`.
-        :returns: The text of the reply without thinking blocks, empty where it was cut off; and the state with the
-            call counted.
-        :raises RunError: When the model fails.
-        """
-        message, state = self.send_for_message(call)
-        return _whole_text(message), state
-
     async def send_async(self, call: Prepared) -> tuple[str, State]:
-        """Do as :meth:`send` does, without blocking the event loop.
+        """Make the call.
 
         :param call: See :meth:`prepare`.
         :returns: The text of the reply without thinking blocks, empty where it was cut off; and the state with the
@@ -200,27 +189,12 @@ class ModelCall:
         message, state = await self.send_for_message_async(call)
         return _whole_text(message), state
 
-    def send_until_read(
-        self, call: Prepared, read: Callable[[str], Reading | None]
-    ) -> tuple[Reading | None, str, State]:
-        """Make the call, and once more where the reply cannot be read or was cut off.
-
-        :param call: See :meth:`prepare`.
-        :param read: Reads the text of a reply; None when it cannot be read.
-        :returns: What was read, None for two replies that could not be; the text of the last reply; and the state with
-            the calls counted.
-        :raises RunError: When the model fails.
-        """
-        message, state = self.send_for_message(call)
-        if (found := read(_whole_text(message))) is None:
-            message, state = self.send_for_message(self._repeat(call, message, state))
-            found = read(_whole_text(message))
-        return found, message.text or "", state
+    send = blocking(send_async)
 
     async def send_until_read_async(
         self, call: Prepared, read: Callable[[str], Reading | None]
     ) -> tuple[Reading | None, str, State]:
-        """Do as :meth:`send_until_read` does, without blocking the event loop.
+        """Make the call, and once more where the reply cannot be read or was cut off.
 
         :param call: See :meth:`prepare`.
         :param read: Reads the text of a reply; None when it cannot be read.
@@ -234,6 +208,8 @@ class ModelCall:
             found = read(_whole_text(message))
         return found, message.text or "", state
 
+    send_until_read = blocking(send_until_read_async)
+
     def _repeat(self, call: Prepared, message: ChatMessage, state: State) -> Prepared:
         """Prepare the second call for a reply that could not be read."""
         *others, last = call.messages
@@ -243,7 +219,7 @@ class ModelCall:
             call, messages=[*others, prompt], state=state.with_event("unreadable", caller=self.caller, again=True)
         )
 
-    def send_for_message(self, call: Prepared) -> tuple[ChatMessage, State]:
+    async def send_for_message_async(self, call: Prepared) -> tuple[ChatMessage, State]:
         """Make the call and keep the whole message.
 
         :param call: See :meth:`prepare`.
@@ -253,29 +229,12 @@ class ModelCall:
         """
         self._audit(call.state)
         try:
-            output = self.chat_generator.run(**call.arguments)
+            output = await call_component(self.chat_generator, call.arguments)
         except Exception as error:
             raise self._failure(error, call.state) from error
         return self._read_output(output, call)
 
-    async def send_for_message_async(self, call: Prepared) -> tuple[ChatMessage, State]:
-        """Do as :meth:`send_for_message` does, without blocking the event loop.
-
-        :param call: See :meth:`prepare`.
-        :returns: The reply with its text and tool calls, without a separate reasoning, and the state with the call
-            counted.
-        :raises RunError: When the model fails.
-        """
-        self._audit(call.state)
-        run_async = getattr(self.chat_generator, "run_async", None)
-        try:
-            if run_async is not None:
-                output = await run_async(**call.arguments)
-            else:
-                output = await asyncio.to_thread(self.chat_generator.run, **call.arguments)
-        except Exception as error:
-            raise self._failure(error, call.state) from error
-        return self._read_output(output, call)
+    send_for_message = blocking(send_for_message_async)
 
     def _audit(self, state: State) -> None:
         if audit_log() is None or is_local(host := find_host(self.chat_generator)):

@@ -19,13 +19,13 @@ from haystack.utils import Secret
 
 from prefrag.components.errors import PrefragError
 from prefrag.components.parts import read_attribute, walk_parts
+from prefrag.components.settings import settings
 
 Role = Literal["llm", "embedder", "ranker"]
 
 THIS_MACHINE = "localhost"
 UNKNOWN = "unknown"
 _SWITCH = "PREFRAG_REMOTE_MODEL"
-_LOCAL_HOSTS = "PREFRAG_LOCAL_HOSTS"
 
 _HOST_NAME = re.compile(r"(?:\*\.)?[\w-]+(?:\.[\w-]+)*")
 # The attributes in which chat generators, embedders and rankers for Haystack keep the address of their server.
@@ -72,7 +72,7 @@ def is_local(host: str) -> bool:
     :returns: Whether it is.
     :raises ValueError: When ``PREFRAG_LOCAL_HOSTS`` cannot be used.
     """
-    return _is_local(host, os.environ.get(_LOCAL_HOSTS, ""))
+    return _is_local(host, settings.local_hosts)
 
 
 def find_models(part: Any) -> list[Model]:
@@ -121,8 +121,8 @@ def refuse_remote_models(part: Any) -> None:
     :raises RemoteModelRefused: When there is such a model.
     :raises ValueError: When ``PREFRAG_LOCAL_HOSTS`` cannot be used.
     """
-    _read_local_hosts(os.environ.get(_LOCAL_HOSTS, ""))
-    if os.environ.get(_SWITCH, "").strip().lower() in ("", "on", "true", "yes", "1"):
+    _read_local_hosts(settings.local_hosts)
+    if settings.remote_model:
         return
     remote = [model for model in find_models(part) if not is_local(model.host)]
     if not remote:
@@ -132,12 +132,12 @@ def refuse_remote_models(part: Any) -> None:
     )
     raise RemoteModelRefused(
         f"{_SWITCH} is off, and this would send every passage to a model outside this machine ({', '.join(places)}). "
-        f"If the host is yours, name it in {_LOCAL_HOSTS}; else use a local model, or set {_SWITCH}=on."
+        f"If the host is yours, name it in PREFRAG_LOCAL_HOSTS; else use a local model, or set {_SWITCH}=on."
     )
 
 
 @lru_cache(maxsize=256)
-def _is_local(host: str, local_hosts: str) -> bool:
+def _is_local(host: str, local_hosts: tuple[str, ...]) -> bool:
     name = _normalise(host)
     address = _read_address(name)
     if name == THIS_MACHINE or (address is not None and address.is_loopback):
@@ -153,14 +153,13 @@ def _is_local(host: str, local_hosts: str) -> bool:
 
 
 @lru_cache(maxsize=16)
-def _read_local_hosts(text: str) -> list[str | IPv4Network | IPv6Network]:
-    entries = [_normalise(entry) for entry in text.split(",") if entry.strip()]
-    read = [_read_network(entry) or entry for entry in entries]
+def _read_local_hosts(entries: tuple[str, ...]) -> list[str | IPv4Network | IPv6Network]:
+    read = [_read_network(entry) or entry for entry in map(_normalise, entries)]
     for entry in read:
         if isinstance(entry, str) and not _HOST_NAME.fullmatch(entry):
             raise ValueError(
-                f"{_LOCAL_HOSTS} holds '{entry}': give names, *.domains, addresses or networks such as 10.0.0.0/8, "
-                "separated by commas."
+                f"PREFRAG_LOCAL_HOSTS holds '{entry}': give names, *.domains, addresses or networks such as "
+                "10.0.0.0/8, separated by commas."
             )
     return read
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import copy
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +11,7 @@ from haystack.core.serialization import component_to_dict
 from haystack.dataclasses import ChatMessage
 from haystack.tools import Tool
 
+from prefrag.components.both_ways import blocking, call_component
 from prefrag.components.generators.model_call import ChatGenerator
 from prefrag.components.generators.model_host import THIS_MACHINE, find_host
 from prefrag.components.recording import Entry, Recording
@@ -120,7 +120,7 @@ class RecordedChatGenerator:
         self._facts()
 
     @component.output_types(replies=list[ChatMessage])
-    def run(
+    async def run_async(
         self,
         messages: list[ChatMessage],
         generation_kwargs: dict[str, Any] | None = None,
@@ -139,42 +139,13 @@ class RecordedChatGenerator:
         if (kept := self.recording.play("reply", self.name, *request)) is not None:
             return _play_entry(kept)
         try:
-            output = self._model().run(**_arguments(messages, generation_kwargs, tools))
+            output = await call_component(self._model(), _arguments(messages, generation_kwargs, tools))
         except Exception as error:
             self._record_failure(error, request)
             raise
         return self._record_replies(output, request)
 
-    @component.output_types(replies=list[ChatMessage])
-    async def run_async(
-        self,
-        messages: list[ChatMessage],
-        generation_kwargs: dict[str, Any] | None = None,
-        tools: list[Tool] | None = None,
-    ) -> dict[str, list[ChatMessage]]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param messages: The conversation.
-        :param generation_kwargs: Parameters of this call.
-        :param tools: The tools that the model may call.
-        :returns: ``replies``.
-        :raises NotRecorded: When the replayed recording does not hold the call.
-        :raises RuntimeError: When the recorded call failed.
-        """
-        request = _request(messages, generation_kwargs, tools)
-        if (kept := self.recording.play("reply", self.name, *request)) is not None:
-            return _play_entry(kept)
-        arguments = _arguments(messages, generation_kwargs, tools)
-        run_async = getattr(self._model(), "run_async", None)
-        try:
-            if run_async is not None:
-                output = await run_async(**arguments)
-            else:
-                output = await asyncio.to_thread(self._model().run, **arguments)
-        except Exception as error:
-            self._record_failure(error, request)
-            raise
-        return self._record_replies(output, request)
+    run = blocking(run_async)
 
     def _model(self) -> ChatGenerator:
         if self.chat_generator is None:

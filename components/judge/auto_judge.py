@@ -7,6 +7,7 @@ from typing import Any
 
 from haystack import Document, default_to_dict
 
+from prefrag.components.both_ways import blocking, either
 from prefrag.components.judge.judge import Relevance, ScoringJudge
 from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.state.state import State, Verdict
@@ -45,25 +46,19 @@ class AutoJudge:
         """
         self._choose().warm_up()
 
-    def judge(self, state: State) -> tuple[Verdict, State]:
+    async def judge_async(self, state: State) -> tuple[Verdict, State]:
         """Judge the passages of the last search.
 
         :param state: The state after a search that found something.
         :returns: The verdict, and the state with the calls counted.
         :raises RunError: When the model fails; it holds the state.
         """
-        return self._choose().judge(state)
+        chosen = self._choose()
+        return await either(chosen.judge, chosen.judge_async, state)
 
-    async def judge_async(self, state: State) -> tuple[Verdict, State]:
-        """Judge as :meth:`judge` does, without blocking the event loop.
+    judge = blocking(judge_async)
 
-        :param state: The state after a search that found something.
-        :returns: The verdict, and the state with the calls counted.
-        :raises RunError: When the model fails; it holds the state.
-        """
-        return await self._choose().judge_async(state)
-
-    def score(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
+    async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
         """Score how relevant each passage is to the question.
 
         :param state: The state after a search.
@@ -71,17 +66,10 @@ class AutoJudge:
         :returns: Their scores, and the state with the calls counted.
         :raises RunError: When the model fails; it holds the state.
         """
-        return self._choose().score(state, passages)
+        chosen = self._choose()
+        return await either(chosen.score, chosen.score_async, state, passages)
 
-    async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
-        """Score as :meth:`score` does, without blocking the event loop.
-
-        :param state: The state after a search.
-        :param passages: Passages that it found, or parts of them.
-        :returns: Their scores, and the state with the calls counted.
-        :raises RunError: When the model fails; it holds the state.
-        """
-        return await self._choose().score_async(state, passages)
+    score = blocking(score_async)
 
     def _choose(self) -> ScoringJudge:
         # Chosen at each call, because the model depends on the environment of the run.

@@ -8,6 +8,7 @@ from typing import Any
 
 from haystack import Document, default_to_dict
 
+from prefrag.components.both_ways import blocking, either
 from prefrag.components.judge.judge import Relevance, ScoringJudge
 from prefrag.components.judge.tree_judge import TreeJudge
 from prefrag.components.state.state import State, Verdict
@@ -55,33 +56,22 @@ class CascadeJudge:
         self.tree_judge.warm_up()
         self.model_judge.warm_up()
 
-    def judge(self, state: State) -> tuple[Verdict, State]:
+    async def judge_async(self, state: State) -> tuple[Verdict, State]:
         """Judge the passages of the last search.
 
         :param state: The state after a search that found something.
         :returns: The verdict, and the state with the calls counted.
         :raises RunError: When the model fails; it holds the state.
         """
-        by_trees, state = self.tree_judge.judge(state)
+        by_trees, state = await either(self.tree_judge.judge, self.tree_judge.judge_async, state)
         if not self._is_unsure(by_trees):
             return by_trees, state
-        verdict, state = self.model_judge.judge(state)
+        verdict, state = await either(self.model_judge.judge, self.model_judge.judge_async, state)
         return replace(verdict, score=by_trees.score), state
 
-    async def judge_async(self, state: State) -> tuple[Verdict, State]:
-        """Judge as :meth:`judge` does, without blocking the event loop.
+    judge = blocking(judge_async)
 
-        :param state: The state after a search that found something.
-        :returns: The verdict, and the state with the calls counted.
-        :raises RunError: When the model fails; it holds the state.
-        """
-        by_trees, state = await self.tree_judge.judge_async(state)
-        if not self._is_unsure(by_trees):
-            return by_trees, state
-        verdict, state = await self.model_judge.judge_async(state)
-        return replace(verdict, score=by_trees.score), state
-
-    def score(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
+    async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
         """Score how relevant each passage is to the question: all by the model where the trees are unsure of one.
 
         :param state: The state after a search.
@@ -89,21 +79,12 @@ class CascadeJudge:
         :returns: Their scores, and the state with the calls counted.
         :raises RunError: When the model fails; it holds the state.
         """
-        by_trees, state = self.tree_judge.score(state, passages)
-        return self.model_judge.score(state, passages) if self._is_unsure_of_one(by_trees) else (by_trees, state)
-
-    async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
-        """Score as :meth:`score` does, without blocking the event loop.
-
-        :param state: The state after a search.
-        :param passages: Passages that it found, or parts of them.
-        :returns: Their scores, and the state with the calls counted.
-        :raises RunError: When the model fails; it holds the state.
-        """
-        by_trees, state = await self.tree_judge.score_async(state, passages)
+        by_trees, state = await either(self.tree_judge.score, self.tree_judge.score_async, state, passages)
         if not self._is_unsure_of_one(by_trees):
             return by_trees, state
-        return await self.model_judge.score_async(state, passages)
+        return await either(self.model_judge.score, self.model_judge.score_async, state, passages)
+
+    score = blocking(score_async)
 
     def _is_unsure_of_one(self, relevance: Relevance) -> bool:
         return any(

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 from haystack import Document, default_to_dict
 
+from prefrag.components.both_ways import blocking
 from prefrag.components.generators.json_reply import object_schema, read_object, read_verdict, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared, reply_limit
 from prefrag.components.judge.judge import Relevance
@@ -84,17 +85,8 @@ class ModelJudge:
         """Load or connect the model."""
         self.call.warm_up()
 
-    def judge(self, state: State) -> tuple[Verdict, State]:
-        """Judge the passages of the last search.
-
-        :param state: The state after a search that found something.
-        :returns: The verdict, and the state with the call counted.
-        :raises RunError: When the model fails, or in doubt where that ends a run; it holds the state.
-        """
-        return self._decide(*self.call.send_until_read(self.prepare(state), read_judgement))
-
     async def judge_async(self, state: State) -> tuple[Verdict, State]:
-        """Judge as :meth:`judge` does, without blocking the event loop.
+        """Judge the passages of the last search.
 
         :param state: The state after a search that found something.
         :returns: The verdict, and the state with the call counted.
@@ -102,7 +94,9 @@ class ModelJudge:
         """
         return self._decide(*await self.call.send_until_read_async(self.prepare(state), read_judgement))
 
-    def score(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
+    judge = blocking(judge_async)
+
+    async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
         """Score how relevant each passage is to the question, in one call.
 
         :param state: The state after a search.
@@ -111,18 +105,9 @@ class ModelJudge:
         :raises RunError: When the model fails, or in doubt where that ends a run; it holds the state.
         """
         call, read = self._prepare_scores(state, passages)
-        return self._decide_scores(len(passages), *self.call.send_until_read(call, read))
-
-    async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
-        """Score as :meth:`score` does, without blocking the event loop.
-
-        :param state: The state after a search.
-        :param passages: Passages that it found, or parts of them.
-        :returns: Their scores, and the state with the call counted.
-        :raises RunError: When the model fails, or in doubt where that ends a run; it holds the state.
-        """
-        call, read = self._prepare_scores(state, passages)
         return self._decide_scores(len(passages), *await self.call.send_until_read_async(call, read))
+
+    score = blocking(score_async)
 
     def prepare(self, state: State) -> Prepared:
         """Prepare the call that judges the last search, which also samples replies to train on.

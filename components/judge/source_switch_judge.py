@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from haystack import component
 
+from prefrag.components.both_ways import blocking, either
 from prefrag.components.judge.judge import Judge
 from prefrag.components.state.state import Action, State, Verdict
 
@@ -68,7 +69,7 @@ class SourceSwitchJudge:
         if self.enabled:
             self.judge.warm_up()
 
-    def run(self, state: State) -> dict[str, State]:
+    async def run_async(self, state: State) -> dict[str, State]:
         """Judge the last search and route its state.
 
         :param state: The state after a search.
@@ -78,23 +79,11 @@ class SourceSwitchJudge:
         if self._needs_no_verdict(state):
             return {"kept": state}
         verdict = self._verdict_at_once(state)
-        if verdict is None:
-            verdict, state = self.judge.judge(state)
-        return self._route(verdict, state)
+        if verdict is not None:
+            return self._route(verdict, state)
+        return self._route(*await either(self.judge.judge, self.judge.judge_async, state))
 
-    async def run_async(self, state: State) -> dict[str, State]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param state: The state after a search.
-        :returns: The state under ``kept`` or ``switch_<source>``.
-        :raises RunError: When the judge's model fails; it holds the state.
-        """
-        if self._needs_no_verdict(state):
-            return {"kept": state}
-        verdict = self._verdict_at_once(state)
-        if verdict is None:
-            verdict, state = await self.judge.judge_async(state)
-        return self._route(verdict, state)
+    run = blocking(run_async)
 
     def _needs_no_verdict(self, state: State) -> bool:
         """Check whether a verdict would change nothing, or the search has been switched already."""

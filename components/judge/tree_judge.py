@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 
 from haystack import Document, default_to_dict
 
+from prefrag.components.both_ways import in_thread
 from prefrag.components.judge.judge import Relevance
 from prefrag.components.judge.switch_features import FEATURES, as_row, switch_features
 from prefrag.components.state.state import Action, State, Verdict
@@ -131,15 +131,8 @@ class TreeJudge:
         )
         return Verdict(probability >= least, "classifier", analysis, score=round(probability, 4)), state
 
-    async def judge_async(self, state: State) -> tuple[Verdict, State]:
-        """Judge as :meth:`judge` does, without blocking the event loop.
-
-        :param state: The state after a search that found something.
-        :returns: The verdict, and the state as it was.
-        :raises TreesMissing: When there are no trees.
-        """
-        # In a thread, because the statistics may come from a server.
-        return await asyncio.to_thread(self.judge, state)
+    # In a thread, because the statistics may come from a server.
+    judge_async = in_thread(judge)
 
     def estimate(self, state: State) -> tuple[float, str | None]:
         """Estimate how likely the last search found a passage that is needed.
@@ -170,15 +163,7 @@ class TreeJudge:
         )
         return Relevance(scores, "classifier", analysis=next(filter(None, unknown), "")), state
 
-    async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
-        """Score as :meth:`score` does, without blocking the event loop.
-
-        :param state: The state after a search.
-        :param passages: Passages that it found, or parts of them.
-        :returns: Their scores, and the state as it was.
-        :raises TreesMissing: When there are no trees.
-        """
-        return await asyncio.to_thread(self.score, state, passages)
+    score_async = in_thread(score)
 
     def _describe(self, state: State, passages: Sequence[Document]) -> list[dict[str, float]]:
         earlier = sum(step.action is Action.SEARCH and bool(step.searches) for step in state.steps[:-1])

@@ -8,6 +8,7 @@ from typing import Any
 
 from haystack import component
 
+from prefrag.components.both_ways import blocking
 from prefrag.components.generators.json_reply import object_schema, read_object, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
 from prefrag.components.generators.token_budget import estimate_tokens
@@ -55,7 +56,7 @@ class FollowUpRewriter:
             self._call.warm_up()
 
     @component.output_types(state=State)
-    def run(self, state: State) -> dict[str, State]:
+    async def run_async(self, state: State) -> dict[str, State]:
         """Rewrite a follow-up question, so that it can be understood alone.
 
         :param state: The state at the start of a run.
@@ -66,21 +67,9 @@ class FollowUpRewriter:
             return {"state": state}
         if self._call.is_absent:
             return {"state": state.with_event("without_model", text=NOT_REWRITTEN)}
-        return {"state": self._take_question(*self._call.send(self._prepare(state)))}
-
-    @component.output_types(state=State)
-    async def run_async(self, state: State) -> dict[str, State]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param state: The state at the start of a run.
-        :returns: ``state``, its question understandable alone.
-        :raises RunError: When the model fails; it holds the state.
-        """
-        if not state.history:
-            return {"state": state}
-        if self._call.is_absent:
-            return {"state": state.with_event("without_model", text=NOT_REWRITTEN)}
         return {"state": self._take_question(*await self._call.send_async(self._prepare(state)))}
+
+    run = blocking(run_async)
 
     def _prepare(self, state: State) -> Prepared:
         turns = self._latest(state.history)

@@ -6,6 +6,7 @@ from functools import reduce
 from haystack import Document, component
 from haystack.core.component.types import Variadic
 
+from prefrag.components.both_ways import at_once
 from prefrag.components.state.observation import observe
 from prefrag.components.state.state import Search, State, identity
 
@@ -41,14 +42,7 @@ class ObservationRecorder:
         """
         return {"state": self._record(list(states))}
 
-    @component.output_types(state=State)
-    async def run_async(self, states: Variadic[State]) -> dict[str, State]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param states: The state, once for each source that was searched at the same time.
-        :returns: ``state`` with the observation.
-        """
-        return {"state": self._record(list(states))}
+    run_async = at_once(run)
 
     def _record(self, states: list[State]) -> State:
         state = reduce(State.merge, states)

@@ -7,6 +7,7 @@ from typing import Any
 
 from haystack import component
 
+from prefrag.components.both_ways import at_once
 from prefrag.components.state.state import Action, State
 
 
@@ -52,13 +53,7 @@ class PreferenceRouter:
         """
         return self._route(state)
 
-    async def run_async(self, state: State) -> dict[str, State]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param state: The state after a reply.
-        :returns: The state under one output.
-        """
-        return self._route(state)
+    run_async = at_once(run)
 
     def _route(self, state: State) -> dict[str, State]:
         step, settings = state.step, state.settings

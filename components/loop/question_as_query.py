@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from haystack import component
 
+from prefrag.components.both_ways import at_once
 from prefrag.components.state.state import Action, State, Step
 
 
@@ -36,11 +37,4 @@ class QuestionAsQuery:
                 state = state.with_event("search", source=source, query=state.question)
         return {"state": state}
 
-    @component.output_types(state=State)
-    async def run_async(self, state: State) -> dict[str, State]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param state: The state at the start of a run.
-        :returns: ``state`` with a step that searches for its question, and each of its searches in the trace.
-        """
-        return self.run(state)
+    run_async = at_once(run)

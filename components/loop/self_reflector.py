@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from haystack import component
 
+from prefrag.components.both_ways import blocking
 from prefrag.components.generators.json_reply import object_schema, read_field, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
 from prefrag.components.prompts.quotation import passages
@@ -68,20 +69,8 @@ class SelfReflector:
             self._call.warm_up()
 
     @component.output_types(accepted=State, supplement=State)
-    def run(self, state: State) -> dict[str, State]:
-        """Route the state by the label of the answer, after calling the model for one where that is set.
-
-        :param state: The state after an answer.
-        :returns: The state under ``accepted`` or ``supplement``.
-        :raises RunError: When the model fails; it holds the state.
-        """
-        if self.reflection == "call" and self._call is not None and not self._call.is_absent:
-            state = self._label(*self._call.send_until_read(self._prepare(self._call, state), _read))
-        return self._route(state)
-
-    @component.output_types(accepted=State, supplement=State)
     async def run_async(self, state: State) -> dict[str, State]:
-        """Do as :meth:`run` does, without blocking the event loop.
+        """Route the state by the label of the answer, after calling the model for one where that is set.
 
         :param state: The state after an answer.
         :returns: The state under ``accepted`` or ``supplement``.
@@ -90,6 +79,8 @@ class SelfReflector:
         if self.reflection == "call" and self._call is not None and not self._call.is_absent:
             state = self._label(*await self._call.send_until_read_async(self._prepare(self._call, state), _read))
         return self._route(state)
+
+    run = blocking(run_async)
 
     def _prepare(self, call: ModelCall, state: State) -> Prepared:
         def values(observations: Any) -> dict[str, Any]:

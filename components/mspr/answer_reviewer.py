@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from haystack import component
 
+from prefrag.components.both_ways import blocking
 from prefrag.components.generators.json_reply import object_schema, read_verdict, response_format
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
 from prefrag.components.prompts.quotation import passages
@@ -76,7 +77,7 @@ class AnswerReviewer:
         if self.enabled and not self._call.is_absent:
             self._call.warm_up()
 
-    def run(self, state: State) -> dict[str, State]:
+    async def run_async(self, state: State) -> dict[str, State]:
         """Review the answer and route its state.
 
         :param state: The state after an answer.
@@ -87,20 +88,9 @@ class AnswerReviewer:
             return {"accepted": state}
         if self._call.is_absent:
             return {"accepted": state.with_event("without_model", text=NOT_REVIEWED)}
-        return self._route(*self._call.send_until_read(self._prepare(state), _read))
-
-    async def run_async(self, state: State) -> dict[str, State]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param state: The state after an answer.
-        :returns: The state under ``accepted`` or ``search_<source>``.
-        :raises RunError: When the model fails, or in doubt where that ends a run; it holds the state.
-        """
-        if not self.enabled:
-            return {"accepted": state}
-        if self._call.is_absent:
-            return {"accepted": state.with_event("without_model", text=NOT_REVIEWED)}
         return self._route(*await self._call.send_until_read_async(self._prepare(state), _read))
+
+    run = blocking(run_async)
 
     def _prepare(self, state: State) -> Prepared:
         marks = prompt_marks(state)

@@ -7,6 +7,7 @@ from typing import Any
 
 from haystack import Document, component
 
+from prefrag.components.both_ways import blocking
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
 from prefrag.components.generators.token_budget import estimate_tokens
 from prefrag.components.prompts.quotation import passages
@@ -59,7 +60,7 @@ class ObservationRefiner:
             self._call.warm_up()
 
     @component.output_types(state=State)
-    def run(self, state: State) -> dict[str, State]:
+    async def run_async(self, state: State) -> dict[str, State]:
         """Summarise the previous observation where it is over-long.
 
         :param state: The state after a retrieval that is not yet observed.
@@ -69,20 +70,9 @@ class ObservationRefiner:
         number = self._over_long(state)
         if number is None:
             return {"state": state}
-        return {"state": self._record(number, *self._call.send(self._prepare(number, state)))}
-
-    @component.output_types(state=State)
-    async def run_async(self, state: State) -> dict[str, State]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param state: The state after a retrieval that is not yet observed.
-        :returns: ``state``, with the previous observation refined where it is over-long.
-        :raises RunError: When the model fails; it holds the state.
-        """
-        number = self._over_long(state)
-        if number is None:
-            return {"state": state}
         return {"state": self._record(number, *await self._call.send_async(self._prepare(number, state)))}
+
+    run = blocking(run_async)
 
     def _over_long(self, state: State) -> int | None:
         """Find the previous observation, if it is over-long."""

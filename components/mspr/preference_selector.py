@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from haystack import component
 
+from prefrag.components.both_ways import at_once
 from prefrag.components.state.state import Action, State
 
 
@@ -56,14 +57,7 @@ class PreferenceSelector:
         state = state.with_last(named_source=source)
         return {"state": state.with_event("steered", source=source, named=named, reason=reason)}
 
-    @component.output_types(state=State)
-    async def run_async(self, state: State) -> dict[str, State]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param state: The state after a reply.
-        :returns: ``state``; where its last step is a search, with the source to search.
-        """
-        return self.run(state)
+    run_async = at_once(run)
 
     def _select(self, state: State) -> tuple[str, str]:
         """Select the source of a search, with the reason."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Sequence
 from itertools import combinations, islice, product
@@ -10,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from haystack import Document, component
 
+from prefrag.components.both_ways import in_thread
 from prefrag.components.pair_classifier.fill_by_rank import fill_by_rank
 from prefrag.components.pair_classifier.pair_scorer import Pair, PairScorer
 from prefrag.components.pair_classifier.transformer_pair_scorer import TransformerPairScorer
@@ -143,22 +143,7 @@ class PairClassifier:
         selected = select(documents, candidates, k, verdicts)
         return {"documents": selected, "pairs": verdicts.to_list()}
 
-    @component.output_types(documents=list[Document], pairs=list[dict[str, Any]])
-    async def run_async(
-        self, query: str, documents: list[Document], candidates: list[list[Document]], k: int | None = None
-    ) -> dict[str, Any]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param query: The question.
-        :param documents: The documents of the first stage, best first.
-        :param candidates: The second-stage list of each of them, best first.
-        :param k: The most documents to select, by default the component's own number.
-        :returns: ``documents``: the selected ones, those of the first stage first; with ``fill`` the best first.
-            ``pairs``: the verdicts of the classifier, as ``documents`` (two ids), ``score`` and ``positive``.
-        :raises ValueError: When there is not one list a document, ``k`` is under 1, or the engine's scores do not fit.
-        :raises FileNotFoundError: When there is no trained classifier.
-        """
-        return await asyncio.to_thread(self.run, query, documents, candidates, k)
+    run_async = in_thread(run)
 
     @property
     def _together(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,9 +12,8 @@ import numpy as np
 from haystack import default_from_dict, default_to_dict
 
 from prefrag.components.pair_classifier.pair_scorer import ClassifierMissing, Pair
+from prefrag.components.settings import settings
 from prefrag.components.text.term_statistics import passage_text
-
-CLASSIFIER_VARIABLE = "PREFRAG_PAIR_CLASSIFIER"
 
 
 class TransformerPairScorer:
@@ -115,10 +113,10 @@ class TransformerPairScorer:
         with self._lock:
             if self._forward is not None:
                 return
-            model = self.model or os.environ.get(CLASSIFIER_VARIABLE)
+            model = self.model or settings.pair_classifier
             if not model:
                 raise ClassifierMissing(
-                    f"No trained pair classifier is set: give `model`, or set {CLASSIFIER_VARIABLE} to its folder."
+                    "No trained pair classifier is set: give `model`, or set PREFRAG_PAIR_CLASSIFIER to its folder."
                 )
             try:
                 from transformers import AutoTokenizer

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from haystack import Document, component
 
+from prefrag.components.both_ways import at_once
 from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.text.unicode_form import one_form
 
@@ -95,19 +96,7 @@ class TitleMatchRanker:
         scored.sort(key=lambda pair: pair[0], reverse=True)
         return {"documents": [replace(document, score=score) for score, document in scored[:top_k]]}
 
-    @component.output_types(documents=list[Document])
-    async def run_async(
-        self, query: str, documents: list[Document], top_k: int | None = None
-    ) -> dict[str, list[Document]]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param query: The query that found the candidates.
-        :param documents: The candidates; a missing score counts as 1, and a document without a title is not boosted.
-        :param top_k: The most documents to return, by default the ranker's own number.
-        :returns: `documents` with their new scores, best first; equal scores keep their order.
-        :raises ValueError: When top_k is under 1.
-        """
-        return self.run(query, documents, top_k)
+    run_async = at_once(run)
 
     def _boost(self, title: str, query: str, folded: str) -> float:
         core = _PARENTHESIS.sub("", title)

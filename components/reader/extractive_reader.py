@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import threading
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 from haystack import Document, default_from_dict, default_to_dict
 
+from prefrag.components.both_ways import in_thread
 from prefrag.components.reader import span_features, sure_features, yes_no_features
 from prefrag.components.reader.dated_choice import choose_by_date, find_offered
 from prefrag.components.reader.document_choice import choose_documents
@@ -191,15 +191,7 @@ class ExtractiveReader:
             return [Candidate(choice.name, "span", documents[choice.place], sentence, probability)]
         return self._read_spans(question, documents, passages)
 
-    async def read_async(self, question: str, documents: Sequence[Document]) -> list[Candidate]:
-        """Do as :meth:`read` does, without blocking the event loop.
-
-        :param question: The question.
-        :param documents: The documents, best first.
-        :returns: The candidates, the likeliest first.
-        :raises ReaderMissing: See :meth:`warm_up`.
-        """
-        return await asyncio.to_thread(self.read, question, documents)
+    read_async = in_thread(read)
 
     def score(self, question: str, passages: Sequence[Passage]) -> EncoderScores:
         """Let the encoder read passages, a few at a time.

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from haystack import component
 from haystack.dataclasses import ChatMessage
 
+from prefrag.components.both_ways import blocking, either
 from prefrag.components.generators.model_call import ChatGenerator, ModelCall, Prepared
 from prefrag.components.generators.token_budget import Observations
 from prefrag.components.prompts.instructions import put_instructions
@@ -137,7 +138,7 @@ class Reasoner:
             reader.warm_up()
 
     @component.output_types(state=State)
-    def run(self, state: State) -> dict[str, State]:
+    async def run_async(self, state: State) -> dict[str, State]:
         """Take the next step.
 
         :param state: The state so far.
@@ -145,22 +146,12 @@ class Reasoner:
         :raises RunError: When the model fails; it holds the state.
         """
         if (reader := self._reader) is not None:
-            return {"state": self._take_step(state, reader.read(state.question, state.observed), reader)}
-        call = self._prepare(state)
-        return {"state": self._read(call, *self._call.send_for_message(call))}
-
-    @component.output_types(state=State)
-    async def run_async(self, state: State) -> dict[str, State]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param state: The state so far.
-        :returns: ``state`` with one more step.
-        :raises RunError: When the model fails; it holds the state.
-        """
-        if (reader := self._reader) is not None:
-            return {"state": self._take_step(state, await reader.read_async(state.question, state.observed), reader)}
+            candidates = await either(reader.read, reader.read_async, state.question, state.observed)
+            return {"state": self._take_step(state, candidates, reader)}
         call = self._prepare(state)
         return {"state": self._read(call, *await self._call.send_for_message_async(call))}
+
+    run = blocking(run_async)
 
     @property
     def reads(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from copy import deepcopy
 from typing import Any, Protocol
@@ -11,10 +10,10 @@ from haystack import Document, component, default_to_dict
 from haystack.core.serialization import component_from_dict, component_to_dict, import_class_by_name
 from haystack_integrations.components.retrievers.elasticsearch import ElasticsearchEmbeddingRetriever
 
+from prefrag.components.both_ways import blocking, call_component, in_thread
 from prefrag.components.document_stores.elasticsearch.fields import KnownFields
 from prefrag.components.document_stores.elasticsearch.filters import refuse_analysed_fields
 from prefrag.components.generators.model_host import refuse_remote_models
-from prefrag.components.retrievers.provider import call_async
 
 
 class TextEmbedder(Protocol):
@@ -137,7 +136,7 @@ class DenseRetriever:
                 self._embedder = embedder
 
     @component.output_types(documents=list[Document])
-    def run(
+    async def run_async(
         self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
         """Find documents.
@@ -153,34 +152,12 @@ class DenseRetriever:
         if not query.strip():
             return {"documents": []}
         if self._fields is not None:
-            self._fields.check(filters)
-        embedding = self._ready().run(text=query)["embedding"]
-        found = self.retriever.run(query_embedding=embedding, top_k=top_k, filters=filters)
-        return {"documents": found["documents"]}
-
-    @component.output_types(documents=list[Document])
-    async def run_async(
-        self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
-    ) -> dict[str, list[Document]]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param query: Any text.
-        :param top_k: The most documents to return, by default the retriever's own number.
-        :param filters: Haystack's filters.
-        :returns: `documents` with their score, best first; none for a blank query.
-        :raises ImportError: When the embedder's package is not installed.
-        :raises FilterError: When the filters cannot be understood or applied.
-        """
-        self._check(filters)
-        if not query.strip():
-            return {"documents": []}
-        if self._fields is not None:
             await self._fields.check_async(filters)
-        embedder: Any = self._embedder or await asyncio.to_thread(self._ready)
-        embedding = (await call_async(embedder, {"text": query}))["embedding"]
-        retriever: Any = self.retriever
-        found = await call_async(retriever, {"query_embedding": embedding, "top_k": top_k, "filters": filters})
+        embedding = (await call_component(self._embedder or await self._ready_async(), {"text": query}))["embedding"]
+        found = await call_component(self.retriever, {"query_embedding": embedding, "top_k": top_k, "filters": filters})
         return {"documents": found["documents"]}
+
+    run = blocking(run_async)
 
     def _check(self, filters: dict[str, Any] | None) -> None:
         # The packaged retriever would silently apply such filters in another way than they are written.
@@ -192,6 +169,8 @@ class DenseRetriever:
             self.warm_up()
         assert self._embedder is not None
         return self._embedder
+
+    _ready_async = in_thread(_ready)
 
 
 def _build(data: dict[str, Any], name: str) -> Any:

@@ -11,9 +11,10 @@ from haystack import Document, component, default_to_dict
 from haystack.document_stores.errors import DocumentStoreError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
+from prefrag.components.both_ways import blocking, either
 from prefrag.components.document_stores.elasticsearch.fields import KnownFields
 from prefrag.components.document_stores.elasticsearch.filters import filter_clause
-from prefrag.components.document_stores.elasticsearch.requests import call_async, explain_failures, read_hits
+from prefrag.components.document_stores.elasticsearch.requests import explain_failures, read_hits, send
 from prefrag.components.retrievers.search_settings import wanted_top_k
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import one_form
@@ -113,16 +114,14 @@ class ElasticsearchMultiMatchRetriever:
             filters=self.filters,
         )
 
-    def close(self) -> None:
-        """Close the store's connections."""
-        self.document_store.close()
-
     async def close_async(self) -> None:
-        """Close the store's asynchronous connections."""
-        await self.document_store.close_async()
+        """Close the store's connections."""
+        await either(self.document_store.close, self.document_store.close_async)
+
+    close = blocking(close_async)
 
     @component.output_types(documents=list[Document])
-    def run(
+    async def run_async(
         self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
         """Find documents.
@@ -139,32 +138,11 @@ class ElasticsearchMultiMatchRetriever:
         request = self._request(query, top_k, filters)
         if not query.strip():
             return {"documents": []}
-        self._fields.check(filters)
-        with explain_failures(self.document_store):
-            return self._documents(self.document_store.client.search(**request))
-
-    @component.output_types(documents=list[Document])
-    async def run_async(
-        self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
-    ) -> dict[str, list[Document]]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param query: Any text.
-        :param top_k: The most documents to return, by default the retriever's own number.
-        :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
-        :returns: `documents` with their score, best first; none for a blank query.
-        :raises ValueError: When top_k is under 1.
-        :raises FilterError: When the filters cannot be understood, compare titles or texts, or name a field that no
-            document has.
-        :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
-        """
-        request = self._request(query, top_k, filters)
-        if not query.strip():
-            return {"documents": []}
         await self._fields.check_async(filters)
         with explain_failures(self.document_store):
-            reply = await call_async(self.document_store, lambda client: client.search(**request))
-        return self._documents(reply)
+            return self._documents(await send(self.document_store, lambda client: client.search(**request)))
+
+    run = blocking(run_async)
 
     def analyze(self, text: str) -> list[str]:
         """Split a text into the tokens that the index compares.

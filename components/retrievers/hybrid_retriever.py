@@ -14,10 +14,9 @@ from haystack.components.joiners import DocumentJoiner
 from haystack.core.serialization import component_from_dict, component_to_dict, import_class_by_name
 from haystack.errors import FilterError
 
+from prefrag.components.both_ways import blocking, call_component, call_in_thread, either
 from prefrag.components.retrievers.provider import (
     Retriever,
-    call_async,
-    call_in_thread,
     count_lookups,
     describe_failure,
     select_arguments,
@@ -26,6 +25,9 @@ from prefrag.components.retrievers.provider import (
 from prefrag.components.retrievers.search_settings import wanted_top_k
 
 logger = logging.getLogger(__name__)
+
+# A retriever and its arguments.
+_Call = tuple[Retriever, dict[str, Any]]
 
 
 @component
@@ -120,7 +122,9 @@ class HybridRetriever:
                 retriever.warm_up()
 
     @component.output_types(documents=list[Document], errors=list[str], lookups=int)
-    def run(self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None) -> dict[str, Any]:
+    async def run_async(
+        self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
+    ) -> dict[str, Any]:
         """Find documents.
 
         :param query: Any text.
@@ -133,40 +137,24 @@ class HybridRetriever:
         :raises RuntimeError: When no retriever gave a reply.
         """
         top_k = wanted_top_k(self.top_k, top_k)
+        calls = [(part, self._arguments(number, query, top_k, filters)) for number, part in enumerate(self.retrievers)]
+        return self._fuse(await either(self._call_all, self._call_all_async, calls), top_k)
+
+    run = blocking(run_async)
+
+    def _call_all(self, calls: Sequence[_Call]) -> list[dict[str, Any] | BaseException]:
         deadline = time.monotonic() + self.timeout
-        running = [
-            call_in_thread(retriever, self._arguments(number, query, top_k, filters))
-            for number, retriever in enumerate(self.retrievers)
-        ]
         replies: list[dict[str, Any] | BaseException] = []
-        for future in running:
+        for future in [call_in_thread(*one) for one in calls]:
             try:
                 replies.append(future.result(timeout=max(0.0, deadline - time.monotonic())))
             except Exception as error:
                 replies.append(error)
-        return self._fuse(replies, top_k)
+        return replies
 
-    @component.output_types(documents=list[Document], errors=list[str], lookups=int)
-    async def run_async(
-        self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
-    ) -> dict[str, Any]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param query: Any text.
-        :param top_k: The most documents to return, by default the retriever's own number.
-        :param filters: Haystack's filters, for the retrievers that take them.
-        :returns: `documents` with the fused score, best first, `errors`: a line for each retriever left out, and
-            `lookups`: the queries sent by all of them.
-        :raises ValueError: When top_k is under 1.
-        :raises FilterError: When a retriever cannot apply the filters.
-        :raises RuntimeError: When no retriever gave a reply.
-        """
-        top_k = wanted_top_k(self.top_k, top_k)
-        running = [
-            asyncio.wait_for(call_async(retriever, self._arguments(number, query, top_k, filters)), self.timeout)
-            for number, retriever in enumerate(self.retrievers)
-        ]
-        return self._fuse(await asyncio.gather(*running, return_exceptions=True), top_k)
+    async def _call_all_async(self, calls: Sequence[_Call]) -> list[dict[str, Any] | BaseException]:
+        running = [asyncio.wait_for(call_component(*one), self.timeout) for one in calls]
+        return await asyncio.gather(*running, return_exceptions=True)
 
     def _arguments(self, number: int, query: str, top_k: int, filters: dict[str, Any] | None) -> dict[str, Any]:
         return select_arguments(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import math
 from collections.abc import Mapping, Sequence
@@ -14,11 +13,11 @@ from haystack import Document, component, default_to_dict
 from haystack.core.serialization import component_to_dict
 from haystack.errors import FilterError
 
+from prefrag.components.both_ways import blocking, call_component, gather, in_thread
 from prefrag.components.pair_classifier.pair_scorer import PairScorer
 from prefrag.components.pair_classifier.tree_pair_scorer import TreePairScorer
 from prefrag.components.retrievers.provider import (
     Retriever,
-    call_async,
     count_lookups,
     select_arguments,
     supported_arguments,
@@ -175,7 +174,7 @@ class LinkedRetriever:
         return getattr(self.retriever, "document_store", None)
 
     @component.output_types(documents=list[Document], errors=list[str], lookups=int)
-    def run(
+    async def run_async(
         self,
         query: str,
         top_k: int | None = None,
@@ -198,69 +197,24 @@ class LinkedRetriever:
         """
         top_k, observed = wanted_top_k(self.top_k, top_k), observed or []
         errors: list[str] = []
-        outputs = [
-            self.retriever.run(**self._arguments(query, top_k, filters)),
+        outputs = await gather(
+            call_component(self.retriever, self._arguments(query, top_k, filters)),
             self._call_links(errors, query=query, top_k=self.first_stage_depth, filters=filters),
-        ]
-        leading = self._choose_leading(outputs, observed)
-        if not errors:
-            outputs.append(self._call_links(errors, documents=leading, top_k=self.link_depth, filters=filters))
-        documents = self._rank(question or query, leading, outputs)
-        return {"documents": documents[:top_k], "errors": errors, "lookups": sum(map(count_lookups, outputs))}
-
-    @component.output_types(documents=list[Document], errors=list[str], lookups=int)
-    async def run_async(
-        self,
-        query: str,
-        top_k: int | None = None,
-        filters: dict[str, Any] | None = None,
-        question: str | None = None,
-        observed: list[Document] | None = None,
-    ) -> dict[str, Any]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param query: Any text.
-        :param top_k: The most documents to return, by default the retriever's own number.
-        :param filters: Haystack's filters, for the parts that take them.
-        :param question: The question of the run; by default the query.
-        :param observed: The documents of earlier steps, from any source; they are returned only if found again.
-        :returns: `documents`, best first, with the sum of best pair and weighted rank as their score; `errors`: why
-            there are no links, where they fail; and `lookups`: the queries of all parts.
-        :raises ValueError: When top_k is under 1, or the engine's scores do not fit.
-        :raises FilterError: When a part cannot apply the filters.
-        :raises FileNotFoundError: When there is no trained classifier.
-        """
-        top_k, observed = wanted_top_k(self.top_k, top_k), observed or []
-        errors: list[str] = []
-        first_stage = await asyncio.gather(
-            call_async(self.retriever, self._arguments(query, top_k, filters)),
-            self._call_links_async(errors, query=query, top_k=self.first_stage_depth, filters=filters),
         )
-        outputs = list(first_stage)
         leading = self._choose_leading(outputs, observed)
         if not errors:
-            links = await self._call_links_async(errors, documents=leading, top_k=self.link_depth, filters=filters)
-            outputs.append(links)
-        # In a thread, because the statistics of words may come from a server.
-        documents = await asyncio.to_thread(self._rank, question or query, leading, outputs)
+            outputs.append(await self._call_links(errors, documents=leading, top_k=self.link_depth, filters=filters))
+        documents = await self._rank_async(question or query, leading, outputs)
         return {"documents": documents[:top_k], "errors": errors, "lookups": sum(map(count_lookups, outputs))}
+
+    run = blocking(run_async)
 
     def _arguments(self, query: str, top_k: int, filters: dict[str, Any] | None) -> dict[str, Any]:
         return select_arguments(self._supported, query=query, top_k=max(self.candidates, top_k), filters=filters)
 
-    def _call_links(self, errors: list[str], **arguments: Any) -> dict[str, Any]:
+    async def _call_links(self, errors: list[str], **arguments: Any) -> dict[str, Any]:
         try:
-            output = self.links.run(**arguments)
-            return {**output, "documents": list(output["documents"])}
-        except FilterError:
-            raise
-        except Exception as error:
-            errors.append(self._log_failed_links(error))
-            return {"documents": []}
-
-    async def _call_links_async(self, errors: list[str], **arguments: Any) -> dict[str, Any]:
-        try:
-            output = await call_async(self.links, arguments)
+            output = await call_component(self.links, arguments)
             return {**output, "documents": list(output["documents"])}
         except FilterError:
             raise
@@ -293,6 +247,9 @@ class LinkedRetriever:
         found = {identity(document): document for document in (*by_words, *mentioned)}
         scored = [replace(document, score=scores[key]) for key, document in found.items()]
         return sorted(scored, key=lambda document: -(document.score or 0.0))
+
+    # The statistics of words may come from a server.
+    _rank_async = in_thread(_rank)
 
     def _best_pairs(
         self, question: str, leading: Sequence[Document], others: Mapping[Identity, Document]

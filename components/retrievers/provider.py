@@ -1,13 +1,9 @@
-"""The interfaces of retrievers and rankers, and the ways to call one."""
+"""The interfaces of retrievers and rankers, and what their calls take and give."""
 
 from __future__ import annotations
 
-import asyncio
-import contextvars
 import inspect
-import threading
-from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from haystack import Document
@@ -105,38 +101,3 @@ def describe_failure(name: str, error: BaseException, timeout: float) -> str:
     """
     reason = f"no reply within {timeout:g} s" if isinstance(error, TimeoutError) else str(error)
     return f"{name}: {reason or type(error).__name__}"
-
-
-async def call_async(part: Any, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Call a component's ``run_async``, or its ``run`` in a thread where it has none.
-
-    :param part: The component.
-    :param arguments: The arguments.
-    :returns: Its output.
-    """
-    run_async: Callable[..., Any] | None = getattr(part, "run_async", None)
-    # A nested pipeline of Haystack 2 has one in any case, and refuses it where it is not an AsyncPipeline.
-    if run_async is not None and hasattr(getattr(part, "pipeline", part), "run_async"):
-        return await run_async(**arguments)
-    return await asyncio.wrap_future(call_in_thread(part, arguments))
-
-
-def call_in_thread(part: Any, arguments: dict[str, Any]) -> Future[dict[str, Any]]:
-    """Call a component's ``run`` in a new thread, with the context variables of the caller.
-
-    :param part: The component.
-    :param arguments: The arguments.
-    :returns: The future of its output.
-    """
-    # Not in an executor, where a call that hangs would occupy a thread of the pool and keep the process from ending.
-    future: Future[dict[str, Any]] = Future()
-    future.set_running_or_notify_cancel()
-
-    def run() -> None:
-        try:
-            future.set_result(part.run(**arguments))
-        except BaseException as error:
-            future.set_exception(error)
-
-    threading.Thread(target=contextvars.copy_context().run, args=(run,), daemon=True).start()
-    return future

@@ -1,10 +1,10 @@
 """The retriever of the embedded BM25 index."""
 
-import asyncio
 from typing import Any
 
 from haystack import Document, component
 
+from prefrag.components.both_ways import in_thread
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.retrievers.search_settings import both_filters, wanted_top_k
 
@@ -66,21 +66,5 @@ class TantivyBM25Retriever:
         top_k, filters = wanted_top_k(self.top_k, top_k), both_filters(self.filters, filters)
         return {"documents": self.document_store.search(query, top_k=top_k, filters=filters)}
 
-    @component.output_types(documents=list[Document])
-    async def run_async(
-        self, query: str, top_k: int | None = None, filters: dict[str, Any] | None = None
-    ) -> dict[str, list[Document]]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param query: Any text.
-        :param top_k: The most documents to return, by default the retriever's own number.
-        :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
-        :returns: `documents` with their score, best first; none for a query without a word.
-        :raises ValueError: When top_k is under 1.
-        :raises FilterError: When the filters cannot be understood or applied.
-        """
-        if filters or self.filters:
-            # A filter may have to read many documents, which would block the event loop.
-            return await asyncio.to_thread(self.run, query, top_k, filters)
-        # Any other search takes less time than starting a thread.
-        return self.run(query, top_k, filters)
+    # A filter may have to read many documents; any other search takes less time than starting a thread.
+    run_async = in_thread(run, when=lambda self, query, top_k=None, filters=None: bool(filters or self.filters))

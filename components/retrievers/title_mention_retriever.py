@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from itertools import chain, islice
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from haystack import Document, component
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
+from prefrag.components.both_ways import blocking, in_thread
 from prefrag.components.document_stores.elasticsearch.titles import ElasticsearchTitles
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.retrievers.search_settings import both_filters, wanted_top_k
@@ -85,7 +85,7 @@ class TitleMentionRetriever:
             self.document_store.known_titles([])
 
     @component.output_types(documents=list[Document], lookups=int)
-    def run(
+    async def run_async(
         self,
         query: str = "",
         documents: list[Document] | None = None,
@@ -109,46 +109,19 @@ class TitleMentionRetriever:
         """
         top_k, filters, given = wanted_top_k(self.top_k, top_k), both_filters(self.filters, filters), documents or []
         store = self.document_store
-        titles = store if isinstance(store, TantivyDocumentStore) else ElasticsearchTitles(store)
-        known = titles.known_titles(self._possible_keys(query, given))
-        # Every title has a passage, unless filters or the given passages exclude it, so more titles are not needed.
-        mentioned = self._find_mentioned(query, given, known, None if filters else top_k + len(given))
-        found = titles.documents_by_title(mentioned, self._passages_to_fetch(given, mentioned), filters)
-        return {"documents": self._choose(found, given, top_k), "lookups": bool(query.strip()) + len(given)}
-
-    @component.output_types(documents=list[Document], lookups=int)
-    async def run_async(
-        self,
-        query: str = "",
-        documents: list[Document] | None = None,
-        top_k: int | None = None,
-        filters: dict[str, Any] | None = None,
-    ) -> dict[str, Any]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param query: A text that may mention titles. It also ranks the passages of one title; without a query the text
-            that mentions the title does.
-        :param documents: Passages whose contents may mention titles other than their own. They are not returned.
-        :param top_k: The most passages to return, by default the retriever's own number.
-        :param filters: Haystack's filters, in addition to the retriever's own: a passage must match both.
-        :returns: `documents`: of every title the passage with the best BM25 score, in the order of first mention, the
-            query before the documents; then the second of every title, and so on. They have that score, but the
-            embedded store does not score the only passage of a title. And `lookups`: the texts whose titles were
-            looked up.
-        :raises ValueError: When top_k is under 1.
-        :raises FilterError: When the filters cannot be understood or applied.
-        :raises DocumentStoreError: When the index has no titles, or the server fails.
-        """
-        if isinstance(self.document_store, TantivyDocumentStore):
+        if isinstance(store, TantivyDocumentStore):
             # Long texts have thousands of keys to look up, which would block the event loop.
-            return await asyncio.to_thread(self.run, query, documents, top_k, filters)
-        top_k, filters, given = wanted_top_k(self.top_k, top_k), both_filters(self.filters, filters), documents or []
-        titles = ElasticsearchTitles(self.document_store)
-        known = await titles.known_titles_async(self._possible_keys(query, given))
+            find_titles, find_documents = in_thread(store.known_titles), in_thread(store.documents_by_title)
+        else:
+            titles = ElasticsearchTitles(store)
+            find_titles, find_documents = titles.known_titles_async, titles.documents_by_title_async
+        known = await find_titles(self._possible_keys(query, given))
         # Every title has a passage, unless filters or the given passages exclude it, so more titles are not needed.
         mentioned = self._find_mentioned(query, given, known, None if filters else top_k + len(given))
-        found = await titles.documents_by_title_async(mentioned, self._passages_to_fetch(given, mentioned), filters)
+        found = await find_documents(mentioned, self._passages_to_fetch(given, mentioned), filters)
         return {"documents": self._choose(found, given, top_k), "lookups": bool(query.strip()) + len(given)}
+
+    run = blocking(run_async)
 
     def _possible_keys(self, query: str, documents: Sequence[Document]) -> list[str]:
         """List the keys that any of the texts may mention."""

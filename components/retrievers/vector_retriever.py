@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from haystack import Document, component
 
+from prefrag.components.both_ways import in_thread
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.passage_vectors import PassageVectors
 from prefrag.components.retrievers.search_settings import both_filters, wanted_top_k
@@ -73,18 +73,4 @@ class VectorRetriever:
         top_k, filters = wanted_top_k(self.top_k, top_k), both_filters(self.filters, filters)
         return {"documents": self.vectors.search(query_embedding, top_k, filters)}
 
-    @component.output_types(documents=list[Document])
-    async def run_async(
-        self, query_embedding: list[float], filters: dict[str, Any] | None = None, top_k: int | None = None
-    ) -> dict[str, list[Document]]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param query_embedding: The vector of the query, by the same model.
-        :param filters: Haystack's filters, in addition to the retriever's own: a document must match both.
-        :param top_k: The most documents to return, by default the retriever's own number.
-        :returns: `documents` with the cosine as their score, best first.
-        :raises ValueError: When top_k is under 1 or the vector has another length.
-        :raises FileNotFoundError: When the passages are not embedded with this model.
-        :raises FilterError: When the filters cannot be understood or applied.
-        """
-        return await asyncio.to_thread(self.run, query_embedding, filters, top_k)
+    run_async = in_thread(run)

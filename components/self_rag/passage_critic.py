@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 from haystack import Document, component
 from haystack.dataclasses import ChatMessage
 
+from prefrag.components.both_ways import blocking, gather
 from prefrag.components.generators.json_reply import (
     object_schema,
     read_boolean,
@@ -153,25 +154,8 @@ class PassageCritic:
         if not self._call.is_absent:
             self._call.warm_up()
 
-    def run(self, state: State) -> dict[str, State]:
-        """Decide on the search, or criticise what it found.
-
-        :param state: The state at the start of a run, or after its search.
-        :returns: The state under one output.
-        :raises RunError: When the model fails; it holds the state.
-        """
-        if (routed := self._without_call(state)) is not None:
-            return routed
-        if not state.steps:
-            return self._decide(*self._call.send_until_read(self._prepare_decision(state), read_decision))
-        critiques = []
-        for document in state.observed:
-            critique, _, state = self._call.send_until_read(self._prepare(state, document), read_critique)
-            critiques.append(critique)
-        return {"answered": self._answer(state, critiques)}
-
     async def run_async(self, state: State) -> dict[str, State]:
-        """Do as :meth:`run` does, without blocking the event loop, and for several passages at the same time.
+        """Decide on the search, or criticise what it found.
 
         :param state: The state at the start of a run, or after its search.
         :returns: The state under one output.
@@ -200,11 +184,13 @@ class PassageCritic:
                     return None, error.state
                 return critique, forked
 
-        results = await asyncio.gather(*map(criticise, state.observed))
+        results = await gather(*map(criticise, state.observed))
         state = _join(state, *(forked for _, forked in results))
         if failures:
             raise RunError(str(failures[0]), state) from failures[0]
         return {"answered": self._answer(state, [critique for critique, _ in results])}
+
+    run = blocking(run_async)
 
     def _without_call(self, state: State) -> dict[str, State] | None:
         """Route a state for which no model is called."""

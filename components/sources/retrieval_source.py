@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 import time
 from collections.abc import Iterator, Sequence
@@ -14,6 +13,7 @@ from haystack import Document, component, default_to_dict
 from haystack.core.serialization import component_to_dict
 from haystack.errors import FilterError
 
+from prefrag.components.both_ways import blocking, in_thread
 from prefrag.components.generators.json_reply import repair
 from prefrag.components.generators.model_host import find_models, is_local
 from prefrag.components.recording import RECORDING, Entry, NotRecorded, Recording
@@ -179,7 +179,7 @@ class RetrievalSource:
         self._is_warm = True
 
     @component.output_types(documents=list[Document], state=State)
-    def run(
+    async def run_async(
         self, query: str | State, top_k: int | None = None, filters: dict[str, Any] | None = None
     ) -> dict[str, Any]:
         """Search with a query, or with the query of a state.
@@ -194,41 +194,15 @@ class RetrievalSource:
         :raises RunError: For a state, in place of a RuntimeError or a FilterError.
         """
         request = self._request(query, top_k, filters)
-        self._admit(request)
-        try:
-            for call in self._calls(request):
-                self.retry_policy.call(call)
-        except FilterError as error:
-            raise self._filter_error(request, error) from error
-        return self._output(request)
-
-    @component.output_types(documents=list[Document], state=State)
-    async def run_async(
-        self, query: str | State, top_k: int | None = None, filters: dict[str, Any] | None = None
-    ) -> dict[str, Any]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param query: A query, or a state that holds one.
-        :param top_k: The number of documents to return; a state has its own.
-        :param filters: Haystack metadata filter, for retrievers that take one; a state has its own.
-        :returns: ``documents``; for a state ``state``, which holds them in its last search.
-        :raises RuntimeError: With ``strict``, when every attempt has failed.
-        :raises NotRecorded: With ``strict``, when the replayed recording does not hold the search.
-        :raises FilterError: When the filters do not fit the documents.
-        :raises RunError: For a state, in place of a RuntimeError or a FilterError.
-        """
-        request = self._request(query, top_k, filters)
-        if request.leaves:
-            # In a thread, because the gate may ask a server or a person.
-            await asyncio.to_thread(self._admit, request)
-        else:
-            self._admit(request)
+        await self._admit_async(request)
         try:
             for call in self._calls(request):
                 await self.retry_policy.call_async(call)
         except FilterError as error:
             raise self._filter_error(request, error) from error
         return self._output(request)
+
+    run = blocking(run_async)
 
     def _request(self, query: str | State, top_k: int | None, filters: Any) -> SearchRequest:
         is_closed, leaves = self.external and web_is_off(), self.leaves
@@ -265,6 +239,9 @@ class RetrievalSource:
         except HeldBack as reason:
             request.hold_back(self.name, str(reason))
             request.search = Search(self.name, request.query, skipped=True, lookups=0)
+
+    # In a thread where the gate may ask a server or a person.
+    _admit_async = in_thread(_admit, when=lambda self, request: request.leaves)
 
     def _shorten(self, request: SearchRequest) -> None:
         """Write the query in one line, and replace it where it is too long to be sent."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -11,7 +12,8 @@ from haystack import Document, default_from_dict, default_to_dict
 from haystack.errors import FilterError
 from tenacity import AsyncRetrying, Retrying, retry_if_exception, stop_after_attempt, wait_random_exponential
 
-from prefrag.components.retrievers.provider import Retriever, call_async, call_in_thread
+from prefrag.components.both_ways import blocking, call_component, call_in_thread, either
+from prefrag.components.retrievers.provider import Retriever
 
 
 @dataclass
@@ -115,23 +117,19 @@ class RetryPolicy:
         """
         return default_from_dict(cls, data)
 
-    def call(self, call: ProviderCall) -> None:
+    async def call_async(self, call: ProviderCall) -> None:
         """Call a provider until it returns an output or the attempts are used up.
 
         :param call: The call, which holds the output or the last failure afterwards.
         :raises FilterError: When the provider cannot apply the filters.
         """
+        retry = self._settings(call)
         with call:
-            call.output = Retrying(**self._settings(call))(self._attempt, call)
+            call.output = await either(
+                partial(Retrying(**retry), self._attempt), partial(AsyncRetrying(**retry), self._attempt_async), call
+            )
 
-    async def call_async(self, call: ProviderCall) -> None:
-        """Do as :meth:`call` does, without blocking the event loop.
-
-        :param call: The call, which holds the output or the last failure afterwards.
-        :raises FilterError: When the provider cannot apply the filters.
-        """
-        with call:
-            call.output = await AsyncRetrying(**self._settings(call))(self._attempt_async, call)
+    call = blocking(call_async)
 
     def _settings(self, call: ProviderCall) -> dict[str, Any]:
         return {
@@ -147,7 +145,7 @@ class RetryPolicy:
         return call_in_thread(call.provider, call.arguments).result(timeout=self.timeout)
 
     async def _attempt_async(self, call: ProviderCall) -> dict[str, Any]:
-        return await asyncio.wait_for(call_async(call.provider, call.arguments), self.timeout)
+        return await asyncio.wait_for(call_component(call.provider, call.arguments), self.timeout)
 
 
 def _may_pass(error: BaseException) -> bool:

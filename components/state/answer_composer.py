@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 
 from haystack import Document, component
 
+from prefrag.components.both_ways import at_once
 from prefrag.components.state.citations import citation_marks, cite_plainly, known_marks, read_citations, without_codes
 from prefrag.components.state.evidence import find_evidence, find_sentence
 from prefrag.components.state.places import heading_of, position_of
@@ -228,11 +229,4 @@ class AnswerComposer:
         """
         return {"result": compose(state, self.local_source, when_unsure=self.when_unsure)}
 
-    @component.output_types(result=dict[str, Any])
-    async def run_async(self, state: State) -> dict[str, dict[str, Any]]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param state: The final state.
-        :returns: ``result``.
-        """
-        return {"result": compose(state, self.local_source, when_unsure=self.when_unsure)}
+    run_async = at_once(run)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -10,6 +9,7 @@ from typing import Any, get_args
 
 from haystack import component
 
+from prefrag.components.both_ways import in_thread
 from prefrag.components.state.attached import attach
 from prefrag.components.state.request_limits import (
     MAX_INSTRUCTIONS_CHARACTERS,
@@ -126,19 +126,8 @@ class StateBuilder:
             state = state.with_event("closed", sources=shut, reason=reason)
         return {"state": state}
 
-    @component.output_types(state=State)
-    async def run_async(self, question: str, **options: Any) -> dict[str, State]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param question: The question.
-        :param options: See :meth:`run`.
-        :returns: ``state``, the start of the run.
-        :raises ValueError: When the question is empty, too long or no text, or an option cannot be granted.
-        """
-        if self.find_closed is None or web_setting() is not None:
-            return self.run(question, **options)
-        # In a thread, because the answer may be kept on a server.
-        return await asyncio.to_thread(self.run, question, **options)
+    # In a thread where the web is allowed by the indexes, because that may be kept on a server.
+    run_async = in_thread(run, when=lambda self, *_, **__: self.find_closed is not None and web_setting() is None)
 
     def closed_sources(self) -> tuple[set[str], str]:
         """Find the external sources that no run may search.

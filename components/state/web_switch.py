@@ -6,6 +6,8 @@ import os
 from contextvars import ContextVar
 from typing import Literal
 
+from prefrag.components.settings import settings
+
 WEB_SWITCH = "PREFRAG_WEB"
 WEB_CLOSED = f"the web is closed: allow it with `prefrag index --web` or {WEB_SWITCH}=on"
 CLOSED_BY_REQUEST = "this request closes the web"
@@ -13,8 +15,6 @@ CLOSED_BY_KEY = "the key of this request may not use the web"
 
 # Why the web is closed for whatever runs in this context, whatever the setting is; empty where the setting decides.
 web_closed_by: ContextVar[str] = ContextVar("web_closed_by", default="")
-
-_SETTINGS: dict[str, Literal["on", "ask"]] = {"on": "on", "true": "on", "yes": "on", "1": "on", "ask": "ask"}
 
 
 def web_setting() -> Literal["on", "off", "ask"] | None:
@@ -27,8 +27,7 @@ def web_setting() -> Literal["on", "off", "ask"] | None:
     """
     if web_closed_by.get():
         return "off"
-    value = os.environ.get(WEB_SWITCH, "").strip().lower()
-    return _SETTINGS.get(value, "off") if value else None
+    return settings.web
 
 
 def web_is_off() -> bool:
@@ -46,5 +45,5 @@ def explain_closed() -> str:
     """
     if reason := web_closed_by.get():
         return reason
-    setting = os.environ.get(WEB_SWITCH, "").strip()
-    return f"the web is closed by {WEB_SWITCH}={setting[:20]}" if web_is_off() else WEB_CLOSED
+    text = os.environ.get(WEB_SWITCH, "").strip()
+    return f"the web is closed by {WEB_SWITCH}={text[:20]}" if web_is_off() else WEB_CLOSED

@@ -7,9 +7,10 @@ from typing import Any
 from haystack import Document, component, default_to_dict
 from haystack.core.serialization import component_to_dict
 
+from prefrag.components.both_ways import blocking, call_component
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import resolve_web_index
-from prefrag.components.retrievers.provider import Retriever, call_async, select_arguments, supported_arguments
+from prefrag.components.retrievers.provider import Retriever, select_arguments, supported_arguments
 from prefrag.components.retrievers.tantivy_bm25_retriever import TantivyBM25Retriever
 
 
@@ -82,7 +83,7 @@ class WebRetriever:
             chosen.warm_up()
 
     @component.output_types(documents=list[Document])
-    def run(self, query: str, top_k: int = 10) -> dict[str, list[Document]]:
+    async def run_async(self, query: str, top_k: int = 10) -> dict[str, list[Document]]:
         """Search the web or its stand-in.
 
         :param query: The query.
@@ -90,18 +91,9 @@ class WebRetriever:
         :returns: ``documents``, best first.
         """
         chosen = self._choose()
-        return {"documents": chosen.run(**_arguments(chosen, query, top_k))["documents"]}
+        return {"documents": (await call_component(chosen, _arguments(chosen, query, top_k)))["documents"]}
 
-    @component.output_types(documents=list[Document])
-    async def run_async(self, query: str, top_k: int = 10) -> dict[str, list[Document]]:
-        """Do as :meth:`run` does, without blocking the event loop.
-
-        :param query: The query.
-        :param top_k: The number of results to return.
-        :returns: ``documents``, best first.
-        """
-        chosen = self._choose()
-        return {"documents": (await call_async(chosen, _arguments(chosen, query, top_k)))["documents"]}
+    run = blocking(run_async)
 
     def _choose(self) -> Retriever:
         # Chosen at every call, so that a server that started on the demo finds an index made later.

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from prefrag.components.document_stores.tantivy.index_location import INDEX_VARIABLE, WEB_INDEX_VARIABLE
+from prefrag.components.document_stores.tantivy.index_location import INDEX_VARIABLE
 from prefrag.components.reader.extractive_reader import CARD, SHIPPED_READER, read_card
+from prefrag.components.settings import models
 from prefrag.components.state.web_switch import WEB_SWITCH
 from prefrag.evaluation.pipeline_under_test.experiment import EMBEDDED, READER, SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.part_files import digest_folder
@@ -45,10 +46,9 @@ _RETRIEVERS = {
     # Only a corpus in place of the web is made noisy.
     "NoisyWeb": "bm25",
 }
-_MODELS = ("LLM_BASE_URL", "LLM_MODEL", "LLM_GGUF", "JUDGE_BASE_URL", "JUDGE_MODEL", "JUDGE_GGUF")
 # Variables that change a run and that are recorded nowhere else; those that the YAML reads are part of its digest.
 _MODEL_VARIABLES = tuple(f"PREFRAG_{role}_{name}" for role in ("LLM", "JUDGE") for name in ("CONTEXT", "STRUCTURED"))
-_INDEX_VARIABLES = (INDEX_VARIABLE, WEB_INDEX_VARIABLE, WEB_SWITCH)
+_INDEX_VARIABLES = (INDEX_VARIABLE, "PREFRAG_WEB_INDEX", WEB_SWITCH)
 _PART_VARIABLES = ("PREFRAG_PAIR_CLASSIFIER",)
 
 
@@ -179,18 +179,18 @@ def _describe_environments(experiment: Experiment) -> dict[str, Any]:
         return {"kind": SIMULATED, **asdict(experiment.policy)}
     if experiment.llm == READER:
         return {"kind": READER}
-    named = {name: os.environ.get(f"PREFRAG_{name}", "").strip() for name in _MODELS}
-    url, gguf = experiment.server or named["LLM_BASE_URL"], named["LLM_GGUF"]
+    named, judge = models["llm"], models["judge"]
+    url, gguf = experiment.server or named.base_url, named.gguf
     if experiment.gguf is not None:
         llm: dict[str, Any] = {"kind": EMBEDDED, "model": experiment.gguf.name}
     elif url:
-        llm = {"kind": "server", "base_url": _strip_secrets(url), "model": experiment.model or named["LLM_MODEL"]}
+        llm = {"kind": "server", "base_url": _strip_secrets(url), "model": experiment.model or named.model}
     else:
         llm = {"kind": EMBEDDED, "model": Path(gguf).name} if gguf else {"kind": READER}
-    if named["JUDGE_BASE_URL"] and experiment.gguf is None:
-        llm["judge"] = {"base_url": _strip_secrets(named["JUDGE_BASE_URL"]), "model": named["JUDGE_MODEL"]}
-    elif named["JUDGE_GGUF"] and experiment.gguf is None:
-        llm["judge"] = {"kind": EMBEDDED, "model": Path(named["JUDGE_GGUF"]).name}
+    if judge.base_url and experiment.gguf is None:
+        llm["judge"] = {"base_url": _strip_secrets(judge.base_url), "model": judge.model}
+    elif judge.gguf and experiment.gguf is None:
+        llm["judge"] = {"kind": EMBEDDED, "model": Path(judge.gguf).name}
     return llm if experiment.seed is None else {**llm, "seed": experiment.seed}
 
 

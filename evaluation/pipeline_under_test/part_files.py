@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from prefrag.components.adaptive_rag.tree_question_classifier import SHIPPED_TREES as QUESTION_TREES
 from prefrag.components.judge.tree_judge import SHIPPED_TREES as SWITCH_TREES
-from prefrag.components.pair_classifier.transformer_pair_scorer import CLASSIFIER_VARIABLE
 from prefrag.components.pair_classifier.tree_pair_scorer import SHIPPED_TREES as PAIR_TREES
 from prefrag.components.prompts.render_prompt import PROMPTS
+from prefrag.components.settings import settings
 
 _KEYS = ("model", "prompt", "trees")
 # Only these single files are read, because a language model has gigabytes; a folder is read as a whole.
@@ -21,7 +20,7 @@ _SUFFIXES = (".json", ".jinja")
 
 def part_files(pipeline: Mapping[str, Any]) -> dict[str, str]:
     """Digest the files that a pipeline reads, so that a run is not continued after one has changed."""
-    named = sorted({*_find_names(pipeline), os.environ.get(CLASSIFIER_VARIABLE, "").strip()} - {""})
+    named = sorted({*_find_names(pipeline), settings.pair_classifier} - {""})
     own = {name: _list_files(Path(name).expanduser()) for name in named}
     return {
         "shipped prompts": _digest(sorted(PROMPTS.glob("*.jinja"))),

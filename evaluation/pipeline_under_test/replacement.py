@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from prefrag.components.settings import settings
 from prefrag.evaluation.pipeline_under_test.experiment import READER, SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.pipeline_blocks import (
     CHAT_MODEL,
@@ -133,11 +133,8 @@ class Replacement:
 
     def _make_elasticsearch_store(self) -> Block:
         from prefrag.indexing.embedding import elasticsearch_store
-        from prefrag.indexing.stores import DEFAULT_URL, URL_VARIABLE
 
-        store: Block = elasticsearch_store(
-            os.environ.get(URL_VARIABLE) or DEFAULT_URL, self.local or "default"
-        ).to_dict()
+        store: Block = elasticsearch_store(settings.elasticsearch_url, self.local or "default").to_dict()
         return store
 
     def _point_to_second_index(self, block: Block) -> Block:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from prefrag.components.document_stores.tantivy.index_location import INDEX_VARIABLE, WEB_INDEX_VARIABLE
+from prefrag.components.document_stores.tantivy.index_location import INDEX_VARIABLE
 from prefrag.components.recording import Entry, NotRecorded, Recording
 from prefrag.components.state.web_switch import WEB_SWITCH
 from prefrag.evaluation.pipeline_under_test.description import (
@@ -143,7 +143,7 @@ class Setup:
         if experiment.model is not None:
             changes["PREFRAG_LLM_MODEL"] = experiment.model
         if experiment.corpus is not None:
-            changes |= {INDEX_VARIABLE: self.local, WEB_INDEX_VARIABLE: None}
+            changes |= {INDEX_VARIABLE: self.local, "PREFRAG_WEB_INDEX": None}
         if experiment.replay is not None or experiment.corpus is not None or experiment.web is not None:
             # Either the user chose the real web, or no query is sent out, and the switch would also disable what stands
             # in for the web.

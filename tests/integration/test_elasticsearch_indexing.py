@@ -22,7 +22,6 @@ from prefrag.components.document_stores.elasticsearch.titles import Elasticsearc
 from prefrag.components.errors import Missing
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.indexing import delete_documents, index, list_documents, prune
-from prefrag.indexing import stores as passage_stores
 from prefrag.indexing.embedding import elasticsearch_store
 from prefrag.indexing.index_list import drop_index, list_indexes
 from prefrag.indexing.stores import ElasticsearchPassageStore
@@ -241,8 +240,8 @@ def test_a_name_with_capitals_is_refused_with_one_that_works(folder: Path, name:
 def test_the_variables_of_the_yaml_are_the_same(name: str) -> None:
     yaml = (Path(__file__).parents[2] / "yaml_pipelines" / "prefrag_elasticsearch.yaml").read_text(encoding="utf-8")
 
-    for variable in (passage_stores.URL_VARIABLE, passage_stores.API_KEY_VARIABLE, passage_stores.API_KEY_ID_VARIABLE):
-        assert variable in yaml
+    for variable in ("URL", "API_KEY", "API_KEY_ID"):
+        assert f"PREFRAG_ELASTICSEARCH_{variable}" in yaml
 
 
 def test_the_metadata_of_files_filters_as_in_the_embedded_index(folder: Path, name: str) -> None:

@@ -19,7 +19,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from prefrag.components.errors import BadInput, Missing
-from prefrag.server.keys import Access, Keyring, add_key, api_keys, keys_file, read_keys, revoke_key
+from prefrag.server.keys import Access, Keyring, add_key, keys_file, read_keys, revoke_key
 from tests.pipelines.scripted import answer, search
 
 Serve = Callable[..., TestClient]
@@ -36,21 +36,6 @@ def change(**fields: Any) -> None:
 
 def bearer(key: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"}
-
-
-@pytest.mark.parametrize(("value", "keys"), [("", ()), ("a", ("a",)), (" a, b,,", ("a", "b"))])
-def test_keys_are_separated_by_commas(monkeypatch: pytest.MonkeyPatch, value: str, keys: tuple[str, ...]):
-    monkeypatch.setenv("PREFRAG_API_KEYS", value)
-
-    assert api_keys() == keys
-
-
-@pytest.mark.parametrize("value", [",", "  ", "k\u00e9y", "a\tb"])
-def test_keys_that_cannot_work_are_refused(monkeypatch: pytest.MonkeyPatch, value: str):
-    monkeypatch.setenv("PREFRAG_API_KEYS", value)
-
-    with pytest.raises(ValueError, match="PREFRAG_API_KEYS"):
-        api_keys()
 
 
 class TestAKey:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from prefrag.server.keys import _stays_on_this_machine, is_loopback
-from prefrag.server.security import deploy_is_open, is_open
+from prefrag.server.security import is_open
 
 
 class TestOpenPaths:
@@ -46,15 +46,6 @@ class TestOpenPaths:
     def test_drawing_stays_closed_because_it_sends_the_graph_to_a_server_outside(self):
         assert not is_open("/draw/prefrag", open_deploy=True)
         assert is_open("/undeploy/prefrag", open_deploy=True)
-
-
-@pytest.mark.parametrize(
-    ("value", "opened"), [("on", True), ("TRUE", True), ("", False), ("off", False), ("no", False)]
-)
-def test_deploying_opens_only_on_a_clear_word(monkeypatch: pytest.MonkeyPatch, value: str, opened: bool):
-    monkeypatch.setenv("PREFRAG_OPEN_DEPLOY", value)
-
-    assert deploy_is_open() is opened
 
 
 @pytest.mark.parametrize("host", ["[", "[::1", "a b", ""])

@@ -16,6 +16,7 @@ from prefrag.components.generators.chat_model import ChatModel
 from prefrag.components.generators.model_call import ChatGenerator
 from prefrag.components.judge.model_judge import ModelJudge
 from prefrag.components.judge.source_switch_judge import SourceSwitchJudge
+from prefrag.components.settings import models
 from prefrag.evaluation.datasets import load_questions, read_passages
 from prefrag.evaluation.pipeline_under_test.experiment import SIMULATED, Experiment
 from prefrag.evaluation.pipeline_under_test.setup import Setup
@@ -333,8 +334,7 @@ def _name(generator: Any) -> str:
     if isinstance(generator, ChatModel):
         if (server := generator.server) is not None:
             return server.model
-        variable = "PREFRAG_JUDGE_GGUF" if generator.is_named_for_judging else "PREFRAG_LLM_GGUF"
-        return Path(os.environ.get(variable, "")).name
+        return Path(models["judge" if generator.is_named_for_judging else "llm"].gguf).name
     named = getattr(generator, "model", None) or getattr(generator, "model_path", None)
     return str(named) if named else type(generator).__name__
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,7 +9,6 @@ from typing import Annotated, Any
 import typer
 
 # Everything heavy is imported where it is used, so that help comes at once.
-GOLD_KEY = "PREFRAG_GOLD_API_KEY"
 
 
 def data(
@@ -23,7 +21,7 @@ def data(
         str, typer.Option(metavar="model|gold", help="Gold verdicts of a stronger model, or of the gold passages.")
     ] = "model",
     gold_llm: Annotated[
-        str | None, typer.Option(metavar="URL", help=f"The stronger model's server; its key is in {GOLD_KEY}.")
+        str | None, typer.Option(metavar="URL", help="The stronger model's server; its key is in PREFRAG_GOLD_API_KEY.")
     ] = None,
     gold_model: Annotated[str | None, typer.Option(help="The stronger model's name on its server.")] = None,
     pipeline: Annotated[
@@ -106,8 +104,10 @@ def make_gold_model(url: str | None, model: str | None) -> Any:
     from haystack.components.generators.chat import OpenAIChatGenerator
     from haystack.utils import Secret
 
+    from prefrag.components.settings import settings
+
     # A local server takes any key.
-    key = Secret.from_token(os.environ.get(GOLD_KEY, "").strip() or "none")
+    key = Secret.from_token(settings.gold_api_key or "none")
     return OpenAIChatGenerator(api_key=key, model=model, api_base_url=url, timeout=120.0, max_retries=4)
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
-from prefrag.components.document_stores.elasticsearch.requests import call_async, explain_failures
+from prefrag.components.both_ways import blocking
+from prefrag.components.document_stores.elasticsearch.requests import explain_failures, send
 from prefrag.components.document_stores.filter_fields import named_fields, unknown_field
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 
@@ -24,21 +25,8 @@ class KnownFields:
         self._store = store
         self._known: set[str] = set()
 
-    def check(self, filters: Any) -> None:
-        """Refuse filters on a field of the metadata that no document has.
-
-        :param filters: Haystack's filters, or None.
-        :raises FilterError: When the index lacks one of their fields; it names those that there are.
-        :raises DocumentStoreError: When the server cannot be reached, refuses, or has no such index.
-        """
-        if not (names := self._unsure(filters)):
-            return
-        with explain_failures(self._store):
-            if self._lacks(names, self._store.client.field_caps(index=self._store._index, fields=names)):
-                self._refuse(names, self._store.client.field_caps(index=self._store._index, fields="*"))
-
     async def check_async(self, filters: Any) -> None:
-        """Do as :meth:`check` does, without blocking the event loop.
+        """Refuse filters on a field of the metadata that no document has.
 
         :param filters: Haystack's filters, or None.
         :raises FilterError: When the index lacks one of their fields; it names those that there are.
@@ -48,10 +36,10 @@ class KnownFields:
             return
         index = self._store._index
         with explain_failures(self._store):
-            found = await call_async(self._store, lambda client: client.field_caps(index=index, fields=names))
-            if self._lacks(names, found):
-                every = await call_async(self._store, lambda client: client.field_caps(index=index, fields="*"))
-                self._refuse(names, every)
+            if self._lacks(names, await send(self._store, lambda one: one.field_caps(index=index, fields=names))):
+                self._refuse(names, await send(self._store, lambda one: one.field_caps(index=index, fields="*")))
+
+    check = blocking(check_async)
 
     def _unsure(self, filters: Any) -> list[str]:
         return [name for name in named_fields(filters) if name not in self._known]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from elastic_transport import ConnectionError as ServerUnreachable
@@ -12,16 +13,27 @@ from elasticsearch import ApiError, AsyncElasticsearch, NotFoundError
 from haystack.document_stores.errors import DocumentStoreError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
+from prefrag.components.both_ways import either
 from prefrag.components.text.addresses import without_userinfo
 
 
-async def call_async(store: ElasticsearchDocumentStore, request: Callable[[AsyncElasticsearch], Awaitable[Any]]) -> Any:
-    """Send a request through the client of the running event loop.
+async def send(store: ElasticsearchDocumentStore, request: Callable[[Any], Any]) -> Any:
+    """Send a request through the client of the store, or its client of the running event loop.
 
     :param store: The store whose server is called.
     :param request: The function that sends the request with a client; it may be called twice.
     :returns: The reply.
     """
+    return await either(partial(_send, store, request), partial(_send_async, store, request))
+
+
+def _send(store: ElasticsearchDocumentStore, request: Callable[[Any], Any]) -> Any:
+    return request(store.client)
+
+
+async def _send_async(
+    store: ElasticsearchDocumentStore, request: Callable[[AsyncElasticsearch], Awaitable[Any]]
+) -> Any:
     client = store.async_client
     try:
         return await request(client)

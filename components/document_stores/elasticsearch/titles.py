@@ -9,8 +9,9 @@ from haystack import Document
 from haystack.document_stores.errors import DocumentStoreError
 from haystack_integrations.document_stores.elasticsearch import ElasticsearchDocumentStore
 
+from prefrag.components.both_ways import blocking
 from prefrag.components.document_stores.elasticsearch.filters import filter_clause
-from prefrag.components.document_stores.elasticsearch.requests import call_async, explain_failures
+from prefrag.components.document_stores.elasticsearch.requests import explain_failures, send
 from prefrag.components.text.title_mentions import TITLE_KEY_FIELD
 from prefrag.components.text.unicode_form import one_form
 
@@ -40,7 +41,7 @@ class ElasticsearchTitles:
         self._store = store
         self._title_boost = title_boost
 
-    def known_titles(self, keys: Iterable[str]) -> set[str]:
+    async def known_titles_async(self, keys: Iterable[str]) -> set[str]:
         """Find the keys that are titles of passages.
 
         :param keys: Keys as `title_key` makes them.
@@ -52,33 +53,14 @@ class ElasticsearchTitles:
         if not searches:
             return set()
         with explain_failures(self._store):
-            client = self._store.client
-            known = _buckets(self._responses(client.msearch(index=self._index, searches=searches)))
+            known = _buckets(self._responses(await self._send(searches)))
             if not known:
-                self._check_keys(client.msearch(index=self._index, searches=_HOW_MANY))
+                self._check_keys(await self._send(_HOW_MANY))
         return known
 
-    async def known_titles_async(self, keys: Iterable[str]) -> set[str]:
-        """Do as :meth:`known_titles` does, without blocking the event loop.
+    known_titles = blocking(known_titles_async)
 
-        :param keys: Keys as `title_key` makes them.
-        :returns: The keys that a passage has.
-        :raises DocumentStoreError: When the server cannot be reached or refuses, has no such index, or the index has
-            titles without keys.
-        """
-        searches = self._key_searches(keys)
-        if not searches:
-            return set()
-        with explain_failures(self._store):
-            reply = await call_async(self._store, lambda client: client.msearch(index=self._index, searches=searches))
-            known = _buckets(self._responses(reply))
-            if not known:
-                self._check_keys(
-                    await call_async(self._store, lambda client: client.msearch(index=self._index, searches=_HOW_MANY))
-                )
-        return known
-
-    def documents_by_title(
+    async def documents_by_title_async(
         self, titles: Mapping[str, str], per_title: int = 3, filters: dict[str, Any] | None = None
     ) -> dict[str, list[Document]]:
         """Read passages by their titles.
@@ -94,27 +76,13 @@ class ElasticsearchTitles:
         if not searches:
             return {}
         with explain_failures(self._store):
-            reply = self._store.client.msearch(index=self._index, searches=searches)
+            reply = await self._send(searches)
         return _documents(titles, self._responses(reply))
 
-    async def documents_by_title_async(
-        self, titles: Mapping[str, str], per_title: int = 3, filters: dict[str, Any] | None = None
-    ) -> dict[str, list[Document]]:
-        """Do as :meth:`documents_by_title` does, without blocking the event loop.
+    documents_by_title = blocking(documents_by_title_async)
 
-        :param titles: Keys as `title_key` makes them, each with the text that ranks the passages of this title.
-        :param per_title: The most passages of a title.
-        :param filters: Haystack's filters on the metadata.
-        :returns: The passages of each title that has some, with their BM25 score for its text, best first.
-        :raises FilterError: When the filters cannot be understood, or compare titles or texts.
-        :raises DocumentStoreError: When the server cannot be reached or refuses, or has no such index.
-        """
-        searches = self._title_searches(titles, per_title, filters)
-        if not searches:
-            return {}
-        with explain_failures(self._store):
-            reply = await call_async(self._store, lambda client: client.msearch(index=self._index, searches=searches))
-        return _documents(titles, self._responses(reply))
+    async def _send(self, searches: list[dict[str, Any]]) -> Any:
+        return await send(self._store, lambda client: client.msearch(index=self._index, searches=searches))
 
     @property
     def _index(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,11 +21,11 @@ from prefrag.components.document_stores.tantivy.filters import check_filters
 from prefrag.components.document_stores.tantivy.index import Index, open_for_writing, open_index
 from prefrag.components.document_stores.tantivy.index_location import (
     DEFAULT_INDEX,
-    INDEX_VARIABLE,
     index_path,
     resolve_index,
 )
 from prefrag.components.document_stores.tantivy.web_answer import keep_web_consent, read_web_consent
+from prefrag.components.settings import settings
 
 _CHECKED_CHARACTERS = 200
 
@@ -342,7 +341,7 @@ class TantivyDocumentStore:
         if self.path is not None:
             path = Path(self.path).expanduser().absolute()
         else:
-            path = index_path(self.index or os.environ.get(INDEX_VARIABLE) or DEFAULT_INDEX)
+            path = index_path(self.index or settings.index or DEFAULT_INDEX)
         index = open_for_writing(path, self.language)
         self._check_language(index)
         return index

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from prefrag.components.document_stores.tantivy.demo_index import DEMO_CORPORA, demo_index
 from prefrag.components.document_stores.tantivy.index import index_exists
+from prefrag.components.settings import settings
 
-DATA_DIRECTORY_VARIABLE = "PREFRAG_DATA_DIR"
 INDEX_VARIABLE = "PREFRAG_INDEX"
-WEB_INDEX_VARIABLE = "PREFRAG_WEB_INDEX"
 DEFAULT_INDEX = "default"
 DEMO_INDEX = "demo"
 
@@ -27,8 +26,8 @@ def data_directory() -> Path:
     :returns: `PREFRAG_DATA_DIR` when it is set, else `prefrag` in the user's data folder (`XDG_DATA_HOME`, or
         `LOCALAPPDATA` on Windows). It need not exist yet.
     """
-    if chosen := os.environ.get(DATA_DIRECTORY_VARIABLE):
-        return Path(chosen).expanduser().absolute()
+    if chosen := settings.data_dir:
+        return chosen.absolute()
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
     else:
@@ -55,7 +54,7 @@ def index_path(name: str) -> Path:
 
 def refuse_demo() -> None:
     """Make this process use the index ``default`` where none is named, and never the demo in its place."""
-    os.environ[INDEX_VARIABLE] = os.environ.get(INDEX_VARIABLE) or DEFAULT_INDEX
+    os.environ[INDEX_VARIABLE] = settings.index or DEFAULT_INDEX
 
 
 def resolve_index(name: str | None = None) -> Path:
@@ -66,7 +65,7 @@ def resolve_index(name: str | None = None) -> Path:
     :raises FileNotFoundError: When the named index does not exist, or `default` has vanished.
     :raises ValueError: When the name cannot name an index.
     """
-    name = name or os.environ.get(INDEX_VARIABLE) or None
+    name = name or settings.index or None
     if name is None:
         if not _default_was_found():
             return _find_demo(DEMO_INDEX)
@@ -95,10 +94,10 @@ def resolve_web_index(name: str | None = None, *, local: str | None = None, demo
     :raises FileNotFoundError: When the named index does not exist.
     :raises ValueError: When the name cannot name an index.
     """
-    name = name or os.environ.get(WEB_INDEX_VARIABLE) or None
+    name = name or settings.web_index or None
     if name is not None:
         return resolve_index(name)
-    local = local or os.environ.get(INDEX_VARIABLE) or None
+    local = local or settings.index or None
     is_demo = local == DEMO_INDEX or (local is None and not _default_was_found())
     return _find_demo("demo-web") if demo and is_demo else None
 

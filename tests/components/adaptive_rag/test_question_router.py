@@ -96,14 +96,14 @@ async def test_takes_the_same_branch_without_blocking():
 
 
 def test_the_estimate_is_of_the_question_that_stands_alone():
-    class Listening:
+    class Listening(FixedQuestionClassifier):
         def classify(self, question: str) -> Estimate:
             heard.append(question)
             return Estimate(ALL)
 
     heard: list[str] = []
 
-    QuestionRouter(Listening()).run(START)
+    QuestionRouter(Listening(ALL)).run(START)
 
     assert heard == ["Who built alpha?"]
 

@@ -111,7 +111,7 @@ class TestChoice:
             ("PREFRAG_LLM_STRUCTURED", "yaml"),
             ("PREFRAG_LLM_MAX_TOKENS", "many"),
             ("PREFRAG_LLM_MAX_TOKENS", "0"),
-            ("PREFRAG_LLM_THINKING", "true"),
+            ("PREFRAG_LLM_THINKING", "maybe"),
         ],
     )
     def test_unusable_variables_are_named(
@@ -121,7 +121,7 @@ class TestChoice:
         with pytest.raises(ValueError, match=variable):
             ChatModel().run(QUESTION, {"response_format": FORMAT})
 
-    @pytest.mark.parametrize("value", ["8k", "0", "-1", "4096.0"])
+    @pytest.mark.parametrize("value", ["8k", "0", "-1", "4096.5"])
     def test_a_window_that_is_no_number_of_tokens_is_named(self, monkeypatch: pytest.MonkeyPatch, value: str):
         monkeypatch.setenv("PREFRAG_LLM_CONTEXT", value)
         with pytest.raises(ValueError, match=f"PREFRAG_LLM_CONTEXT is '{value}'"):
@@ -162,10 +162,10 @@ class TestChoice:
 
     @both_ways
     def test_a_failing_embedded_model_raises_the_same_error(self, monkeypatch: pytest.MonkeyPatch, how: str):
-        def fail(*args: Any) -> Any:
+        def fail(*args: Any, **kwargs: Any) -> Any:
             raise FileNotFoundError("There is no model")
 
-        async def fail_async(*args: Any) -> Any:
+        async def fail_async(*args: Any, **kwargs: Any) -> Any:
             fail()
 
         monkeypatch.setenv("PREFRAG_LLM_GGUF", "m.gguf")

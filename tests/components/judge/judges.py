@@ -7,6 +7,7 @@ from typing import Any
 
 from haystack import Document
 
+from prefrag.components.both_ways import at_once
 from prefrag.components.judge.judge import Relevance
 from prefrag.components.judge.tree_judge import TreeJudge
 from prefrag.components.state.state import State, Verdict
@@ -26,6 +27,8 @@ class FixedTrees(TreeJudge):
     def score(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
         probability, unknown = self._estimate
         return Relevance((None if unknown else 2 * probability - 1,) * len(passages), "classifier"), state
+
+    score_async = at_once(score)
 
     def warm_up(self) -> None:
         CALLS.setdefault("warmed", []).append("trees")
@@ -47,12 +50,10 @@ class FixedJudge:
         CALLS.setdefault("judge", []).append(state)
         return Verdict(self.status, "model", "Compared."), state.with_call("judge", {})
 
-    async def judge_async(self, state: State) -> tuple[Verdict, State]:
-        return self.judge(state)
+    judge_async = at_once(judge)
 
     def score(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
         scores = (1.0 if self.status else -1.0,) * len(passages)
         return Relevance(scores, "model"), state.with_call("judge", {})
 
-    async def score_async(self, state: State, passages: Sequence[Document]) -> tuple[Relevance, State]:
-        return self.score(state, passages)
+    score_async = at_once(score)

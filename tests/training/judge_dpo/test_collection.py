@@ -19,7 +19,7 @@ from prefrag.evaluation.pipeline_under_test.setup import Setup
 from prefrag.pipelines import ask
 from prefrag.training.judge_dpo.candidates import GRID
 from prefrag.training.judge_dpo.collection import HELD_OUT, PAIRS, REPORT, STEPS, Plan, collect
-from prefrag.training.judge_dpo.commands import GOLD_KEY, make_gold_model
+from prefrag.training.judge_dpo.commands import make_gold_model
 from tests.components.generators.fake_model_server import FakeModelServer, completion
 from tests.training.judge_dpo.samples import Model, by_point, read_lines, reply, write_dataset
 
@@ -320,7 +320,7 @@ def test_the_command_refuses_what_it_cannot_use(tmp_path: Path, options: list[st
 def test_the_stronger_model_is_called_on_its_server_with_its_own_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     running = FakeModelServer()
     running.answers = [(200, completion(reply(True, "Something is new.")))]
-    monkeypatch.setenv(GOLD_KEY, "sk-gold")
+    monkeypatch.setenv("PREFRAG_GOLD_API_KEY", "sk-gold")
     dataset = write_dataset(tmp_path / "data", 1)
 
     report = collect(

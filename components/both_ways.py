@@ -1,0 +1,156 @@
+"""One body for the blocking and the asynchronous form of a method.
+
+The body is written once, as a coroutine. It awaits other such bodies, and calls what truly waits by :func:`either`. The
+blocking form runs it in the calling thread without an event loop, to which connections would be bound.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import threading
+from collections.abc import Awaitable, Callable, Coroutine
+from concurrent.futures import Future
+from functools import partial, wraps
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+# In each thread, whether it is now running a body in its blocking form.
+_thread = threading.local()
+
+
+def blocking(method: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, R]:
+    """Derive the blocking form of a body.
+
+    :param method: The asynchronous method, whose name ends with ``_async``.
+    :returns: The blocking method, with the same parameters and outputs.
+    """
+
+    @wraps(method)
+    def run(*args: P.args, **options: P.kwargs) -> R:
+        body = method(*args, **options)
+        outer, _thread.blocks = _blocks(), True
+        try:
+            body.send(None)
+        except StopIteration as end:
+            result: R = end.value
+            return result
+        finally:
+            _thread.blocks = outer
+            body.close()
+        raise RuntimeError(f"{method.__qualname__} has no blocking form: it waits for something else than `either`.")
+
+    return _named(run, method.__name__.removesuffix("_async"))
+
+
+async def either(
+    method: Callable[P, R], method_async: Callable[P, Awaitable[R]], *args: P.args, **options: P.kwargs
+) -> R:
+    """Call what waits, in the form in which the body runs that calls it.
+
+    :param method: The blocking function.
+    :param method_async: The asynchronous function.
+    :param args: The arguments by place.
+    :param options: The arguments by name.
+    :returns: What the function gives.
+    """
+    if not _blocks():
+        return await method_async(*args, **options)
+    # The function may run an event loop of its own.
+    _thread.blocks = False
+    try:
+        return method(*args, **options)
+    finally:
+        _thread.blocks = True
+
+
+async def gather(*bodies: Coroutine[Any, Any, R]) -> list[R]:
+    """Run several bodies at the same time, in the blocking form one after another.
+
+    :param bodies: The bodies.
+    :returns: What they give, in their order.
+    """
+    if not _blocks():
+        return await asyncio.gather(*bodies)
+    try:
+        return [await body for body in bodies]
+    finally:
+        for body in bodies:
+            body.close()
+
+
+def at_once(method: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
+    """Derive the asynchronous form of a method that never waits.
+
+    :param method: The method.
+    :returns: The asynchronous method, with the same parameters and outputs.
+    """
+    return in_thread(method, when=lambda *args, **options: False)
+
+
+def in_thread(
+    method: Callable[P, R], when: Callable[..., bool] = lambda *args, **options: True
+) -> Callable[P, Coroutine[Any, Any, R]]:
+    """Derive the asynchronous form of a method that computes for long, or that waits in a way of its own.
+
+    :param method: The method.
+    :param when: Takes the arguments of a call, and tells whether it is worth a thread.
+    :returns: The asynchronous method, with the same parameters and outputs.
+    """
+
+    @wraps(method)
+    async def run_async(*args: P.args, **options: P.kwargs) -> R:
+        if not when(*args, **options):
+            return method(*args, **options)
+        return await either(partial(method, *args, **options), partial(asyncio.to_thread, method, *args, **options))
+
+    return _named(run_async, f"{method.__name__}_async")
+
+
+async def call_component(part: Any, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Call a component, in the asynchronous form by its ``run`` in a thread where it has no ``run_async``.
+
+    :param part: The component.
+    :param arguments: The arguments.
+    :returns: Its output.
+    """
+    return await either(part.run, partial(_run_async, part), **arguments)
+
+
+async def _run_async(part: Any, **arguments: Any) -> dict[str, Any]:
+    run_async: Callable[..., Any] | None = getattr(part, "run_async", None)
+    # A nested pipeline of Haystack 2 has one in any case, and refuses it where it is not an AsyncPipeline.
+    if run_async is not None and hasattr(getattr(part, "pipeline", part), "run_async"):
+        return await run_async(**arguments)
+    return await asyncio.wrap_future(call_in_thread(part, arguments))
+
+
+def call_in_thread(part: Any, arguments: dict[str, Any]) -> Future[dict[str, Any]]:
+    """Call a component's ``run`` in a new thread, with the context variables of the caller.
+
+    :param part: The component.
+    :param arguments: The arguments.
+    :returns: The future of its output.
+    """
+    # Not in an executor, where a call that hangs would occupy a thread of the pool and keep the process from ending.
+    future: Future[dict[str, Any]] = Future()
+    future.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            future.set_result(part.run(**arguments))
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=contextvars.copy_context().run, args=(run,), daemon=True).start()
+    return future
+
+
+def _blocks() -> bool:
+    return getattr(_thread, "blocks", False)
+
+
+def _named(method: Any, name: str) -> Any:
+    method.__name__, method.__qualname__ = name, f"{method.__qualname__.rpartition('.')[0]}.{name}"
+    return method

@@ -1,0 +1,373 @@
+"""The settings: every variable of the environment that the application reads, in one table.
+
+``settings.run_seconds`` reads ``PREFRAG_RUN_SECONDS`` at that moment, and nothing else; ``models["llm"]`` and
+``models["judge"]`` hold those of the two models. ``make docs`` writes the tables of docs/configuration.md from here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Collection
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from prefrag.components.errors import BadInput
+
+_SPELLINGS = dict.fromkeys(("true", "yes", "1"), "on") | dict.fromkeys(("false", "no", "0"), "off")
+# What was put into the environment from files, where Haystack reads a secret by itself.
+_shared: dict[str, str] = {}
+
+
+def _spell(text: Any) -> Any:
+    return _SPELLINGS.get(text.lower(), text.lower()) if isinstance(text, str) else text
+
+
+def _split(text: Any) -> Any:
+    return tuple(name for part in text.split(",") if (name := part.strip())) if isinstance(text, str) else text
+
+
+def _check_keys(keys: tuple[str, ...]) -> tuple[str, ...]:
+    if not keys or any(not key.isascii() or not key.isprintable() for key in keys):
+        raise ValueError
+    return keys
+
+
+def _setting(default: Any, sentence: str, shown: str = "", wrong: Any = None, alias: str | None = None) -> Any:
+    """Describe a setting; ``wrong`` is what counts where a text is not understood, so that no exit opens by it."""
+    extra = {"shown": shown, "wrong": wrong}
+    return Field(default, description=sentence, validation_alias=alias, json_schema_extra=extra)
+
+
+# The last part of each kind states what is allowed.
+Text = Annotated[str, "a text"]
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split), "names, separated by commas"]
+Place = Annotated[Path | None, AfterValidator(lambda path: path and path.expanduser()), "a path"]
+Switch = Annotated[bool, "on or off"]
+Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False), "a number above zero"]
+Count = Annotated[int, Field(ge=1), "a whole number from 1 on"]
+CountOrNone = Annotated[int, Field(ge=0), "a whole number from 0 on"]
+Tokens = Annotated[int | None, Field(ge=1), "a whole number from 1 on"]
+Thinking = Annotated[bool | None, "on or off"]
+WebSetting = Annotated[Literal["on", "off", "ask"] | None, BeforeValidator(_spell), "on, off or ask"]
+StructuredOutput = Literal["json_schema", "json_object", "off"]
+Structured = Annotated[StructuredOutput, BeforeValidator(_spell), "json_schema, json_object or off"]
+# These may be in a file, which the variable with _FILE at its end names; no message repeats them.
+Secret = Annotated[str, "a secret"]
+Keys = Annotated[
+    tuple[str, ...], NoDecode, BeforeValidator(_split), AfterValidator(_check_keys),
+    "keys of printable ASCII characters, separated by commas",
+]  # fmt: skip
+_SECRETS = (Secret.__metadata__[-1], Keys.__metadata__[-1])  # type: ignore[attr-defined]
+
+
+class ModelSettings(BaseSettings):
+    """The settings of one model."""
+
+    base_url: Text = _setting(
+        "",
+        "the model that reasons, answers and judges: any server that speaks the OpenAI protocol. The judge has its own "
+        "where one is set for it, for example one tuned for it",
+        "the model chosen at the first question ([the command line](command_line.md)), else no language model: the "
+        "reader answers; of the judge the model",
+    )
+    model: Text = _setting("", "the name of the model on that server", "none")
+    api_key: Secret = _setting("", "the key of that server", "none")
+    gguf: Text = _setting(
+        "", "a GGUF file that llama.cpp runs in this process (extra `llama`), where no server is set", "none"
+    )
+    adapter: Text = _setting("", "a LoRA adapter over that file, itself a GGUF file", "none")
+    context: Tokens = _setting(
+        None,
+        "its window in tokens; what does not fit is cut, oldest passages first, and the trace shows it",
+        "8192, of a GGUF file 4096",
+    )
+    max_tokens: Tokens = _setting(
+        None,
+        "how long a reply may be, thinking included; it overrides `max_tokens` of the YAML. A model that thinks needs "
+        "4000 or more, and a window to match",
+        "512 in the shipped YAML",
+    )
+    thinking: Thinking = _setting(
+        None,
+        "whether a model whose chat template can think does so (`chat_template_kwargs: {enable_thinking: ...}`; vLLM, "
+        "SGLang, llama.cpp)",
+        "nothing is sent",
+    )
+    structured: Structured = _setting("json_schema", "how the server constrains replies")
+    seconds: Seconds = _setting(120.0, "the seconds that one call may take, its retries included")
+
+
+class _JudgeSettings(ModelSettings):
+    model_config = SettingsConfigDict(env_prefix="PREFRAG_JUDGE_")
+
+
+class _LlmSettings(ModelSettings):
+    model_config = SettingsConfigDict(env_prefix="PREFRAG_LLM_")
+
+
+class _Models(BaseSettings):
+    gold_api_key: Secret = _setting(
+        "", "the key of the stronger model that labels training data ([training](training.md))", "none"
+    )
+    remote_model: Switch = _setting(
+        True,
+        "`off` refuses every pipeline with a model, judge, embedder or ranker that is neither on this machine nor on a "
+        "host named below",
+        wrong=False,
+    )
+    local_hosts: Names = _setting(
+        (),
+        "hosts that count as local: for example `gpu-server,*.corp.example,10.0.0.0/8` (names, domains, addresses, "
+        "networks)",
+        "none",
+    )
+    pair_classifier: Text = _setting(
+        "",
+        "a folder with a transformer as DR-RAG's pair classifier (extra `classifier`)",
+        "boosted trees that are shipped",
+    )
+
+
+class _Documents(BaseSettings):
+    data_dir: Place = _setting(
+        None,
+        "the folder of the indexes, the keys and the feedback and of uploaded documents",
+        "`~/.local/share/prefrag`",
+    )
+    index: Text = _setting(
+        "",
+        "the index that is searched, by name",
+        "`default` once there is one, else the demo; `serve` never takes the demo unless it is asked to (`--demo`, or "
+        "`demo` here), and neither does a process that has found `default` before",
+    )
+    elasticsearch_url: Text = _setting(
+        "http://127.0.0.1:9200", "the Elasticsearch of the pipelines that search one", "`http://127.0.0.1:9200`"
+    )
+    elasticsearch_api_key: Secret = _setting("", "its key", "none")
+    elasticsearch_api_key_id: Secret = _setting("", "the id of that key, where it is given apart", "none")
+
+
+class _Web(BaseSettings):
+    web: WebSetting = _setting(
+        None,
+        "`on` allows the web for every index, `off` closes it, `ask` shows each query at the terminal of `prefrag ask` "
+        "before it leaves (where nobody can be asked it is held back)",
+        "the answer that is kept with the index, else closed",
+        wrong="off",
+    )
+    web_index: Text = _setting("", "an index that stands in for the web", "none")
+
+
+class _Service(BaseSettings):
+    pipelines_dir: Place = _setting(
+        None, "a folder with pipelines of your own, and the Python modules of their components", "none"
+    )
+    serve: Names = _setting((), "what `serve` serves: names or YAML files, or `all`", "`prefrag`")
+    wrappers_dir: Place = _setting(
+        None,
+        "a folder with wrappers of Hayhooks, which `serve` then serves by default in place of `prefrag`",
+        "none",
+        alias="HAYHOOKS_PIPELINES_DIR",
+    )
+    run_seconds: Seconds = _setting(
+        600.0,
+        "the seconds that a question may take, with all its calls and the wait for its turn; `--deadline` of `ask` and "
+        "`serve` sets it, and a request may shorten it (`deadline`). Allow more where a slow model answers",
+    )
+    # One process serves some 25 runs a second, however many it begins; more at once only take longer.
+    max_runs: Count = _setting(64, "how many questions one process answers at once")
+    max_waiting: CountOrNone = _setting(
+        256, "how many may wait for their turn; any more are answered with 503 and `Retry-After`"
+    )
+    drain_seconds: CountOrNone = _setting(
+        25,
+        "the seconds that runs may go on when the server gets the signal to stop. Whoever stops it must wait longer "
+        "before killing it; Docker waits 10 by itself",
+    )
+    collections: Names = _setting(
+        (),
+        "the indexes that a request may name (`index`) beside the one that is served, or `all` for every one in "
+        "`PREFRAG_DATA_DIR`; `--collections` of `serve` sets it",
+        "none",
+    )
+    max_upload_bytes: Count = _setting(50_000_000, "the most bytes of one upload of documents")
+    keys_file: Place = _setting(
+        None,
+        "the file of the keys that `prefrag keys add` makes. Where it is set, the file has to be there: without it no "
+        "request is answered",
+        "`keys.json` in `PREFRAG_DATA_DIR`",
+    )
+    api_keys: Keys = _setting(
+        (),
+        "further keys, in clear text: they read every collection, may use the web and write nothing. A key of either "
+        "kind is needed to listen on anything but loopback",
+        "none",
+    )
+    audit_log: Place = _setting(
+        None,
+        "the file to which a [line](serving.md#the-audit-log) is appended for whatever leaves this machine, before it "
+        "leaves; its folder has to exist. Where it cannot be written, nothing leaves",
+        "none is kept",
+    )
+    audit_queries: Switch = _setting(True, "`off` keeps only SHA-256 hashes of the queries in that file", wrong=False)
+    cors_origins: Names = _setting((), "the origins of browsers that may call", "none")
+    open_deploy: Switch = _setting(
+        False,
+        "`on` opens Hayhooks' routes that deploy pipelines, which run any code that they are sent",
+        wrong=False,
+    )
+    debug: Switch = _setting(False, "the command line shows where an error came from", wrong=False)
+
+
+class Settings(_Models, _Documents, _Web, _Service):
+    """All settings but those of one model."""
+
+    model_config = SettingsConfigDict(env_prefix="PREFRAG_")
+
+
+# By the heading of docs/configuration.md under which they stand.
+SECTIONS: dict[str, type[BaseSettings]] = {
+    "Models": _Models,
+    "Documents": _Documents,
+    "The web": _Web,
+    "Pipelines and service": _Service,
+}
+_TABLES: tuple[type[BaseSettings], ...] = (Settings, _LlmSettings, _JudgeSettings)
+
+
+class _WhenUsed:
+    """Reads a setting when it is used: tests, commands and experiments change the environment of a process."""
+
+    def __init__(self, table: type[BaseSettings]):
+        self._table = table
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return read_setting(self._table, name)
+        except BadInput:
+            wrong = cast(dict[str, Any], self._table.model_fields[name].json_schema_extra)["wrong"]
+            if wrong is None:
+                raise
+            return wrong
+
+
+settings = cast(Settings, _WhenUsed(Settings))
+models = {
+    role: cast(ModelSettings, _WhenUsed(table)) for role, table in (("llm", _LlmSettings), ("judge", _JudgeSettings))
+}
+
+
+def variable_of(table: type[BaseSettings], name: str) -> str:
+    """Name the variable of a setting.
+
+    :param table: Its table.
+    :param name: The setting.
+    :returns: The variable of the environment.
+    """
+    alias = table.model_fields[name].validation_alias
+    return str(alias) if alias else f"{table.model_config['env_prefix']}{name}".upper()
+
+
+def allowed(field: FieldInfo) -> str:
+    """Say what a setting may be.
+
+    :param field: The setting.
+    :returns: What is allowed, in words.
+    """
+    return next(part for part in field.metadata if isinstance(part, str))
+
+
+def read_setting(table: type[BaseSettings], name: str) -> Any:
+    """Read one setting.
+
+    :param table: Its table.
+    :param name: The setting.
+    :returns: Its value, or the default.
+    :raises BadInput: When it is set to what it cannot be, or its file cannot be read.
+    """
+    field, variable = table.model_fields[name], variable_of(table, name)
+    is_secret = allowed(field) in _SECRETS
+    text = _read_text(variable, is_secret)
+    if text is None:
+        return field.default
+    try:
+        return _adapter(table, name).validate_python(text)
+    except ValidationError:
+        shown = "" if is_secret else f" is '{text}'"
+        raise BadInput(f"{variable}{shown}: set it to {allowed(field)}, or unset it.") from None
+
+
+def check_settings(own: Collection[str] = ()) -> list[str]:
+    """Check all settings, also those that this process does not read.
+
+    :param own: Names of variables that a user's own pipelines read.
+    :returns: A sentence for each variable that looks like a setting and is none, with the nearest name.
+    :raises BadInput: When one is set to what it cannot be, or its file cannot be read.
+    """
+    known = []
+    for table in _TABLES:
+        for name, field in table.model_fields.items():
+            read_setting(table, name)
+            known.append(variable_of(table, name))
+            if allowed(field) in _SECRETS:
+                known.append(f"{known[-1]}_FILE")
+    given = sorted(name for name in os.environ if name.upper().startswith("PREFRAG_"))
+    unknown = [name for name in given if name not in {*known, *own} and not name.startswith("PREFRAG_TEST_")]
+    bare = [name.removeprefix("PREFRAG_") for name in known]
+    near = [difflib.get_close_matches(name[len("PREFRAG_") :].upper(), bare, n=1) for name in unknown]
+    return [
+        f"{name} is no setting" + (f": did you mean PREFRAG_{match[0]}?" if match else ".")
+        for name, match in zip(unknown, near, strict=True)
+    ]
+
+
+def read_secrets() -> list[str]:
+    """Read all secrets, so that none is shown to a client.
+
+    :returns: Each that is set.
+    :raises BadInput: When the file of one cannot be read.
+    """
+    found: list[str] = []
+    for table in _TABLES:
+        for name in (name for name, field in table.model_fields.items() if allowed(field) in _SECRETS):
+            secret = read_setting(table, name)
+            found += [secret] if isinstance(secret, str) else secret
+    return list(filter(None, found))
+
+
+def share_secrets() -> None:
+    """Put secrets that are in files where the document stores of Haystack read them: into the environment.
+
+    :raises BadInput: When such a file cannot be read.
+    """
+    for variable in ("PREFRAG_ELASTICSEARCH_API_KEY", "PREFRAG_ELASTICSEARCH_API_KEY_ID"):
+        if f"{variable}_FILE" in os.environ and (text := _read_text(variable, is_secret=True)):
+            os.environ[variable] = _shared[variable] = text
+
+
+def _read_text(variable: str, is_secret: bool) -> str | None:
+    text = os.environ.get(variable, "")
+    if is_secret and (file := os.environ.get(f"{variable}_FILE", "").strip()):
+        if text and text != _shared.get(variable):
+            raise BadInput(f"{variable} and {variable}_FILE are both set: unset one of them.")
+        try:
+            text = Path(file).expanduser().read_text(encoding="utf-8").rstrip("\r\n")
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or "it is no text"
+            raise BadInput(f"{variable}_FILE is '{file}', which cannot be read ({why}): correct it.") from error
+        if not text:
+            raise BadInput(f"{variable}_FILE is '{file}', which is empty: write the secret into it.")
+    # Spaces alone leave a setting out, but never the keys of a service.
+    return text.strip() if text.strip() or (text and is_secret) else None
+
+
+@cache
+def _adapter(table: type[BaseSettings], name: str) -> TypeAdapter[Any]:
+    field = table.model_fields[name]
+    return TypeAdapter(Annotated[field.annotation, *field.metadata])  # type: ignore[arg-type]

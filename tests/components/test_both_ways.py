@@ -1,0 +1,137 @@
+"""One body in its blocking and its asynchronous form."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from typing import Any
+
+import pytest
+from haystack import component
+
+from prefrag.components.both_ways import at_once, blocking, call_component, either, gather, in_thread
+
+
+@component
+class Doubler:
+    """Doubles a number by a body that awaits another."""
+
+    @component.output_types(number=int)
+    async def run_async(self, number: int, times: int = 1) -> dict[str, int]:
+        """Double a number."""
+        for _ in range(times):
+            number = await self._double(number)
+        return {"number": number}
+
+    run = blocking(run_async)
+
+    async def _double(self, number: int) -> int:
+        return await either(self.block, self.wait, number)
+
+    def block(self, number: int) -> int:
+        # Where a loop runs already, a second one is refused.
+        return asyncio.run(self.wait(number))
+
+    async def wait(self, number: int) -> int:
+        await asyncio.sleep(0)
+        return 2 * number
+
+
+@component
+class Halver:
+    """Halves a number, of which only odd ones are worth a thread."""
+
+    @component.output_types(number=int, thread=int)
+    def run(self, number: int) -> dict[str, int]:
+        """Halve a number."""
+        return {"number": number // 2, "thread": threading.get_ident()}
+
+    run_async = in_thread(run, when=lambda self, number: number % 2 == 1)
+
+
+@pytest.mark.parametrize("kind", [Doubler, Halver])
+def test_both_forms_have_one_signature_docstring_and_outputs(kind: type[Any]):
+    part = kind()
+
+    assert inspect.signature(part.run) == inspect.signature(part.run_async)
+    assert part.run.__doc__ == part.run_async.__doc__
+    assert (part.run.__name__, part.run_async.__name__) == ("run", "run_async")
+    assert part.run.__qualname__ == f"{kind.__name__}.run"
+    assert not inspect.iscoroutinefunction(part.run)
+    assert "number" in part.__haystack_output__._sockets_dict
+
+
+async def test_the_blocking_form_calls_the_blocking_function_and_the_other_awaits():
+    assert await Doubler().run_async(3, times=2) == {"number": 12}
+    assert await asyncio.to_thread(Doubler().run, 3, times=2) == {"number": 12}
+
+
+async def test_the_blocking_form_runs_inside_an_event_loop_as_well():
+    class Plain(Doubler):
+        def block(self, number: int) -> int:
+            return 2 * number
+
+    assert Plain().run(3) == {"number": 6}
+    assert await Plain().run_async(3) == {"number": 6}
+
+
+def test_a_failure_leaves_the_thread_as_it_was():
+    class Failing(Doubler):
+        def block(self, number: int) -> int:
+            raise LookupError("no number")
+
+    with pytest.raises(LookupError, match="no number"):
+        Failing().run(3)
+    assert asyncio.run(Doubler().run_async(3)) == {"number": 6}
+
+
+def test_a_body_that_waits_in_another_way_has_no_blocking_form():
+    async def wait_async() -> None:
+        await asyncio.sleep(0)
+
+    with pytest.raises(RuntimeError, match="wait_async has no blocking form"):
+        blocking(wait_async)()
+
+
+def test_several_bodies_give_their_results_in_order():
+    async def all_async() -> list[int]:
+        return await gather(*(Doubler()._double(number) for number in (1, 2)))
+
+    assert blocking(all_async)() == asyncio.run(all_async()) == [2, 4]
+
+
+@pytest.mark.filterwarnings("error")
+def test_bodies_after_one_that_failed_are_not_begun():
+    begun = []
+
+    async def fail(number: int) -> None:
+        begun.append(number)
+        raise LookupError
+
+    async def all_async() -> list[None]:
+        return await gather(fail(1), fail(2))
+
+    with pytest.raises(LookupError):
+        blocking(all_async)()
+    assert begun == [1]
+
+
+async def test_a_method_that_computes_runs_in_a_thread_where_that_is_worth_one():
+    here = threading.get_ident()
+
+    assert (await Halver().run_async(4)) == {"number": 2, "thread": here}
+    assert (await Halver().run_async(5))["thread"] != here
+    assert await at_once(Halver().run)(5) == {"number": 2, "thread": here}
+
+
+async def test_a_component_without_an_asynchronous_form_is_called_in_a_thread():
+    class Blocking:
+        def run(self, number: int) -> dict[str, Any]:
+            return {"thread": threading.get_ident(), "number": number}
+
+    async def body_async() -> dict[str, Any]:
+        return await call_component(Blocking(), {"number": 1})
+
+    assert (await body_async())["thread"] != threading.get_ident()
+    assert blocking(body_async)()["thread"] == threading.get_ident()
