@@ -39,7 +39,7 @@ ROOMS = (
     "recording",
     "trees",
     "audit_log",
-    "append_line",
+    "file_lock",
     "settings",
     "errors",
 )

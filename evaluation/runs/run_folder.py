@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from prefrag.pipelines.file_lock import take_lock
+from prefrag.components.file_lock import take_lock
 
 PREDICTIONS, METRICS, CONFIG = "predictions.jsonl", "metrics.json", "config.json"
 # Settings that may be paths, which are compared as files.
@@ -63,18 +63,18 @@ class RunFolder:
         """Make the folder and lock it against other processes."""
         with _explain(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
-            # Lock the folder itself, because a lock file would stay; Windows cannot open folders and has no such locks.
-            folder = None if os.name == "nt" else os.open(self.path, os.O_RDONLY)
+            # The folder itself is locked, because a lock file stays; but Windows cannot open folders.
+            given = (self.path / ".lock", os.O_RDWR | os.O_CREAT) if os.name == "nt" else (self.path, os.O_RDONLY)
+            locked = os.open(*given)
         try:
-            if folder is not None and not take_lock(folder):
+            if not take_lock(locked):
                 raise ValueError(
                     f"Another process is running an evaluation into {self.path}: wait for it to end, or choose another "
                     "output folder."
                 )
             yield
         finally:
-            if folder is not None:
-                os.close(folder)
+            os.close(locked)
 
     def open(self, config: Mapping[str, Any]) -> None:
         """Write the settings of a run to the folder."""
