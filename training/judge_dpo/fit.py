@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,15 @@ from datasets import Dataset
 from transformers.trainer_utils import get_last_checkpoint
 from trl import DPOConfig, DPOTrainer
 
+from prefrag.training.card import table, write_card
 from prefrag.training.judge_dpo.base_model import check_weights, load_model, load_tokenizer
-from prefrag.training.judge_dpo.card import write_card
 from prefrag.training.judge_dpo.collection import HELD_OUT, PAIRS
 from prefrag.training.judge_dpo.gguf_adapter import UnknownArchitecture, write_gguf_adapter
 from prefrag.training.judge_dpo.measure import measure, tokenize_prompt
 
 CHECKPOINTS, MODEL, ADAPTER, GGUF_ADAPTER, LOG = "checkpoints", "model", "adapter", "adapter.gguf", "tensorboard"
 _BEFORE = "before.json"
+_PACKAGES = ("torch", "transformers", "trl", "peft", "datasets", "accelerate")
 # The paper's, for all weights; a LoRA's own weights begin at zero and need larger steps.
 LEARNING_RATE, LORA_LEARNING_RATE = 5e-7, 5e-6
 
@@ -122,8 +124,41 @@ def fit(
         if settings.lora:
             facts["gguf"] = _write_gguf(written, model, output / GGUF_ADAPTER, on_progress)
         facts["seconds"] = round(time.monotonic() - started)
-        write_card(output, facts)
+        facts["versions"] = {name: found for name in _PACKAGES if (found := _find_version(name))}
+        _write_card(output, facts)
     return facts
+
+
+def _write_card(folder: Path, facts: dict[str, Any]) -> None:
+    kind = f"a LoRA of rank {facts['lora_rank']}" if facts["lora"] else "all weights"
+    head = ["held-out steps, half True", "n", "right verdicts", "says True", "unreadable", "right by likelihood", "AUC"]
+    write_card(
+        folder,
+        "A judge of `prefrag train judge-dpo fit`",
+        f"From {facts['model']}, {kind}: {facts['pairs']} pairs ({facts['canonical']} with a reply from a template), "
+        f"{facts['steps']} steps of {facts['batch']}, learning rate {facts['learning_rate']:g}, "
+        f"beta {facts['beta']:g}, {facts['epochs']:g} epochs, seed {facts['seed']}, loss {facts['loss']}, "
+        f"{facts['seconds']} s on {facts['devices']} device(s).\n"
+        f"The replies were sampled from {facts['sampled_from']}; gold verdicts by {facts['gold']}.",
+        table(head, (_row(name, facts[name]) for name in ("before", "after"))),
+        "Versions: " + ", ".join(f"{name} {found}" for name, found in facts["versions"].items()) + ".",
+        facts=facts,
+    )
+
+
+def _row(name: str, measured: dict[str, Any] | None) -> list[object]:
+    if measured is None:
+        return [name, "not measured", *[""] * 5]
+    columns = ("accuracy", "says_true", "unreadable", "likelihood_accuracy", "likelihood_auc")
+    shares = [measured.get(column) for column in columns]
+    return [name, measured["steps"], *("not measured" if one is None else f"{one:.3f}" for one in shares)]
+
+
+def _find_version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def read_rows(file: Path) -> list[dict[str, Any]]:
