@@ -31,42 +31,26 @@ LEARNING_RATE, LORA_LEARNING_RATE = 5e-7, 5e-6
 
 @dataclass(frozen=True)
 class FitSettings:
-    """How the model is trained; the defaults are those of section 3.5 of PrefRAG.
+    """How the model is trained; the defaults are those of section 3.5 of PrefRAG."""
 
-    :param model: A folder, a name of the Hugging Face hub, or a GGUF file.
-    :param lora: Whether to train a LoRA in place of all weights.
-    :param lora_rank: The rank of the LoRA; its alpha is twice that.
-    :param learning_rate: The learning rate; None for 5e-7, and for 5e-6 with a LoRA.
-    :param beta: How far the model may go from where it began.
-    :param batch: Pairs a step, on all devices together.
-    :param per_device: Pairs that a device holds at a time.
-    :param epochs: How often each pair is seen.
-    :param max_steps: The most steps; None for all.
-    :param max_length: The most tokens of prompt and reply; a longer pair is an error, none is cut or dropped.
-    :param weights: The type of the weights, ``float32`` or ``bfloat16``; the computation is in bfloat16 either way.
-    :param precompute_reference: Whether to compute the log probabilities of the reference first, so that it does not
-        stay in memory.
-    :param save_steps: Steps between two checkpoints.
-    :param log_steps: Steps between two lines of the log.
-    :param reply_tokens: The most tokens of a verdict when the held-out steps are measured; 0 writes none.
-    :param seed: The seed.
-    """
-
-    model: str
-    lora: bool = False
-    lora_rank: int = 16
-    learning_rate: float | None = None
-    beta: float = 0.1
-    batch: int = 8
-    per_device: int = 1
-    epochs: float = 1.0
-    max_steps: int | None = None
+    model: str  # A folder, a name of the Hugging Face hub, or a GGUF file
+    lora: bool = False  # whether to train a LoRA in place of all weights
+    lora_rank: int = 16  # the rank of the LoRA; its alpha is twice that
+    learning_rate: float | None = None  # the learning rate; None for 5e-7, and for 5e-6 with a LoRA
+    beta: float = 0.1  # how far the model may go from where it began
+    batch: int = 8  # pairs a step, on all devices together
+    per_device: int = 1  # pairs that a device holds at a time
+    epochs: float = 1.0  # how often each pair is seen
+    max_steps: int | None = None  # the most steps; None for all
+    # The most tokens of prompt and reply; a longer pair is an error, none is cut or dropped.
     max_length: int | None = None
+    # The type of the weights, `float32` or `bfloat16`; the computation is in bfloat16 either way.
     weights: str = "float32"
+    # Whether to compute the log probabilities of the reference first, so that it does not stay in memory.
     precompute_reference: bool = False
-    save_steps: int = 100
-    log_steps: int = 10
-    reply_tokens: int = 512
+    save_steps: int = 100  # steps between two checkpoints
+    log_steps: int = 10  # steps between two lines of the log
+    reply_tokens: int = 512  # the most tokens of a verdict when the held-out steps are measured; 0 writes none
     seed: int = 7
 
     @property

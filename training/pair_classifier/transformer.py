@@ -51,29 +51,19 @@ _CHECKED = 16
 
 @dataclass(frozen=True)
 class TransformerSettings:
-    """How a transformer is trained.
+    """How a transformer is trained."""
 
-    :param base: ``bigbird``, ``bigbird-large``, ``longformer``, ``minilm``, or the folder or hub name of another
-        pretrained encoder.
-    :param negatives: See :func:`draw_pairs`.
-    :param most: The most pairs of a dataset.
-    :param epochs: How often each pair is seen.
-    :param rate: The highest learning rate; the paper gives none.
-    :param minutes: The most minutes.
-    :param batch_tokens: About how many tokens a step has.
-    :param document_tokens: The most tokens of a document; None reads whole documents, as far as the model can.
-    :param seed: The seed of all draws.
-    """
-
+    # `bigbird`, `bigbird-large`, `longformer`, `minilm`, or the folder or hub name of another pretrained encoder.
     base: str = "bigbird"
-    negatives: Negatives = "mixed"
-    most: int = 2300
-    epochs: float = 3.0
-    rate: float = 2e-5
+    negatives: Negatives = "mixed"  # see `draw_pairs`
+    most: int = 2300  # the most pairs of a dataset
+    epochs: float = 3.0  # how often each pair is seen
+    rate: float = 2e-5  # the highest learning rate; the paper gives none
     minutes: float = 600
-    batch_tokens: int = 6400
+    batch_tokens: int = 6400  # about how many tokens a step has
+    # The most tokens of a document; None reads whole documents, as far as the model can.
     document_tokens: int | None = None
-    seed: int = 7
+    seed: int = 7  # the seed of all draws
 
 
 @dataclass(frozen=True)
