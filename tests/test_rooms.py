@@ -35,6 +35,7 @@ ROOMS = (
     "state",
     "text",
     "both_ways",
+    "block",
     "parts",
     "recording",
     "trees",
