@@ -12,8 +12,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from prefrag.components.append_line import append_line
 from prefrag.components.errors import PrefragError
+from prefrag.components.file_lock import append_line
 from prefrag.components.settings import settings
 
 logger = logging.getLogger(__name__)

@@ -24,8 +24,7 @@ from prefrag.components.document_stores.tantivy.passage_vectors import PassageVe
 from prefrag.components.generators.model_host import refuse_remote_models
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.components.settings import settings, share_secrets
-from prefrag.indexing.lock import index_lock
-from prefrag.indexing.stores import open_passages
+from prefrag.indexing.stores import index_lock, open_passages
 
 DEFAULT_MODEL = "BAAI/bge-large-en-v1.5"
 # Each batch is one write, so at most this many passages are embedded again after a crash.

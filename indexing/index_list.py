@@ -18,8 +18,7 @@ from prefrag.components.document_stores.tantivy.index import index_exists, open_
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
 from prefrag.components.errors import Missing
 from prefrag.indexing.discovery import real_path
-from prefrag.indexing.lock import index_lock
-from prefrag.indexing.stores import connect_elasticsearch, is_own_mapping, open_passages
+from prefrag.indexing.stores import connect_elasticsearch, index_lock, is_own_mapping, open_passages
 from prefrag.indexing.web_answer import read_web_answer
 
 # Changes of one collection wait so long for each other.

@@ -18,7 +18,13 @@ from haystack_integrations.document_stores.elasticsearch import ElasticsearchDoc
 
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index import index_exists
-from prefrag.components.document_stores.tantivy.index_location import DEFAULT_INDEX, index_path, resolve_index
+from prefrag.components.document_stores.tantivy.index_location import (
+    DEFAULT_INDEX,
+    data_directory,
+    index_path,
+    resolve_index,
+)
+from prefrag.components.file_lock import hold_lock
 from prefrag.components.retrievers.elasticsearch_multi_match_retriever import ElasticsearchMultiMatchRetriever
 from prefrag.components.settings import settings, share_secrets
 from prefrag.components.text.addresses import without_userinfo
@@ -29,6 +35,8 @@ STORES = ("tantivy", "elasticsearch")
 # Passages are held in memory until they are written together.
 MOST_BATCH_BYTES = 30_000_000
 _REQUEST_SECONDS = 60.0
+# A corpus of millions of passages takes most of an hour.
+WAIT_SECONDS = 7_200.0
 
 
 class PassageStore:
@@ -263,6 +271,13 @@ def _open_elasticsearch(index: str, language: str | None, make: bool) -> Elastic
         request_timeout=_REQUEST_SECONDS,
     )
     return ElasticsearchPassageStore(store, index, address)
+
+
+@contextmanager
+def index_lock(name: str, wait: float = WAIT_SECONDS, work: str | None = None) -> Iterator[None]:
+    """Hold the lock for making or embedding an index, while other processes of this data directory wait for it."""
+    with hold_lock(data_directory() / "locks" / f"{name}.lock", wait, work or f"making the index {name}"):
+        yield
 
 
 @contextmanager

@@ -16,9 +16,9 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, HTTPException, Request
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from prefrag.components.append_line import append_line
 from prefrag.components.document_stores.tantivy.index_location import data_directory
 from prefrag.components.errors import PrefragError
+from prefrag.components.file_lock import append_line
 from prefrag.server.collections import NoSuchCollection, check_collection, served_collection
 from prefrag.server.keys import current_access
 from prefrag.server.public_result import hide_folders

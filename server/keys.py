@@ -26,9 +26,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from prefrag.components.audit_log import label_audit
 from prefrag.components.document_stores.tantivy.index_location import data_directory
 from prefrag.components.errors import BadInput, Missing
+from prefrag.components.file_lock import hold_lock
 from prefrag.components.settings import settings
 from prefrag.components.state.web_switch import CLOSED_BY_KEY, web_closed_by
-from prefrag.pipelines.file_lock import hold_lock
 from prefrag.server.security import DEPLOY_PATHS, path_of, refuse
 
 logger = logging.getLogger(__name__)

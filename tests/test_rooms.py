@@ -40,7 +40,7 @@ ROOMS = (
     "recording",
     "trees",
     "audit_log",
-    "append_line",
+    "file_lock",
     "settings",
     "errors",
 )

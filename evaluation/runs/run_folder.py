@@ -9,9 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from prefrag.pipelines.file_lock import take_lock
+from prefrag.components.file_lock import take_lock
+from prefrag.evaluation.settings_file import write_settings
 
 PREDICTIONS, METRICS, CONFIG = "predictions.jsonl", "metrics.json", "config.json"
+# What repeats the run: `prefrag evaluate --experiment` reads it.
+EXPERIMENT = "experiment.yaml"
 # Settings that may be paths, which are compared as files.
 PATHS = ("corpus", "pipeline", "questions", "replayed", "web")
 # Settings that may change when a stopped run is continued.
@@ -63,23 +66,27 @@ class RunFolder:
         """Make the folder and lock it against other processes."""
         with _explain(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
-            # Lock the folder itself, because a lock file would stay; Windows cannot open folders and has no such locks.
-            folder = None if os.name == "nt" else os.open(self.path, os.O_RDONLY)
+            # The folder itself is locked, because a lock file stays; but Windows cannot open folders.
+            given = (self.path / ".lock", os.O_RDWR | os.O_CREAT) if os.name == "nt" else (self.path, os.O_RDONLY)
+            locked = os.open(*given)
         try:
-            if folder is not None and not take_lock(folder):
+            if not take_lock(locked):
                 raise ValueError(
                     f"Another process is running an evaluation into {self.path}: wait for it to end, or choose another "
                     "output folder."
                 )
             yield
         finally:
-            if folder is not None:
-                os.close(folder)
+            os.close(locked)
 
     def open(self, config: Mapping[str, Any]) -> None:
         """Write the settings of a run to the folder."""
         with _explain(self.path):
             self._write(CONFIG, config)
+
+    def keep_experiment(self, experiment: Any) -> None:
+        """Write the whole experiment to the folder."""
+        _replace(self.path / EXPERIMENT, write_settings(experiment))
 
     def predictions(self, ids: Collection[str]) -> list[dict[str, Any]]:
         """Read the finished predictions; an unfinished last line is cut off."""

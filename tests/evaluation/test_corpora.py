@@ -10,19 +10,18 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from haystack import Document
 
 import prefrag.evaluation.corpora
-import prefrag.pipelines.file_lock
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
 from prefrag.evaluation.corpora import evaluation_indexes, index_corpus
 from prefrag.evaluation.datasets import load_questions
 from prefrag.indexing import Progress
-from prefrag.indexing.lock import index_lock
-from prefrag.indexing.stores import PassageStore
+from prefrag.indexing.stores import PassageStore, index_lock
 from tests.python_process import run_python, start_python
 
 PUBLISHED = Path(__file__).parent / "datasets" / "published"
@@ -137,7 +136,7 @@ evaluation_indexes(sys.argv[1], split=False, on_progress=show)
     def test_where_no_file_can_be_locked_two_that_make_the_same_index_may_both_get_it(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(prefrag.pipelines.file_lock, "fcntl", None)
+        monkeypatch.setattr("filelock.lock_descriptor", Mock(side_effect=OSError("no locks here")))
 
         def meanwhile(*given: Any, **more: Any) -> Any:
             report = index_corpus(*given, **more)

@@ -16,7 +16,7 @@ from prefrag.components.document_stores.tantivy.document_store import TantivyDoc
 from prefrag.components.document_stores.tantivy.passage_vectors import PassageVectors
 from prefrag.indexing import embedding as dense_indexing
 from prefrag.indexing.embedding import EmbeddingReport, document_embedder, embed_index
-from prefrag.indexing.lock import index_lock
+from prefrag.indexing.stores import index_lock
 
 MODEL = "letters"
 

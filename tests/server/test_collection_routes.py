@@ -21,7 +21,7 @@ from prefrag import indexing, pipelines
 from prefrag.components.document_stores.tantivy.document_store import TantivyDocumentStore
 from prefrag.components.document_stores.tantivy.index_location import data_directory, index_path
 from prefrag.indexing import index_list
-from prefrag.indexing.lock import index_lock
+from prefrag.indexing.stores import index_lock
 from prefrag.server import uploads
 from prefrag.server.indexing_process import IndexingFailed, IndexingProcess, index_files
 from prefrag.server.keys import ANYONE, Access, add_key

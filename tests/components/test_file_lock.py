@@ -1,4 +1,4 @@
-"""Lines appended to a file that several processes write."""
+"""Locks, and lines appended to a file that several processes write."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
-from prefrag.components.append_line import append_line
+from prefrag.components import file_lock
+from prefrag.components.file_lock import Busy, append_line, hold_lock, take_lock
 from tests.full_disk import files_of_at_most
 
 
@@ -34,12 +36,25 @@ def test_an_empty_line_only_opens_the_file(tmp_path: Path):
 
 
 def test_no_line_is_lost_or_mixed_with_another(tmp_path: Path):
-    lines = [f"{number} " + "x" * 5_000 for number in range(64)]
+    lines = [f"{number} " + "x" * (number * 97 % 20_000) for number in range(600)]
 
-    with ThreadPoolExecutor(8) as pool:
+    with ThreadPoolExecutor(16) as pool:
         list(pool.map(lambda line: append_line(tmp_path / "log", line), lines))
 
     assert sorted((tmp_path / "log").read_text().splitlines()) == sorted(lines)
+
+
+def test_a_writer_that_hangs_is_not_waited_for_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    append_line(tmp_path / "log", "one")
+    monkeypatch.setattr(file_lock, "_LINE_SECONDS", 0.0)
+
+    with (tmp_path / "log").open("ab") as hanging:
+        assert take_lock(hanging.fileno())
+        with pytest.raises(OSError, match="another process has held it for too long"):
+            append_line(tmp_path / "log", "two")
+    append_line(tmp_path / "log", "three")
+
+    assert (tmp_path / "log").read_text() == "one\nthree\n"
 
 
 def test_a_line_that_does_not_fit_is_not_written(tmp_path: Path):
@@ -72,3 +87,25 @@ def test_a_pipe_takes_lines_and_does_not_hold_up_the_writer(tmp_path: Path):
         assert os.read(reader, 100) == b"one\n"
     finally:
         os.close(reader)
+
+
+class TestALock:
+    def test_is_waited_for_no_longer_than_allowed(self, tmp_path: Path, caplog: pytest.LogCaptureFixture):
+        with hold_lock(tmp_path / "locks" / "a", 0.0, "working"):  # noqa: SIM117
+            with (
+                pytest.raises(Busy, match="still counting after 0 seconds"),
+                hold_lock(tmp_path / "locks" / "a", 0.0, "counting"),
+            ):
+                pass
+        assert "Another process is counting: waiting" in caplog.text
+
+    def test_ends_with_its_context_and_another_name_is_another_lock(self, tmp_path: Path):
+        for _ in range(2):
+            with hold_lock(tmp_path / "a", 0.0, "a"), hold_lock(tmp_path / "b", 0.0, "b"):
+                pass
+
+    def test_is_none_where_the_file_system_has_none(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr("filelock.lock_descriptor", Mock(side_effect=OSError(errno.ENOLCK, "no locks")))
+
+        with hold_lock(tmp_path / "a", 0.0, "a"), hold_lock(tmp_path / "a", 0.0, "a"):
+            append_line(tmp_path / "log", "one")

@@ -1,0 +1,105 @@
+"""Files that several processes use: locks that end with the process that holds them, and lines that are appended."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import stat
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from prefrag.components.errors import BadInput
+
+logger = logging.getLogger(__name__)
+_POLL_SECONDS = 0.2
+# A line is written in microseconds.
+_LINE_SECONDS, _LINE_POLL_SECONDS = 10.0, 0.001
+
+
+class Busy(BadInput):
+    """Another process holds the lock for too long."""
+
+    http_status = 503
+
+
+@contextmanager
+def hold_lock(path: Path, wait: float, work: str) -> Iterator[None]:
+    """Hold the lock of some work, while other processes wait for it.
+
+    :param path: The file that is locked; made if missing, with its folder.
+    :param wait: Seconds to wait for another process.
+    :param work: The work, for the messages.
+    :raises Busy: When another process still holds the lock after that time.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Keep the file: if it were deleted, one process could wait for the old file while another locks a new one.
+    with path.open("ab") as file:
+        if not take_lock(file.fileno()):
+            logger.warning("Another process is %s: waiting until it is done.", work)
+            if not take_lock(file.fileno(), wait, _POLL_SECONDS):
+                raise Busy(
+                    f"Another process is still {work} after {wait:g} seconds. Wait for it to end, or stop it, and "
+                    "run this again: it continues from there."
+                )
+        yield
+
+
+def take_lock(file: int, wait: float = 0.0, poll: float = _POLL_SECONDS) -> bool:
+    """Lock a file, or a folder where the system opens folders, until it is closed.
+
+    :param file: The descriptor of the file.
+    :param wait: Seconds to wait for another process.
+    :param poll: Seconds between two attempts.
+    :returns: Whether no other process has it locked. Always true where the file system has no locks, such as some
+        network folders.
+    """
+    from filelock import lock_descriptor
+
+    deadline = time.monotonic() + wait
+    try:
+        while not lock_descriptor(file, blocking=False):
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(poll)
+    except OSError:
+        return True
+    return True
+
+
+def append_line(path: Path, line: str, most_bytes: int | None = None) -> None:
+    """Append a line to a file in one piece; a new file is readable by its owner alone.
+
+    :param path: The file; its folder has to exist.
+    :param line: The line, without its end; an empty one only opens the file.
+    :param most_bytes: The bytes that the file may have afterwards; None sets no limit.
+    :raises OSError: When the whole line cannot be written, with ``EFBIG`` when it does not fit the limit.
+    """
+    # A pipe without a reader must not block; Windows has none.
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    file = os.open(path, flags, 0o600)
+    try:
+        if not line:
+            return
+        data = f"{line}\n".encode(errors="backslashreplace")
+        if stat.S_ISREG(os.fstat(file).st_mode):
+            # The end of the file says nothing as long as another writer is at it.
+            if not take_lock(file, _LINE_SECONDS, _LINE_POLL_SECONDS):
+                raise OSError(errno.ETIMEDOUT, "another process has held it for too long")
+            size = os.fstat(file).st_size
+            if most_bytes is not None and size + len(data) > most_bytes:
+                raise OSError(errno.EFBIG, f"it would be larger than {most_bytes:,} bytes")
+            if size and _read_last_byte(file, size) != b"\n":
+                # An earlier writer got only a part of its line on a full disk.
+                data = b"\n" + data
+        if os.write(file, data) < len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    finally:
+        os.close(file)
+
+
+def _read_last_byte(file: int, size: int) -> bytes:
+    os.lseek(file, size - 1, os.SEEK_SET)
+    return os.read(file, 1)
