@@ -42,7 +42,7 @@ def test_a_part_is_made_from_what_was_written():
 
 def test_values_that_fit_and_those_that_are_not_set_pass():
     check_whole(1, top_k=1, candidates=None)
-    check_range(0, 1, threshold=0, least=1.0, other=None)
+    check_range(0, 1, threshold=0, upper=1.0, other=None)
     check_range(0, cost=math.inf)
     check_above_zero(timeout=0.1, other=None)
     check_choice(("keep", "end"), on_doubt="end", other=None)
