@@ -153,13 +153,13 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
             values |= {"number": len(strips), "kept": sum(bool(one.get("kept")) for one in strips)}
             values["scores"] = _join(_write_score(one) + ("" if one.get("kept") else " (dropped)") for one in strips)
         case "selection":
-            pairs = data.get("pairs") if isinstance(data.get("pairs"), Sequence) else ()
+            pairs: Any = data.get("pairs") if isinstance(data.get("pairs"), Sequence) else ()
             values |= {"pairs": len(pairs or ()), "documents": _join_documents(data, "documents")}
             values["positive"] = sum(bool(pair.get("positive")) for pair in pairs or () if isinstance(pair, Mapping))
         case "observation":
             left_out = data.get("left_out")
             names = f"all of them but {_join(left_out)}" if left_out else _join_documents(data, "documents")
-            values |= {"source": data.get("source") or "no source", "documents": _SAME.get(data.get("same_as"), names)}
+            values |= {"source": data.get("source") or "no source", "documents": _SAME.get(str(data.get("same_as")), names)}
         case "unreadable":
             values["again"] = data.get("caller") and data.get("again")
         case "look_ahead":
