@@ -159,7 +159,10 @@ def _put_into_words(kind: str, values: dict[str, Any], data: Mapping[str, Any]) 
         case "observation":
             left_out = data.get("left_out")
             names = f"all of them but {_join(left_out)}" if left_out else _join_documents(data, "documents")
-            values |= {"source": data.get("source") or "no source", "documents": _SAME.get(str(data.get("same_as")), names)}
+            values |= {
+                "source": data.get("source") or "no source",
+                "documents": _SAME.get(str(data.get("same_as")), names),
+            }
         case "unreadable":
             values["again"] = data.get("caller") and data.get("again")
         case "look_ahead":
