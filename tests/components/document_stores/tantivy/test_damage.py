@@ -50,7 +50,7 @@ class TestDamagedIndex:
 
         described = pytest.raises(DocumentStoreError, match=f"The index {herons} (is damaged|cannot be written)")
         with contextlib.suppress(_Unharmed), described:
-            CALLS[call](TantivyDocumentStore(path=str(herons))))
+            CALLS[call](TantivyDocumentStore(path=str(herons)))
             raise _Unharmed
 
     @pytest.mark.parametrize("kind", ["fast", "term"])
